@@ -12,9 +12,10 @@ from operator import itemgetter
 
 import msgspec
 
+from focus.cluster.broker import IncomingMessage
 from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.messages import ForwardedLink, chunks
-from focus.cluster.transport import ClusterTransport, Delivery
+from focus.cluster.transport import ClusterTransport
 from focus.engine.unit_of_work import UnitOfWork
 from focus.records import Batch
 from focus.session import SessionStore
@@ -53,15 +54,20 @@ class ShardStore(SessionStore):
             await self._store.run(partial(_settle, crawl=self._crawl, pending=pending))
         await self._written(pending, owed)
 
-    def _pending(self) -> tuple[Pending, Sequence[Delivery]]:
+    def _pending(self) -> tuple[Pending, Sequence[IncomingMessage]]:
         closed, homes, owed = self._transport.pending()
         return Pending(closed, _packed(self._forwarded.take()), homes), owed
 
-    async def _written(self, pending: Pending, owed: Sequence[Delivery]) -> None:
+    async def _written(self, pending: Pending, owed: Sequence[IncomingMessage]) -> None:
+        async def acknowledge() -> None:
+            for message in owed:
+                with suppress(Exception):  # the connection is another by now: it comes again
+                    await message.ack()
+
         if pending.links:
             self.has_outgoing.set()
         if owed:  # a task of its own: a connection that ends may cancel it, or never answer
-            await asyncio.wait([asyncio.create_task(_acknowledge(owed))], timeout=ACK_S)
+            await asyncio.wait([asyncio.create_task(acknowledge())], timeout=ACK_S)
 
 
 def _packed(links: Sequence[tuple[int, ForwardedLink]]) -> list[tuple[int, int, bytes]]:
@@ -72,12 +78,6 @@ def _packed(links: Sequence[tuple[int, ForwardedLink]]) -> list[tuple[int, int, 
         for shard, found in by_shard
         for some in chunks([link for _, link in found], LINKS)
     ]
-
-
-async def _acknowledge(owed: Sequence[Delivery]) -> None:
-    for delivery in owed:
-        with suppress(Exception):  # the connection is another by now: it comes again
-            await delivery.ack()
 
 
 def _settle(db: sqlite3.Connection, crawl: int, pending: Pending) -> None:

@@ -70,24 +70,22 @@ class ShardConsumer:
 
     async def _sweep(self, channel: AbstractChannel) -> None:
         """A new crawl has no use for what another one left behind."""
-        for name in (
-            self._context.names.tasks,
-            self._context.names.results,
-            self._context.names.back,
-        ):
-            await (await channel.get_queue(name(self._context.shard.number))).purge()
+        names, number = self._context.names, self._context.shard.number
+        for name in (names.tasks(number), names.results(number), names.back(number)):
+            await (await channel.get_queue(name)).purge()
         self._context.is_new = False
 
     async def _lock(self, connection: AbstractConnection) -> None:
         """An exclusive queue that ends with this connection; ClusterError if another has it."""
-        loop = asyncio.get_running_loop()
+        loop, lock = (
+            asyncio.get_running_loop(),
+            self._context.names.lock(self._context.shard.number),
+        )
         deadline = loop.time() + (3 * HEARTBEAT_S if self._context.is_open else LOCK_S)
         while True:
             channel = await connection.channel(publisher_confirms=False)
             try:
-                await channel.declare_queue(
-                    self._context.names.lock(self._context.shard.number), exclusive=True
-                )
+                await channel.declare_queue(lock, exclusive=True)
                 return
             except ChannelLockedResource:
                 if loop.time() > deadline:
@@ -104,21 +102,24 @@ class ShardConsumer:
 
     async def _receive(self, message: IncomingMessage) -> None:
         """A message from a shard, a worker or a user."""
-        now = self._context.clock()
+        context = self._context
+        now, transport = context.clock(), context.transport
         if version_of(message) != VERSION:
             await self._refuse(message)
         elif message.type == "hello":
             hello = unpack(message.body, Hello)
-            before = self._context.transport.window
-            self._context.flow_control.hello(hello, now)
-            if hello.setup != self._context.digest:
-                self._context.newcomers.add(hello.worker)
-            if self._context.transport.window > before:
-                self._context.transport.wake()
+            before = transport.window
+            context.flow_control.hello(hello, now)
+            if hello.setup != context.digest:
+                context.newcomers.add(hello.worker)
+            if transport.window > before:
+                transport.wake()
         elif message.type == "status":
             self._shard_status(unpack(message.body, ShardStatus), now)
-        elif message.type == "order" and self._context.is_open and _says_stop(message):
-            self._context.stop("stopped")
+        elif message.type == "order" and context.is_open:
+            order = unpack(message.body, ClusterCommand)
+            if order.what == "stop":
+                context.stop("stopped")
 
     def _shard_status(self, status: ShardStatus, now: float) -> None:
         if status.shard == self._context.shard.number and status.of == self._context.shard.of:
@@ -189,7 +190,3 @@ class ShardConsumer:
             self._context.connection.reset()
             raise ConnectionError(str(error)) from error
         return found.declaration_result.message_count or 0
-
-
-def _says_stop(message: IncomingMessage) -> bool:
-    return unpack(message.body, ClusterCommand).what == "stop"

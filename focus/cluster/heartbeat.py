@@ -65,22 +65,13 @@ class Heartbeat:
     async def _is_idle(self) -> bool:
         """Whether nothing is left to do here, as far as this shard knows."""
         context, crawl = self._context, self._context.opened.crawl
-        if not (
-            context.transport.is_quiet
-            and context.forwarded.is_empty
-            and crawl.unit_of_work.is_empty
-        ):
+        transport, names, number = context.transport, context.names, context.shard.number
+        if not (transport.is_quiet and context.forwarded.is_empty and crawl.unit_of_work.is_empty):
             return False
-        if (
-            crawl.url_table.counts[UrlState.WAITING]
-            or len(context.transport.leases)
-            or await self._outbox()
-        ):
+        waiting = crawl.url_table.counts[UrlState.WAITING]
+        if waiting or len(transport.leases) or await self._outbox():
             return False
-        queues = (
-            context.names.links(context.shard.number),
-            context.names.results(context.shard.number),
-        )
+        queues = names.links(number), names.results(number)
         return not any([await self._consumer.count(name) for name in queues])
 
     async def _outbox(self) -> int:

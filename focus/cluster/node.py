@@ -64,15 +64,15 @@ class ShardNode(Runtime):
     ) -> None:
         self._terms, self._patience_s = terms, patience_s
         connection = ReconnectingConnection(
-            address, self._prepare, name=f"focus shard {shard}", say=say
+            address,
+            lambda connection: self._consumer.prepare(connection),
+            name=f"focus shard {shard}",
+            say=say,
         )
         self.context = ShardContext(shard, cluster, connection, say)
         self._consumer = ShardConsumer(self.context)
         self._heartbeat = Heartbeat(self.context, self._consumer)
         self._tasks: set[asyncio.Task[None]] = set()
-
-    async def _prepare(self, connection: Any) -> None:
-        await self._consumer.prepare(connection)
 
     async def transport(
         self,

@@ -103,16 +103,13 @@ class ResultPublisher:
         finally:
             self._under_way -= 1
         self.heard_at = asyncio.get_running_loop().time()
+        assert self.executor is not None
         for job, answer in batch:
-            self._left(job, answer)
+            self.pages += answer is not None and answer.page is not None
+            self.executor.left(job, is_done=answer is not None)
         for _, delivery in others:
             if delivery is not None:
                 delivery.done()
-
-    def _left(self, job: AcceptedTask, answer: TaskResult | None) -> None:
-        assert self.executor is not None
-        self.pages += answer is not None and answer.page is not None
-        self.executor.left(job, is_done=answer is not None)
 
 
 def _batch(jobs: list[Done]) -> tuple[list[Done], list[Done]]:

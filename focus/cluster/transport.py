@@ -13,21 +13,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
+from focus.cluster.broker import IncomingMessage
 from focus.cluster.flow_control import FlowControl
 from focus.cluster.leases import POISON, Lease, Leases
 from focus.cluster.messages import ForwardedLink, WorkerReport, result_of
 from focus.engine.transports import ready_within
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Result, Task
-
-
-class Delivery(Protocol):
-    """A message that a shard got, and owes the broker an answer for."""
-
-    async def ack(self) -> None:
-        """It is dealt with."""
 
 
 class ClusterTransport:
@@ -69,12 +62,12 @@ class ClusterTransport:
         self._departed: list[tuple[Task, float]] = []
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
-        self._reports: list[tuple[WorkerReport, Delivery]] = []
-        self._links: list[tuple[list[ForwardedLink], Delivery]] = []
+        self._reports: list[tuple[WorkerReport, IncomingMessage]] = []
+        self._links: list[tuple[list[ForwardedLink], IncomingMessage]] = []
         self._poisoned: list[Lease] = []
         self._closed: list[int] = []
         self._homes: list[str] = []
-        self._owed: list[Delivery] = []
+        self._owed: list[IncomingMessage] = []
         self._failed: BaseException | None = None
         self._is_cancelled = False
 
@@ -100,7 +93,10 @@ class ClusterTransport:
         if self._is_cancelled:
             return []
         self._take_links()
-        results = self._take_reports() + self._take_poisoned()
+        results = self._take_reports()
+        self._closed += [lease.id for lease in self._poisoned]
+        results += [_poison(lease.task, self.now()) for lease in self._poisoned]
+        self._poisoned = []
         self.in_flight -= len(results)
         self.activity += len(results)
         return results
@@ -136,11 +132,6 @@ class ClusterTransport:
         """Nothing: workers answer with whole results."""
         return []
 
-    def _take_poisoned(self) -> list[Result]:
-        poisoned, self._poisoned = self._poisoned, []
-        self._closed += [lease.id for lease in poisoned]
-        return [_poison(lease.task, self.now()) for lease in poisoned]
-
     def _take_links(self) -> None:
         arrived, self._links = self._links, []
         for links, delivery in arrived:
@@ -174,7 +165,7 @@ class ClusterTransport:
 
     # -- the broker's side --------------------------------------------------------
 
-    def reported(self, report: WorkerReport, delivery: Delivery) -> None:
+    def reported(self, report: WorkerReport, delivery: IncomingMessage) -> None:
         """A worker has something to say. What is no result is dealt with at once."""
         now = self.now()
         self.leases.doubt(report.lost, now)
@@ -185,7 +176,7 @@ class ClusterTransport:
         self._reports.append((report, delivery))
         self._ready.set()
 
-    def links_came(self, links: list[ForwardedLink], delivery: Delivery) -> None:
+    def links_came(self, links: list[ForwardedLink], delivery: IncomingMessage) -> None:
         """Links of other shards have come."""
         self._links.append((links, delivery))
         self._ready.set()
@@ -215,7 +206,7 @@ class ClusterTransport:
         """Leases of an earlier run that are of no use any more."""
         self._closed += leases
 
-    def pending(self) -> tuple[list[int], list[str], list[Delivery]]:
+    def pending(self) -> tuple[list[int], list[str], list[IncomingMessage]]:
         """Leases that ended, homes that came, and deliveries to be acknowledged after it."""
         found = (self._closed, self._homes, self._owed)
         self._closed, self._homes, self._owed = [], [], []

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from focus.commands.options.channel import key_file
 from focus.commands.options.config_file import database, find
-from focus.commands.options.option import tell, tell_json
 from focus.errors import FocusError
 from focus.i18n import spoken
 
@@ -90,11 +89,3 @@ def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
     if not names:
         return store.alerts.all(LOCAL)
     return [store.alerts.named(LOCAL, name) for name in dict.fromkeys(names)]
-
-
-def answer(found: Any, as_json: bool) -> None:
-    """Lines, or anything as JSON."""
-    if as_json:
-        tell_json(found)
-        return
-    tell(found)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
 from focus.commands.options.declared import DECLARED, said
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, adding, option, tell, tell_json
+from focus.commands.options.option import JSON, Command, adding, answer, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
 from focus.config import SCRIPTS
 from focus.errors import ConfigError
@@ -142,7 +142,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
         from focus.commands.preview import HAVE_ROWS, order_lines
 
         also = said(ctx, but=HAVE_ROWS)
-        _tell([*order_lines(order, also), f"  shard       {shard} of cluster {options['cluster']}"])
+        tell([*order_lines(order, also), f"  shard       {shard} of cluster {options['cluster']}"])
         return
     ctx.exit(_frontier(order, address, shard, options))
 
@@ -320,7 +320,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     from focus.commands.cluster_output import cluster_lines
 
     state = asyncio.run(look(address, options["cluster"]))
-    _tell(plain(state) if as_json else cluster_lines(state))
+    answer(plain(state) if as_json else cluster_lines(state), as_json)
     ctx.exit(0 if state.is_healthy else 7)
 
 
@@ -366,11 +366,11 @@ def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) ->
     workers = [each.worker for each in state.workers if worker in ("", each.worker)]
     shards = [each.shard for each in state.shards] if what == "stop" else []
     if as_json:
-        _tell({"order": what, "shards": shards, "workers": workers})
+        tell_json({"order": what, "shards": shards, "workers": workers})
     elif not shards and not workers:
-        _tell([f"Nobody of cluster {options['cluster']} was there to hear it"])
+        click.echo(f"Nobody of cluster {options['cluster']} was there to hear it")
     else:
-        _tell([f"Told to {what}: {len(shards)} shards, {len(workers)} workers"])
+        click.echo(f"Told to {what}: {len(shards)} shards, {len(workers)} workers")
 
 
 @cluster.command("add-seeds", cls=Command)
@@ -394,14 +394,5 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
     for seed in seeds:
         seed_candidates(seed)
     to = asyncio.run(sow(address, options["cluster"], seeds))
-    if as_json:
-        _tell({"seeds": to})
-    else:
-        _tell([f"{seed}: to shard {shard}" for seed, shard in to.items()])
-
-
-def _tell(found: Any) -> None:
-    if isinstance(found, list):
-        tell(found)
-    else:
-        tell_json(found)
+    lines = [f"{seed}: to shard {shard}" for seed, shard in to.items()]
+    answer({"seeds": to} if as_json else lines, as_json)

@@ -15,7 +15,7 @@ from focus.errors import ConfigError
 from focus.i18n import msg
 
 if TYPE_CHECKING:
-    from focus.evaluate.pools import PooledPage, SampledPage
+    from focus.evaluate.pools import SampledPage
     from focus.storage.labels import JudgedPage
 
 _WORDS = {"y": "yes", "n": "no", "p": "partly", "s": "skip"}
@@ -58,7 +58,9 @@ def judge(db: Path, crawl: str, pool: str | None, output: Path, **options: Any) 
         focus judge --number 100
         focus judge --pool yield.db,bfs.db --depth 500 -o judgments.tsv
     """
-    from focus.evaluate.pools import answered, from_tsv, pooled, sampled
+    from random import Random
+
+    from focus.evaluate.pools import answered, pooled, sampled
     from focus.terminal.judging import judging_lines, summed_up
 
     with ExitStack() as stack:
@@ -66,7 +68,8 @@ def judge(db: Path, crawl: str, pool: str | None, output: Path, **options: Any) 
         pages = pooled([[row[1:] for row in rows] for rows in crawls])
         if not pages:
             raise ConfigError("these crawls fetched no page that could be judged")
-        drawn = _resumed(output, from_tsv, topic) or _drawn(topic, pages, options, sampled)
+        drawn = _resumed(output, topic)
+        drawn = drawn or sampled(topic, pages, options["number"], Random(options["seed"]))
         if options["answers"] is not None:
             drawn = answered(drawn, _text(options["answers"]), str(options["answers"]))
             _keep(output, drawn)
@@ -124,13 +127,13 @@ def _crawls(
     return next(iter(topics)), crawls, bounded, look
 
 
-def _resumed(
-    output: Path, read: Callable[[str, str], list[SampledPage]], topic: str
-) -> list[SampledPage]:
+def _resumed(output: Path, topic: str) -> list[SampledPage]:
     """What an earlier sitting drew; ConfigError for a file of another topic."""
+    from focus.evaluate.pools import from_tsv
+
     if not output.exists():
         return []
-    drawn = read(_text(output), str(output))
+    drawn = from_tsv(_text(output), str(output))
     if any(page.topic != topic for page in drawn):
         raise ConfigError(
             "{output}: is of another topic than {topic!r}; give another -o FILE",
@@ -138,17 +141,6 @@ def _resumed(
             topic=topic,
         )
     return drawn
-
-
-def _drawn(
-    topic: str,
-    pages: Sequence[PooledPage],
-    options: dict[str, Any],
-    sampled: Callable[..., list[SampledPage]],
-) -> list[SampledPage]:
-    from random import Random
-
-    return sampled(topic, pages, options["number"], Random(options["seed"]))
 
 
 def _text(path: Path) -> str:

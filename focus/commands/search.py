@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +92,5 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         tell([f"Nothing found in {count(results.indexed, 'page')}"], err=True)
         return
     marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for line in found_lines(results, mark=_bold if marking else str):
+    for line in found_lines(results, mark=partial(click.style, bold=True) if marking else str):
         click.echo(line)
-
-
-def _bold(text: str) -> str:
-    return click.style(text, bold=True)

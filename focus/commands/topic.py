@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from focus.learn.memory_crawl import PageSource
     from focus.learn.sources import Sources
     from focus.learn.topics import SourcedPage
-    from focus.score.statistics.expansion import TopicExpansion
     from focus.topic.topic import Topic
 
 PILOT = 300  # requests of a pilot crawl
@@ -295,22 +294,16 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         found = widen(subject, judged, plan, on=on, off=off)
         subject = expecting(subject, base, options["vectors"])
     wide = widened(subject, found)
-    _tell_expansion(found, options)
+    if options["as_json"]:
+        tell_json(found)
+    else:
+        from focus.commands.topic_output import expansion_lines
+
+        tell(expansion_lines(found, explain=options["explain"]))
     if options["output"] is not None:
         _write(options["output"], wide)
         keywords = count(len(wide.keywords), "keyword")
         note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
-
-
-def _tell_expansion(found: TopicExpansion, options: dict[str, Any]) -> None:
-    if options["as_json"]:
-        import msgspec
-
-        tell_json(msgspec.to_builtins(found, enc_hook=str))
-        return
-    from focus.commands.topic_output import expansion_lines
-
-    tell(expansion_lines(found, explain=options["explain"]))
 
 
 def _judged(

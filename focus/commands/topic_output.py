@@ -95,15 +95,9 @@ def tested(
     return {
         "page": page.where,
         "title": page.page.title,
-        "models": {each.model: _without_name(each) for each in opinions},
+        "models": {each.pop("model"): each for each in map(msgspec.to_builtins, opinions)},
         "absent": dict(absent),
     }
-
-
-def _without_name(said: Opinion) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(said)
-    del plain["model"]
-    return plain
 
 
 # -- focus topic expand -------------------------------------------------------------

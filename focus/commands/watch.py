@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import AlertName, answer, chosen, here, opened
+from focus.commands.alert_access import AlertName, chosen, here, opened
 from focus.commands.options.alert import alert_options, changed, try_topic, what_option
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.help import Group
-from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, note, option
+from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, answer, note, option
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test

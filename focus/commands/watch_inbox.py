@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from focus.commands.alert_access import AlertName, answer, chosen, here, opened
+from focus.commands.alert_access import AlertName, chosen, here, opened
 from focus.commands.options.channel import KEY
-from focus.commands.options.option import DB, JSON, Command, note, option
+from focus.commands.options.option import DB, JSON, Command, answer, note, option
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
 

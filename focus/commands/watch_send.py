@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.alert_access import AlertName, answer, chosen, opened
+from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.cluster import address_of, broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
-from focus.commands.options.option import DB, option, tell
+from focus.commands.options.option import DB, answer, option, tell
 from focus.i18n import say, told
 from focus.text.formatting import printable
 

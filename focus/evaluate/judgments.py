@@ -204,14 +204,11 @@ def read_labels(
         elif topic not in labels:
             remarks.add(mark("labels of unknown topics"), topic)
         else:
-            _enter(labels[topic], canonical(page_key(url), aliases), label == "1", remarks)
+            page, is_on = canonical(page_key(url), aliases), label == "1"
+            if labels[topic].setdefault(page, is_on) != is_on:
+                remarks.add(mark("pages labelled both 0 and 1 (counted as 1)"), page)
+                labels[topic][page] = True
     return labels
-
-
-def _enter(labels: dict[str, bool], page: str, label: bool, remarks: Remarks) -> None:
-    if labels.setdefault(page, label) != label:
-        remarks.add(mark("pages labelled both 0 and 1 (counted as 1)"), page)
-        labels[page] = True
 
 
 def leave_out_hubs(

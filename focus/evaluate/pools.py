@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import ConfigError
-from focus.metrics.sampling import Drawn, Estimate, draw
+from focus.metrics.sampling import Estimate, draw
 from focus.metrics.significance import mean
 
 WORDS = ("y", "yes", "n", "no", "p", "partly")
@@ -86,11 +86,10 @@ def sampled(topic: str, pool: Sequence[PooledPage], number: int, rng: Random) ->
             else:
                 half = "upper half" if 2 * at < len(ranked) else "lower half"
             strata.setdefault(f"{name}, {half}", []).append(page)
-    return [_sampled(topic, page, drawn) for page, drawn in draw(strata, number, rng)]
-
-
-def _sampled(topic: str, page: PooledPage, drawn: Drawn) -> SampledPage:
-    return SampledPage(topic, page.url, "", drawn.stratum, round(drawn.weight, 6), page.relevance)
+    return [
+        SampledPage(topic, page.url, "", drawn.stratum, round(drawn.weight, 6), page.relevance)
+        for page, drawn in draw(strata, number, rng)
+    ]
 
 
 # -- the file -----------------------------------------------------------------------
@@ -98,14 +97,11 @@ def _sampled(topic: str, page: PooledPage, drawn: Drawn) -> SampledPage:
 
 def to_tsv(pages: Iterable[SampledPage]) -> str:
     """The text of a judgments.tsv."""
-    rows = (
-        (p.topic, p.url, p.said, p.stratum, f"{p.weight:g}", _number(p.relevance)) for p in pages
-    )
-    return "\n".join([HEAD, *("\t".join(row) for row in rows)]) + "\n"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+    lines = [HEAD]
+    for p in pages:
+        relevance = "" if p.relevance is None else f"{p.relevance:.6g}"
+        lines.append("\t".join((p.topic, p.url, p.said, p.stratum, f"{p.weight:g}", relevance)))
+    return "\n".join(lines) + "\n"
 
 
 def from_tsv(text: str, where: str) -> list[SampledPage]:

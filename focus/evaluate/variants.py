@@ -46,10 +46,10 @@ def variants(
     for asked, mask, missing, strategy, form in product(
         _once(relevance) or [""], _once(masks), _once(unrecorded), _once(strategies), wanted
     ):
-        published = form == "published"
-        if published and "tuned" in wanted and not _differs(strategy, asked):
+        kind, published = strategy_class(strategy), form == "published"
+        differs = kind.published or kind.published_rule or (not asked and kind.published_model)
+        if published and "tuned" in wanted and not differs:
             continue
-        kind = strategy_class(strategy)
         model = asked or guide(strategy, published=published)
         ours = owned(strategy, numbers_of(kind, as_published=published), given, used)
         models = owned(model, model_class(model).defaults, given, used)
@@ -82,15 +82,6 @@ def strategy_params(strategy: str, form: str, chosen: Mapping[str, float]) -> di
     """All numbers of a strategy in one of its forms."""
     kind = strategy_class(strategy)
     return settle(strategy, kind.defaults, kind.published, chosen, as_published=form == "published")
-
-
-def _differs(strategy: str, asked: str) -> bool:
-    """Whether the published form of a strategy is another than the tuned one.
-
-    asked   the model that is to guide both, "" for that of each form
-    """
-    kind = strategy_class(strategy)
-    return bool(kind.published or kind.published_rule or (not asked and kind.published_model))
 
 
 def owned(owner: str, defaults: Collection[str], given: Given, used: set[str]) -> dict[str, float]:

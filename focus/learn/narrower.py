@@ -90,15 +90,15 @@ def with_nearest(topic: Topic, path: Path) -> Topic:
     """
     weights = {fold(each.text): each.weight for each in topic.keywords}
     found = nearest(
-        path, [(_spellings(word), weight) for word, weight in weights.items()], limit=4 * NEAREST
+        path,
+        [  # as the file may have a keyword, best first: whole, joined, as its words
+            ([[word], [word.replace(" ", "_")], [*Segmenter().tokens(word)]], weight)
+            for word, weight in weights.items()
+        ],
+        limit=4 * NEAREST,
     )
     kept = [(w, c) for w, c in found if c >= LEAST_COSINE and _is_new(w, weights, topic.narrower)]
     del kept[NEAREST:]
     near = {word: round(COSINE_WEIGHT * cosine, 2) for word, cosine in kept}
     sources = {word: f"vectors: cosine {cosine:.2f}" for word, cosine in kept}
     return msgspec.structs.replace(topic, nearest=near, sources={**sources, **topic.sources})
-
-
-def _spellings(word: str) -> list[list[str]]:
-    """The ways that a file may have a keyword, best first: whole, joined, as its words."""
-    return [[word], [word.replace(" ", "_")], list(Segmenter().tokens(word))]

@@ -111,17 +111,14 @@ async def _judged(
         while part := await store.run(partial(labels.pages, crawl=crawl, after=after, limit=CHUNK)):
             after = part[-1].nth
             for stored in part:
-                under_way.append((stored, _scoring(pool, stored)))
+                scoring = (
+                    pool.score(stored.url, stored.html.encode(), _HTML) if stored.html else None
+                )
+                under_way.append((stored, asyncio.create_task(scoring) if scoring else None))
                 if len(under_way) > AHEAD:
                     yield await _done(under_way.popleft())
         while under_way:
             yield await _done(under_way.popleft())
-
-
-def _scoring(pool: WorkerPool, stored: JudgedPage) -> asyncio.Task[Page] | None:
-    if not stored.html:
-        return None
-    return asyncio.create_task(pool.score(stored.url, stored.html.encode(), _HTML))
 
 
 async def _done(

@@ -152,7 +152,8 @@ def _took(comparison: Comparison) -> str:
 
 
 def _group(comparison: Comparison, group: VariantGroup) -> dict[str, object]:
-    series, ranked = _series(comparison, group), _ranked(group)
+    series = _series(comparison, group)
+    ranked = sorted(group.scores, key=lambda each: -_share(each, "auc"))
     names = [_name(comparison, each) for each in group.scores]
     easiest = ""
     if group.easiest:
@@ -204,7 +205,7 @@ def _frame() -> Frame:
 
 
 def _series(comparison: Comparison, group: VariantGroup) -> list[Series]:
-    best = max(group.scores, key=lambda each: each.measures["auc"].value or 0.0)
+    best = max(group.scores, key=lambda each: _share(each, "auc"))
     strong = {best.variant, group.baseline}
     lines = [
         Series(_name(comparison, each), number, each.curve, each.band, each.variant in strong)
@@ -249,10 +250,6 @@ def _card(
         "targets": count(facts.targets, "target"),
         "chart": chart(frame, [*lines, _oracle(facts.oracle)], title=title),
     }
-
-
-def _ranked(group: VariantGroup) -> list[VariantScore]:
-    return sorted(group.scores, key=lambda each: -(each.measures["auc"].value or 0.0))
 
 
 # -- tables -------------------------------------------------------------------------

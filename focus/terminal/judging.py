@@ -96,15 +96,14 @@ def judging_lines(found: JudgedSample, output: Path) -> list[str]:
         rows.append(("per request", _estimate(found.harvest), "harvest"))
     lines += table(rows, indent="  ")
     if found.bins:
-        lines += ["Calibration: the judge said, people found", *_bin_lines(found.bins)]
+        bins = [
+            (f"{each.said:.2f}", f"{each.found:.2f}", count(each.pages, "page"))
+            for each in found.bins
+        ]
+        lines += ["Calibration: the judge said, people found", *table(bins, indent="  ")]
         lines.append(f"  calibration error {found.error:.3f}")
     return lines
 
 
 def _estimate(found: Estimate) -> str:
     return f"{percent(found.value)} ({percent(found.low)} to {percent(found.high)})"
-
-
-def _bin_lines(bins: Sequence[Bin]) -> list[str]:
-    rows = [(f"{each.said:.2f}", f"{each.found:.2f}", count(each.pages, "page")) for each in bins]
-    return table(rows, indent="  ")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -175,37 +176,15 @@ class JsonLog(Teller):
 class Several(Teller):
     """All of several tellers, in order."""
 
-    def __init__(self, tellers: Iterable[Teller]) -> None:
+    def __init__(self, tellers: Sequence[Teller]) -> None:
         super().__init__()
-        self._tellers = tuple(tellers)
 
-    def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        for teller in self._tellers:
-            teller.started(crawl, info)
+        def tell_all(name: str, *said: Any) -> None:
+            for teller in tellers:
+                getattr(teller, name)(*said)
 
-    def event(self, event: Event) -> None:
-        for teller in self._tellers:
-            teller.event(event)
-
-    def stopping(self, how: str) -> None:
-        for teller in self._tellers:
-            teller.stopping(how)
-
-    def outage(self, outage: Outage | None) -> None:
-        for teller in self._tellers:
-            teller.outage(outage)
-
-    def say(self, text: str) -> None:
-        for teller in self._tellers:
-            teller.say(text)
-
-    def ended(self, report: RunReport) -> None:
-        for teller in self._tellers:
-            teller.ended(report)
-
-    def close(self) -> None:
-        for teller in self._tellers:
-            teller.close()
+        for name in ("started", "event", "stopping", "outage", "say", "ended", "close"):
+            setattr(self, name, partial(tell_all, name))
 
 
 @contextmanager
@@ -240,7 +219,9 @@ def telling(
             tellers.append(
                 JsonLog(write, pages=True)
                 if log_format == "json"
-                else TextLog(_stamped(write), pages=True)
+                else TextLog(
+                    lambda line: write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}"), pages=True
+                )
             )
         if not quiet:
             as_json = log_format == "json" and log_file is None
@@ -277,8 +258,3 @@ def _appended(path: Path) -> Iterator[LogFile]:
     finally:
         with suppress(OSError):  # a full disk: it was complained of when it filled up
             file.close()
-
-
-def _stamped(write: Callable[[str], None]) -> Callable[[str], None]:
-    """Lines with the local time before them."""
-    return lambda line: write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}")

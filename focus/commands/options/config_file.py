@@ -103,7 +103,11 @@ def _table(found: ConfigFile, name: str, command: click.Command) -> dict[str, An
         raise ConfigError("{path}: {name} must be a table: [{name}]", path=found.path, name=name)
     for key in table:
         check_removed(f"focus {name} --{key}")
-    options = {_spelled(p): p for p in command.params if isinstance(p, click.Option)}
+    options = {
+        max(p.opts, key=len).removeprefix("--"): p
+        for p in command.params
+        if isinstance(p, click.Option)
+    }
     _refuse_unknown(
         found, f" in [{name}]", table, [*options, *(key.replace("-", "_") for key in options)]
     )
@@ -112,11 +116,6 @@ def _table(found: ConfigFile, name: str, command: click.Command) -> dict[str, An
         for key in table
         if (option := options[key.replace("_", "-")]).name is not None
     }
-
-
-def _spelled(option: click.Parameter) -> str:
-    """The long name of an option, without its dashes."""
-    return max(option.opts, key=len).removeprefix("--")
 
 
 def _refuse_unknown(

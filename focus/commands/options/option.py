@@ -41,6 +41,14 @@ def tell_json(value: Any) -> None:
     click.echo(inert_json(to_json(value)), nl=False)
 
 
+def answer(found: Any, as_json: bool) -> None:
+    """Print lines, or anything as JSON."""
+    if as_json:
+        tell_json(found)
+    else:
+        tell(found)
+
+
 class Option(click.Option):
     """An option in a section of the help. One of the section `FILE` cannot be typed."""
 

@@ -126,17 +126,14 @@ class KnowledgeBase:
         Under 数据库: what is an instance, subclass or part of it, or of what ends with it
         (关系型数据库). One pass over everything.
         """
-        for name, text in self._read_everything():
-            if any(each in text for each in BROADER):
-                facts = _facts.decode(text)
-                above = (fact for fact in facts if fact[0] in BROADER)
-                under = next((f"{a} {v}" for a, v in above if _is_under(v, words)), None)
-                if under is not None:
-                    yield _entity(name, facts), under
-
-    def _read_everything(self) -> Iterator[tuple[str, str]]:
         with explaining(self._where):
-            yield from self._db.execute(_EVERYTHING)
+            for name, text in self._db.execute(_EVERYTHING):
+                if any(each in text for each in BROADER):
+                    facts = _facts.decode(text)
+                    above = (fact for fact in facts if fact[0] in BROADER)
+                    under = next((f"{a} {v}" for a, v in above if _is_under(v, words)), None)
+                    if under is not None:
+                        yield _entity(name, facts), under
 
     def _entities(self, names: Collection[str]) -> list[Entity]:
         """In the order of the names; unknown ones left out."""
