@@ -1,6 +1,6 @@
 """Prints the tables of docs/quality.md from results of `focus compare`.
 
-    python -m bench.quality FILE …
+    python -m bench.quality [FILE …]
 
     focus compare --archive WEB --topics … --labels … --all-strategies --unrecorded ask
         --unrecorded skip --seed-orders 3 -o A
