@@ -1,4 +1,4 @@
-"""Puts a crawl on the rack: kills, power cuts, worse (tests/support/torture.py says what each is).
+"""Tests crawls with kills, power cuts, full disks and clock changes.
 
     python -m bench.torture [TRIALS …] [--kills 200] [--cuts 50] [--few 6] [--pages 10000]
         [--seed 1] [--shards 2] [--workers 3] [--skew 0.0]
@@ -6,11 +6,13 @@
 The trial `cluster` injects --kills faults and --few cut networks into a cluster (--shards,
 --workers; --skew: its clocks are wrong by up to that many seconds); it needs RabbitMQ.
 
-Prints a line of a table for each trial; exit code 1 if a promise was broken. Linux only.
+The trials are in tests/support/torture.py. Prints a row for each trial; the exit code is 1 if a
+guarantee was broken. Linux only.
 """
 
 import random
 import sys
+from collections.abc import Callable
 from functools import partial
 
 from bench.script import read_options
@@ -19,31 +21,31 @@ from tests.support.cluster_kills import cluster, drawn_faults
 
 
 def main() -> int:
-    """Print a line per trial; 1 if a promise was broken."""
-    given = read_options(__doc__)
-    trials = {
-        "overlap": partial(torture.overlaps, times=given.few),
-        "workers": partial(torture.segfaults, times=2 * given.few),
-        "stops": partial(torture.stops, times=given.few),
+    """Print a row per trial; return 1 if a guarantee was broken."""
+    options = read_options(__doc__)
+    trials: dict[str, Callable[[torture.Rack], torture.Verdict]] = {
+        "overlap": partial(torture.overlaps, times=options.few),
+        "workers": partial(torture.segfaults, times=2 * options.few),
+        "stops": partial(torture.stops, times=options.few),
         "clock": torture.clocks,
         "disk": torture.full_disk,
-        "cuts": partial(torture.cuts, times=given.cuts),
-        "terms": partial(torture.kills, times=given.kills // 4, term=True),
-        "kills": partial(torture.kills, times=given.kills),
+        "cuts": partial(torture.cuts, times=options.cuts),
+        "terms": partial(torture.kills, times=options.kills // 4, term=True),
+        "kills": partial(torture.kills, times=options.kills),
         "cluster": partial(
             cluster,
-            faults=drawn_faults(given.kills, given.few, random.Random(given.seed)),
-            shards=given.shards,
-            workers=given.workers,
-            skew_s=given.skew,
+            faults=drawn_faults(options.kills, options.few, random.Random(options.seed)),
+            shards=options.shards,
+            workers=options.workers,
+            skew_s=options.skew,
         ),
     }
-    if unknown := set(given.trials) - set(trials):
-        raise SystemExit(f"no such trial: {', '.join(unknown)}; there are {', '.join(trials)}")
+    if unknown := set(options.trials) - set(trials):
+        raise SystemExit(f"no such trial: {', '.join(unknown)}; trials: {', '.join(trials)}")
     broken = False
     print("| trial | found | broken |\n|---|---|---|", flush=True)
-    with torture.racked(given.pages, given.seed) as rack:
-        for name in given.trials or trials:
+    with torture.racked(options.pages, options.seed) as rack:
+        for name in options.trials or trials:
             verdict = trials[name](rack)
             broken |= bool(verdict.broken)
             print(f"| {name} | {verdict.found} | {', '.join(verdict.broken) or '-'} |", flush=True)
