@@ -1,6 +1,6 @@
 """A cluster on a RabbitMQ of its own: the same pages, the same order, politeness, mishaps.
 
-The long form with random kills is bench/cluster/kills.py.
+The trial with random kills is `python -m bench.torture cluster`.
 """
 
 from __future__ import annotations
