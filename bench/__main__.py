@@ -21,16 +21,16 @@ import msgspec
 
 from bench import growth, race
 from bench.resources import machine
-from bench.script import read_options, tell
+from bench.script import read_options, write_figures
 
 
-def parts(given: Any) -> dict[str, Callable[[], dict[str, object]]]:
+def parts(options: Any) -> dict[str, Callable[[], dict[str, object]]]:
     """Return the parts by name, each as a function that measures it."""
-    pages, site, rounds = given.pages, given.site, given.rounds
+    pages, site, rounds = options.pages, options.site, options.rounds
     whole = max(200, 3 * pages // 10)
     return {
         "race": lambda: race.measure(
-            site, pages=max(200, pages // 10), full=whole, rounds=rounds, peers=given.peers
+            site, pages=max(200, pages // 10), full=whole, rounds=rounds, peers=options.peers
         ),
         "growth": lambda: growth.measure(
             site.parent / "growth",
@@ -43,20 +43,20 @@ def parts(given: Any) -> dict[str, Callable[[], dict[str, object]]]:
 
 
 def main() -> None:
-    """Measure the parts given on the command line, by default all."""
-    given = read_options(__doc__)
-    known = parts(given)
-    if unknown := set(given.parts) - set(known):
+    """Measure the parts options on the command line, by default all."""
+    options = read_options(__doc__)
+    known = parts(options)
+    if unknown := set(options.parts) - set(known):
         raise SystemExit(f"no such part: {', '.join(sorted(unknown))}; parts: {', '.join(known)}")
-    given.results.mkdir(parents=True, exist_ok=True)
-    file = given.results / f"{time.strftime('%Y-%m-%d-%H%M', time.gmtime())}.json"
-    figures: dict[str, Any] = {"pages": given.pages, "machine": machine()}
-    for name in given.parts or known:
+    options.results.mkdir(parents=True, exist_ok=True)
+    file = options.results / f"{time.strftime('%Y-%m-%d-%H%M', time.gmtime())}.json"
+    figures: dict[str, Any] = {"pages": options.pages, "machine": machine()}
+    for name in options.parts or known:
         began = time.monotonic()
         figures[name] = known[name]()
         print(f"bench: {name} took {time.monotonic() - began:.0f} s", file=sys.stderr)
-        tell(figures, file, quiet=True)
-    tell({name: part for name, part in figures.items() if name != "race"}, None)
+        write_figures(figures, file, quiet=True)
+    write_figures({name: part for name, part in figures.items() if name != "race"}, None)
     if "race" in figures:
         print(race.comparison(msgspec.convert(figures["race"]["rows"], list[race.Row])))
 

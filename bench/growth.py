@@ -1,15 +1,13 @@
-"""Measures millions of known URLs: memory, disk, time per page, pauses, a restart.
+"""Measures a crawl with millions of known URLs: memory, disk, CPU per page, pauses, restart.
 
     python -m bench.growth [FOLDER] [--urls 5000000] [--marks 10000,1000000] [--pages 1000]
         [--rounds 1] [--strategy topic-pagerank] [--json FILE]
 
-The crawl's own loop, frontier, graph and database; only web and workers are replaced, by
-pages made on the spot, whose cost is taken off. At each mark, and at the end, `--pages` pages
-of 97 links, 10 of them new, are measured; between the marks the crawl grows by pages whose
-links are all new; further rounds end at the last of the marks, as a machine's speed changes
-within minutes. Then it is opened again by a process of its own, up to its first request,
-where a SIGTERM ends it: how long that takes, too, all ranks written, as after a kill
-(`--urls 1 --pages 200000`: of 200,000 pages).
+Crawl loop, frontier, graph and database are those of a crawl; fetching and scoring are replaced by
+generated pages, whose cost is subtracted. At each mark and at the end, `--pages` pages of 97 links
+are measured, 10 links of each new; between the marks, pages with new links only enlarge the crawl.
+Further rounds end at the last mark. Afterwards another process resumes the crawl up to its first
+request and ends at SIGTERM, when it writes all ranks; both times are measured.
 """
 
 import asyncio
@@ -29,7 +27,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench.script import read_options, tell
+from bench.script import read_options, write_figures
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -50,13 +48,13 @@ from tests.support.processes import peak_mib, present_mib
 HOSTS = 2000
 LINKS, FRESH = 97, 10
 BODY_BYTES = 10_000
-PATTERN = "/news/D/N/article-N.html"  # of all, as workers find
+PATTERN = "/news/D/N/article-N.html"  # the URL pattern of all pages
 TICK_S = 0.005
-AT_ONCE = 8  # results that arrive together
+RESULTS_AT_ONCE = 8
 
 
 def config(strategy: str, **fetch: object) -> CrawlConfig:
-    """The crawl, as `focus crawl` would have it; the same for growing and for going on."""
+    """Return the configuration of the crawl, equal for its start and its continuation."""
     return CrawlConfig(
         seeds=("http://h0.example/",),
         strategy=strategy,
@@ -68,8 +66,8 @@ def config(strategy: str, **fetch: object) -> CrawlConfig:
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What a page took at so many known URLs: CPU of the process (loop and store's thread)
-    and of the loop alone, milliseconds; `rss_mib`: memory of the process then."""
+    """Cost of a page at a number of known URLs: CPU of the process (loop and store's thread) and of
+    the loop alone in milliseconds, and memory of the process."""
 
     known: int
     cpu_ms: float
@@ -78,8 +76,8 @@ class Cost(msgspec.Struct, frozen=True):
     rss_mib: float
 
 
-class MadeWeb:
-    """A transport that makes pages: links to new URLs, the others to known ones."""
+class GeneratedWeb:
+    """A transport that generates pages with links to new and to known URLs."""
 
     is_live = True
     window = sys.maxsize
@@ -93,10 +91,10 @@ class MadeWeb:
         self._rng = random.Random(1)
         self._marks = list(marks)
         self._pages = pages
-        self._left = 0  # pages of the present measurement
+        self._remaining = 0  # pages of the measurement in progress
         self._sent: list[Task] = []
-        self._made = 1  # URLs there are: h0.example/ is the seed
-        self._making_s = 0.0
+        self._url_count = 1  # the seed
+        self._generating_s = 0.0
         self._began = (0.0, 0.0, 0.0)
         self._offset = time.time() - time.monotonic()
         self._body = self._rng.randbytes(BODY_BYTES)
@@ -107,54 +105,56 @@ class MadeWeb:
         return self._offset + time.monotonic()
 
     def send(self, task: Task) -> None:
-        """Its answer comes at the next `receive`."""
+        """Queue a request; a later `receive` returns its result."""
         self.in_flight += 1
         self._sent.append(task)
 
     async def receive(self, until: float | None) -> list[Result]:
-        """The next few answers."""
+        """Return the next results."""
         await asyncio.sleep(0)
         if not self._sent:
             await asyncio.sleep(0.001)
         began = time.thread_time()
-        tasks, self._sent = self._sent[:AT_ONCE], self._sent[AT_ONCE:]
+        tasks, self._sent = self._sent[:RESULTS_AT_ONCE], self._sent[RESULTS_AT_ONCE:]
         results = [self._answer(task) for task in tasks]
         self.in_flight -= len(results)
-        self._making_s += time.thread_time() - began
+        self._generating_s += time.thread_time() - began
         return results
 
     def departed(self) -> list[tuple[Task, float]]:
-        """Nobody waits for that."""
+        """Return nothing: departures are not tracked."""
         return []
 
     def answered(self) -> list[tuple[Task, FetchResult]]:
-        """Nor for that."""
+        """Return nothing: responses are not tracked before they are scored."""
         return []
 
     async def update(self, payload: bytes) -> None:
-        """Nobody learns here."""
+        """Ignore updates of the scorer."""
 
     def wake(self) -> None:
-        """Nothing waits long."""
+        """Do nothing: `receive` never waits long."""
 
     def cancel(self) -> None:
-        """Forget what was sent."""
+        """Discard all requests."""
         self._sent.clear()
         self.in_flight = 0
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
     def _answer(self, task: Task) -> Result:
         now = self.now()
         if task.id is None:
             return Result(task, FetchResult(task.url, now, status=404, elapsed_s=0.01))
         self._follow_plan()
-        fresh = FRESH if self._left else LINKS
-        links = [_link(self._made + n, self._rng) for n in range(fresh)]
-        links += [_link(self._rng.randrange(self._made), self._rng) for _ in range(LINKS - fresh)]
-        self._made += fresh
-        body = self._body if self._left else b""
+        fresh = FRESH if self._remaining else LINKS
+        links = [_link(self._url_count + n, self._rng) for n in range(fresh)]
+        links += [
+            _link(self._rng.randrange(self._url_count), self._rng) for _ in range(LINKS - fresh)
+        ]
+        self._url_count += fresh
+        body = self._body if self._remaining else b""
         self.body_bytes += len(body)
         unique = list({link.key: link for link in links}.values())
         page = Page(title="一个网页", relevance=0.3, links=unique, body_zstd=body)
@@ -163,15 +163,15 @@ class MadeWeb:
 
     def _follow_plan(self) -> None:
         """Begin or end a measurement."""
-        if self._left:
-            self._left -= 1
-            if not self._left:
-                self._measured()
+        if self._remaining:
+            self._remaining -= 1
+            if not self._remaining:
+                self._finish_measurement()
         elif self._marks and len(self.crawl.url_table) >= self._marks[0]:
-            self._left = self._pages
+            self._remaining = self._pages
             self._began = self._clocks()
 
-    def _measured(self) -> None:
+    def _finish_measurement(self) -> None:
         cpu, loop, wall = (
             1000 * (now - then) / self._pages
             for now, then in zip(self._clocks(), self._began, strict=True)
@@ -184,12 +184,12 @@ class MadeWeb:
             self.crawl.stop("measured")
 
     def _clocks(self) -> tuple[float, float, float]:
-        made = self._making_s
+        made = self._generating_s
         return time.process_time() - made, time.thread_time() - made, time.monotonic() - made
 
 
 def _link(number: int, rng: random.Random) -> Link:
-    """The link to a made URL; always the same host, path and key for a number."""
+    """Return a link to the URL with this number."""
     host = f"h{number % HOSTS}.example"
     url = f"http://{host}/news/2026/{number % 365:03d}/article-{number}.html"
     score = rng.random()
@@ -206,14 +206,14 @@ def _link(number: int, rng: random.Random) -> Link:
 
 
 class Pauses:
-    """How long the loop let a timer wait that was due: wall, and CPU of its own thread."""
+    """Delays of a periodic timer in the event loop: wall time and CPU time of the thread."""
 
     def __init__(self) -> None:
         self.wall_ms = self.cpu_ms = 0.0
         self.over = 0
 
     async def watch(self) -> None:
-        """Until cancelled."""
+        """Measure until cancelled."""
         while True:
             wall, cpu = time.monotonic(), time.thread_time()
             await asyncio.sleep(TICK_S)
@@ -223,7 +223,7 @@ class Pauses:
             self.over += late > 100
 
 
-class _Shelf:
+class _CrawlStore:
     def __init__(self, store: Store, crawl: int) -> None:
         self._store, self._crawl = store, crawl
 
@@ -235,18 +235,18 @@ class _Shelf:
 
 
 async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dict[str, object]:
-    """A crawl from nothing to the last mark; what it cost on the way."""
-    web, order, pauses = MadeWeb(marks, pages), config(strategy), Pauses()
+    """Run a new crawl up to the last mark and return its costs."""
+    web, settings, pauses = GeneratedWeb(marks, pages), config(strategy), Pauses()
     before_mib = present_mib()
     give_memory_back()  # as `session.run` does
     began = time.monotonic()
     async with Store.open(db, now=time.time(), pid=0) as store:
-        text = msgspec.json.encode(order).decode()
-        info = await store.begin_crawl(identity(order), text, fresh=True, now=time.time())
-        crawl = web.crawl = Crawl(order, web, crawl_store=_Shelf(store, info.id))
-        crawl.sow(order.seeds)
+        text = msgspec.json.encode(settings).decode()
+        info = await store.begin_crawl(identity(settings), text, fresh=True, now=time.time())
+        crawl = web.crawl = Crawl(settings, web, crawl_store=_CrawlStore(store, info.id))
+        crawl.sow(settings.seeds)
         watching = asyncio.create_task(pauses.watch())
-        # Elsewhere it is there by the time that the first page has been scored.
+        # In a crawl the import has finished before the first page is scored.
         await asyncio.to_thread(import_module, "numpy")
         with collecting_rarely():
             await crawl.run()
@@ -273,24 +273,24 @@ async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dic
     }
 
 
-# -- going on -----------------------------------------------------------------------
+# -- the restart -----------------------------------------------------------------------
 
 
 def reopen(db: Path, strategy: str) -> dict[str, object]:
-    """Seconds from the start of a process that continues the crawl to its first request."""
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        door.listen()
+    """Measure a process that resumes the crawl until its first request, and its end."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
         began = time.monotonic()
         command = [sys.executable, "-m", "bench.growth", str(db.parent), "--strategy", strategy]
-        command += ["--go-on", str(door.getsockname()[1])]
+        command += ["--resume", str(listener.getsockname()[1])]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
-            door.settimeout(600)
-            door.accept()[0].close()
+            listener.settimeout(600)
+            listener.accept()[0].close()
             seconds = time.monotonic() - began
             mib = peak_mib(process.pid)
             process.terminate()
-            door.close()  # what is under way ends at once, or the crawl lets it, for 10 s
+            listener.close()  # or the crawl would wait 10 s for the open request
             process.wait()
         end = time.monotonic() - began - seconds
     return {
@@ -300,11 +300,11 @@ def reopen(db: Path, strategy: str) -> dict[str, object]:
     }
 
 
-def go_on(db: Path, port: int, strategy: str) -> None:
-    """Continue the crawl over that port."""
-    order = config(strategy, connect_to=f"127.0.0.1:{port}")
-    order = msgspec.structs.replace(order, limits=LimitConfig(max_time_s=60.0))
-    uvloop.run(run(order, RunPaths(db), Watcher()))
+def resume(db: Path, port: int, strategy: str) -> None:
+    """Resume the crawl; all requests go to this port."""
+    settings = config(strategy, connect_to=f"127.0.0.1:{port}")
+    settings = msgspec.structs.replace(settings, limits=LimitConfig(max_time_s=60.0))
+    uvloop.run(run(settings, RunPaths(db), Watcher()))
 
 
 def measure(
@@ -341,26 +341,28 @@ def measure(
 
 
 def main() -> None:
-    """Measure, or do one part of it."""
-    given = read_options(__doc__, grow=False, go_on=int)
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
-    marks = [each for each in map(int, filter(None, given.marks.split(","))) if each < given.urls]
-    if given.go_on:
-        go_on(folder / "growth.db", given.go_on, given.strategy)
-    elif given.grow:
-        marks = [*marks, given.urls]
-        grown = uvloop.run(grow(folder / "growth.db", marks, given.pages, given.strategy))
+    """Measure, or run one step in a subprocess."""
+    options = read_options(__doc__, grow=False, resume=int)
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
+    marks = [
+        each for each in map(int, filter(None, options.marks.split(","))) if each < options.urls
+    ]
+    if options.resume:
+        resume(folder / "growth.db", options.resume, options.strategy)
+    elif options.grow:
+        marks = [*marks, options.urls]
+        grown = uvloop.run(grow(folder / "growth.db", marks, options.pages, options.strategy))
         print(json.dumps(grown))
     else:
-        told = measure(
+        figures = measure(
             folder,
-            urls=given.urls,
+            urls=options.urls,
             marks=marks,
-            pages=given.pages,
-            rounds=given.rounds,
-            strategy=given.strategy,
+            pages=options.pages,
+            rounds=options.rounds,
+            strategy=options.strategy,
         )
-        tell(told, given.json)
+        write_figures(figures, options.json)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What a crawl takes of memory: for pages as usual, while large ones come together, and after.
+"""Measures the memory of a crawl before, while and after large pages arrive together.
 
     python -m bench.memory [--large 12] [--size 8.0] [--seconds 45.0]
 
-Many hosts with pages of some 60 kB on loopback, and as many large pages as are told, of so many
-MB, which are asked for at once, a third of the time into the crawl. Resident memory of the main
-process and its worker is sampled. Linux only.
+Crawls many hosts with pages of about 60 kB on loopback. After a third of the time all pages link to
+`--large` pages of `--size` MB. Resident memory of the main process and its worker is sampled.
+Linux only.
 """
 
 import os
@@ -29,24 +29,24 @@ _HTML = (("content-type", "text/html; charset=utf-8"),)
 
 
 class Site:
-    """Pages without end; from an instant on, each links to the large ones. As a `DemoWeb`."""
+    """An endless site like a `DemoWeb`; from `large_at` on, pages link to the large ones."""
 
     def __init__(self, large: int, size_mb: float, large_at: float) -> None:
         self.seeds = [f"http://h{number}.example/" for number in range(HOSTS)]
         self._large = [f"http://large{number}.example/" for number in range(large)]
         self._large_at = large_at
-        self.asked: set[str] = set()
+        self.requested: set[str] = set()
         paragraph = "".join(self._text(zlib.crc32(b"large"), 40))
         repeated = int(size_mb * 1e6) // len(paragraph.encode()) + 1
         self._body = f"<title>足球</title>{paragraph * repeated}".encode()
 
     def respond(self, url: str) -> Response | None:
-        """A page, large or not."""
+        """Return a page."""
         host, _, path = url.removeprefix("http://").partition("/")
         if path == "robots.txt":
             return Response(404, (("content-type", "text/plain"),), b"none")
         if host.startswith("large"):
-            self.asked.add(host)
+            self.requested.add(host)
             return Response(200, _HTML, self._body)
         chance = zlib.crc32(url.encode())
         body = "".join(self._page(host, chance))
@@ -71,7 +71,7 @@ class Site:
 
 
 class Sample(NamedTuple):
-    """Resident MiB at one moment."""
+    """Resident memory in MiB at one time."""
 
     at: float
     main: float
@@ -79,12 +79,12 @@ class Sample(NamedTuple):
 
     @property
     def both(self) -> float:
-        """The sum."""
+        """Memory of main process and worker together."""
         return self.main + self.workers
 
 
 def watch(site: Site, folder: Path, seconds: float) -> tuple[list[Sample], int]:
-    """Crawl for so long; samples, and how many requests were made."""
+    """Crawl for `seconds`; return samples and the number of requests."""
     with served(cast(DemoWeb, site)) as server:
         began = time.monotonic()
         process = start(_options(site, server, folder, seconds), folder / "stderr")
@@ -96,7 +96,7 @@ def watch(site: Site, folder: Path, seconds: float) -> tuple[list[Sample], int]:
                 samples.append(Sample(time.monotonic() - began, main, workers))
                 time.sleep(EVERY_S)
         except OSError:
-            pass  # it ended while we looked
+            pass  # the process ended during a sample
         finally:
             kill(process)
         return samples, len(server.log)
@@ -113,20 +113,20 @@ def _options(site: Site, server: DemoServer, folder: Path, seconds: float) -> li
 def main() -> int:
     """Print peaks and medians before and after the large pages."""
     os.environ["FOCUS_PARSE_TIMEOUT"] = "20s"
-    given = read_options(__doc__)
-    large_at = time.monotonic() + given.seconds / 3
-    site = Site(given.large, given.size, large_at)
+    options = read_options(__doc__)
+    large_at = time.monotonic() + options.seconds / 3
+    site = Site(options.large, options.size, large_at)
     with tempfile.TemporaryDirectory() as name:
-        samples, requests = watch(site, Path(name), given.seconds)
-        said = (Path(name) / "stderr").read_text(encoding="utf-8")
-    if "Traceback" in said or not samples:
-        print(said)
+        samples, requests = watch(site, Path(name), options.seconds)
+        stderr = (Path(name) / "stderr").read_text(encoding="utf-8")
+    if "Traceback" in stderr or not samples:
+        print(stderr)
         return 1
-    third = given.seconds / 3
-    before = [each for each in samples if third / 2 <= each.at < third]
-    after = [each for each in samples if 2.5 * third <= each.at]
-    peak = max(samples, key=lambda each: each.both)
-    print(f"{requests} requests; large pages asked for: {len(site.asked)}")
+    third = options.seconds / 3
+    before = [sample for sample in samples if third / 2 <= sample.at < third]
+    after = [sample for sample in samples if 2.5 * third <= sample.at]
+    peak = max(samples, key=lambda sample: sample.both)
+    print(f"{requests} requests; large pages requested: {len(site.requested)}")
     for what, part in (("before", before), ("after", after)):
         main_mib, workers = (median(s.main for s in part), median(s.workers for s in part))
         print(f"steady {what}: main {main_mib:.0f}, worker {workers:.0f}", end=", ")

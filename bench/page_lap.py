@@ -1,8 +1,8 @@
-"""Analyses drawn pages once and tells the CPU time; run by `bench.pages`, in any checkout.
+"""Analyses pages once and prints the CPU time; `bench.pages` runs it for each checkout.
 
     python bench/page_lap.py PAGES TOPIC RELEVANCE
 
-It imports nothing but `focus`, so that PYTHONPATH says whose code is measured.
+It imports only `focus`, so that PYTHONPATH selects the checkout to measure.
 """
 
 import hashlib
@@ -23,22 +23,22 @@ EXTRA = "worker_s", "stages"
 
 
 def main() -> None:
-    """One pass."""
+    """Print CPU time per page, mean size and digest as JSON."""
     pages = msgspec.msgpack.decode(Path(sys.argv[1]).read_bytes())
     topic = to_builtins(from_words(sys.argv[2]))
     config = AnalysisConfig(topic=topic, relevance=sys.argv[3], url_patterns=True)
     analyst = PageAnalyst(config)
     digest, spent = hashlib.blake2b(digest_size=8), 0.0
     told = {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}
-    analyst.analyse(*pages[0])  # dictionaries are loaded by the first page
+    analyst.analyse(*pages[0])  # the first page loads dictionaries
     for url, body, kind in pages:
         began = time.process_time()
         page = analyst.analyse(url, body, kind, **told)
         pack(Scored([page]))
         spent += time.process_time() - began
-        said = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}
-        said["relevance"] = round(page.relevance, 9)
-        digest.update(msgspec.json.encode(said, order="sorted"))
+        result = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}
+        result["relevance"] = round(page.relevance, 9)
+        digest.update(msgspec.json.encode(result, order="sorted"))
     size = sum(len(body) for _, body, _ in pages) // len(pages)
     ms = 1000 * spent / len(pages)
     print(json.dumps({"ms": ms, "bytes_mean": size, "digest": digest.hexdigest()}))

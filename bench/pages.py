@@ -1,14 +1,12 @@
-"""Measures what a scorer worker spends on real pages, beside another checkout in the same run.
+"""Measures the CPU time of a scorer worker per real page, optionally beside another checkout.
 
     python -m bench.pages ARCHIVE [--topic 足球] [--relevance evidence] [--pages 1500]
         [--rounds 5] [--against FOLDER] [--json FILE]
 
-Pages are drawn from a recorded web host by host, as a crawl meets them, and analysed as the
-default crawl has it (evidence, contexts, URL patterns, near duplicates, everything kept). Each
-lap is a process of its own: this checkout and FOLDER (another one, say of the commit before) take
-turns, and what is told is the lap of least CPU time of each, since whatever else the machine does
-only adds. A digest over all results, whole pages with their links and what is kept of them, tells
-whether the two agree; relevance is rounded to 1e-9.
+Draws pages from a recorded web in runs of one host and analyses them with the settings of a default
+crawl. Each lap is a process of its own; this checkout and FOLDER, another checkout, take turns. The
+figure is the lap with the least CPU time, since other programs only add to it. Equal digests show
+that both checkouts yield the same results, with relevance rounded to 1e-9.
 """
 
 import os
@@ -20,16 +18,16 @@ from random import Random
 
 import msgspec
 
-from bench.script import read_options, tell
+from bench.script import read_options, write_figures
 from focus.archive.replay import Archive
 from focus.urls.normal_form import host_of
 
 _HERE = Path(__file__).parent
-RUN = 12  # pages of one host that follow each other
+RUN = 12  # consecutive pages of one host
 
 
 class Drawn(msgspec.Struct, frozen=True, array_like=True):
-    """A page as it would come to a worker."""
+    """A page as a worker receives it."""
 
     url: str
     body: bytes
@@ -37,7 +35,7 @@ class Drawn(msgspec.Struct, frozen=True, array_like=True):
 
 
 def draw(archive: Archive, number: int) -> list[Drawn]:
-    """So many pages in runs of one host, the runs in an order drawn once and for all."""
+    """Return `number` pages in runs of one host; the order of the runs is fixed by a seed."""
     by_host: dict[str, list[str]] = {}
     for url in archive.urls():
         by_host.setdefault(host_of(url), []).append(url)
@@ -48,18 +46,18 @@ def draw(archive: Archive, number: int) -> list[Drawn]:
         rng.shuffle(urls)
         runs += [urls[at : at + RUN] for at in range(0, len(urls), RUN)]
     rng.shuffle(runs)
-    found: list[Drawn] = []
+    pages: list[Drawn] = []
     for url in (url for run in runs for url in run):
         answer = archive.lookup(url)
         if answer.failure is None and answer.redirect_to is None:
-            found.append(Drawn(url, answer.body, answer.header("content-type")))
-            if len(found) == number:
+            pages.append(Drawn(url, answer.body, answer.header("content-type")))
+            if len(pages) == number:
                 break
-    return found
+    return pages
 
 
 class Lap(msgspec.Struct):
-    """What `page_lap` tells: CPU ms a page, by stage where it is asked, the digest of results."""
+    """Output of `page_lap`: CPU time per page, mean size, digest of the results."""
 
     ms: float
     bytes_mean: int
@@ -67,16 +65,16 @@ class Lap(msgspec.Struct):
 
 
 def lap(checkout: Path, pages: Path, topic: str, relevance: str) -> Lap:
-    """One pass over the pages by a checkout's own code, in a new process."""
+    """Analyse the pages once in a new process that imports `focus` from a checkout."""
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
     script = _HERE / "page_lap.py"
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(script), str(pages), topic, relevance],
         env=environment,
         check=True,
         stdout=subprocess.PIPE,
     )
-    return msgspec.json.decode(told.stdout, type=Lap)
+    return msgspec.json.decode(process.stdout, type=Lap)
 
 
 def measure(
@@ -88,7 +86,7 @@ def measure(
     rounds: int,
     against: Path | None,
 ) -> dict[str, object]:
-    """The least of the laps of each checkout, as JSON values."""
+    """Return the fastest lap of each checkout as JSON values."""
     checkouts = {"this": _HERE.parent} | ({"against": against} if against else {})
     laps: dict[str, list[Lap]] = {name: [] for name in checkouts}
     with tempfile.TemporaryDirectory(prefix="focus-bench-") as folder:
@@ -99,24 +97,24 @@ def measure(
             for name, checkout in checkouts.items():
                 laps[name].append(lap(checkout, file, topic, relevance))
     first = laps["this"][0]
-    told: dict[str, object] = {"pages": pages, "bytes_mean": first.bytes_mean, "rounds": rounds}
-    told |= {f"{name}_ms": round(min(each.ms for each in laps[name]), 4) for name in laps}
-    told["digests"] = {name: laps[name][0].digest for name in laps}
-    return told
+    figures: dict[str, object] = {"pages": pages, "bytes_mean": first.bytes_mean, "rounds": rounds}
+    figures |= {f"{name}_ms": round(min(result.ms for result in laps[name]), 4) for name in laps}
+    figures["digests"] = {name: laps[name][0].digest for name in laps}
+    return figures
 
 
 def main() -> None:
     """Measure and print."""
-    given = read_options(__doc__)
-    told = measure(
-        given.archive,
-        topic=given.topic,
-        relevance=given.relevance,
-        pages=given.pages,
-        rounds=given.rounds,
-        against=given.against,
+    options = read_options(__doc__)
+    figures = measure(
+        options.archive,
+        topic=options.topic,
+        relevance=options.relevance,
+        pages=options.pages,
+        rounds=options.rounds,
+        against=options.against,
     )
-    tell(told, given.json)
+    write_figures(figures, options.json)
 
 
 if __name__ == "__main__":

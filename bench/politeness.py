@@ -1,9 +1,9 @@
-"""Checks in the server's own log that no host was asked too fast, too often or against its rules.
+"""Checks in the server's log that crawls keep delays, request limits and robots.txt.
 
     python -m bench.politeness [--pages 600] [--delay 0.2] [--per-host 1] [--kills 4]
 
-Crawls the generated web over loopback, then again with a long delay and SIGKILLs, each
-followed by the same command: the delay must hold across a restart, too.
+Crawls the generated web over loopback, then again with a long delay and several SIGKILLs, each
+followed by a restart: the delay must also hold across restarts.
 """
 
 import sys
@@ -19,8 +19,8 @@ from tests.support.processes import Crawl, served
 RESTART_DELAY_S = 4.0
 
 
-def _tell(what: str, found: Conduct, delay_s: float, per_host: int) -> int:
-    print(f"{what}: {found.requests} requests, delay {delay_s:g} s, per host {per_host}")
+def _report(name: str, found: Conduct, delay_s: float, per_host: int) -> int:
+    print(f"{name}: {found.requests} requests, delay {delay_s:g} s, per host {per_host}")
     print(f"  closest two to a host {found.closest_s:.4f} s; most at once {found.most}")
     print(f"  early {len(found.early)} {found.early[:3]}; forbidden {found.forbidden[:3]};", end="")
     print(f" without robots.txt {found.unasked[:3]}")
@@ -28,26 +28,26 @@ def _tell(what: str, found: Conduct, delay_s: float, per_host: int) -> int:
 
 
 def main() -> int:
-    """Print both judgements; 1 if there was any fault."""
-    given = read_options(__doc__)
-    web, many = generate(1, pages=given.pages), str(given.per_host)
+    """Print both results; return 1 if there was a fault."""
+    arguments = read_options(__doc__)
+    web, many = generate(1, pages=arguments.pages), str(arguments.per_host)
     faults = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with served(web) as server:
             began = time.monotonic()
-            options = ["--delay", str(given.delay), "--per-host", many, "--concurrency", "64"]
+            options = ["--delay", str(arguments.delay), "--per-host", many, "--concurrency", "64"]
             Crawl(server, folder, *options).end()
-            found = conduct(web, server.log, given.delay)
-            faults += _tell("whole", found, given.delay, given.per_host)
+            found = conduct(web, server.log, arguments.delay)
+            faults += _report("whole", found, arguments.delay, arguments.per_host)
             print(f"  {time.monotonic() - began:.0f} s")
         with served(web) as server:
             options = ["--delay", str(RESTART_DELAY_S), "--concurrency", "64"]
             (lives := folder / "lives").mkdir()
-            for _ in range(given.kills + 1):
+            for _ in range(arguments.kills + 1):
                 Crawl(server, lives, *options).after(30).kill()
             found = conduct(web, server.log, RESTART_DELAY_S)
-            faults += _tell(f"{given.kills} kills", found, RESTART_DELAY_S, 1)
+            faults += _report(f"{arguments.kills} kills", found, RESTART_DELAY_S, 1)
     return 1 if faults else 0
 
 

@@ -1,15 +1,13 @@
-"""Measures what a page costs `focus` and other crawlers, on the same site in the same run.
+"""Measures CPU, speed, memory and disk of `focus` and other crawlers on the same site.
 
     python -m bench.race [--pages 2000] [--full 20000] [--rounds 3] [--peers PYTHON]
         [--site build/bench/site] [--json FILE]
 
-Takes turns: each round runs every crawler once to `--pages` pages and, but for the slowest, once
-more to `--full` pages, where the start no longer counts. Those whose ratio nobody asks for run in
-the first round alone. `focus` runs as it comes (yield,
-evidence), by topic-pagerank, and as P1's pair (topic-pagerank, position), with everything on:
-robots.txt, politeness accounting (delay 0), the durable frontier, pages stored compressed. What is
-told are medians; ratios are of medians of this run. CPU per page is all the program used, its
-start included.
+Each round runs every crawler once to `--pages` pages and, except the slowest, once to `--full`
+pages, where the start has little weight. Crawlers of `ONCE` run in the first round only. `focus`
+runs with its defaults (yield, evidence), with topic-pagerank, and with topic-pagerank and position
+(P1), always with robots.txt, politeness accounting (delay 0), the durable frontier and compressed
+pages. All figures are medians over rounds. CPU per page includes the start of the program.
 """
 
 import shutil
@@ -24,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from bench.resources import Usage, run
-from bench.script import read_options, table, tell
+from bench.script import read_options, table, write_figures
 from bench.serving import Web, serving
 from bench.site import TOPIC, Site, build
 from tests.support.processes import read_copy
@@ -40,7 +38,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "focus, topic-pagerank": ("--strategy", "topic-pagerank"),
     "focus, P1's pair": ("--strategy", "topic-pagerank", "--relevance", "position"),
 }
-"""How `focus` is run, by what is told of it."""
+"""Name of a row -> options of `focus crawl`."""
 SHORT_ONLY = frozenset(("Crawlee, BeautifulSoup",))
 ONCE = frozenset(("Crawlee, BeautifulSoup",))
 WHOLE = ", whole site"
@@ -55,7 +53,7 @@ class Lap(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """What a crawler came to: medians over the rounds. `trouble`: why there is nothing."""
+    """Medians of a crawler over the rounds; `trouble` says why there are none."""
 
     name: str
     pages: int = 0
@@ -70,7 +68,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Course(NamedTuple):
-    """Where all run: the site, who serves it, how far, and whose Python the peers have."""
+    """The site, its server, the number of pages to crawl, and the Python of the peers."""
 
     site: Site
     web: Web
@@ -79,7 +77,7 @@ class Course(NamedTuple):
 
 
 def focus_command(course: Course, db: Path, pages: int, *more: str) -> list[str]:
-    """`focus crawl` with everything on."""
+    """Return the command line of `focus crawl`."""
     seeds = [part for seed in course.site.seeds for part in ("--seed", seed)]
     return [
         *(sys.executable, "-m", "focus", "crawl", *seeds),
@@ -91,7 +89,7 @@ def focus_command(course: Course, db: Path, pages: int, *more: str) -> list[str]
 
 
 def focus_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
-    """One crawl by focus; it must have stored its pages."""
+    """Crawl with focus; the pages are those in its database."""
     db = folder / "focus.db"
     usage = run(focus_command(course, db, pages, *FORMS[name]), log=folder / "log")
     if usage.code:
@@ -100,37 +98,37 @@ def focus_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
 
 
 def peer_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
-    """One crawl by a peer; it must have written its lines."""
+    """Crawl with a peer; the pages are the lines that it wrote."""
     (folder / "seeds").write_text("\n".join(course.site.seeds), encoding="utf-8")
     script = _ROOT / "peers" / f"{PEERS[name]}.py"
-    told = [folder / "seeds", course.web.port, pages, CONCURRENCY, folder]
-    usage = run([str(course.peers), str(script), *map(str, told)], log=folder / "log")
+    arguments = [folder / "seeds", course.web.port, pages, CONCURRENCY, folder]
+    usage = run([str(course.peers), str(script), *map(str, arguments)], log=folder / "log")
     lines = folder / "pages.jsonl"
     return Lap(lines.read_bytes().count(b"\n") if lines.exists() else 0, usage)
 
 
-def absent(course: Course, name: str) -> str:
-    """Why a peer cannot run, "" if it can."""
+def why_missing(course: Course, name: str) -> str:
+    """Return why a peer cannot run, or ""."""
     if course.peers is None or not course.peers.exists():
         return "not installed"
     library = PEERS[name].partition("_")[0]
-    tried = subprocess.run([str(course.peers), "-c", f"import {library}"], capture_output=True)
-    return "" if tried.returncode == 0 else f"{library} cannot be imported"
+    attempt = subprocess.run([str(course.peers), "-c", f"import {library}"], capture_output=True)
+    return "" if attempt.returncode == 0 else f"{library} cannot be imported"
 
 
 def race(course: Course, *, rounds: int, full: int) -> list[Row]:
-    """Rows for every form of focus and every peer, and for each over the whole site."""
+    """Return a row for every form of focus and every peer, to `pages` and over the whole site."""
     laps: dict[str, list[Lap]] = {}
     disk: dict[str, list[float]] = {}
-    missing = {name: absent(course, name) for name in PEERS}
-    starters = [
+    missing = {name: why_missing(course, name) for name in PEERS}
+    entries = [
         (name, pages, name + end)
         for pages, end in ((course.pages, ""), (full, WHOLE))
         for name in (*FORMS, *PEERS)
         if not (end and name in SHORT_ONLY)
     ]
     for number in range(rounds):
-        for name, pages, row in starters:
+        for name, pages, row in entries:
             if missing.get(name) or (number and name in ONCE):
                 continue
             with tempfile.TemporaryDirectory(prefix="focus-bench-") as tmp:
@@ -146,8 +144,8 @@ def race(course: Course, *, rounds: int, full: int) -> list[Row]:
     return [
         _row(row, laps[row], disk[row])
         if row in laps
-        else Row(row, trouble=missing.get(name) or "nothing came of it")
-        for name, _, row in starters
+        else Row(row, trouble=missing.get(name) or "no pages")
+        for name, _, row in entries
     ]
 
 
@@ -171,7 +169,7 @@ def _row(name: str, laps: Sequence[Lap], disk: Sequence[float]) -> Row:
 def measure(
     folder: Path, *, pages: int, full: int, rounds: int, peers: Path | None
 ) -> dict[str, object]:
-    """The race as JSON values."""
+    """Return the race as JSON values."""
     site = build(folder, pages=full)
     with serving(site) as web:
         rows = race(Course(site, web, pages, peers), rounds=rounds, full=full)
@@ -215,14 +213,18 @@ def comparison(rows: Sequence[Row]) -> str:
 
 def main() -> None:
     """Race and print the table."""
-    given = read_options(__doc__)
-    if given.peers is not None and not shutil.which(str(given.peers)):
-        raise SystemExit(f"--peers {given.peers}: is no program")
-    told = measure(
-        given.site, pages=given.pages, full=given.full, rounds=given.rounds, peers=given.peers
+    options = read_options(__doc__)
+    if options.peers is not None and not shutil.which(str(options.peers)):
+        raise SystemExit(f"--peers {options.peers}: not a program")
+    figures = measure(
+        options.site,
+        pages=options.pages,
+        full=options.full,
+        rounds=options.rounds,
+        peers=options.peers,
     )
-    tell(told, given.json, quiet=True)
-    print(comparison(msgspec.convert(told["rows"], list[Row])))
+    write_figures(figures, options.json, quiet=True)
+    print(comparison(msgspec.convert(figures["rows"], list[Row])))
 
 
 if __name__ == "__main__":

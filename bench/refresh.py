@@ -1,14 +1,14 @@
-"""Counts what looking again by each page's own rate saves, over two weeks of a virtual clock.
+"""Simulates nightly crawls with `--refresh` and counts requests and changes seen.
 
     python -m bench.refresh [--days 14] [--pages 400] [--seed 1] [--ways 1d,2d] [--uniform 1,2,3]
 
-A small web is crawled on day 0 and then once every night. Its pages change by Poisson rates of
-their own (two in five never), articles appear on the index pages of their hosts and vanish; half
-of the hosts send validators, and all pages show a clock. `anew` crawls everything again each
-night, `1d` is `--refresh 1d`, and `--uniform 2` looks at every page every second day, with the same
-machinery. The generator knows when what changed: so what was seen late, or overwritten before
-anybody had seen it, is counted by truth. Freshness is the share of pages and of time in which
-what was stored is what stood on the web. The requests of day 0 are not counted.
+A generated web is crawled on day 0 and every night after under a virtual clock. Its pages change
+with Poisson rates of their own (two in five never), articles appear on index pages and vanish,
+half of the hosts send validators, and all pages show the time. `anew` crawls everything each
+night, `1d` is `--refresh 1d`, and `--uniform 2` revisits every page every second day. The
+generator knows all changes, so the shares of changes seen in a day or overwritten unseen are
+exact. Freshness is the share of pages and time in which the stored page equals that of the web.
+Requests of day 0 do not count.
 """
 
 import asyncio
@@ -39,14 +39,14 @@ from focus.workers import InlineScorer
 
 DAY = 86_400.0
 BEGIN = 20_000 * DAY
-IN_TIME = DAY + 3600.0  # a day, and what a night's run takes
-STILL, SHAPE, MEAN = 0.4, 0.5, 0.3  # share that never changes; of the others' rates, a day
-NEW, GONE = 0.5, 0.005  # articles that a host gets a day, on average; share that vanishes a day
+IN_TIME = DAY + 3600.0  # a day and the duration of a run
+STILL, SHAPE, MEAN = 0.4, 0.5, 0.3  # share without changes; gamma distribution of daily rates
+NEW, GONE = 0.5, 0.005  # mean of new articles per host and day; share that vanishes per day
 WORDS = "比赛 球队 进球 主场 客场 教练 门将 传球 联赛 积分 下半场 裁判 点球 替补 边路 反击".split()
 
 
 class Article(NamedTuple):
-    """A page: where it is, from when to when, and when it changes (Unix seconds)."""
+    """A page with the times of its appearance, removal and changes (Unix seconds)."""
 
     url: str
     born: float
@@ -55,7 +55,7 @@ class Article(NamedTuple):
 
 
 class World:
-    """Hosts with an index page each that lists its articles."""
+    """A web of hosts with one index page each, which lists their articles."""
 
     def __init__(self, seed: int, pages: int, days: int) -> None:
         rng = Random(seed)
@@ -79,22 +79,22 @@ class World:
         self.of_host[host].append(article)
 
     def index(self, host: str) -> Article:
-        """A host's index page, which changes with its list."""
+        """Return the index page of a host, which changes with its list."""
         articles = self.of_host[host]
         events = [each.born for each in articles if each.born > BEGIN]
         events += [each.gone for each in articles if each.gone <= self.end]
         return Article(f"http://{host}/", 0.0, self.end + DAY, sorted(events))
 
     def index_of(self, page: Article) -> str:
-        """Where a page is listed."""
+        """Return the URL of the index page that lists a page."""
         return page.url[: page.url.rindex("/") + 1]
 
     def pages(self) -> list[Article]:
-        """All pages there ever are."""
+        """Return all pages of the simulation."""
         return [*map(self.index, self.hosts), *self.articles.values()]
 
     def respond(self, url: str, at: float) -> tuple[str, str] | None:
-        """Validator ("" where the host sends none) and source of a page at an instant."""
+        """Return validator ("" if the host sends none) and HTML of a page at a time, or None."""
         host, _, path = url.removeprefix("http://").partition("/")
         if not path:
             page: Article | None = self.index(host)
@@ -122,18 +122,18 @@ def _instants(daily: float, since: float, until: float, rng: Random) -> list[flo
     return found
 
 
-class Asked(NamedTuple):
-    """One request that was answered."""
+class Request(NamedTuple):
+    """A request and the status of its response."""
 
     url: str
     at: float
     status: int
 
 
-class Living(ReplayTransport):
-    """Requests to that web; 304 where a validator holds."""
+class SimulatedTransport(ReplayTransport):
+    """A transport for the generated web; matching validators yield 304."""
 
-    def __init__(self, web: World, analysis: AnalysisConfig, log: list[Asked], at: float) -> None:
+    def __init__(self, web: World, analysis: AnalysisConfig, log: list[Request], at: float) -> None:
         super().__init__(self, InlineScorer(analysis), start=at)
         self._web, self._asked, self._tags = web, log, dict[str, str]()
 
@@ -146,7 +146,7 @@ class Living(ReplayTransport):
         tag, source = found or ("", "")
         status = 404 if found is None else 304 if tag and tag == self._tags.get(url) else 200
         if not robots:
-            self._asked.append(Asked(url, fetched_at, status))
+            self._asked.append(Request(url, fetched_at, status))
         if status == 304:
             return FetchResult(url, fetched_at, status=304, unchanged=True)
         kind = {"content-type": "text/html; charset=utf-8"} | ({"etag": tag} if tag else {})
@@ -163,9 +163,9 @@ class Living(ReplayTransport):
         )
 
 
-async def nights(web: World, days: int, age_s: float | None, folder: Path) -> list[Asked]:
-    """A run on day 0 and each night after; None: everything anew each night."""
-    log: list[Asked] = []
+async def nights(web: World, days: int, age_s: float | None, folder: Path) -> list[Request]:
+    """Crawl on day 0 and each night; return later requests. `age_s` None crawls everything anew."""
+    log: list[Request] = []
     for day in range(days + 1):
         analysis = AnalysisConfig(
             topic=to_builtins(from_words("足球")), relevance="position", digests=True, keep="none"
@@ -180,7 +180,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
         at = BEGIN + day * DAY
         async with Store.open(folder / "x.db", now=at, pid=1) as store:
             info = await store.begin_crawl({}, "{}", fresh=age_s is None, now=at)
-            transport = Living(web, analysis, log, at)
+            transport = SimulatedTransport(web, analysis, log, at)
             crawl = Crawl(config, transport, crawl_store=SessionStore(store, info.id))
             if info.resumed and age_s is not None:
                 await restore(crawl, store, info)
@@ -192,7 +192,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
 
 
 class Score(NamedTuple):
-    """What one way cost and saw; shares of all that happened in time to be seen."""
+    """Requests, and shares of changes, new pages and removed pages seen in time."""
 
     requests: int
     unchanged: int
@@ -203,8 +203,8 @@ class Score(NamedTuple):
     fresh: float
 
 
-def score(web: World, log: Sequence[Asked], *, anew: bool) -> Score:
-    """Hold the requests against what the generator knows."""
+def score(web: World, log: Sequence[Request], *, anew: bool) -> Score:
+    """Compare the requests with the changes of the generated web."""
     looks: dict[str, list[float]] = defaultdict(list)
     for each in log:
         looks[each.url].append(each.at)
@@ -215,7 +215,7 @@ def score(web: World, log: Sequence[Asked], *, anew: bool) -> Score:
         if BEGIN < page.born < until:
             new.append(_first(times, page.born) - page.born <= IN_TIME)
         if page.gone < until:
-            # Who crawls anew asks for no page that its index has dropped.
+            # A crawl from scratch does not request pages that their index dropped.
             asked = looks[web.index_of(page)] if anew else times
             gone.append(_first(asked, page.gone) - page.gone <= IN_TIME)
         known_at = BEGIN if page.born <= BEGIN else _first(times, page.born)
@@ -248,7 +248,7 @@ def _share(flags: Sequence[bool]) -> float:
 
 
 def _stale(changes: Sequence[float], looks: Sequence[float], since: float, until: float) -> float:
-    """Seconds in which what was stored was not what stood there."""
+    """Return the seconds in which the stored page differed from that of the web."""
     total, free = 0.0, since
     for change in changes:
         begins = max(change, free)
@@ -260,19 +260,19 @@ def _stale(changes: Sequence[float], looks: Sequence[float], since: float, until
 
 
 def uniform(days: float) -> Any:
-    """Every page waits so many days, whatever is known of it."""
+    """Replace the learned intervals with the same interval for every page."""
     return mock.patch.object(Refreshing, "wait_s", lambda self, watched, is_hub=False: days * DAY)
 
 
 def row(name: str, found: Score, all_anew: int) -> str:
-    """A way as a row of the table."""
+    """Return a row of the table."""
     shares = " | ".join(f"{each:.3f}" for each in found[2:])
     saved = f"{1 - found.requests / all_anew:.0%}"
     return f"| {name} | {found.requests:,} | {found.unchanged:,} | {saved} | {shares} |"
 
 
-def carried_out(web: World, days: int, age_s: float | None) -> Score:
-    """One way, whole."""
+def simulate(web: World, days: int, age_s: float | None) -> Score:
+    """Return the score of nightly crawls with a refresh age, or from scratch with None."""
     with tempfile.TemporaryDirectory() as folder:
         log = asyncio.run(nights(web, days, age_s, Path(folder)))
     return score(web, log, anew=age_s is None)
@@ -280,19 +280,19 @@ def carried_out(web: World, days: int, age_s: float | None) -> Score:
 
 def main() -> int:
     """Print the table."""
-    given = read_options(__doc__)
-    web = World(given.seed, given.pages, given.days)
+    options = read_options(__doc__)
+    web = World(options.seed, options.pages, options.days)
     head = "way | requests | 304 | saved | changes seen in a day | overwritten | new | gone"
     print(f"| {head} | fresh |")
     print("|---|" + "---:|" * 8)
-    anew = carried_out(web, given.days, None)
+    anew = simulate(web, options.days, None)
     print(row("anew each night", anew, anew.requests), flush=True)
-    for age in given.ways.split(","):
-        found = carried_out(web, given.days, float(age.removesuffix("d")) * DAY)
+    for age in options.ways.split(","):
+        found = simulate(web, options.days, float(age.removesuffix("d")) * DAY)
         print(row(f"--refresh {age}", found, anew.requests), flush=True)
-    for each in given.uniform.split(",") if given.uniform else ():
+    for each in options.uniform.split(",") if options.uniform else ():
         with uniform(float(each)):
-            found = carried_out(web, given.days, float(each) * DAY)
+            found = simulate(web, options.days, float(each) * DAY)
         print(row(f"every {each} days", found, anew.requests), flush=True)
     return 0
 

@@ -1,7 +1,7 @@
-"""Meters a program from outside: CPU by process, memory, wall time.
+"""Measures CPU by process, memory and wall time of a program.
 
-The total of a program and its children comes from the system's own accounts (`wait4`), the
-children's part from /proc, sampled; the program's own is the difference.
+The CPU time of a program with its children comes from `wait4`, that of the children from samples
+of /proc; the program's own CPU time is the difference.
 """
 
 import os
@@ -21,7 +21,7 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What one run of a program used. `own_s`, `children_s`: CPU; memory in MiB, peaks."""
+    """Resources of one run: CPU time of the program and its children, and peaks of their memory."""
 
     code: int
     seconds: float
@@ -32,46 +32,46 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def cpu_s(self) -> float:
-        """CPU of all its processes."""
+        """CPU time of all its processes."""
         return self.own_s + self.children_s
 
 
 def run(command: Sequence[str], *, limit_s: float = 1800.0, log: Path | None = None) -> Usage:
-    """Run a program to its end; TimeoutExpired when that takes too long."""
+    """Run a program; raises TimeoutExpired after `limit_s`."""
     began = time.monotonic()
     out = subprocess.DEVNULL if log is None else log.open("wb")
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out) as process:
-        watched = _Watched(process.pid)
+        samples = _Samples(process.pid)
         while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
             if time.monotonic() - began > limit_s:
                 process.kill()
                 raise subprocess.TimeoutExpired(command, limit_s)
-            watched.look()
+            samples.sample()
             time.sleep(SAMPLE_S)
         process.returncode = os.waitstatus_to_exitcode(ended[1])
     seconds = time.monotonic() - began
     total = ended[2].ru_utime + ended[2].ru_stime
-    children = sum(watched.cpu_s.values())
+    children = sum(samples.cpu_s.values())
     return Usage(
         code=process.returncode,
         seconds=seconds,
         own_s=total - children,
         children_s=children,
-        own_mib=watched.mib.pop(process.pid, 0.0),
-        children_mib=sum(watched.mib.values()),
+        own_mib=samples.mib.pop(process.pid, 0.0),
+        children_mib=sum(samples.mib.values()),
     )
 
 
-class _Watched:
-    """The last that was seen of a process and its children."""
+class _Samples:
+    """The latest samples of a process and its children."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.cpu_s: dict[int, float] = {}
         self.mib: dict[int, float] = {}
 
-    def look(self) -> None:
-        """Take a sample."""
+    def sample(self) -> None:
+        """Sample all processes."""
         for pid in (self.pid, *descendants(self.pid)):
             with suppress(OSError, IndexError):
                 self.mib[pid] = max(self.mib.get(pid, 0.0), peak_mib(pid))
@@ -80,13 +80,13 @@ class _Watched:
 
 
 def cpu_s(pid: int) -> float:
-    """User and system time of a process so far (Linux), its dead children left out."""
+    """Return the user and system time of a process without its ended children (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * _TICK_S
 
 
 def machine() -> dict[str, object]:
-    """On what was measured, and how busy it was then."""
+    """Return a description of this machine and its load."""
     model = ""
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -99,5 +99,5 @@ def machine() -> dict[str, object]:
         "memory_gib": round(memory, 1),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        "load": [round(each, 2) for each in os.getloadavg()],
+        "load": [round(load, 2) for load in os.getloadavg()],
     }

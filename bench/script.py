@@ -1,4 +1,4 @@
-"""What the measuring scripts share: options read off the docstring, tables, figures as JSON."""
+"""Helpers of the scripts: options declared in the docstring, Markdown tables, JSON output."""
 
 import argparse
 import json
@@ -12,16 +12,16 @@ _TOKEN = re.compile(r"\[[^][]*\]…?|--\S+ \S+|\S+")
 _PATHS = {"ARCHIVE", "TOPICS", "LABELS", "ALIASES", "DATABASE", "FILE", "FOLDER", "PYTHON", "DIR"}
 
 
-def read_options(doc: str | None, given: Sequence[str] | None = None, **hidden: Any) -> Any:
-    """What was typed, by the usage lines of a script's docstring (those from "python" on).
+def read_options(doc: str | None, arguments: Sequence[str] | None = None, **hidden: Any) -> Any:
+    """Parse the command line by the usage lines of a script's docstring (from "python" on).
 
-    [--pages 20] [--delay 0.5] [--mode run]   an option with its default, which is its type
-    [--only this|that]                        one of these, or ""
+    [--pages 20] [--delay 0.5] [--mode run]   options with a default, whose type is theirs
+    [--only this|that]                        one of these values, by default ""
     [--json FILE] [--names NAME] [--count N]  no default: a path or None, "", a number or None
-    [--topic NAME]… [--gz] --amqp URL         may be repeated; a flag; must be given
-    FOLDER [ALIASES] [TRIAL …] [-- OPTION …]  in this order; the last are given.options
+    [--topic NAME]… [--gz] --amqp URL         repeatable; a flag; required
+    FOLDER [ALIASES] [TRIAL …] [-- OPTION …]  positional; the last are `options` of the result
 
-    `hidden` are options that nobody types: their types, or False for a flag.
+    `hidden` has the types of options for the script's own subprocesses, or False for a flag.
     """
     head, *usage = re.split(r"^ +python (?:-m )?\S+", doc or "", maxsplit=1, flags=re.M)
     parser = argparse.ArgumentParser(description=head.strip(), epilog=(doc or "").strip())
@@ -33,11 +33,11 @@ def read_options(doc: str | None, given: Sequence[str] | None = None, **hidden: 
     for name, kind in hidden.items():
         how = {"action": "store_true"} if kind is False else {"type": kind}
         parser.add_argument(f"--{name.replace('_', '-')}", help=argparse.SUPPRESS, **how)
-    typed = list(sys.argv[1:] if given is None else given)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     split = typed.index("--") if "[-- " in line and "--" in typed else len(typed)
-    found = parser.parse_args(typed[:split])
-    found.options = typed[split + 1 :]
-    return found
+    options = parser.parse_args(typed[:split])
+    options.options = typed[split + 1 :]
+    return options
 
 
 def _declare(parser: argparse.ArgumentParser, token: str) -> None:
@@ -62,7 +62,7 @@ def _declare(parser: argparse.ArgumentParser, token: str) -> None:
 
 
 def _kind(value: str) -> type:
-    """The type of a default, or of what stands for a value."""
+    """Return the type of a default value or of a placeholder."""
     if value in _PATHS or "/" in value:
         return Path
     if re.fullmatch(r"\d+|N", value):
@@ -71,7 +71,7 @@ def _kind(value: str) -> type:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A Markdown table, the first column to the left; floats with three digits."""
+    """Return a Markdown table with a left-aligned first column and floats with three digits."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 
@@ -80,9 +80,9 @@ def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def tell(told: object, file: Path | None, *, quiet: bool = False) -> None:
-    """Print figures as JSON, unless `quiet`; into a file as well, if there is one."""
-    text = json.dumps(told, ensure_ascii=False, indent=1)
+def write_figures(figures: object, file: Path | None, *, quiet: bool = False) -> None:
+    """Print figures as JSON unless `quiet`, and write them to `file` if there is one."""
+    text = json.dumps(figures, ensure_ascii=False, indent=1)
     if not quiet:
         print(text)
     if file:

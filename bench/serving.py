@@ -1,9 +1,9 @@
-"""Serves the generated site: by nginx if there is one, else by a server of our own.
+"""Serves the generated site with nginx if it is installed, else with a server of this module.
 
     with serving(site) as web:     web.port, web.name
 
-One loopback port stands for all hosts, by their Host header. Both run in a process of their
-own (one worker) and read the same files.
+One loopback port serves all hosts by their Host header. Both servers run in one process and read
+the same files.
 """
 
 import argparse
@@ -45,28 +45,28 @@ http {{
 
 
 class Web(NamedTuple):
-    """Where a site is served, by what."""
+    """Port and name of the server of a site."""
 
     port: int
     name: str
 
 
-def _most_files() -> int:
-    """How many files a server may keep open, with as many descriptors left for connections."""
+def _max_open_files() -> int:
+    """Return how many files nginx may keep open; as many descriptors remain for connections."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 50_000 if soft == resource.RLIM_INFINITY else min(50_000, soft // 2)
 
 
 @contextmanager
 def serving(site: Site, *, own: bool = False) -> Iterator[Web]:
-    """The site on a port of loopback; `own`: by our own server, whatever there is."""
+    """Serve the site on a loopback port; `own` uses the server of this module in any case."""
     nginx = None if own else shutil.which("nginx")
     with tempfile.TemporaryDirectory() as name:
         tmp, port = Path(name), _free_port()
         if nginx:
             conf = tmp / "nginx.conf"
             text = _NGINX.format(
-                files=_most_files(), tmp=tmp, port=port, www=(site.folder / "www").resolve()
+                files=_max_open_files(), tmp=tmp, port=port, www=(site.folder / "www").resolve()
             )
             conf.write_text(text, encoding="utf-8")
             # As root it would give up its rights and not reach the temporary folder.
@@ -75,32 +75,32 @@ def serving(site: Site, *, own: bool = False) -> Iterator[Web]:
             command = [sys.executable, "-m", "bench.serving", str(site.folder), str(port)]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
             try:
-                _wait(port, server)
+                _wait_until_open(port, server)
                 yield Web(port, "nginx" if nginx else "bench.serving")
             finally:
                 server.terminate()
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
-def _wait(port: int, server: subprocess.Popen[bytes], limit_s: float = 10.0) -> None:
+def _wait_until_open(port: int, server: subprocess.Popen[bytes], limit_s: float = 10.0) -> None:
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
-        with socket.socket() as one:
-            if one.connect_ex(("127.0.0.1", port)) == 0:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         if server.poll() is not None:
             break
         time.sleep(0.02)
-    said = server.stderr.read() if server.poll() is not None and server.stderr else b"silence"
-    raise SystemExit(f"the server of the site did not start: {said.decode()[:500]}")
+    output = server.stderr.read() if server.poll() is not None and server.stderr else b"no output"
+    raise SystemExit(f"the server of the site did not start: {output.decode()[:500]}")
 
 
-# -- our own ------------------------------------------------------------------------
+# -- the server of this module ----------------------------------------------------
 
 _REQUEST = re.compile(
     rb"GET (?:http://[^/ ]+)?(/[^ ?]*)[^\r]*\r\n(?:.*\r\n)?host: ([^\r:]+)", re.I | re.S
@@ -108,14 +108,14 @@ _REQUEST = re.compile(
 
 
 class Files:
-    """Finished answers from the files of a site."""
+    """Responses made from the files of a site."""
 
     def __init__(self, folder: Path) -> None:
         self._www = folder / "www"
         self._missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\n\r\nmissing"
 
     def answer(self, head: bytes) -> bytes:
-        """What to send for a request."""
+        """Return the whole response to a request head."""
         request = _REQUEST.match(head)
         if request is None:
             return self._missing
@@ -136,8 +136,8 @@ class Files:
         return b""
 
 
-class _Line(asyncio.Protocol):
-    """A connection; its client sends one request at a time."""
+class _Connection(asyncio.Protocol):
+    """A connection whose client sends one request at a time."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -157,11 +157,11 @@ class _Line(asyncio.Protocol):
 
 async def _serve(files: Files, port: int) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Line(files), "127.0.0.1", port, backlog=4096)
+    server = await loop.create_server(lambda: _Connection(files), "127.0.0.1", port, backlog=4096)
     await server.serve_forever()
 
 
-def _allow_files() -> None:
+def _raise_file_limit() -> None:
     import resource  # not on Windows
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -173,9 +173,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.serving")
     parser.add_argument("folder", type=Path)
     parser.add_argument("port", type=int)
-    given = parser.parse_args()
-    _allow_files()
-    uvloop.run(_serve(Files(given.folder), given.port))
+    options = parser.parse_args()
+    _raise_file_limit()
+    uvloop.run(_serve(Files(options.folder), options.port))
 
 
 if __name__ == "__main__":

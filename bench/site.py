@@ -1,12 +1,12 @@
-"""Generates the site that the speed measurements crawl, the same for the same seed.
+"""Generates the site that the speed measurements crawl; equal seeds yield equal sites.
 
     python -m bench.site FOLDER [--pages 20000] [--hosts 200] [--seed 1]
 
-FOLDER/www/HOST/index.html, p/N.html and robots.txt, read by `bench.serving`. A page is about
-32 KB of Chinese text, markup and scripts with about 97 links: half to its own host, half to
-popular pages elsewhere, whose anchors are the titles of their targets. A fifth of the hosts
-speaks GBK, half of them (others) gzip. No two pages have the same text.
-Words are drawn from jieba's dictionary by their frequency; one page in ten is about football.
+FOLDER/www/HOST/index.html, p/N.html and robots.txt, read by `bench.serving`. A page has
+about 32 KB of Chinese text, markup and scripts and about 97 links: half to its own host, half to
+popular pages of other hosts. Anchors are the titles of their targets. A fifth of the hosts sends
+GBK, half of them gzip. No two pages have the same text. Words are drawn from jieba's dictionary by
+their frequency; one page in ten is about football.
 """
 
 import gzip
@@ -35,7 +35,7 @@ _VERSION = 8
 
 
 class Site(NamedTuple):
-    """A site on disk. `bytes_mean` is of a page before gzip."""
+    """A site on disk; `bytes_mean` is the mean size of a page before gzip."""
 
     folder: Path
     pages: int
@@ -46,41 +46,41 @@ class Site(NamedTuple):
 
     @property
     def seeds(self) -> list[str]:
-        """Where crawls begin."""
+        """Front pages of the first hosts."""
         return [f"http://{host_name(n)}/" for n in range(min(SEEDS, self.hosts))]
 
 
 def host_name(number: int) -> str:
-    """Each host is a domain of its own."""
+    """Return the name of a host; each host has its own domain."""
     return f"www.site{number:04d}.example"
 
 
 def is_gbk(host: int) -> bool:
-    """A fifth of the hosts."""
+    """Return whether a host sends GBK: a fifth of the hosts."""
     return host % 5 == 3
 
 
 def is_gzip(host: int) -> bool:
-    """Half of the hosts."""
+    """Return whether a host sends gzip: half of the hosts."""
     return host % 2 == 1
 
 
 class _Words:
-    """Titles and sentences, drawn once."""
+    """Random titles and sentences that all pages share."""
 
     def __init__(self, rng: random.Random) -> None:
         words, weights = _dictionary()
-        cumulated = list(accumulate(weights))
+        cumulative = list(accumulate(weights))
 
-        def draw(least: int, most: int) -> str:
-            return "".join(rng.choices(words, cum_weights=cumulated, k=rng.randint(least, most)))
+        def draw(low: int, high: int) -> str:
+            return "".join(rng.choices(words, cum_weights=cumulative, k=rng.randint(low, high)))
 
         self.titles = [draw(3, 7) for _ in range(TITLES)]
         self.sentences = [f"{draw(6, 14)}，{draw(5, 12)}。" for _ in range(SENTENCES)]
 
 
 def _dictionary() -> tuple[list[str], list[int]]:
-    """jieba's Chinese words with their frequencies (square roots: names are common, too)."""
+    """Return jieba's Chinese words and square roots of their frequencies."""
     words, weights = [], []
     for line in (Path(jieba.__file__).parent / "dict.txt").read_text("utf-8").splitlines():
         word, number, *_ = line.split()
@@ -104,16 +104,16 @@ class Builder:
         )
 
     def title(self, page: int) -> str:
-        """What a page is called, and so the text of links to it."""
+        """Return the title of a page, which is also the anchor text of links to it."""
         text = self.words.titles[page * 7919 % TITLES]
         return f"{_TOPICAL[page % 8]}{text}" if self.is_topical(page) else text
 
     def is_topical(self, page: int) -> bool:
-        """One page in ten."""
+        """Return whether a page is about football: one page in ten."""
         return page % 10 == 4
 
     def page(self, number: int) -> bytes:
-        """The body of a page, encoded as its host does."""
+        """Return the body of a page in the encoding of its host."""
         host = number % self.hosts
         charset = "gbk" if is_gbk(host) else "utf-8"
         html = self._html(number, host, charset)
@@ -174,7 +174,7 @@ class Builder:
         yield "</ul>"
 
     def _own(self, host: int, nth: int) -> str:
-        """The address of a host's nth page; the first is the front page."""
+        """Return the path of a host's nth page; the first one is the front page."""
         return self._path(host + self.hosts * (nth % self._per_host))
 
     def _path(self, page: int) -> str:
@@ -194,11 +194,11 @@ class Builder:
 
 
 def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
-    """Write a site, unless the same is there already."""
+    """Write a site unless the folder has an equal one."""
     wanted = [_VERSION, pages, hosts, seed]
-    told = folder / "site.json"
-    if told.exists() and (kept := json.loads(told.read_text()))[:4] == wanted:
-        return Site(folder, pages, hosts, seed, kept[4], kept[5])
+    description = folder / "site.json"
+    if description.exists() and (stored := json.loads(description.read_text()))[:4] == wanted:
+        return Site(folder, pages, hosts, seed, stored[4], stored[5])
     shutil.rmtree(folder, ignore_errors=True)
     builder = Builder(pages, hosts, seed)
     for host in range(hosts):
@@ -210,7 +210,7 @@ def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
             name = "index.html" if number == host else f"p/{number}.html"
             _write(where / name, data, packed=is_gzip(host))
     site = Site(folder, pages, hosts, seed, builder.bytes // pages, builder.links / pages)
-    told.write_text(json.dumps([*wanted, site.bytes_mean, round(site.links_mean, 1)]))
+    description.write_text(json.dumps([*wanted, site.bytes_mean, round(site.links_mean, 1)]))
     return site
 
 
@@ -222,7 +222,7 @@ def _write(file: Path, data: bytes, *, packed: bool) -> None:
 
 
 def main() -> None:
-    """Write a site and say what it is like."""
+    """Write a site and print its size."""
     given = read_options(__doc__)
     print(build(given.folder, pages=given.pages, hosts=given.hosts, seed=given.seed))
 

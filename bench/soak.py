@@ -36,16 +36,16 @@ WAL_MIB = 64
 PAGES_PER_S = 50.0
 GROWTH = 0.05
 URL_BYTES, PAGE_BYTES = 80, 185
-"""What a crawl must know of a URL, and of a page besides. Addresses wait on disk, but for some."""
-SLACK = {"files": 16.0, "threads": 2.0, "in flight": 16.0}  # beside GROWTH
-SAMPLES = 720  # about so many in all, at least one every 5 s
+"""Memory that a crawl keeps for each known URL and for each requested page."""
+SLACK = {"files": 16.0, "threads": 2.0, "in flight": 16.0}  # added to GROWTH
+SAMPLES = 720  # per run, at least one every 5 s
 END_S, LONGEST_END_S = 300.0, 60.0
 LINKS = 12
 WORDS = "足球 比赛 球员 联赛 进球 天气 股票 旅游 电影 音乐 科技 汽车 房产 健康 教育".split()
 
 
 class Site:
-    """Hosts of pages that are made when they are asked for; stands in for a `DemoWeb`."""
+    """Hosts with pages generated on request, with the interface of `DemoWeb`."""
 
     def __init__(self, hosts: int, pages: int) -> None:
         self.hosts = [f"h{number:03}.example" for number in range(hosts)]
@@ -53,7 +53,7 @@ class Site:
         self.seeds = [f"http://{host}/" for host in self.hosts[:20]]
 
     def respond(self, url: str) -> Response | None:
-        """A page of some 5 kB with links, half of them to other hosts."""
+        """Return a page of about 5 kB; half of its links lead to other hosts."""
         host, _, path = url.removeprefix("http://").partition("/")
         if path == "robots.txt":
             return Response(404, (("content-type", "text/plain"),), b"none")
@@ -77,10 +77,7 @@ class Site:
 
 
 class Sample(NamedTuple):
-    """The crawler at one moment: all its processes together, files and threads of the main one.
-
-    memory MiB resident; wal MiB; requests so far; in_flight connections to the site; known URLs
-    """
+    """State of the crawl: memory and WAL in MiB, open files and threads of the main process."""
 
     at: float
     memory: float
@@ -93,15 +90,15 @@ class Sample(NamedTuple):
 
     @property
     def beside_state(self) -> float:
-        """Memory without what has to be known, MiB."""
+        """Memory in MiB without that kept for known URLs and requested pages."""
         return self.memory - (URL_BYTES * self.known + PAGE_BYTES * self.requests) / 2**20
 
 
-def look(pid: int, db: Path, server: DemoServer, began: float) -> Sample | None:
-    """A sample; None if the process, or one of its own just then, has gone."""
+def take_sample(pid: int, db: Path, server: DemoServer, began: float) -> Sample | None:
+    """Return a sample, or None if one of the processes has ended."""
     try:
         files, threads = (list(Path(f"/proc/{pid}/{kind}").iterdir()) for kind in ("fd", "task"))
-        memory = sum(present_mib(each) for each in (pid, *descendants(pid)))
+        memory = sum(map(present_mib, (pid, *descendants(pid))))
     except OSError:
         return None
     wal = db.with_name(db.name + "-wal")
@@ -113,12 +110,12 @@ def look(pid: int, db: Path, server: DemoServer, began: float) -> Sample | None:
         wal=(wal.stat().st_size if wal.exists() else 0) / 2**20,
         requests=len(server.log),
         in_flight=len(server.connections),
-        known=_known(db),
+        known=_count_known(db),
     )
 
 
-def _known(db: Path) -> int:
-    """URLs that the crawl has heard of, as far as it has written that down."""
+def _count_known(db: Path) -> int:
+    """Return the number of known URLs in the database."""
     try:
         with closing(sqlite3.connect(f"{db.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             (last,) = connection.execute("SELECT max(id) FROM url").fetchone()
@@ -163,7 +160,7 @@ def judge(
 def soak(
     site: Site, folder: Path, *, minutes: float, more: Sequence[str]
 ) -> tuple[list[Sample], int, float]:
-    """Crawl for so long; the samples, the exit code, and how long SIGTERM took to end it."""
+    """Crawl for `minutes`; return samples, exit code and seconds from SIGTERM to the end."""
     db, seconds = folder / "soak.db", minutes * 60
     every = min(5.0, max(0.5, seconds / SAMPLES))
     samples = []
@@ -173,7 +170,7 @@ def soak(
         try:
             while time.monotonic() - began < seconds and process.poll() is None:
                 time.sleep(every)
-                if (sample := look(process.pid, db, server, began)) is not None:
+                if (sample := take_sample(process.pid, db, server, began)) is not None:
                     samples.append(sample)
             process.send_signal(signal.SIGTERM)
             stopped = time.monotonic()
@@ -195,20 +192,20 @@ def _options(
 
 def main() -> int:
     """Print the bounds as a table; return 1 if one was broken."""
-    given = read_options(__doc__)
-    given.out.mkdir(parents=True, exist_ok=True)
-    site = Site(given.hosts, given.pages)
-    options = ["--delay", f"{given.delay}s", "--strategy", "yield", *given.options]
+    options = read_options(__doc__)
+    options.out.mkdir(parents=True, exist_ok=True)
+    site = Site(options.hosts, options.pages)
+    crawl_options = ["--delay", f"{options.delay}s", "--strategy", "yield", *options.options]
     with tempfile.TemporaryDirectory() as name:
-        samples, code, end_s = soak(site, Path(name), minutes=given.minutes, more=options)
-        said = (Path(name) / "stderr").read_text(encoding="utf-8")
-    if not samples or "Traceback" in said:
-        print(said)
+        samples, code, end_s = soak(site, Path(name), minutes=options.minutes, more=crawl_options)
+        stderr = (Path(name) / "stderr").read_text(encoding="utf-8")
+    if not samples or "Traceback" in stderr:
+        print(stderr)
         return 1
     rows = judge(samples, code, samples[-1].requests / samples[-1].at, end_s)
     print(table(["limited", "found", "bound", "holds"], rows))
     course = [sample._asdict() for sample in samples]
-    (given.out / "soak.json").write_text(json.dumps(course), encoding="utf-8")
+    (options.out / "soak.json").write_text(json.dumps(course), encoding="utf-8")
     return 0 if all(holds for *_, holds in rows) else 1
 
 

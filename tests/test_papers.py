@@ -55,7 +55,10 @@ def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
 
 def test_a_generated_web_is_recorded_whole_and_alike(tmp_path: Path) -> None:
     made = portal.Portal(pages=150, hosts=6, portals=2)
-    one, other = portal.made(made, tmp_path / "1"), portal.made(made, tmp_path / "2")
+    one, other = (
+        portal.recorded_web(made, tmp_path / "1"),
+        portal.recorded_web(made, tmp_path / "2"),
+    )
     assert sorted(file.name for file in one.iterdir()) == [
         "aliases.tsv", "hubs.tsv", "labels.tsv", "topics.json", "web.warc.gz",
     ]  # fmt: skip
@@ -67,8 +70,8 @@ def test_a_generated_web_is_recorded_whole_and_alike(tmp_path: Path) -> None:
         for url in web.urls():
             assert archive.lookup(url).body == web.respond(url).body
         traps = [url for url in archive.urls() if web.canonical(url) is None]
-    assert len(traps) <= 6 * portal.MADE_UP_PER_HOST + len(web.hosts)
-    assert portal.made(made, tmp_path / "1") == one  # not made again
+    assert len(traps) <= 6 * portal.TRAP_PAGES_PER_HOST + len(web.hosts)
+    assert portal.recorded_web(made, tmp_path / "1") == one  # not made again
 
 
 def found_of(topics: int, ours: float, theirs: float) -> Any:

@@ -385,10 +385,10 @@ async def test_commands_tell_of_changes_of_what_is_gone_and_of_what_is_due(
 def test_looking_by_rates_beats_everything_anew_and_one_interval_for_all() -> None:
     """A web of 40 pages over four nights, held against what its generator knows."""
     web = bench.World(1, pages=40, days=4)
-    anew = bench.carried_out(web, 4, None)
-    learned = bench.carried_out(web, 4, DAY)
+    anew = bench.simulate(web, 4, None)
+    learned = bench.simulate(web, 4, DAY)
     with bench.uniform(2):
-        every_second = bench.carried_out(web, 4, 2 * DAY)
+        every_second = bench.simulate(web, 4, 2 * DAY)
     assert anew.changes == anew.new == anew.gone == 1.0, "each night all of it"
     assert every_second.requests < learned.requests < 0.7 * anew.requests
     assert learned.changes > 0.8 > 0.3 > every_second.changes

@@ -39,7 +39,7 @@ unmarked
 
 @pytest.fixture(scope="module")
 def web() -> Web:
-    return encyclopedia.make(DICTIONARY)
+    return encyclopedia.build_web(DICTIONARY)
 
 
 def entry(web: Web, name: str) -> tuple[str, str]:
@@ -78,7 +78,7 @@ def test_every_link_of_a_made_web_leads_to_a_page(web: Web) -> None:
 def test_a_long_category_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encyclopedia, "LISTED", 2)
     head = "x\n\nAcknowledgements\n\n   .\n\n"
-    made = encyclopedia.make(head + "".join(f"e{n}\n\n   <logic> {n}.\n\n" for n in range(12)))
+    made = encyclopedia.build_web(head + "".join(f"e{n}\n\n   <logic> {n}.\n\n" for n in range(12)))
     listings = [url for url in made.pages if "Category:Logic" in url]
     listed = sum(made.pages[url].count(f"{encyclopedia.WIKI}/wiki/e") for url in listings)
     entries = [url for url in made.pages if url.startswith(f"{encyclopedia.WIKI}/wiki/e")]
@@ -99,7 +99,7 @@ def test_pages_of_a_manual_stand_at_their_names_alone(tmp_path: Path) -> None:
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    web = manuals.make(tmp_path)
+    web = manuals.build_web(tmp_path)
     threads = "http://cpp.example/index-2.html"
     assert f'<a href="{threads}#x">' in web.pages["http://cpp.example/index.html"]
     assert "href='http://cpp.example/index.html'" in web.pages[threads]

@@ -1,17 +1,17 @@
-"""Defines an experiment of a paper as its `*.toml` file says it.
+"""The format of an experiment file (`*.toml`).
 
-pages, budget   how long a crawl is: pages fetched, or requests ("3x": 3 times the
-                relevant pages that can be reached, plus 20)
+pages, budget   length of a crawl in pages, or in requests ("3x": three times the reachable
+                relevant pages, plus 20)
 round           pages per round of the tables (P1)
-topics          on the generated web; on a recorded one all, unless --topics says fewer
-topic           how the paper describes a topic: "keywords", or by the words of its seed pages,
-                weighed as "p4" or "p5" do; the tuned form has the same pages, weighed as ours
-generated       which generated web, and where crawls begin in it
-recorded        where they begin in a recorded one
-other           webs on which the set-up is not the paper's, and why: no verdict there
-way             strategy, form, and relevance model if not that of the form; NAME, FORM is its name
-alphas          the first way of each form is repeated with these α, and β = 1 - α (P3)
-claim           what the paper says of two ways, by which measure, and its figures
+topics          topics on the generated web; a recorded web has its own
+topic           description of a topic: "keywords", or the words of its seed pages with the
+                weights of "p4" or "p5"; the tuned form weights the same pages as `focus` does
+generated       size of the generated web, and seeds on it
+recorded        seeds on a recorded web
+other           web -> reason why its set-up differs from the paper's, so that there is no verdict
+way             strategy, form, and relevance model if it is not that of the form
+alphas          values of α for which the first way of each form is repeated with β = 1 - α (P3)
+claim           a statement of the paper about two ways, its measure and its figures
 """
 
 import tomllib
@@ -26,9 +26,11 @@ FORMS = {"published": "as published", "tuned": "tuned"}
 
 
 class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The web to generate. seeds: "sports" (the portals' sports channels), "fronts" (their
-    front pages), or a number of pages on topic, drawn at random (as a search engine gives; at
-    most a fifth of what there is)."""
+    """Size and seeds of a generated web.
+
+    seeds   "sports" (sports channels of the portals), "fronts" (their front pages), or a number of
+            random pages on topic, like results of a search engine, at most a fifth of all
+    """
 
     pages: int = 20_000
     hosts: int = 12
@@ -36,18 +38,18 @@ class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seeds: str | int = "fronts"
 
     def portal(self, pages: int | None, seed: int) -> Portal:
-        """The web itself, of another size if asked for."""
+        """Return the generated web, with `pages` pages if given."""
         return Portal(pages or self.pages, self.hosts, self.portals, seed)
 
 
 class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Seeds on a recorded web: the topic's "own", or so many pages on topic, drawn at random."""
+    """Seeds on a recorded web: the topic's "own", or a number of random pages on topic."""
 
     seeds: str | int = "own"
 
 
 class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way of crawling. rule: the strategy's form, if not that of its numbers' row."""
+    """A way of crawling; `rule` is the form of the strategy if it differs from `form`."""
 
     strategy: str
     form: str
@@ -57,21 +59,18 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def model(self) -> str:
-        """The relevance model that guides it."""
+        """The relevance model that guides the crawl."""
         return self.relevance or guide(self.strategy, published=self.form == "published")
 
     @property
     def name(self) -> str:
-        """As tables and claims call it."""
+        """The name of the way in tables and claims."""
         more = "".join(f", {name} {value:g}" for name, value in self.params.items())
         return f"{self.strategy}{more}, {FORMS[self.form]}"
 
 
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`better` does better than `worse` by `measure`; or, with `peak`, α is best there.
-
-    paper   the paper's own figures
-    """
+    """A claim that `better` exceeds `worse` by `measure`, or that α = `peak` is best."""
 
     text: str
     measure: str
@@ -82,7 +81,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file."""
+    """The content of an experiment file."""
 
     topics: list[str]
     generated: Generated
@@ -98,19 +97,19 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alphas: list[float] = []
 
     def ways(self) -> list[Way]:
-        """All ways, α by α where that is asked for."""
-        found = list(self.way)
+        """Return all ways, including those with the values of `alphas`."""
+        ways = list(self.way)
         for form in FORMS if self.alphas else ():
-            first = next(each for each in self.way if each.form == form)
-            found += [
+            first = next(way for way in self.way if way.form == form)
+            ways += [
                 msgspec.structs.replace(first, params={"alpha": a, "beta": round(1 - a, 3)})
                 for a in self.alphas
             ]
-        return found
+        return ways
 
 
 def experiments(folder: Path, only: list[str]) -> dict[str, Experiment]:
-    """Name -> experiment, all of a folder or those named."""
+    """Return the experiments of a folder by name; `only` selects some of them."""
     files = sorted(folder.glob("*.toml"))
     return {
         file.stem: msgspec.convert(tomllib.loads(file.read_text("utf-8")), Experiment)

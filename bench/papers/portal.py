@@ -1,9 +1,8 @@
 """Records the generated web of `focus demo` as a WARC file with topics and labels.
 
-`record` asks the generator for every page, follows what the pages link to (redirects, dead
-links, and a bounded number of what its traps make up) and writes archive, topics and labels
-into a folder, in the form that `focus compare` reads. The same size and seed give the same
-files; nothing of the network is needed.
+The archive has every page of the generator and the targets of their links: redirects, dead links
+and a bounded number of trap pages. Archive, topics and labels have the format that `focus compare`
+reads. Equal sizes and seeds yield equal files. No network is used.
 """
 
 import re
@@ -21,15 +20,15 @@ from focus.demo.site import DemoWeb, generate
 from focus.demo.truth import write_truth
 from focus.records import FetchResult
 
-MADE_UP_PER_HOST = 400
-"""Of the endless pages of a trap (calendar, session ids, soft 404s) so many are recorded."""
+TRAP_PAGES_PER_HOST = 400
+"""Number of recorded pages of endless traps: calendars, session ids, soft 404 pages."""
 
 _HREF = re.compile(rb'href="([^"#]+)')
 _WHEN = 1_528_761_600.0  # the generator's day 0
 
 
 class Portal(msgspec.Struct, frozen=True):
-    """Which web: about so many pages on so many hosts, of them so many portals."""
+    """Size and seed of a generated web."""
 
     pages: int = 20_000
     hosts: int = 12
@@ -38,12 +37,12 @@ class Portal(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """A folder name of its own."""
+        """The name of its folder."""
         return f"web-{self.pages}-{self.hosts}-{self.portals}-{self.seed}"
 
 
-def made(portal: Portal, folder: Path) -> Path:
-    """The folder of a generated web, recorded into it unless it is there."""
+def recorded_web(portal: Portal, folder: Path) -> Path:
+    """Return the folder of a generated web, and record it if it is missing."""
     place = folder / portal.name
     if not (place / "topics.json").exists():
         web = generate(portal.seed, pages=portal.pages, hosts=portal.hosts, portals=portal.portals)
@@ -65,7 +64,7 @@ def _add_aliases(web: DemoWeb, path: Path, urls: list[str]) -> None:
 
 
 def record(web: DemoWeb, path: Path) -> list[str]:
-    """Write all answers of a web as a WARC; the URLs that are in it."""
+    """Write all responses of a web to a WARC file and return their URLs."""
     urls = []
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
@@ -88,11 +87,11 @@ def _ids() -> Iterator[str]:
 
 
 def _answers(web: DemoWeb) -> Iterator[FetchResult]:
-    """Robots files and pages, then whatever the pages lead to and answers."""
+    """Yield robots.txt files and pages, then the targets of links that exist."""
     pages = web.urls()
     queue = [*(f"http://{host}/robots.txt" for host in web.hosts), *pages]
-    seen, real, made_up = set(queue), set(queue), Counter[str]()
-    for url in queue:  # grows as it goes
+    seen, real, trap_pages = set(queue), set(queue), Counter[str]()
+    for url in queue:  # the loop appends to the queue
         response = web.respond(url)
         if response is None:
             continue
@@ -107,8 +106,8 @@ def _answers(web: DemoWeb) -> Iterator[FetchResult]:
                 continue
             seen.add(link)
             if link not in real:
-                made_up[host] += web.canonical(link) is None
-            if made_up[host] <= MADE_UP_PER_HOST:
+                trap_pages[host] += web.canonical(link) is None
+            if trap_pages[host] <= TRAP_PAGES_PER_HOST:
                 queue.append(link)
 
 

@@ -2,11 +2,12 @@
 
     python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
         [--topics N] [--topic NAME]… [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
+        [--results bench/results]
 
 Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
 labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
-crawl is the real engine over an archive. The result goes into bench/results/ as JSON and is
-printed as a table of crawlers and one of claims. An interrupted run continues where it stopped.
+crawl is the real engine over an archive. The result goes into RESULTS as JSON and is printed
+ as a table of crawlers and one of claims. An interrupted run continues where it stopped.
 On two cores all experiments take about an hour. `--topics` takes the first N topics only,
 `--topic` the named ones; `--pages` and `--seed` change the generated webs. NAMES are experiments,
 by default all; webs and crawls are kept in `--cache`.
@@ -30,7 +31,7 @@ from bench.papers.outcome import (
     WayResult,
     report,
 )
-from bench.papers.portal import made
+from bench.papers.portal import recorded_web
 from bench.script import read_options
 from focus import __version__
 from focus.archive.replay import Archive
@@ -48,12 +49,11 @@ from focus.text.charset import decode
 from focus.topic.topic import Topic
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parent / "results"
 _THIRDS = (1 / 3, 2 / 3, 1.0)
 
 
 class World(NamedTuple):
-    """Where an experiment runs: files as `focus compare` takes them."""
+    """Files of a web in the formats of `focus compare`."""
 
     name: str
     folder: Path
@@ -62,30 +62,32 @@ class World(NamedTuple):
 
 
 def main() -> None:
-    """Run the experiments that are asked for, and print the results."""
-    asked = read_options(__doc__)
-    asked.cache = asked.cache or Path(platformdirs.user_cache_dir("focus")) / "papers"
-    for name, experiment in experiments(HERE, asked.names).items():
+    """Run the experiments and print their results."""
+    options = read_options(__doc__)
+    options.cache = options.cache or Path(platformdirs.user_cache_dir("focus")) / "papers"
+    for name, experiment in experiments(HERE, options.names).items():
         worlds = []
-        if asked.only != "recorded":
-            folder = made(experiment.generated.portal(asked.pages, asked.seed), asked.cache)
+        if options.only != "recorded":
+            folder = recorded_web(
+                experiment.generated.portal(options.pages, options.seed), options.cache
+            )
             worlds.append(World("generated", folder, "web.warc.gz", "labels.tsv"))
-        if asked.web and asked.only != "generated":
-            worlds.append(World("recorded", asked.web, "web.warc.zst", "labels.tsv.gz"))
+        if options.web and options.only != "generated":
+            worlds.append(World("recorded", options.web, "web.warc.zst", "labels.tsv.gz"))
         for world in worlds:
             began = time.perf_counter()
-            found = _run(experiment, world, asked)
-            RESULTS.mkdir(exist_ok=True)
-            path = RESULTS / f"{name}.{world.name}.json"
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+            result = _run(experiment, world, options)
+            options.results.mkdir(exist_ok=True)
+            path = options.results / f"{name}.{world.name}.json"
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
             print(
                 f"{name} on the {world.name} web: {time.perf_counter() - began:.0f} s", flush=True
             )
-            print(report(experiment, found), flush=True)
+            print(report(experiment, result), flush=True)
 
 
-def _run(experiment: Experiment, world: World, asked: Any) -> ExperimentResult:
-    asked.cache.mkdir(parents=True, exist_ok=True)
+def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult:
+    options.cache.mkdir(parents=True, exist_ok=True)
     spec = Spec(
         archive=world.folder / world.archive,
         topics=world.folder / "topics.json",
@@ -93,17 +95,17 @@ def _run(experiment: Experiment, world: World, asked: Any) -> ExperimentResult:
         hubs=world.folder / "hubs.tsv",
         aliases=world.folder / "aliases.tsv",
         variants=(),
-        out=asked.cache,
+        out=options.cache,
         budget=experiment.budget if experiment.pages is None else str(3 * experiment.pages),
-        jobs=asked.jobs,
-        cache_dir=asked.cache,
+        jobs=options.jobs,
+        cache_dir=options.cache,
     )
     web, inputs, remarks = open_web(spec, _silent), Inputs(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)
-    wanted = [task for task in tasks if not asked.topic or task.name in asked.topic]
-    tasks = wanted[: asked.topics]
+    wanted = [task for task in tasks if not options.topic or task.name in options.topic]
+    tasks = wanted[: options.topics]
     _, prepared = judged(spec, tasks, web, inputs, remarks)
-    ways, described = experiment.ways(), _described(experiment, world, tasks, asked.cache)
+    ways, described = experiment.ways(), _described(experiment, world, tasks, options.cache)
     trials = [
         trial
         for each in prepared
@@ -117,7 +119,7 @@ def _run(experiment: Experiment, world: World, asked: Any) -> ExperimentResult:
         )
     ]
     done = time.perf_counter()
-    outcomes, _ = run_trials(spec, trials, asked.cache / RUNS, _silent)
+    outcomes, _ = run_trials(spec, trials, options.cache / RUNS, _silent)
     print(f"  {len(trials)} crawls: {time.perf_counter() - done:.0f} s", flush=True)
     return ExperimentResult(
         focus=__version__,
@@ -135,17 +137,17 @@ def _run(experiment: Experiment, world: World, asked: Any) -> ExperimentResult:
 
 
 def _pages(web: JudgedWeb, ground: TopicTruth) -> int:
-    """Pages that link to others, each once: no redirects, no dead ends."""
+    """Return the number of distinct pages with links, without redirects."""
     linking = (number for number, links in enumerate(web.graph.links) if links)
     return len({ground.page_of[n] for n in linking if n not in web.graph.redirects})
 
 
 def _silent(what: str, done: int, of: int) -> None:
-    """No progress is told."""
+    """Report no progress."""
 
 
 def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[TopicTask]:
-    """Topics and seeds: on the generated web the experiment's own topics."""
+    """Return topics with seeds; on the generated web those of the experiment."""
     tasks = read_topics(inputs.text("topics", spec.topics), "topics")
     by_name = {task.name: task for task in tasks}
     if world.name == "generated":
@@ -156,10 +158,10 @@ def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> 
 def _described(
     experiment: Experiment, world: World, tasks: Sequence[TopicTask], cache: Path
 ) -> dict[tuple[str, str], Topic]:
-    """(Form, topic) -> the topic as that form describes it, from the experiment's own seeds.
+    """Return the description of each topic by form and name, made from its seed pages.
 
-    What is rare, and what other classes say (P5's w_kc), is told by the seeds of the other
-    topics. No label is read but those that drew the seeds.
+    The seeds of the other topics are the background for word frequencies and the other classes
+    of P5's w_kc. Labels are only used to draw the seeds.
     """
     if experiment.topic == "keywords":
         return {(form, task.name): task.topic for form in FORMS for task in tasks}
@@ -198,7 +200,7 @@ def _seeds(
 
 
 def _channel(front: str, lists: set[str]) -> str:
-    """A portal's sports channel, or the shortest address among its lists of the topic."""
+    """Return a portal's sports channel, or the shortest URL among its lists of the topic."""
     ours = sorted((url for url in lists if url.startswith(front)), key=lambda url: (len(url), url))
     sports = f"{front}sports/"
     return sports if sports in lists or not ours else ours[0]
@@ -220,7 +222,7 @@ def _variant(way: Way) -> Variant:
     return msgspec.structs.replace(variant, id=way.name)
 
 
-# -- what came of it ----------------------------------------------------------------
+# -- results ----------------------------------------------------------------
 
 
 def _way(
@@ -237,7 +239,7 @@ def _way(
 def _of_topic(
     experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]
 ) -> TopicResult:
-    """The means over seed orders of what one way found for a topic."""
+    """Return the means over orders of the seeds."""
     found = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
     numbers = {name: round(mean([f[0][name] for f in found]), 6) for name in found[0][0]}
     rounds = [
@@ -251,12 +253,12 @@ def _of_topic(
 def _of_crawl(
     experiment: Experiment, ground: TopicTruth, outcome: TrialResult
 ) -> tuple[dict[str, float], tuple[list[float], list[float]], list[float]]:
-    """Its numbers; relevant pages per round by label and by its own judge; recall at thirds."""
+    """Return measures, relevant pages per round by label and by own judge, and recall at thirds."""
     fetched: dict[int, bool] = {}
     for number, said in zip(outcome.pages, outcome.said, strict=True):
         if number >= 0:
             fetched.setdefault(ground.page_of[number], bool(said))
-    if experiment.pages:  # a page that is marked noindex is no result for the engine
+    if experiment.pages:  # pages marked noindex do not count for the engine
         fetched = dict(islice(fetched.items(), experiment.pages))
     marks = [ground.labels.get(page) is True for page in fetched]
     own = list(fetched.values())

@@ -1,4 +1,4 @@
-"""Crawlee's BeautifulSoupCrawler: its own link finder, requests in memory, lines on disk."""
+"""Crawlee's BeautifulSoupCrawler with its own link extraction and requests in memory."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ URLS = Path(seeds).read_text().split()
 
 
 class Proxied(ImpitHttpClient):
-    """Asks for robots.txt through the proxy as well, which a ProxyConfiguration does not."""
+    """Also requests robots.txt through the proxy, unlike a ProxyConfiguration."""
 
     def _get_client(self, proxy_url: str | None) -> Any:
         return super()._get_client(f"http://127.0.0.1:{port}")
 
 
 async def main() -> None:
-    """Crawl; the requests stay in memory, which is faster than Crawlee's files."""
+    """Crawl with requests in memory, which is faster than Crawlee's files."""
     many = int(concurrency)
     crawler = BeautifulSoupCrawler(
         parser="lxml",

@@ -1,4 +1,4 @@
-"""Scrapy at its leanest: the hrefs of a page by one XPath, no link extractor, no item pipeline."""
+"""A minimal Scrapy spider: links from one XPath, no link extractor, no item pipeline."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Scrapy as its tutorial has it: a CrawlSpider whose LinkExtractor finds links and their texts."""
+"""A Scrapy spider as in its tutorial: a CrawlSpider with a LinkExtractor."""
 
 from typing import Any
 

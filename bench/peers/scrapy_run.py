@@ -1,4 +1,4 @@
-"""What the Scrapy peers have in common: what is asked of them, their settings, their run.
+"""Arguments, settings and start of the Scrapy peers.
 
 python PEER.py SEEDS_FILE PORT PAGES CONCURRENCY FOLDER
 """
@@ -29,7 +29,7 @@ SETTINGS = {
 
 
 def run(spider: type[scrapy.Spider]) -> None:
-    """Crawl to the end."""
+    """Run a spider until it ends."""
     process = CrawlerProcess(SETTINGS)
     process.crawl(spider)
     process.start()

@@ -1,4 +1,4 @@
-"""Makes a wiki and an encyclopedia of the Free On-line Dictionary of Computing.
+"""Converts the Free On-line Dictionary of Computing to a wiki and an encyclopedia.
 
     python -m bench.webs.encyclopedia FOLDER [--dictionary FILE]
 
@@ -7,11 +7,11 @@ The dictionary is the file foldoc.dict.dz of Debian's package dict-foldoc (GNU F
     apt-get download dict-foldoc && dpkg-deb -x dict-foldoc_*.deb foldoc
     python -m bench.webs.encyclopedia FOLDER --dictionary foldoc/usr/share/dictd/foldoc.dict.dz
 
-Its entries are marked with their subjects (`<networking, protocol>`). The marks are taken out of
-the text and are the labels; entries without a mark have none. Half of the entries are a wiki:
-categories at the foot of a page, listings of 200 behind `pagefrom=`. The other half are an
-encyclopedia that tells no subject at all: an index by letters, 100 entries a page, and references.
-A reference leads to wherever its target is.
+Entries are marked with their subjects (`<networking, protocol>`). The marks are removed from the
+text and become labels; entries without a mark have no label. Half of the entries form a wiki with
+categories at the foot of a page and listings of 200 entries behind `pagefrom=`. The others form an
+encyclopedia without subjects: an index by letters with 100 entries per page, and references.
+References also link the two halves.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _REFERENCE = re.compile(r"\{([^{}]+)\}")
 
 
 class Entry(NamedTuple):
-    """An entry: its names, the first its title, its text without marks, its subjects."""
+    """An entry: names (the first is the title), paragraphs without marks, subjects."""
 
     names: tuple[str, ...]
     paragraphs: tuple[str, ...]
@@ -56,23 +56,23 @@ class Entry(NamedTuple):
 
     @property
     def title(self) -> str:
-        """As it is headed."""
+        """The title of the entry."""
         return self.names[0]
 
     @property
     def is_wiki(self) -> bool:
-        """Which half it belongs to."""
+        """Whether the entry belongs to the wiki."""
         return crc32(self.title.encode()) % 2 == 0
 
     @property
     def url(self) -> str:
-        """Where it stands."""
+        """The URL of the entry."""
         name = quote(self.title.replace(" ", "_"), safe="")
         return f"{WIKI}/wiki/{name}" if self.is_wiki else f"{BOOK}/entry/{name}.html"
 
 
 def entries(text: str) -> Iterator[Entry]:
-    """The dictionary's entries; what it says of itself left out."""
+    """Yield the entries of the dictionary without its preface."""
     body = text.partition("\nAcknowledgements\n")[2]
     for head, block in re.findall(r"^((?:\S.*\n)+)\n((?:(?: .*)?\n)+)", body, re.M):
         names = re.split(r"%%%|\n", head.strip())
@@ -82,13 +82,13 @@ def entries(text: str) -> Iterator[Entry]:
         yield Entry(tuple(names), tuple(filter(None, parts)), frozenset(marks - {""}))
 
 
-def make(dictionary: str) -> Web:
-    """The web: both halves, labels."""
+def build_web(dictionary: str) -> Web:
+    """Return the web with both halves and labels."""
     web = Web([f"{WIKI}/wiki/Main_Page", f"{BOOK}/"])
     found = {entry.url: entry for entry in entries(dictionary)}
-    places = {name.lower(): e.url for e in reversed(found.values()) for name in e.names}
+    urls_by_name = {name.lower(): e.url for e in reversed(found.values()) for name in e.names}
     for url, entry in found.items():
-        prose = "".join(f"<p>{_linked(part, places)}</p>\n" for part in entry.paragraphs)
+        prose = "".join(f"<p>{_with_links(part, urls_by_name)}</p>\n" for part in entry.paragraphs)
         heading = f"<h1>{escape(entry.title)}</h1>\n"
         made = _wiki if entry.is_wiki else _book
         web.pages[url] = made(entry.title, heading + prose, entry.subjects)
@@ -99,9 +99,9 @@ def make(dictionary: str) -> Web:
     return web
 
 
-def _linked(text: str, places: dict[str, str]) -> str:
+def _with_links(text: str, urls_by_name: dict[str, str]) -> str:
     def link(found: re.Match[str]) -> str:
-        url = places.get(" ".join(found[1].lower().split()))
+        url = urls_by_name.get(" ".join(found[1].lower().split()))
         return f'<a href="{url}">{found[1]}</a>' if url else found[1]
 
     return _REFERENCE.sub(link, escape(text))
@@ -147,7 +147,7 @@ def _category(name: str, start: str = "") -> str:
 
 
 def _categories(web: Web, of_wiki: list[Entry]) -> None:
-    """The wiki's front page and its listings."""
+    """Add the front page and the category listings of the wiki."""
     by_name: dict[str, list[Entry]] = defaultdict(list)
     for entry in of_wiki:
         for subject in entry.subjects:
@@ -176,7 +176,7 @@ def _categories(web: Web, of_wiki: list[Entry]) -> None:
 
 
 def _letters(web: Web, of_book: list[Entry]) -> None:
-    """The encyclopedia's front page and its index."""
+    """Add the front page and the index of the encyclopedia."""
     web.pages[f"{BOOK}/"] = _book("Home", "<p>Choose a letter.</p>")
     for letter in _ALPHABET:
         listed = [entry for entry in of_book if _letter(entry) == letter]
@@ -199,11 +199,11 @@ def _item(entry: Entry) -> str:
 
 
 def main() -> None:
-    """Read the dictionary, write the web."""
+    """Read the dictionary and write the web."""
     arguments = read_options(__doc__)
     path: Path = arguments.dictionary or Path("/usr/share/dictd/foldoc.dict.dz")
     with gzip.open(path, "rt", encoding="utf-8", errors="replace") as file:
-        web = make(file.read())
+        web = build_web(file.read())
     folder = Path(arguments.folder)
     web.write(folder, TOPICS)
     print(f"{len(web.pages)} pages, {sum(web.labels.values())} on a topic, in {folder}")

@@ -1,4 +1,4 @@
-"""Makes a web of two manuals whose addresses name no section: cppreference and Python's.
+"""Builds a web from the manuals of cppreference and Python, with URLs that name no section.
 
     python -m bench.webs.manuals FOLDER --unpacked DIR
 
@@ -7,9 +7,9 @@ DIR holds Debian's packages cppreference-doc-en-html (CC-BY-SA 3.0) and python3.
     apt-get download cppreference-doc-en-html python3.11-doc
     for f in *.deb; do dpkg-deb -x $f DIR; done
 
-Labels are the manuals' own sections: a folder of cppreference, a chapter of Python's library. Every
-page stands at its file's name alone (`/sort.html`), with a number where two have the same, and
-the links follow: so the section is told by pages and their links, not by addresses.
+Labels are the sections of the manuals: folders of cppreference, chapters of Python's library. The
+URL of a page is its file name alone (`/sort.html`), with a number if the name is taken, and links
+are rewritten. So only pages and links show the section, not URLs.
 """
 
 from __future__ import annotations
@@ -57,32 +57,32 @@ _HREF = re.compile(r"""(<a\b[^>]*?\bhref=)(["'])([^"'#]+)(#[^"']*)?\2""", re.I)
 _CHAPTER = re.compile(r'toctree-l1"><a class="reference internal" href="([^"#]+)"')
 
 
-def make(folder: Path) -> Web:
-    """The web and its labels."""
+def build_web(folder: Path) -> Web:
+    """Return the web with labels."""
     web = Web(["http://cpp.example/index.html", "http://python.example/index.html"])
     cpp, python = folder / _CPP_ROOT, folder / _PYTHON_ROOT
     for host, root, sections in (
         ("cpp", cpp, dict(_of_cpp(cpp))),
         ("python", python, dict(_of_python(python))),
     ):
-        places = _places(host, root)
-        for path, url in places.items():
-            web.pages[url] = _moved(path, places)
+        urls = _urls_by_file(host, root)
+        for path, url in urls.items():
+            web.pages[url] = _rewritten(path, urls)
             if path in sections:
                 web.label(url, sections[path], TOPICS)
     return web
 
 
-def _places(host: str, root: Path) -> dict[Path, str]:
-    """Each file's address; the one highest up has the bare name."""
+def _urls_by_file(host: str, root: Path) -> dict[Path, str]:
+    """Return the URL of each file; the file with the shortest path gets the name without number."""
     taken: dict[str, int] = {}
-    places = {}
+    urls = {}
     for path in sorted(root.rglob("*.html"), key=lambda path: (len(path.parts), str(path))):
         if path.is_file():
             number = taken[path.stem] = taken.get(path.stem, 0) + 1
             name = path.stem if number == 1 else f"{path.stem}-{number}"
-            places[Path(os.path.normpath(path))] = f"http://{host}.example/{name}.html"
-    return places
+            urls[Path(os.path.normpath(path))] = f"http://{host}.example/{name}.html"
+    return urls
 
 
 def _of_cpp(root: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -100,22 +100,22 @@ def _of_python(root: Path) -> Iterator[tuple[Path, list[str]]]:
             yield Path(os.path.normpath(library / href)), [topic] if topic else []
 
 
-def _moved(path: Path, places: dict[Path, str]) -> str:
-    """A page with its links to where their targets stand now."""
+def _rewritten(path: Path, urls: dict[Path, str]) -> str:
+    """Return the HTML of a page with rewritten links."""
 
     def link(found: re.Match[str]) -> str:
         start, quote, href, fragment = found.groups()
         target = Path(os.path.normpath(path.parent / unquote(unescape(href))))
-        url = places.get(target)
+        url = urls.get(target)
         return f"{start}{quote}{escape(url)}{fragment or ''}{quote}" if url else found[0]
 
     return _HREF.sub(link, path.read_text("utf-8", "replace"))
 
 
 def main() -> None:
-    """Read the manuals, write the web."""
+    """Read the manuals and write the web."""
     arguments = read_options(__doc__)
-    web = make(Path(arguments.unpacked))
+    web = build_web(Path(arguments.unpacked))
     folder = Path(arguments.folder)
     web.write(folder, TOPICS)
     print(f"{len(web.pages)} pages, {sum(web.labels.values())} on a topic, in {folder}")

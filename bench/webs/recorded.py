@@ -1,8 +1,8 @@
-"""Writes a web that a script has made as `focus compare` reads it: archive, topics, labels.
+"""Writes a generated web in the formats of `focus compare`: archive, topics, labels.
 
     FOLDER/web.warc.gz, topics.json, labels.tsv, hubs.tsv
 
-Not a script. Pages are stored in the order of their URLs, so the same pages give the same file.
+Pages are stored in the order of their URLs, so equal pages yield equal files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 
 
 class Web:
-    """Pages with labels. `seeds`: where every crawl begins, the same for all topics."""
+    """Pages with labels; all topics have the same seeds."""
 
     def __init__(self, seeds: Sequence[str]) -> None:
         self.seeds = list(seeds)
@@ -28,14 +28,14 @@ class Web:
         self.labels: dict[tuple[str, str], int] = {}
         self.hubs: dict[tuple[str, str], str] = {}
 
-    def label(self, url: str, mine: Iterable[str], topics: Iterable[str]) -> None:
-        """A page is about some of the topics and about none of the others."""
-        mine = set(mine)
+    def label(self, url: str, subjects: Iterable[str], topics: Iterable[str]) -> None:
+        """Label a page for all topics: 1 for those among its subjects, 0 for the others."""
+        subjects = set(subjects)
         for topic in topics:
-            self.labels[url, topic] = int(topic in mine)
+            self.labels[url, topic] = int(topic in subjects)
 
     def write(self, folder: Path, keywords: Mapping[str, Sequence[str]]) -> None:
-        """All files; `keywords` by topic."""
+        """Write all files; `keywords` are by topic."""
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "web.warc.gz").open("wb") as file:
             file.writelines(_record(url, self.pages[url]) for url in sorted(self.pages))
@@ -45,12 +45,12 @@ class Web:
         ]
         text = json.dumps(topics, ensure_ascii=False, indent=1)
         (folder / "topics.json").write_text(text + "\n", encoding="utf-8")
-        _rows(folder / "labels.tsv", ("url", "topic", "label"), self.labels)
-        _rows(folder / "hubs.tsv", ("url", "topic", "note"), self.hubs)
+        _write_rows(folder / "labels.tsv", ("url", "topic", "label"), self.labels)
+        _write_rows(folder / "hubs.tsv", ("url", "topic", "note"), self.hubs)
 
 
 def page(title: str, body: str, *, head: str = "", language: str = "en") -> str:
-    """An HTML page."""
+    """Return an HTML page."""
     return (
         f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
         f"<title>{title}</title>{head}</head>\n<body>\n{body}\n</body></html>\n"
@@ -68,7 +68,7 @@ def _record(url: str, text: str) -> bytes:
     return packed_record(fields, _HEAD, text.encode())
 
 
-def _rows(path: Path, names: Sequence[str], rows: Mapping[tuple[str, str], object]) -> None:
+def _write_rows(path: Path, names: Sequence[str], rows: Mapping[tuple[str, str], object]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(names)
