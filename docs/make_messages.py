@@ -61,7 +61,7 @@ CLICK = (
     ("{name} {filename!r} is not readable.", ""),
 )
 """What click says of itself, and its form for more than one."""
-_MAKERS = {"mark", "msg", "note", "plural", "say", "says"}
+_MAKERS = {"mark", "msg", "plural", "print_note", "say", "says"}
 """What is called with an id; so are the errors of focus/errors.py and those made of them."""
 
 

@@ -36,8 +36,8 @@ from focus.commands.options.option import (
     JSON,
     OUTPUT_FILE,
     Command,
-    note,
     option,
+    print_note,
     tell,
     tell_json,
 )
@@ -179,10 +179,10 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     from focus.terminal.logs import telling
 
     names = ", ".join(STRATEGIES)
-    note("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
+    print_note("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
 
     def done(outcome: DemoResult) -> None:
-        note("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
+        print_note("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
 
     watch = lambda strategy: telling()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
@@ -278,7 +278,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
-        note("{pages} in {file}", pages=count(number, "page"), file=out)
+        print_note("{pages} in {file}", pages=count(number, "page"), file=out)
 
 
 _CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.channel import KEY, key_file
-from focus.commands.options.option import DB, Command, note, option
+from focus.commands.options.option import DB, Command, option, print_note
 from focus.i18n import say
 from focus.text.formatting import count, size
 
@@ -51,9 +51,9 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
         copied = backup(path, file, replace=force, progress=progress)
     _tell(copied, file)
     if with_key:
-        note("The key is in {path}: who has both, has all", path=kept)
+        print_note("The key is in {path}: who has both, has all", path=kept)
     elif key.exists():
-        note("Not in it: the key {path}, without which sealed passwords are lost", path=key)
+        print_note("Not in it: the key {path}, without which sealed passwords are lost", path=key)
 
 
 @click.command(cls=Command)
@@ -91,13 +91,13 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
         restored = restore(file, path, replace=force, pid=os.getpid(), progress=progress)
     _tell(restored, path)
     if restored.replaced is not None:
-        note("What was there is {path}", path=restored.replaced)
+        print_note("What was there is {path}", path=restored.replaced)
     if not key.exists():
-        note("There is no key {path}: what it sealed has to be typed anew", path=key)
+        print_note("There is no key {path}: what it sealed has to be typed anew", path=key)
 
 
 def _tell(copied: Copied, path: Path) -> None:
     held = ", ".join(
         (count(copied.crawls, "crawl"), count(copied.pages, "page"), count(copied.alerts, "alert"))
     )
-    note("{path}: {held}; {size}, sound", path=path, held=held, size=size(copied.bytes))
+    print_note("{path}: {held}; {size}, sound", path=path, held=held, size=size(copied.bytes))

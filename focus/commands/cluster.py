@@ -360,17 +360,17 @@ def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) ->
     import asyncio
 
     address = address_of(options)
-    from focus.cluster.control import tell
+    from focus.cluster import control
 
-    state = asyncio.run(tell(address, options["cluster"], what, worker))
+    state = asyncio.run(control.tell(address, options["cluster"], what, worker))
     workers = [each.worker for each in state.workers if worker in ("", each.worker)]
     shards = [each.shard for each in state.shards] if what == "stop" else []
     if as_json:
         tell_json({"order": what, "shards": shards, "workers": workers})
     elif not shards and not workers:
-        click.echo(f"Nobody of cluster {options['cluster']} was there to hear it")
+        tell([f"Nobody of cluster {options['cluster']} was there to hear it"])
     else:
-        click.echo(f"Told to {what}: {len(shards)} shards, {len(workers)} workers")
+        tell([f"Told to {what}: {len(shards)} shards, {len(workers)} workers"])
 
 
 @cluster.command("add-seeds", cls=Command)

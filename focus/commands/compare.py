@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import Command, note, option, tell
+from focus.commands.options.option import Command, option, print_note, tell
 from focus.commands.options.value_types import checked
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
@@ -191,7 +191,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
         write_whole(spec.out / f"{name}.png", png(drawing))
     width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
     tell(board_lines(comparison, width=width))
-    note("results.json, results.csv and report.html are in {folder}", folder=spec.out)
+    print_note("results.json, results.csv and report.html are in {folder}", folder=spec.out)
 
 
 def _spec(options: dict[str, Any]) -> Spec:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, note, option, tell, tell_json
+from focus.commands.options.option import JSON, Command, option, print_note, tell, tell_json
 from focus.commands.options.value_types import KINDS
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
@@ -111,7 +111,7 @@ def show(entity: str, base: Path, as_json: bool) -> None:
     for each in found[:SHOWN]:
         tell(entity_lines(each))
     if len(found) > SHOWN:
-        note("and {n:,} more of that name", n=len(found) - SHOWN)
+        print_note("and {n:,} more of that name", n=len(found) - SHOWN)
 
 
 def entity_lines(entity: Entity) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DBS, Command, note, option, to_json
+from focus.commands.options.option import DBS, Command, option, print_note, to_json
 from focus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def report_command(
         write_bytes(data, path)
     for path in (out, *pictures):
         if path != _STDOUT:
-            note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
+            print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
 
 
 def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:

@@ -13,7 +13,7 @@ from focus.commands.alert_access import opened, own_zone
 from focus.commands.cluster import broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
-from focus.commands.options.option import DB, note, option
+from focus.commands.options.option import DB, option, print_note
 from focus.commands.watch_send import cluster_of, sending_options
 from focus.errors import ConfigError
 
@@ -84,9 +84,9 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         check_installation(app_state.settings())
-        note("focus at {url}", url=origin)
+        print_note("focus at {url}", url=origin)
         if link := server.first_link(app_state, origin):
-            note("The first person, an administrator, registers at {url}", url=link)
+            print_note("The first person, an administrator, registers at {url}", url=link)
         order = SchedulerOptions(
             str(app_state.path.absolute()),
             web.fetch,

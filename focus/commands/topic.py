@@ -21,7 +21,7 @@ from focus.commands.options.example_pages import (
     sources,
 )
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, note, option, tell, tell_json
+from focus.commands.options.option import JSON, Command, option, print_note, tell, tell_json
 from focus.commands.options.value_types import MODEL, checked
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError, TopicError
@@ -289,7 +289,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         if base is not None:
             before, subject = len(subject.keywords), with_aliases(subject, base, on)
             more = count(len(subject.keywords) - before, "other name")
-            note("{things} from {file}", things=more, file=options["base"])
+            print_note("{things} from {file}", things=more, file=options["base"])
         judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
         subject = expecting(subject, base, options["vectors"])
@@ -303,7 +303,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
     if options["output"] is not None:
         _write(options["output"], wide)
         keywords = count(len(wide.keywords), "keyword")
-        note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
+        print_note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
 
 
 def _judged(
@@ -343,7 +343,7 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
         gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
     for seed, why in gathered.failures.items():
         complain(f"{seed}: {why}")
-    note("Pilot crawl: {pages}", pages=count(len(gathered.pages), "page"))
+    print_note("Pilot crawl: {pages}", pages=count(len(gathered.pages), "page"))
     return (sample(page.url, page.html) for page in gathered.pages)
 
 

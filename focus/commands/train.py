@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, Command, note, option, tell
+from focus.commands.options.option import DB, Command, option, print_note, tell
 from focus.errors import ConfigError
 from focus.text.formatting import count, percent, printable, table
 
@@ -182,11 +182,11 @@ def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None
         tell([f"focus: {error}"], err=True)
     learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
     save(target, learned)
-    note("Model in {file}", file=target)
+    print_note("Model in {file}", file=target)
     if topic_file.endswith(".toml"):
         name_in_topic(Path(topic_file), target)
         command = f"focus crawl --topic {topic_file} --relevance bayes"
-        note("Use it: {command}", command=command)
+        print_note("Use it: {command}", command=command)
         return
     line = f'model = "{target}"'
-    note("To use it, write into the topic file: {line}", line=line)
+    print_note("To use it, write into the topic file: {line}", line=line)

@@ -13,7 +13,7 @@ from focus.commands.alert_access import AlertName, chosen, here, opened
 from focus.commands.options.alert import alert_options, changed, try_topic, what_option
 from focus.commands.options.channel import KEY, ChannelCommand
 from focus.commands.options.help import Group
-from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, answer, note, option
+from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, answer, option, print_note
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test
@@ -62,11 +62,11 @@ def add(db: Path, name: str, **options: Any) -> None:
     with opened(db, now, makes=True) as store:
         store.alerts.add(LOCAL, made, now=now)
         secrets = list(secrets_of(store, made, now=now))
-    note("Alert {name}: {what}", name=printable(name), what=said(made))
+    print_note("Alert {name}: {what}", name=printable(name), what=said(made))
     _tell_secrets(name, secrets)
-    note("The next `focus watch run` visits it; let cron call that")
+    print_note("The next `focus watch run` visits it; let cron call that")
     if "feed" in made.channels:
-        note("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
+        print_note("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
 
 
 @watch.command(cls=ChannelCommand, takes="alert")
@@ -99,17 +99,17 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
         store.alerts.change(owned.id, made, now=now)
         is_new = set(made.channels) - set(owned.alert.channels)
         secrets = list(secrets_of(store, made, now=now)) if is_new else []
-    note("Alert {name}: {what}", name=printable(made.name), what=said(made))
+    print_note("Alert {name}: {what}", name=printable(made.name), what=said(made))
     _tell_secrets(made.name, secrets)
 
 
 def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
     """Show once what signs, and say how to see it again."""
     for line in secrets:
-        note("Signed by: {line}", line=line)
+        print_note("Signed by: {line}", line=line)
     if secrets:
         again = f"focus watch secret {printable(name)}"
-        note("`{command}` shows that again", command=again)
+        print_note("`{command}` shows that again", command=again)
 
 
 @watch.command(cls=Command)

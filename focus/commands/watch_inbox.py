@@ -9,7 +9,7 @@ import click
 
 from focus.commands.alert_access import AlertName, chosen, here, opened
 from focus.commands.options.channel import KEY
-from focus.commands.options.option import DB, JSON, Command, answer, note, option
+from focus.commands.options.option import DB, JSON, Command, answer, option, print_note
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
 
@@ -53,7 +53,7 @@ def inbox(
     shown = found[:limit]
     answer([each._asdict() for each in shown] if as_json else inbox_lines(shown, zone), as_json)
     if len(found) > limit:
-        note("There are more; see --limit and --days")
+        print_note("There are more; see --limit and --days")
 
 
 @click.command(cls=Command)
@@ -103,4 +103,4 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
                     url=printable(url, 200),
                 )
             store.inbox.act(LOCAL, [number], "delete", now=now)
-    note("{pages} deleted", pages=count(len(set(urls)), "page"))
+    print_note("{pages} deleted", pages=count(len(set(urls)), "page"))

@@ -11,7 +11,7 @@ import click
 
 from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.options.channel import KEY, key_file
-from focus.commands.options.option import DB, Command, note, option
+from focus.commands.options.option import DB, Command, option, print_note
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
 
@@ -51,17 +51,17 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
         on, off = store.matches.count_votes(owned.id)
         found = effect(store, owned, trusted=True)
     votes = count(on + off, "vote")
-    note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
+    print_note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
     if found is not None and found.pages:
         pages = count(found.pages, "other page")
-        note(
+        print_note(
             "By these, {lost:,} of {pages} found before would not be told of",
             lost=found.lost,
             pages=pages,
         )
     if says != "none":
         undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
-        note("`{command}` takes it back", command=undo)
+        print_note("`{command}` takes it back", command=undo)
 
 
 @click.command(cls=Command)

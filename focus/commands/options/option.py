@@ -26,7 +26,7 @@ def tell(lines: Iterable[str], *, err: bool = False) -> None:
         click.echo(inert(line), err=err)
 
 
-def note(id: str, /, **values: object) -> None:
+def print_note(id: str, /, **values: object) -> None:
     """Print a message on standard error, which leaves standard output to the results."""
     click.echo(say(id, **values), err=True)
 
