@@ -129,7 +129,7 @@ async def test_a_lookup_without_an_address_proves_no_network() -> None:
     web = share_links(1)
     cut = Cut(0.0, 1e9, frozenset({"www.dead0.test"}), K.DNS)
     ended = await run(web, ("http://a.test/",), [cut], {})
-    assert [host for host, _ in ended.crawl.outages.uplink.witnesses()] == ["a.test"]
+    assert [host for host, _ in ended.crawl.outages.connectivity.answered_hosts()] == ["a.test"]
 
 
 async def test_outages_in_turn_with_answers_to_probes_end_the_crawl() -> None:

@@ -13,7 +13,8 @@
     hit_rates           what queues, hosts and hubs have brought, and the bonus that follows
     sitemaps            which sitemaps and feeds are asked for, and what they list
     sowing              seeds, and what other crawls forward
-    outages, uplink     whether the network at large is away, so that no host is blamed for it
+    outages,            outages of the local network, for which no host is blamed
+    connectivity
     relevance_feedback  relevant pages fed back to a model that adapts
     limits              when a crawl ends, and what it may still ask for
     recent_harvest      how many of the last requests found a relevant page

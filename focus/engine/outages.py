@@ -1,6 +1,6 @@
 """Keeps failures back until it is known whose they are, and tries the line while nothing answers.
 
-    sift    what came back: answers go on, failures wait for the verdict of `uplink`
+    sift    what came back: answers go on, failures wait for the verdict of `connectivity`
     look    the verdict: they go on as failures, or their URLs wait again as if never asked for
     tries   while our network is suspected nothing is sent but one request at a time, later and
             later, for the robots.txt of a host that had answered
@@ -20,10 +20,10 @@ from itertools import islice
 
 import msgspec
 
+from focus.engine.connectivity import MIN_PAUSE_S, Connectivity, Verdict, ended_at, is_answer
 from focus.engine.effects import Effects
 from focus.engine.intents import PutBack, Rest
 from focus.engine.transports import Transport
-from focus.engine.uplink import FIRST_PAUSE_S, Uplink, Verdict, ended_at, is_answer
 from focus.engine.view import View
 from focus.records import Result, Task
 from focus.scheduling.holding_back import HOLD_S
@@ -61,7 +61,7 @@ class Outages:
     ) -> None:
         self.held: list[Result] = []
         self.is_closed = False
-        self.uplink = Uplink()
+        self.connectivity = Connectivity()
         self._view, self._effects, self._transport = view, effects, transport
         self._frontier = view.frontier
         self._most_s = most_s
@@ -76,10 +76,10 @@ class Outages:
     @property
     def outage(self) -> Outage | None:
         """The one that there is."""
-        since = self.uplink.since
-        if not self.uplink.is_offline or since is None:
+        since = self.connectivity.failing_since
+        if not self.connectivity.is_offline or since is None:
             return None
-        return Outage(since, self._try_at, self.uplink.reason)
+        return Outage(since, self._try_at, self.connectivity.reason)
 
     @property
     def is_busy(self) -> bool:
@@ -117,7 +117,7 @@ class Outages:
                 self._tried(result, ready)
             elif result.task.lookup:
                 ready.append(result)  # a name may come from a cache, or have no address
-            elif not self.uplink.doubts(result.fetch):
+            elif not self.connectivity.is_doubtful(result.fetch):
                 if is_answer(result.fetch):
                     self._answered(result, ready)
                 ready.append(result)
@@ -130,10 +130,12 @@ class Outages:
             self._stalled_at = None
         return ready
 
-    def _answered(self, result: Result, ready: list[Result], *, is_try: bool = False) -> None:
+    def _answered(self, result: Result, ready: list[Result], *, is_probe: bool = False) -> None:
         """Our network is there: failures that ended before this were their hosts' own."""
-        at = self._transport.now() if is_try else ended_at(result.fetch)
-        if not self.uplink.answered(result.task.host, _origin(result.task.url), at, is_try=is_try):
+        at = self._transport.now() if is_probe else ended_at(result.fetch)
+        if not self.connectivity.record_answer(
+            result.task.host, _origin(result.task.url), at, is_probe=is_probe
+        ):
             return
         held, self.held = self.held, []
         self.is_closed = False
@@ -145,29 +147,29 @@ class Outages:
                 self.held.append(each)
         self._tell()
 
-    def _failed(self, result: Result, *, is_try: bool = False) -> None:
+    def _failed(self, result: Result, *, is_probe: bool = False) -> None:
         host = self._frontier.host(result.task.host)
-        self.uplink.failed(
+        self.connectivity.record_failure(
             host.name,
             _origin(result.task.url),
             result.fetch,
-            has_rules=bool(host.robots),
-            is_try=is_try,
+            is_known=bool(host.robots),
+            is_probe=is_probe,
         )
 
     def _tried(self, result: Result, ready: list[Result]) -> None:
         self._try = None
         host, now = self._frontier.host(result.task.host), self._transport.now()
         self._frontier.release(host, now)
-        if is_answer(result.fetch) and not self.uplink.doubts(result.fetch):
+        if is_answer(result.fetch) and not self.connectivity.is_doubtful(result.fetch):
             totals = self._view.unit_of_work.totals
             totals.requests += 1
             totals.robots += 1
             totals.bytes += result.fetch.raw_bytes
-            self._answered(result, ready, is_try=True)
+            self._answered(result, ready, is_probe=True)
         else:
-            self._failed(result, is_try=True)
-            self._try_at = now + self.uplink.pause_s()
+            self._failed(result, is_probe=True)
+            self._try_at = now + self.connectivity.probe_pause_s()
 
     # -- verdicts -----------------------------------------------------------------
 
@@ -176,18 +178,18 @@ class Outages:
         if not self.held and not self.is_closed:
             return
         now = self._transport.now()
-        verdict = self.uplink.verdict(is_idle=self._is_idle(now, may_send=may_send))
-        if verdict is Verdict.THEIRS:
+        verdict = self.connectivity.judge(is_idle=self._is_idle(now, may_send=may_send))
+        if verdict is Verdict.HOSTS:
             self._released, self.held = self.held, []
             self.is_closed = False
-            self.uplink.settled()
-        elif verdict is Verdict.OURS:
+            self.connectivity.attribute_to_hosts()
+        elif verdict is Verdict.NETWORK:
             for result in self.held:
                 self._put_back(result.task, now)
             if self._stalled_at is None:
-                self._stalled_at = self.uplink.since
+                self._stalled_at = self.connectivity.failing_since
             self.held.clear()
-        if verdict in (Verdict.SUSPECT, Verdict.OURS):
+        if verdict in (Verdict.SUSPECTED, Verdict.NETWORK):
             if not self.is_closed:
                 self.is_closed, self._try_at = True, now
             if self._try is None and now >= self._try_at and not self.is_over(now):
@@ -219,9 +221,9 @@ class Outages:
         """Ask a host that has answered; another each time."""
         places = self._places()
         if not places:  # each of them is being asked already
-            self._try_at = now + FIRST_PAUSE_S
+            self._try_at = now + MIN_PAUSE_S
             return
-        host, origin = places[self.uplink.tries % len(places)]
+        host, origin = places[self.connectivity.failed_probes % len(places)]
         start_at = self._try_at = max(now, host.next_at)
         path = "/" if self._view.robots_gate.is_open else "/robots.txt"
         tell = self._frontier.holds
@@ -232,14 +234,16 @@ class Outages:
     def _places(self) -> list[tuple[Host, str]]:
         """Whom to ask, the best first, with their scheme://host."""
         hosts = self._frontier.hosts
-        places = [(self._frontier.host(name), at) for name, at in self.uplink.witnesses()]
+        places = [
+            (self._frontier.host(name), at) for name, at in self.connectivity.answered_hosts()
+        ]
         if not places:
             had = ((host, f"{scheme}://{host.name}") for host in hosts for scheme in host.robots)
             places = [*islice(had, _KNOWN_HOSTS)]
         if not places:
-            failed = self.uplink.hosts.items()
+            failed = self.connectivity.failed_hosts.items()
             places = [(self._frontier.host(name), at) for name, at in failed]
-        outside = [each for each in places if each[0].name not in self.uplink.hosts]
+        outside = [each for each in places if each[0].name not in self.connectivity.failed_hosts]
         places = outside or places  # a host of the row that is dead would be taken for an outage
         held = Counter(each.task.host for each in self.held if self._occupies(each.task))
         places = [each for each in places if each[0].active <= held[each[0].name]]
