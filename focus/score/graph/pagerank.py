@@ -281,23 +281,3 @@ def _ids(packed: array[int] | bytes) -> npt.NDArray[np.intp]:
     import numpy as np
 
     return np.frombuffer(packed, np.uint32).astype(np.intp)
-
-
-def power_iteration(
-    rows: dict[int, Sequence[int]], size: int, damping: float = DAMPING, tolerance: float = 1e-12
-) -> list[float]:
-    """The slow obvious version: iterate p ← (1-d) + d·Pᵀp until it stands still.
-
-    Same units as `PageRank.rank`. Stops when the L1 change is under tolerance·size.
-    """
-    ranks = [1.0 - damping] * size
-    links = {s: [t for t in dict.fromkeys(row) if t != s] for s, row in rows.items()}
-    while True:
-        fresh = [1.0 - damping] * size
-        for source, row in links.items():
-            for target in row:
-                fresh[target] += damping * ranks[source] / len(row)
-        change = sum(abs(a - b) for a, b in zip(fresh, ranks, strict=True))
-        ranks = fresh
-        if change <= tolerance * size:
-            return ranks

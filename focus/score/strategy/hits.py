@@ -12,8 +12,8 @@ from focus.score.strategy.base import LinkEvidence, Strategy
 class HitsOrder(Strategy):
     """priority(c) = a(c), the authority that c has on the graph so far (see score/graph/hits.py).
 
-    Worked: two fetched pages that link to c alone share it: a(c) is the sum of their hub
-    values, 1 + 1.
+    It is computed anew when the graph has grown by a tenth. Example: if the only two fetched
+    pages link to c alone, a(c) is the sum of their hub values, 1 + 1.
     """
 
     name = "hits"
@@ -25,7 +25,7 @@ class HitsOrder(Strategy):
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
-        self.hits = Hits()
+        self.hits = Hits(graph.rows)
         graph.followers.append(self.hits.add)
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
