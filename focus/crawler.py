@@ -132,8 +132,7 @@ class Crawl:
         self.strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )
-        told = expected(config.analysis.topic)
-        self.strategy.expects(told.narrower, told.nearest)
+        self.strategy.expects(expected(config.analysis.topic).narrower)
         self.url_table = UrlTable(self.strategy.width)
         self.ranker = Ranker(self.strategy, self.url_table)
         self.frontier = Frontier(

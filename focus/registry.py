@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_VECTORS_REMOVED = mark(
+    "--vectors was removed; give --kb FILE, or write the words under [narrower] in the topic file"
+)
+
 REMOVED = {
+    "focus topic new --vectors": _VECTORS_REMOVED,
+    "focus topic expand --vectors": _VECTORS_REMOVED,
     "focus crawl --profile": mark(
         "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
         "-o crawl.svg -- focus crawl …`"

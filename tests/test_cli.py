@@ -154,19 +154,12 @@ def test_why_names_narrower_terms_and_where_they_are_from(focus: Focus, home: Pa
     assert "(mysql: knowledge base: 类别 数据库)" in shown
 
 
-def test_topic_new_takes_narrower_terms_and_near_words(focus: Focus, home: Path) -> None:
-    (home / "v.txt").write_text("3 2\n数据库 1 0\nredis 1 0.1\nrain 0 1\n", "utf-8")
+def test_topic_new_takes_narrower_terms_from_a_knowledge_base(focus: Focus, home: Path) -> None:
     (home / "dump.tsv").write_text("MySQL\t类别\t数据库\n", "utf-8")
     focus("kb", "import", "dump.tsv", "--kb", "kb.db")
-    made = focus("topic", "new", "数据库", "--kb", "kb.db", "--vectors", "v.txt", "-o", "t.toml")
-    assert "1 keyword, 1 narrower term, 1 near word" in made.err
-    shown = focus("topic", "show", "t.toml").out
-    assert "mysql" in shown
-    assert "vectors: cosine 1.00" in shown
-    (home / "v.txt").write_text("MZ", "utf-8")
-    failed = focus("topic", "new", "数据库", "--vectors", "v.txt", "-o", "u.toml")
-    assert "v.txt: is no file of word vectors" in failed.err
-    assert not (home / "u.toml").exists()
+    made = focus("topic", "new", "数据库", "--kb", "kb.db", "-o", "t.toml")
+    assert "1 keyword, 1 narrower term" in made.err
+    assert "mysql" in focus("topic", "show", "t.toml").out
 
 
 # -- a crawl, whole -----------------------------------------------------------------

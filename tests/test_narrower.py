@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pytest
 
-from focus.errors import KnowledgeError, TopicError
-from focus.learn import word_vectors
+from focus.errors import TopicError
 from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.importing import import_dump
-from focus.learn.narrower import with_narrower, with_nearest
-from focus.learn.word_vectors import nearest
+from focus.learn.narrower import with_narrower
 from focus.score.subtopics import RECALLED, Subtopics, Titled
 from focus.topic.topic import Topic, expected, from_toml, from_words, to_builtins
 from focus.topic.topic_file import to_toml
@@ -61,86 +58,14 @@ def test_only_the_best_known_terms_are_taken(
     assert list(with_narrower(from_words("数据库"), kb).narrower) == ["索引", "事务", "mysql"]
 
 
-# -- word vectors -------------------------------------------------------------------
-
-VECTORS = (
-    "数据库 1 0 0\nMySQL 0.8 0.6 0\nmysql 0.9 0.1 0\n数据库表 1 0 0\n天气 0 0 1\nRedis 0.6 0 0.8\n"
-)
-
-
-def written(folder: Path, text: str, name: str = "v.txt") -> Path:
-    path = folder / name
-    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    return path
-
-
-@pytest.mark.parametrize("head", ["", "6 3\n"])
-@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
-def test_the_nearest_words_are_found_whatever_the_format(
-    tmp_path: Path, head: str, name: str
-) -> None:
-    path = written(tmp_path, head + VECTORS.replace("\n", " \n" if head else "\n"), name)
-    found = with_nearest(from_words("数据库"), path)
-    assert found.nearest == {"mysql": 0.6, "redis": 0.36}  # 0.994 and 0.6, times 0.6
-    assert found.sources["redis"] == "vectors: cosine 0.60"
-
-
-def test_a_word_unknown_whole_is_the_mean_of_its_words(tmp_path: Path) -> None:
-    path = written(tmp_path, "machine 1 0\nlearning 0 1\nmodel 1 1\nrain -1 1\n")
-    (best, *_) = nearest(path, [([["machine learning"], ["machine", "learning"]], 1.0)], limit=2)
-    assert best == ("model", pytest.approx(1.0))
-
-
-def test_vectors_are_read_a_chunk_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(tmp_path, VECTORS)
-    whole = nearest(path, [([["数据库"]], 1.0)], limit=9)
-    monkeypatch.setattr(word_vectors, "_CHUNK", 2)
-    assert nearest(path, [([["数据库"]], 1.0)], limit=9) == whole
-    monkeypatch.setattr(word_vectors, "MOST_WORDS", 2)
-    assert [word for word, _ in nearest(path, [([["数据库"]], 1.0)], limit=9)] == [
-        "数据库",
-        "mysql",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "is no file of word vectors as text"),
-        ("\x00\x01\x02", "is no file of word vectors as text"),
-        ("数据库 is a word\n", "is no file of word vectors as text"),
-        ("9 3\n" + VECTORS, "breaks off: 6 of 9 words"),
-        ("6 3\n" + VECTORS.replace("天气 0 0 1", "天气 0 1"), "v.txt:6: is no word with 3 numbers"),
-        (VECTORS.replace("天气 0 0 1", "天气 0 0 x"), "v.txt:5: is no word with 3 numbers"),
-        (VECTORS.replace("天气 0 0 1", "天气 0 0 nan"), "v.txt:5: is no word with 3 numbers"),
-        (VECTORS.replace("数据库 ", "足球 "), "has no vector of 数据库"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_told_in_one_line(
-    tmp_path: Path, text: str, told: str
-) -> None:
-    with pytest.raises(KnowledgeError, match=told) as caught:
-        nearest(written(tmp_path, text), [([["数据库"]], 1.0)], limit=9)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_packed_file_that_breaks_off_is_told(tmp_path: Path) -> None:
-    path = written(tmp_path, VECTORS * 50, "v.gz")
-    path.write_bytes(path.read_bytes()[:-12])
-    with pytest.raises(KnowledgeError, match="cannot be read"):
-        nearest(path, [([["数据库"]], 1.0)], limit=9)
-
-
 # -- in a topic ---------------------------------------------------------------------
 
 
 def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -> None:
-    topic = Topic("t", from_words("t").keywords, narrower={"MySQL": 0.6}, nearest={"b 树": 0.3})
+    topic = Topic("t", from_words("t").keywords, narrower={"MySQL": 0.6, "b 树": 0.3})
     assert from_toml(to_toml(topic), "t.toml") == topic
-    assert expected(to_builtins(topic)).narrower == {"MySQL": 0.6}
-    assert {"narrower", "nearest"}.isdisjoint(to_builtins(from_words("t")))
+    assert expected(to_builtins(topic)).narrower == {"MySQL": 0.6, "b 树": 0.3}
+    assert "narrower" not in to_builtins(from_words("t"))
     with pytest.raises(TopicError, match=r"weight 2.0 not in"):
         from_toml('name = "t"\nkeywords = ["t"]\n[narrower]\nmysql = 2.0\n', "t.toml")
 
@@ -177,13 +102,6 @@ def test_a_narrower_term_whose_pages_are_not_relevant_is_dropped() -> None:
     assert kept.words["mysql"] > 0.6
 
 
-def test_a_near_word_waits_for_a_relevant_title() -> None:
-    found = Subtopics({}, {"redis": 0.5})
-    assert found.words == {}
-    assert seen(found, pages("redis", relevant=0, others=1, rest=9)).words == {}
-    assert seen(found, pages("redis", relevant=1, others=0, rest=9)).words.keys() == {"redis"}
-
-
 def test_terms_of_several_words_are_found_and_counted() -> None:
     found = Subtopics({"spring boot": 0.6, "主从复制": 0.6})
     assert found.named("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
@@ -193,8 +111,8 @@ def test_terms_of_several_words_are_found_and_counted() -> None:
 
 def test_a_restart_weighs_them_alike() -> None:
     titles = pages("mysql", relevant=7, others=9, rest=30) + pages("redis", relevant=2, others=5)
-    told = {"mysql": 0.6, "innodb": 0.4}, {"redis": 0.5}
-    calm = seen(Subtopics(*told), titles)
-    broken = Subtopics(*told)
+    told = {"mysql": 0.6, "innodb": 0.4, "redis": 0.5}
+    calm = seen(Subtopics(told), titles)
+    broken = Subtopics(told)
     broken.resume(max(0, len(titles) - RECALLED))
     assert seen(broken, titles).words == calm.words

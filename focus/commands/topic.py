@@ -12,10 +12,8 @@ import click
 
 from focus.commands.options.example_pages import (
     KB,
-    VECTORS,
     complain,
     example_options,
-    expecting,
     knowledge,
     page_options,
     sources,
@@ -76,7 +74,6 @@ def topic() -> None:
     "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
 )
 @KB
-@VECTORS
 @option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
 @option("--force", is_flag=True, help="Write over a file that is there.")
 @page_options
@@ -94,6 +91,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         focus topic new football --keyword 足球 --keyword 英超:0.8 \\
             --seed sports.sina.com.cn --example pages/ -o football.toml
     """
+    from focus.learn.narrower import with_narrower
     from focus.learn.sources import collect
     from focus.learn.topics import build, with_aliases, with_entities
 
@@ -112,7 +110,8 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         made = build(made, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             made = with_entities(made, base, on)
-        made = expecting(made, base, options["vectors"])
+        if base is not None:
+            made = with_narrower(made, base)
     _write(target, made)
     tell(_made_lines(made, target, on, off), err=True)
 
@@ -145,7 +144,6 @@ def _made_lines(
         words += f", {count(len(made.features), 'feature')} of {count(len(on), 'example')}"
         words += f" and {len(off):,} others" if off else ""
     words += f", {count(len(made.narrower), 'narrower term')}" if made.narrower else ""
-    words += f", {count(len(made.nearest), 'near word')}" if made.nearest else ""
     yield f"Topic {printable(made.name)} in {target}: {words}"
     seed = "" if made.seeds else " --seed URL"
     yield f"Use it: focus crawl --topic {target}{seed}"
@@ -257,7 +255,6 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 )
 @option("--force", is_flag=True, help="Write over a file that is there (but for the topic's own).")
 @KB
-@VECTORS
 @page_options
 @click.pass_context
 def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
@@ -274,6 +271,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         focus topic expand football.toml --explain -o wide.toml
     """
     from focus.commands.settings import read_topic
+    from focus.learn.narrower import with_narrower
     from focus.learn.sources import collect
     from focus.learn.topics import Widening, widen, widened, with_aliases
 
@@ -292,7 +290,8 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
             print_note("{things} from {file}", things=more, file=options["base"])
         judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
-        subject = expecting(subject, base, options["vectors"])
+        if base is not None:
+            subject = with_narrower(subject, base)
     wide = widened(subject, found)
     if options["as_json"]:
         tell_json(found)

@@ -44,12 +44,6 @@ def topic_lines(topic: Topic, where: str) -> list[str]:
     if topic.narrower:
         lines += ["", count(len(topic.narrower), "narrower term")]
         lines += _words(topic.narrower, topic, "given")
-    if topic.nearest:
-        lines += [
-            "",
-            count(len(topic.nearest), "near word"),
-            *_words(topic.nearest, topic, "given"),
-        ]
     return lines
 
 

@@ -3,8 +3,7 @@
     sources        the pages that a user names: files, folders, URLs
     memory_crawl   a small crawl that fetches them and keeps its pages in memory
     topics         a topic made from pages, tried on pages, widened by a crawl (`focus topic`)
-    narrower       narrower terms of a topic, out of a knowledge base or word vectors
-    word_vectors   the words nearest to others, out of a file that may be larger than memory
+    narrower       narrower terms of a topic, from a knowledge base
     corpus         labelled pages out of folders, files and crawls
     training       labelled pages -> a tested classifier (`focus train`)
     labelling      doubtful pages asked about, and the model moved by the answers (`focus label`)

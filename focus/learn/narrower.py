@@ -1,6 +1,6 @@
-"""Finds narrower terms of a topic: what a knowledge base puts under it, what vectors put near it.
+"""Finds narrower terms of a topic: what a knowledge base puts under it.
 
-A topic has them in tables of its own (`Topic.narrower`, `Topic.nearest`). They are no keywords:
+A topic has them in a table of its own (`Topic.narrower`). They are no keywords:
 they never judge a page. A crawl has its links that name one come sooner, and drops those that do
 not bring pages on which the topic's own words are (`focus.score.subtopics`).
 """
@@ -9,23 +9,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 import msgspec
 
 from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.file import MANY_NAMES, NARROWER, folded, names_of, without_sense
-from focus.learn.word_vectors import nearest
 from focus.score.statistics.entities import is_linkable
-from focus.text.tokenisation import Segmenter, fold, has_han
+from focus.text.tokenisation import has_han
 from focus.topic.topic import Topic
 
 TERMS = 300  # of a topic, the best known
 WEIGHTS = 0.6, 0.4  # of what stands right under a topic, of what stands under that
 SHARED = 0.5  # of the weight for a name that several entities go by
-NEAREST = 300  # words
-LEAST_COSINE = 0.4
-COSINE_WEIGHT = 0.6  # of a word as near as can be
 
 Term = tuple[str, str]
 """A folded name, and the fact that speaks for it."""
@@ -80,25 +75,3 @@ def _is_new(name: str, words: Collection[str], known: Collection[str]) -> bool:
 
 def _holds(name: str, word: str) -> bool:
     return word in name if has_han(word) else f" {word} " in f" {name} "
-
-
-def with_nearest(topic: Topic, path: Path) -> Topic:
-    """The topic with the words whose vectors are nearest to its keywords', by cosine.
-
-    A weight is 0.6 · cosine, from cosine 0.4 on. KnowledgeError for a file that has no vectors, or
-    none of a keyword.
-    """
-    weights = {fold(each.text): each.weight for each in topic.keywords}
-    found = nearest(
-        path,
-        [  # as the file may have a keyword, best first: whole, joined, as its words
-            ([[word], [word.replace(" ", "_")], [*Segmenter().tokens(word)]], weight)
-            for word, weight in weights.items()
-        ],
-        limit=4 * NEAREST,
-    )
-    kept = [(w, c) for w, c in found if c >= LEAST_COSINE and _is_new(w, weights, topic.narrower)]
-    del kept[NEAREST:]
-    near = {word: round(COSINE_WEIGHT * cosine, 2) for word, cosine in kept}
-    sources = {word: f"vectors: cosine {cosine:.2f}" for word, cosine in kept}
-    return msgspec.structs.replace(topic, nearest=near, sources={**sources, **topic.sources})

@@ -8,7 +8,7 @@ relevant, never from pages that only such a word led to: so the topic's own word
     saw      a page came: its title is counted
     weights  how surely a link's text speaks of a sub-topic, 0…1
 
-What a topic file expects (`Topic.narrower`, `Topic.nearest`) weighs before it has brought anything,
+What a topic file expects (`Topic.narrower`) weighs before it has brought anything,
 as if a few pages had said so; then pages confirm it, or it is dropped.
 
 What is counted are the last `WINDOW` pages, index pages left out: what does not pay fades by
@@ -99,11 +99,8 @@ class Subtopics:
     of a link's text, that of the surest sub-topic that it names, 0.0 for none.
     """
 
-    def __init__(
-        self, narrower: Mapping[str, float] = _NOTHING, nearest: Mapping[str, float] = _NOTHING
-    ) -> None:
-        """`narrower`: word -> how much it is expected to weigh, 0…1; `nearest`: the same of words
-        that are expected only once the title of a relevant page has them."""
+    def __init__(self, narrower: Mapping[str, float] = _NOTHING) -> None:
+        """`narrower`: word -> how much it is expected to weigh, 0…1."""
         self.pages = 0
         self.words: dict[str, float] = {}
         self._window: deque[_Counted | None] = deque()
@@ -111,9 +108,7 @@ class Subtopics:
         self._next = FIRST
         self._any = _NONE
         self.weights: Memo[float] = Memo(self._weigh, 20_000)
-        self._narrower = {fold_body(word): weight for word, weight in narrower.items()}
-        near = {fold_body(word): weight for word, weight in nearest.items()}
-        self._expected = near | self._narrower
+        self._expected = {fold_body(word): weight for word, weight in narrower.items()}
         self._given = _any_of(self._expected)
         self._draw()
 
@@ -178,7 +173,6 @@ class Subtopics:
         weighed = [
             (word, _weight(good[word], every[word], share, prior))
             for word, prior in self._expected.items()
-            if word in self._narrower or good[word]
         ]
         return [(word, weight) for word, weight in weighed if weight >= LEAST]
 

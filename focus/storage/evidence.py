@@ -57,7 +57,7 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
         return msgspec.structs.replace(why, evidence=found)
     told = expected(way.analysis.topic)
     segmenter = segmenter_of(way.analysis.topic)
-    known = Subtopics(told.narrower, told.nearest)
+    known = Subtopics(told.narrower)
     for row in reader.titles(crawl, RECALLED):
         known.saw(Titled.cut(*row, segmenter))
     named = known.named(why.path[-1].anchor)

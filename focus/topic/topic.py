@@ -18,7 +18,6 @@ import msgspec
 from focus.errors import TopicError
 
 MAX_KEYWORDS = 1000
-_LATER = ("narrower", "nearest")
 
 
 class Keyword(msgspec.Struct, frozen=True):
@@ -34,7 +33,6 @@ class Topic(msgspec.Struct, frozen=True):
     keywords   experts' words; each is an alternative sign of the topic
     features   word -> weight, learned from example pages (TF-IDF, `focus.score.statistics.profile`)
     narrower   narrower term -> how much a link's text with it is expected to weigh, (0, 1]
-    nearest    the same of words that are expected only once a relevant page's title has them
     sources    word -> where its weight came from, for `focus topic show`
     relevance  the relevance model that the topic was tuned with, None: the default
     threshold  over it a page is relevant, None: the model's own
@@ -45,7 +43,6 @@ class Topic(msgspec.Struct, frozen=True):
     keywords: tuple[Keyword, ...]
     features: dict[str, float] = {}
     narrower: dict[str, float] = {}
-    nearest: dict[str, float] = {}
     sources: dict[str, str] = {}
     seeds: tuple[str, ...] = ()
     relevance: str | None = None
@@ -90,8 +87,8 @@ def _checked(topic: Topic) -> Topic:
             name=topic.name,
             max_keywords=MAX_KEYWORDS,
         )
-    expected = (Keyword(*each) for each in chain(topic.narrower.items(), topic.nearest.items()))
-    for keyword in chain(topic.keywords, expected):
+    narrower = (Keyword(text, weight) for text, weight in topic.narrower.items())
+    for keyword in chain(topic.keywords, narrower):
         if not any(char.isalnum() for char in keyword.text):
             raise TopicError(
                 "topic word {text!r}: holds no letter, digit or ideograph", text=keyword.text
@@ -166,25 +163,24 @@ def _plain(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """Words that a topic expects (`Topic.narrower`, `Topic.nearest`), and where they are from."""
+    """The narrower terms of a topic (`Topic.narrower`) and their sources."""
 
     narrower: dict[str, float] = {}
-    nearest: dict[str, float] = {}
     sources: dict[str, str] = {}
 
 
 def expected(data: Mapping[str, object]) -> Expected:
-    """What a topic as plain data expects; nothing of one that has no such tables."""
+    """Return the narrower terms of a topic as plain data, none if it has no such table."""
     return msgspec.convert(data, Expected)
 
 
 def to_builtins(topic: Topic) -> dict[str, Any]:
     """The topic as plain data, for workers and the database.
 
-    Empty tables of what is expected are left out: crawls of earlier versions stay the same crawls.
+    An empty table of narrower terms is left out: crawls of earlier versions stay the same crawls.
     """
     plain: dict[str, Any] = msgspec.to_builtins(topic)
-    return {key: value for key, value in plain.items() if value or key not in _LATER}
+    return {key: value for key, value in plain.items() if value or key != "narrower"}
 
 
 def from_builtins(data: dict[str, Any]) -> Topic:

@@ -68,9 +68,6 @@ def to_toml(topic: Topic) -> str:
             "# Narrower terms: links that name one come sooner, until its pages disprove it.",
         ]
         lines += _table("narrower", topic.narrower)
-    if topic.nearest:
-        lines += ["", "# The same, but only of what the title of a relevant page has."]
-        lines += _table("nearest", topic.nearest)
     for owner, numbers in topic.params.items():
         lines += ["", f"# Numbers for `--strategy {owner}` or `--relevance {owner}`."]
         lines += _table(f"params.{_key(owner)}", numbers)

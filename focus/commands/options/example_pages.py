@@ -17,7 +17,6 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.learn.kb.base import KnowledgeBase
     from focus.learn.sources import Sources, StoredCrawls
-    from focus.topic.topic import Topic
 
 ARCHIVE = option(
     "--archive",
@@ -35,12 +34,6 @@ KB = option(
     kind="file",
     help="Know other names of things from this knowledge base (`focus kb import`); football: the "
     "one that comes with focus. What it puts under the topic becomes its narrower terms.",
-)
-VECTORS = option(
-    "--vectors",
-    kind="file",
-    help="Expect the words nearest to the topic's in this file of word vectors (word2vec, fastText "
-    "or GloVe as text, plain, .gz or .zst), once relevant pages have them in their titles.",
 )
 
 
@@ -89,15 +82,6 @@ def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
     from focus.learn.kb.base import opened
 
     return stack.enter_context(opened(path))
-
-
-def expecting(topic: Topic, base: KnowledgeBase | None, vectors: Path | None) -> Topic:
-    """The topic with its narrower terms out of --kb, and the nearest words out of --vectors."""
-    from focus.learn.narrower import with_narrower, with_nearest
-
-    if base is not None:
-        topic = with_narrower(topic, base)
-    return topic if vectors is None else with_nearest(topic, vectors)
 
 
 def complain(line: str) -> None:

@@ -115,8 +115,8 @@ class Strategy:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
 
-    def expects(self, narrower: Mapping[str, float], nearest: Mapping[str, float]) -> None:
-        """The topic has these (`Topic.narrower`, `Topic.nearest`); told before anything else."""
+    def expects(self, narrower: Mapping[str, float]) -> None:
+        """Take the topic's narrower terms (`Topic.narrower`); called before anything else."""
 
     def saw(self, page: Titled) -> None:
         """A page came and is kept: for what a strategy learns of titles."""

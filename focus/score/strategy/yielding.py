@@ -96,8 +96,8 @@ class Yield(BestLink):
         super().__init__(params, graph, as_published=as_published)
         self.subtopics = Subtopics()
 
-    def expects(self, narrower: Mapping[str, float], nearest: Mapping[str, float]) -> None:
-        self.subtopics = Subtopics(narrower, nearest)
+    def expects(self, narrower: Mapping[str, float]) -> None:
+        self.subtopics = Subtopics(narrower)
 
     def saw(self, page: Titled) -> None:
         self.subtopics.saw(page)
