@@ -43,7 +43,7 @@ def parts(options: Any) -> dict[str, Callable[[], dict[str, object]]]:
 
 
 def main() -> None:
-    """Measure the parts options on the command line, by default all."""
+    """Measure the parts named on the command line, by default all."""
     options = read_options(__doc__)
     known = parts(options)
     if unknown := set(options.parts) - set(known):

@@ -184,8 +184,12 @@ class GeneratedWeb:
             self.crawl.stop("measured")
 
     def _clocks(self) -> tuple[float, float, float]:
-        made = self._generating_s
-        return time.process_time() - made, time.thread_time() - made, time.monotonic() - made
+        generating_s = self._generating_s
+        return (
+            time.process_time() - generating_s,
+            time.thread_time() - generating_s,
+            time.monotonic() - generating_s,
+        )
 
 
 def _link(number: int, rng: random.Random) -> Link:
@@ -345,7 +349,7 @@ def main() -> None:
     options = read_options(__doc__, grow=False, resume=int)
     folder = options.folder or Path(tempfile.mkdtemp(prefix="focus-bench-"))
     marks = [
-        each for each in map(int, filter(None, options.marks.split(","))) if each < options.urls
+        mark for mark in map(int, filter(None, options.marks.split(","))) if mark < options.urls
     ]
     if options.resume:
         resume(folder / "growth.db", options.resume, options.strategy)

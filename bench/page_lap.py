@@ -29,11 +29,13 @@ def main() -> None:
     config = AnalysisConfig(topic=topic, relevance=sys.argv[3], url_patterns=True)
     analyst = PageAnalyst(config)
     digest, spent = hashlib.blake2b(digest_size=8), 0.0
-    told = {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}
+    keywords = (
+        {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}
+    )
     analyst.analyse(*pages[0])  # the first page loads dictionaries
     for url, body, kind in pages:
         began = time.process_time()
-        page = analyst.analyse(url, body, kind, **told)
+        page = analyst.analyse(url, body, kind, **keywords)
         pack(Scored([page]))
         spent += time.process_time() - began
         result = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}

@@ -19,12 +19,14 @@ from tests.support.processes import Crawl, served
 RESTART_DELAY_S = 4.0
 
 
-def _report(name: str, found: Conduct, delay_s: float, per_host: int) -> int:
-    print(f"{name}: {found.requests} requests, delay {delay_s:g} s, per host {per_host}")
-    print(f"  closest two to a host {found.closest_s:.4f} s; most at once {found.most}")
-    print(f"  early {len(found.early)} {found.early[:3]}; forbidden {found.forbidden[:3]};", end="")
-    print(f" without robots.txt {found.unasked[:3]}")
-    return found.faults(per_host)
+def _report(name: str, result: Conduct, delay_s: float, per_host: int) -> int:
+    print(f"{name}: {result.requests} requests, delay {delay_s:g} s, per host {per_host}")
+    print(f"  closest two to a host {result.closest_s:.4f} s; most at once {result.most}")
+    print(
+        f"  early {len(result.early)} {result.early[:3]}; forbidden {result.forbidden[:3]};", end=""
+    )
+    print(f" without robots.txt {result.unasked[:3]}")
+    return result.faults(per_host)
 
 
 def main() -> int:
@@ -38,16 +40,16 @@ def main() -> int:
             began = time.monotonic()
             options = ["--delay", str(arguments.delay), "--per-host", many, "--concurrency", "64"]
             Crawl(server, folder, *options).end()
-            found = conduct(web, server.log, arguments.delay)
-            faults += _report("whole", found, arguments.delay, arguments.per_host)
+            result = conduct(web, server.log, arguments.delay)
+            faults += _report("whole", result, arguments.delay, arguments.per_host)
             print(f"  {time.monotonic() - began:.0f} s")
         with served(web) as server:
             options = ["--delay", str(RESTART_DELAY_S), "--concurrency", "64"]
             (lives := folder / "lives").mkdir()
             for _ in range(arguments.kills + 1):
                 Crawl(server, lives, *options).after(30).kill()
-            found = conduct(web, server.log, RESTART_DELAY_S)
-            faults += _report(f"{arguments.kills} kills", found, RESTART_DELAY_S, 1)
+            result = conduct(web, server.log, RESTART_DELAY_S)
+            faults += _report(f"{arguments.kills} kills", result, RESTART_DELAY_S, 1)
     return 1 if faults else 0
 
 

@@ -81,8 +81,8 @@ class World:
     def index(self, host: str) -> Article:
         """Return the index page of a host, which changes with its list."""
         articles = self.of_host[host]
-        events = [each.born for each in articles if each.born > BEGIN]
-        events += [each.gone for each in articles if each.gone <= self.end]
+        events = [article.born for article in articles if article.born > BEGIN]
+        events += [article.gone for article in articles if article.gone <= self.end]
         return Article(f"http://{host}/", 0.0, self.end + DAY, sorted(events))
 
     def index_of(self, page: Article) -> str:
@@ -106,9 +106,9 @@ class World:
         rng = Random(f"{url} {version}")
         text = "".join(f"<p>{'，'.join(rng.choices(WORDS, k=12))}。</p>" for _ in range(6))
         if not path:
-            there = [each.url for each in self.of_host[host] if each.born <= at < each.gone]
-            there += [f"http://{each}/" for each in self.hosts]
-            text += "".join(f"<p><a href={each}>{crc32(each.encode())}</a></p>" for each in there)
+            links = [page.url for page in self.of_host[host] if page.born <= at < page.gone]
+            links += [f"http://{name}/" for name in self.hosts]
+            text += "".join(f"<p><a href={link}>{crc32(link.encode())}</a></p>" for link in links)
         title = "足球" if crc32(url.encode()) % 2 else "其他"
         clock = f"<footer>{int(at) % 86_400 // 3600:02}:{int(at) % 3600 // 60:02}</footer>"
         html = f"<title>{title} {url}</title><body><article>{text}</article>{clock}</body>"
@@ -116,10 +116,10 @@ class World:
 
 
 def _instants(daily: float, since: float, until: float, rng: Random) -> list[float]:
-    found, at = [], since
+    times, at = [], since
     while daily > 0 and (at := at + rng.expovariate(daily / DAY)) < until:
-        found.append(at)
-    return found
+        times.append(at)
+    return times
 
 
 class Request(NamedTuple):
@@ -142,9 +142,9 @@ class SimulatedTransport(ReplayTransport):
         super().send(task)
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
-        found = None if robots else self._web.respond(url, fetched_at)
-        tag, source = found or ("", "")
-        status = 404 if found is None else 304 if tag and tag == self._tags.get(url) else 200
+        response = None if robots else self._web.respond(url, fetched_at)
+        tag, source = response or ("", "")
+        status = 404 if response is None else 304 if tag and tag == self._tags.get(url) else 200
         if not robots:
             self._asked.append(Request(url, fetched_at, status))
         if status == 304:
@@ -188,7 +188,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
             crawl.sow(config.seeds)
             reason = await crawl.run()
             await store.finish(info.id, reason=reason, report_json="{}", now=at)
-    return [each for each in log if each.at > BEGIN + DAY / 2]
+    return [request for request in log if request.at > BEGIN + DAY / 2]
 
 
 class Score(NamedTuple):
@@ -206,8 +206,8 @@ class Score(NamedTuple):
 def score(web: World, log: Sequence[Request], *, anew: bool) -> Score:
     """Compare the requests with the changes of the generated web."""
     looks: dict[str, list[float]] = defaultdict(list)
-    for each in log:
-        looks[each.url].append(each.at)
+    for request in log:
+        looks[request.url].append(request.at)
     until = web.end - DAY
     seen, new, gone, stale, watched, overwritten = [], [], [], 0.0, 0.0, 0
     for page in web.pages():
@@ -216,10 +216,10 @@ def score(web: World, log: Sequence[Request], *, anew: bool) -> Score:
             new.append(_first(times, page.born) - page.born <= IN_TIME)
         if page.gone < until:
             # A crawl from scratch does not request pages that their index dropped.
-            asked = looks[web.index_of(page)] if anew else times
-            gone.append(_first(asked, page.gone) - page.gone <= IN_TIME)
+            revisits = looks[web.index_of(page)] if anew else times
+            gone.append(_first(revisits, page.gone) - page.gone <= IN_TIME)
         known_at = BEGIN if page.born <= BEGIN else _first(times, page.born)
-        changes = [each for each in page.changes if known_at < each < until]
+        changes = [change for change in page.changes if known_at < change < until]
         for change, following in pairwise([*changes, page.gone]):
             look = _first(times, change)
             seen.append(look - change <= IN_TIME)
@@ -229,7 +229,7 @@ def score(web: World, log: Sequence[Request], *, anew: bool) -> Score:
         stale += _stale(page.changes, times, known_at, ends)
     return Score(
         len(log),
-        sum(each.status == 304 for each in log),
+        sum(request.status == 304 for request in log),
         _share(seen),
         overwritten / max(1, len(seen)),
         _share(new),
@@ -264,11 +264,11 @@ def uniform(days: float) -> Any:
     return mock.patch.object(Refreshing, "wait_s", lambda self, watched, is_hub=False: days * DAY)
 
 
-def row(name: str, found: Score, all_anew: int) -> str:
+def row(name: str, result: Score, all_anew: int) -> str:
     """Return a row of the table."""
-    shares = " | ".join(f"{each:.3f}" for each in found[2:])
-    saved = f"{1 - found.requests / all_anew:.0%}"
-    return f"| {name} | {found.requests:,} | {found.unchanged:,} | {saved} | {shares} |"
+    shares = " | ".join(f"{share:.3f}" for share in result[2:])
+    saved = f"{1 - result.requests / all_anew:.0%}"
+    return f"| {name} | {result.requests:,} | {result.unchanged:,} | {saved} | {shares} |"
 
 
 def simulate(web: World, days: int, age_s: float | None) -> Score:
@@ -288,12 +288,12 @@ def main() -> int:
     anew = simulate(web, options.days, None)
     print(row("anew each night", anew, anew.requests), flush=True)
     for age in options.ways.split(","):
-        found = simulate(web, options.days, float(age.removesuffix("d")) * DAY)
-        print(row(f"--refresh {age}", found, anew.requests), flush=True)
-    for each in options.uniform.split(",") if options.uniform else ():
-        with uniform(float(each)):
-            found = simulate(web, options.days, float(each) * DAY)
-        print(row(f"every {each} days", found, anew.requests), flush=True)
+        result = simulate(web, options.days, float(age.removesuffix("d")) * DAY)
+        print(row(f"--refresh {age}", result, anew.requests), flush=True)
+    for interval in options.uniform.split(",") if options.uniform else ():
+        with uniform(float(interval)):
+            result = simulate(web, options.days, float(interval) * DAY)
+        print(row(f"every {interval} days", result, anew.requests), flush=True)
     return 0
 
 

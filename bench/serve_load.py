@@ -353,11 +353,11 @@ def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str
 
 def main() -> None:
     """Print the figures as a table."""
-    given = read_options(__doc__)
-    given.folder.mkdir(parents=True, exist_ok=True)
-    path = given.folder / "load.db"
+    options = read_options(__doc__)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    path = options.folder / "load.db"
     if not path.exists():
-        fill(path, given.pages)
+        fill(path, options.pages)
     with opened(path, now=NOW, language="en", zone="UTC") as store:
         stored: dict[str, Any] = {
             name: store.database.rows(f"SELECT count(*) FROM {name}")[0][0]
@@ -365,12 +365,12 @@ def main() -> None:
         }
     stored |= {"mib": path.stat().st_size >> 20, "index_mib": index_path(path).stat().st_size >> 20}
     figures = {"stored": stored, **scheduler(path)}
-    figures |= pages_over_http(path, given.requests, given.clients)
+    figures |= pages_over_http(path, options.requests, options.clients)
     print("| case | figures |\n|---|---|")
     for name, row in figures.items():
         print(f"| {name} | {', '.join(f'{key} {value}' for key, value in row.items())} |")
-    if given.json:
-        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -223,8 +223,8 @@ def _write(file: Path, data: bytes, *, packed: bool) -> None:
 
 def main() -> None:
     """Write a site and print its size."""
-    given = read_options(__doc__)
-    print(build(given.folder, pages=given.pages, hosts=given.hosts, seed=given.seed))
+    options = read_options(__doc__)
+    print(build(options.folder, pages=options.pages, hosts=options.hosts, seed=options.seed))
 
 
 if __name__ == "__main__":

@@ -112,5 +112,5 @@ def _answers(web: DemoWeb) -> Iterator[FetchResult]:
 
 
 def _links(url: str, body: bytes) -> list[str]:
-    found = (unescape(match.decode("ascii", "replace")) for match in _HREF.findall(body))
-    return [urljoin(url, link) for link in found]
+    links = (unescape(match.decode("ascii", "replace")) for match in _HREF.findall(body))
+    return [urljoin(url, link) for link in links]

@@ -173,13 +173,13 @@ def _described(
                 sample(url, decode(answer.body, answer.header("content-type"))[0])
                 for url, answer in answers
             ]
-    made = {}
+    descriptions = {}
     for task in tasks:
-        off = [page for name, found in pages.items() if name != task.name for page in found]
+        off = [page for name, others in pages.items() if name != task.name for page in others]
         for form in FORMS:
             paper = experiment.topic if form == "published" else ""
-            made[form, task.name] = build(task.topic, pages[task.name], off, paper=paper)
-    return made
+            descriptions[form, task.name] = build(task.topic, pages[task.name], off, paper=paper)
+    return descriptions
 
 
 def _seeds(
@@ -240,13 +240,15 @@ def _of_topic(
     experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]
 ) -> TopicResult:
     """Return the means over orders of the seeds."""
-    found = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
-    numbers = {name: round(mean([f[0][name] for f in found]), 6) for name in found[0][0]}
+    crawls = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
+    numbers = {name: round(mean([crawl[0][name] for crawl in crawls]), 6) for name in crawls[0][0]}
     rounds = [
         [round(mean(values), 3) for values in zip(*r, strict=False)]
-        for r in zip(*(f[1] for f in found), strict=True)
+        for r in zip(*(crawl[1] for crawl in crawls), strict=True)
     ]
-    thirds = [round(mean(values), 6) for values in zip(*(f[2] for f in found), strict=True)]
+    thirds = [
+        round(mean(values), 6) for values in zip(*(crawl[2] for crawl in crawls), strict=True)
+    ]
     return TopicResult(each.task.name, numbers, rounds[0], rounds[1], thirds, outcomes[0].stop)
 
 

@@ -19,7 +19,7 @@ class Lean(scrapy.Spider):
             yield scrapy.Request(url)
 
     def parse(self, response: Response) -> Iterator[Any]:
-        """A line for the page, a request for each link."""
+        """Yield a line for the page and a request for each link."""
         hrefs = response.xpath("//a/@href").getall()
         title = response.xpath("//title/text()").get()
         yield {"url": response.url, "title": title, "links": hrefs}

@@ -85,24 +85,24 @@ def entries(text: str) -> Iterator[Entry]:
 def build_web(dictionary: str) -> Web:
     """Return the web with both halves and labels."""
     web = Web([f"{WIKI}/wiki/Main_Page", f"{BOOK}/"])
-    found = {entry.url: entry for entry in entries(dictionary)}
-    urls_by_name = {name.lower(): e.url for e in reversed(found.values()) for name in e.names}
-    for url, entry in found.items():
+    by_url = {entry.url: entry for entry in entries(dictionary)}
+    urls_by_name = {name.lower(): e.url for e in reversed(by_url.values()) for name in e.names}
+    for url, entry in by_url.items():
         prose = "".join(f"<p>{_with_links(part, urls_by_name)}</p>\n" for part in entry.paragraphs)
         heading = f"<h1>{escape(entry.title)}</h1>\n"
-        made = _wiki if entry.is_wiki else _book
-        web.pages[url] = made(entry.title, heading + prose, entry.subjects)
+        render = _wiki if entry.is_wiki else _book
+        web.pages[url] = render(entry.title, heading + prose, entry.subjects)
         if entry.subjects:
             web.label(url, entry.subjects, TOPICS)
-    _categories(web, [entry for entry in found.values() if entry.is_wiki])
-    _letters(web, [entry for entry in found.values() if not entry.is_wiki])
+    _categories(web, [entry for entry in by_url.values() if entry.is_wiki])
+    _letters(web, [entry for entry in by_url.values() if not entry.is_wiki])
     return web
 
 
 def _with_links(text: str, urls_by_name: dict[str, str]) -> str:
-    def link(found: re.Match[str]) -> str:
-        url = urls_by_name.get(" ".join(found[1].lower().split()))
-        return f'<a href="{url}">{found[1]}</a>' if url else found[1]
+    def link(match: re.Match[str]) -> str:
+        url = urls_by_name.get(" ".join(match[1].lower().split()))
+        return f'<a href="{url}">{match[1]}</a>' if url else match[1]
 
     return _REFERENCE.sub(link, escape(text))
 

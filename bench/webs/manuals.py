@@ -103,11 +103,11 @@ def _of_python(root: Path) -> Iterator[tuple[Path, list[str]]]:
 def _rewritten(path: Path, urls: dict[Path, str]) -> str:
     """Return the HTML of a page with rewritten links."""
 
-    def link(found: re.Match[str]) -> str:
-        start, quote, href, fragment = found.groups()
+    def link(match: re.Match[str]) -> str:
+        start, quote, href, fragment = match.groups()
         target = Path(os.path.normpath(path.parent / unquote(unescape(href))))
         url = urls.get(target)
-        return f"{start}{quote}{escape(url)}{fragment or ''}{quote}" if url else found[0]
+        return f"{start}{quote}{escape(url)}{fragment or ''}{quote}" if url else match[0]
 
     return _HREF.sub(link, path.read_text("utf-8", "replace"))
 
