@@ -145,7 +145,8 @@ def _invoke(arguments: list[str]) -> None:
 
     `cli.main` would end by itself on a broken pipe.
     """
-    from focus.cli import COMPLETE, cli
+    from focus.cli import cli
+    from focus.commands.completion import COMPLETE
 
     if asked := os.environ.get(COMPLETE):
         raise click.exceptions.Exit(shell_complete(cli, {}, "focus", COMPLETE, asked))

@@ -20,7 +20,8 @@ from typing import Any, cast
 import pytest
 
 from focus import errors, session
-from focus.cli import cli, stray_variables
+from focus.cli import cli
+from focus.commands.crawl import stray_variables
 from focus.engine.unit_of_work import Totals
 from focus.http.zstd import ZstdCompressor
 from focus.session import RunReport

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.admission.near_duplicates import simhash
-from focus.commands.search_output import found_lines, marked_text
+from focus.commands.search import found_lines, marked_text
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlState

@@ -41,7 +41,7 @@ def ordered(monkeypatch: pytest.MonkeyPatch) -> Ordered:
         seen.append(order)
         return 0
 
-    monkeypatch.setattr("focus.cli._crawled", crawled)
+    monkeypatch.setattr("focus.commands.crawl._crawled", crawled)
 
     def run(*arguments: str) -> CrawlOrder:
         cli.main(["crawl", *arguments], standalone_mode=False)

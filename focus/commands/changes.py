@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
+from focus.i18n import say, says
+from focus.text.formatting import local_time, printable, table
+
+if TYPE_CHECKING:
+    from focus.storage.views import SeenChange
 
 
 @click.command(cls=Command)
@@ -35,7 +42,6 @@ def changes(
         focus changes --since 7d
         focus changes https://sports.sina.com.cn/china/
     """
-    from focus.commands.status_output import change_lines
     from focus.storage import page_checks
     from focus.storage.reader import DatabaseReader
     from focus.storage.results import parse_since
@@ -52,3 +58,17 @@ def changes(
         tell_json(found)
         return
     tell(change_lines(found), err=not found)
+
+
+def change_lines(changes: Sequence[SeenChange]) -> list[str]:
+    """What has changed, a line for each look that found something."""
+    if not changes:
+        return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
+    rows = [(local_time(each.at), _what(each), printable(each.url)) for each in changes]
+    return table([says("found", "change", "page"), *rows], indent="")
+
+
+def _what(change: SeenChange) -> str:
+    """`text, links +3`, with the title before or where it went in brackets."""
+    kinds = ", ".join(say(kind) + f" +{change.links}" * (kind == "links") for kind in change.kinds)
+    return f"{kinds} ({printable(change.detail, 40)})" if change.detail else kinds

@@ -139,7 +139,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     address = address_of(options)
     order = _for_cluster(ctx, settings.order(options | dict.fromkeys(_WORKERS_OWN)))
     if options["dry_run"]:
-        from focus.commands.preview import HAVE_ROWS, order_lines
+        from focus.commands.dry_run import HAVE_ROWS, order_lines
 
         also = said(ctx, but=HAVE_ROWS)
         tell([*order_lines(order, also), f"  shard       {shard} of cluster {options['cluster']}"])

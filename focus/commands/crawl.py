@@ -1,4 +1,4 @@
-"""The options of `focus crawl`, and those of them that other commands take.
+"""`focus crawl`, its options, and those of them that other commands take.
 
 Most are declared at the fields of `focus.config` that they fill; here stand those that fill none as
 they are typed: what is read and checked first (seeds, topic, parameters, who asks), and what is
@@ -7,15 +7,24 @@ told of the run. `settings` makes a `CrawlConfig` of all of them.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from focus.cluster.reach import Reach
-from focus.commands.options.declared import DECLARED, declared
-from focus.commands.options.option import DB, adding, option
+from focus.commands.options.declared import DECLARED, declared, said
+from focus.commands.options.option import DB, Command, adding, option, tell
 from focus.commands.options.value_types import ANY_KIND
+from focus.commands.running import crawled, run_loop
 from focus.config import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
+
+if TYPE_CHECKING:
+    from focus.commands.settings import CrawlOrder
+    from focus.session import RunReport
 
 _what_option = partial(option, section=WHAT, variable=True)
 _network_option = partial(option, section=NETWORK, variable=True)
@@ -138,3 +147,58 @@ REACH_NAMES = Reach.__struct_fields__
 
 reach_options = adding(each.option() for each in DECLARED if each.field in REACH_NAMES)
 """These options, for workers of a cluster."""
+
+
+@click.command(cls=Command)
+@crawl_options
+@click.pass_context
+def crawl(ctx: click.Context, /, **options: Any) -> None:
+    """Crawl for a topic, or go on with an unfinished crawl.
+
+    \b
+    Example:
+        focus crawl --seed sports.sina.com.cn --topic 足球 --strategy topic-pagerank \\
+            --max-pages 1000 --contact mailto:me@example.com
+
+    The same command continues it. Ctrl-C ends it cleanly, and nothing is lost. Exit codes:
+    0 done, 2 wrong use, 3 not one page fetched, or only where all seeds led away, 4 too many
+    failures, 5 database in use by another crawl, 8 offline for too long, 130 Ctrl-C.
+
+    Every option may stand in focus.toml under [crawl], and in the variable named with it.
+    What would be done, without doing it:
+
+    \b
+        focus crawl --seed example.com --topic football --dry-run
+    """
+    from focus.commands import settings
+
+    order = settings.order(options)
+    if options["dry_run"]:
+        from focus.commands.dry_run import HAVE_ROWS, order_lines
+        from focus.session import identity
+        from focus.storage.reader import last_crawl
+
+        known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
+        tell(order_lines(order, said(ctx, but=HAVE_ROWS), continues=known))
+        return
+    ctx.exit(_crawled(order, options))
+
+
+def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
+    from focus.http.tls import certificates_read_late
+
+    with certificates_read_late():  # aiohttp makes two contexts when it is imported
+        from focus import session
+
+    def work(watcher: Any) -> RunReport:
+        return run_loop(session.run(order.config, order.paths, watcher))
+
+    return crawled(order, options, work, notes=stray_variables(os.environ))
+
+
+def stray_variables(environment: Iterable[str]) -> list[str]:
+    """FOCUS_* variables that look like a misspelt one of ours."""
+    known = [str(each.envvar) for each in crawl.params if each.envvar]
+    strange = [name for name in environment if name.startswith("FOCUS_") and name not in known]
+    near = {name: get_close_matches(name, known, 1, 0.85) for name in strange}
+    return [f"{name} is not known; did you mean {each[0]}?" for name, each in near.items() if each]

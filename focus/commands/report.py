@@ -81,14 +81,10 @@ def report_page(db: Sequence[Path], crawl: str) -> bytes:
 
 
 def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
-    from focus.storage.reader import DatabaseReader
     from focus.storage.report_reader import figures
-    from focus.storage.shard_merge import as_one
+    from focus.storage.shard_merge import read_as_one
 
-    with (
-        as_one(db, crawl, bodies=False) as one,
-        DatabaseReader(one.path, running=one.running) as reader,
-    ):
+    with read_as_one(db, crawl, bodies=False) as reader:
         return figures(reader, reader.crawl_id(crawl))
 
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
-from focus.text.formatting import count
+from focus.i18n import say
+from focus.text.formatting import count, inert, local_time, printable
+
+if TYPE_CHECKING:
+    from focus.storage.passages import Passage
+    from focus.storage.search import Results, SearchHit
+
+Mark = Callable[[str], str]
+"""Emphasizes a text, as a terminal or a test wants it."""
 
 
 class SearchCommand(Command):
@@ -62,7 +71,6 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         focus search 欧冠 决赛 -彩票
         focus search '"champions league" final' --since 7d --json
     """
-    from focus.commands.search_output import found_lines
     from focus.storage.results import Selection, parse_since
     from focus.storage.search import search as find
     from focus.storage.search_index import SearchIndex
@@ -94,3 +102,43 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for line in found_lines(results, mark=partial(click.style, bold=True) if marking else str):
         click.echo(line)
+
+
+def found_lines(results: Results, mark: Mark) -> list[str]:
+    """The results, each in four lines, and how many there are."""
+    lines: list[str] = []
+    for number, hit in enumerate(results.hits, results.offset + 1):
+        lines += [*_hit_lines(number, hit, mark), ""]
+    return [*lines, _summary(results)]
+
+
+def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
+    untitled = say("(no title)")
+    facts = [hit.host, local_time(hit.fetched_at)]
+    if hit.changed_at is not None:
+        facts.append(say("changed {when}", when=local_time(hit.changed_at)[:10]))
+    facts.append(say("relevance {relevance:.2f}", relevance=hit.relevance))
+    if hit.similar:
+        facts.append(say("+{similar:,} similar", similar=hit.similar))
+    return [
+        f"{number}. {marked_text(hit.title, mark) or untitled}",
+        f"   {printable(hit.url)}",
+        f"   {printable(' · '.join(facts))}",
+        f"   {marked_text(hit.snippet, mark)}".rstrip(),
+    ]
+
+
+def marked_text(passage: Passage, mark: Mark) -> str:
+    """A passage as one printable line, marked; its control characters become spaces."""
+    text, done, parts = passage.text, 0, []
+    for begin, end in passage.marks:
+        parts += [inert(text[done:begin]), mark(inert(text[begin:end]))]
+        done = end
+    return "".join([*parts, inert(text[done:])]).strip()
+
+
+def _summary(results: Results) -> str:
+    pages = count(results.pages, "page")
+    if results.complete:
+        return say("{pages} of {indexed:,}", pages=pages, indexed=results.indexed)
+    return say("More than {pages} of {indexed:,}", pages=pages, indexed=results.indexed)

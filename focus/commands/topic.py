@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.example_pages import (
+from focus.commands.example_pages import (
     KB,
     complain,
     example_options,

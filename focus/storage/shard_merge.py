@@ -1,7 +1,7 @@
 """Copies the databases of a cluster's shards into one that lasts a reading.
 
-    with as_one([Path("s1.db"), Path("s2.db")], bodies=False) as one:
-        DatabaseReader(one.path, running=one.running)
+    with read_as_one([Path("s1.db"), Path("s2.db")], bodies=False) as reader:
+        reader.crawls()
 
 Every reader then knows nothing of shards. Ids are numbered anew, requests are interleaved by
 how far each shard had come; what a crawl keeps for itself (leases, keys) stays behind.
@@ -111,6 +111,18 @@ def as_one(
             db.create_function("shifted_found", 4, url_log.shifted_found, deterministic=True)
             _Merging(db, paths, bodies=bodies).run()
         yield MergedDatabase(path, any(holder(each) is not None for each in paths))
+
+
+@contextmanager
+def read_as_one(
+    paths: Sequence[Path], crawl: str = "latest", *, bodies: bool
+) -> Iterator[DatabaseReader]:
+    """Open one database, or the databases of a cluster's shards merged into one (`as_one`)."""
+    with (
+        as_one([path.expanduser() for path in paths], crawl, bodies=bodies) as merged,
+        DatabaseReader(merged.path, running=merged.running) as reader,
+    ):
+        yield reader
 
 
 class _Merging:

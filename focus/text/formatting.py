@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 
 from focus.errors import ConfigError
 from focus.i18n import Msg, plural, told
@@ -154,6 +155,11 @@ def of_noun(noun: str) -> tuple[str, str]:
 def percent(share: float) -> str:
     """0.3127 -> `31.3%`."""
     return f"{100.0 * share:.1f}%"
+
+
+def local_time(seconds: float) -> str:
+    """Return a time (Unix seconds) in the local time zone, as `2026-01-31 18:00`."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
 def span(seconds: float) -> str:

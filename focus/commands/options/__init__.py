@@ -4,7 +4,6 @@
     value_types      kinds of values: texts as numbers, times, sizes, patterns and names, checked
     declared         the settings of `focus.config` as options, and its records filled with them
     config_file      focus.toml: found, read, made the defaults of the command line
-    example_pages    example pages for `focus topic`
     alert, channel   `focus watch add` and `edit`; what follows from the channels
 
 A setting of a crawl is declared once, at its field in `focus.config`: its option, its variable

@@ -1,15 +1,16 @@
-"""`focus strategies`, and the dry run of a crawl, as lines."""
+"""`focus crawl --dry-run`: what a crawl would do, as lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from focus.commands.status_output import limits_text
+from focus.commands.status import limits_text
+from focus.commands.strategies import numbers
 from focus.config import CrawlConfig, ScopeConfig
-from focus.score.parameters import numbers_of, settle
-from focus.score.relevance import RELEVANCE, Model, model_class
-from focus.score.strategy import STRATEGIES, Strategy, strategy_class
+from focus.score.parameters import settle
+from focus.score.relevance import Model, model_class
+from focus.score.strategy import Strategy, strategy_class
 from focus.text.formatting import printable, span, table
 from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates
@@ -23,35 +24,6 @@ HAVE_ROWS = frozenset(
     "delay per_host ignore_robots archive".split()
 )
 """The declared options that a dry run tells of by rows of their own."""
-
-
-def strategies_lines() -> list[str]:
-    """All strategies and relevance models, with their numbers and where they are from."""
-    lines = ["Strategies (--strategy): which link comes next?"]
-    for strategy in STRATEGIES.values():
-        lines += _entry(strategy.name, strategy.summary, strategy.source)
-        lines += _number_lines(strategy)
-        if strategy.published_model:
-            lines.append(
-                f"      as published: judged by {strategy.published_model}, "
-                f"the topic by {strategy.published_topic}"
-            )
-    lines += ["", "Relevance models (--relevance): how much is a page about the topic?"]
-    for model in RELEVANCE.values():
-        lines += _entry(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
-        lines += _number_lines(model)
-        lines.append(f"      relevant over {model.threshold:g}")
-    return lines
-
-
-def _entry(name: str, summary: str, source: str) -> list[str]:
-    return ["", f"  {name}", f"      {summary}", f"      source: {source}"]
-
-
-def _number_lines(kind: type[Strategy] | type[Model]) -> Iterable[str]:
-    yield f"      {numbers(kind.defaults)}"
-    if kind.published:
-        yield f"      as published: {numbers(numbers_of(kind, as_published=True))}"
 
 
 def order_lines(
@@ -117,8 +89,3 @@ def spelled_params(order: CrawlOrder) -> tuple[str, str]:
         return f"{kind.name}: {numbers(settled)}"
 
     return spelled(strategy, config.params), spelled(model, config.analysis.params)
-
-
-def numbers(params: Mapping[str, float | None]) -> str:
-    """`gamma=0.2 W=20`; "no parameters" for none."""
-    return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

@@ -1,0 +1,95 @@
+"""`focus demo`: a generated web, crawled by three strategies and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options.option import Command, option, print_note, tell
+from focus.commands.running import invoked_as, run_loop
+from focus.i18n import say, says
+from focus.text.formatting import count, percent, table
+
+if TYPE_CHECKING:
+    from focus.demo.run import DemoResult
+
+
+@click.command(cls=Command)
+@option(
+    "--pages", type=click.IntRange(100, 200_000), default=2000, metavar="N", help="Size of the web."
+)
+@option("--seed", type=int, default=1, metavar="N", help="Another number, another web.")
+@option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
+@click.pass_context
+def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
+    """Crawl a web made on this machine, by three strategies.
+
+    It needs no network: the web is served on this machine, crawled as any other, and the
+    strategies are compared by its labels.
+
+    \b
+    Example:
+        focus demo --pages 1000
+    """
+    from focus.commands.report import report_page
+    from focus.demo.run import STRATEGIES, demo
+    from focus.report.export import write_bytes
+    from focus.terminal.logs import telling
+
+    names = ", ".join(STRATEGIES)
+    print_note("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
+
+    def done(outcome: DemoResult) -> None:
+        print_note("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
+
+    watch = lambda strategy: telling()  # noqa: E731
+    outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
+    if interrupted := outcomes[-1].report.stop_reason == "interrupted":
+        report = None
+    else:
+        report = db.with_name("report.html")
+        write_bytes(report_page([db], "latest"), report)
+    tell(demo_lines(outcomes, db, report, invoked_as()))
+    ctx.exit(130 if interrupted else 0)
+
+
+def demo_lines(
+    outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
+) -> list[str]:
+    """What the strategies of a demo came to, and what to try next; `focus` starts the command."""
+    head = says("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
+    rows = [
+        (
+            each.strategy,
+            f"{each.report.run_pages:,}",
+            say("{relevant:,} of {there:,}", relevant=each.relevant, there=each.there),
+            percent(each.harvest_rate),
+            f"{each.report.pages_per_second:.1f}",
+            say(
+                "after {first_relevant}, {first_s:.1f} s",
+                first_relevant=count(each.first_relevant, "request"),
+                first_s=each.first_s,
+            )
+            if each.first_relevant
+            else say("none"),
+        )
+        for each in outcomes
+    ]
+    return [
+        "",
+        say("Relevant means: written about the topic by the generator, whatever a crawler thinks."),
+        *table([head, *rows], right={1, 2, 3, 4}),
+        "",
+        *(
+            [say("The report on the last is {report}: open it in a browser.", report=report)]
+            if report
+            else []
+        ),
+        say("Database {database}. Try next:", database=database),
+        f"  {focus} status --db {database}",
+        f"  {focus} export --db {database} --relevant --sort quality --limit 3",
+        f"  {focus} crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",
+    ]

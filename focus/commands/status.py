@@ -1,0 +1,145 @@
+"""`focus status`: the crawls of a database, and the state of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from focus.commands.options.option import DBS, JSON, Command, option, tell, tell_json
+from focus.i18n import say, says
+from focus.text.formatting import count, local_time, percent, printable, size, span, table
+
+if TYPE_CHECKING:
+    from focus.storage.views import CrawlSummary, Reason, Status
+
+
+@click.command(cls=Command)
+@DBS
+@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@JSON
+def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
+    """Show the crawls of a database, and how one stands.
+
+    \b
+    Example:
+        focus status --json | jq .status.states
+    """
+    from focus.storage.shard_merge import read_as_one
+
+    with read_as_one(db, crawl, bodies=False) as reader:
+        crawls = reader.crawls()
+        found = [reader.status(number, crawls) for number in reader.ids(crawl)[-1:]]
+    one, name = found[0] if found else None, ", ".join(map(str, db))
+    if as_json:
+        tell_json({"database": name, "crawls": crawls, "status": one})
+        return
+    tell(status_lines(name, crawls, one))
+
+
+def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status | None) -> list[str]:
+    """All crawls of a database in a table, one of them in full."""
+    lines = [say("Database {database}", database=database)]
+    if status is None:
+        return [*lines, say("  no crawl yet; `focus crawl` begins one")]
+    head = says("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
+    lines += [
+        "",
+        *table([head, *map(_crawl_row, crawls)], right={0, 4, 5, 6}),
+        "",
+        say("Crawl {number}", number=status.crawl.id),
+    ]
+    counters = status.counters
+    requests, received = int(counters.get("requests", 0)), int(counters.get("bytes", 0))
+    rows = [
+        (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in status.states.items())),
+        (say("harvest"), _harvest(status, requests)),
+        (
+            say("received"),
+            say(
+                "{received} in {requests}",
+                received=size(received),
+                requests=count(requests, "request"),
+            ),
+        ),
+        (say("limits"), limits_text(status.limits)),
+        (say("failures"), _reasons(status.failures)),
+        (say("dropped"), _reasons(status.drops)),
+        (
+            say("repeated"),
+            say(
+                "{duplicates} with nearly the text of another",
+                duplicates=count(status.duplicates, "page"),
+            ),
+        ),
+    ]
+    if status.due is not None:
+        rows.append((say("again"), _again(status)))
+    lines += table(rows)
+    if status.hosts:
+        hosts = [
+            (printable(h.name, 50), f"{h.yielded:,.1f}", f"{h.fetched:,}") for h in status.hosts
+        ]
+        lines += [
+            "",
+            say("  Best hosts"),
+            *table(
+                [(say("host"), say("yield"), say("requests")), *hosts], indent="    ", right={1, 2}
+            ),
+        ]
+    return lines
+
+
+def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
+    ended = (
+        say(crawl.reason)
+        if crawl.reason
+        else (say("running") if crawl.running else say("broken off"))
+    )
+    return (
+        str(crawl.id),
+        printable(crawl.topic, 24),
+        crawl.strategy,
+        local_time(crawl.started_at),
+        f"{crawl.pages:,}",
+        f"{crawl.relevant:,}",
+        percent(crawl.harvest_rate),
+        ended,
+    )
+
+
+def _harvest(status: Status, requests: int) -> str:
+    return say(
+        "{last_100} of the last 100 requests, {last_500} of the last 500, {rate} of all",
+        last_100=percent(status.harvest_last_100),
+        last_500=percent(status.harvest_last_500),
+        rate=percent(status.crawl.relevant / requests if requests else 0.0),
+    )
+
+
+def limits_text(limits: Mapping[str, Any]) -> str:
+    """Limits of a crawl by their names: `max-pages 1,000, max-time 30m00s`."""
+    spelled = {"max_time_s": span, "max_bytes": size}
+    known = [
+        f"{name.removesuffix('_s').replace('_', '-')} {spelled.get(name, '{:,}'.format)(value)}"
+        for name, value in limits.items()
+        if value is not None
+    ]
+    return ", ".join(known) or say("none")
+
+
+def _reasons(reasons: Sequence[Reason]) -> str:
+    return ", ".join(f"{say(each.reason or 'other')} {each.urls:,}" for each in reasons) or say(
+        "none"
+    )
+
+
+def _again(status: Status) -> str:
+    return say(
+        "{looks} so far, {gone} gone; {due} due now",
+        looks=count(int(status.counters.get("looked", 0)), "look"),
+        gone=count(status.gone, "page"),
+        due=count(status.due or 0, "page"),
+    )

@@ -1,0 +1,64 @@
+"""`focus strategies`: the strategies and relevance models with their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options.option import Command, tell
+
+if TYPE_CHECKING:
+    from focus.score.relevance import Model
+    from focus.score.strategy import Strategy
+
+
+@click.command(cls=Command)
+def strategies() -> None:
+    """List the strategies and relevance models with their numbers.
+
+    \b
+    Example:
+        focus strategies
+    """
+    tell(strategies_lines())
+
+
+def strategies_lines() -> list[str]:
+    """All strategies and relevance models, with their numbers and where they are from."""
+    from focus.score.relevance import RELEVANCE
+    from focus.score.strategy import STRATEGIES
+
+    lines = ["Strategies (--strategy): which link comes next?"]
+    for strategy in STRATEGIES.values():
+        lines += _entry(strategy.name, strategy.summary, strategy.source)
+        lines += _number_lines(strategy)
+        if strategy.published_model:
+            lines.append(
+                f"      as published: judged by {strategy.published_model}, "
+                f"the topic by {strategy.published_topic}"
+            )
+    lines += ["", "Relevance models (--relevance): how much is a page about the topic?"]
+    for model in RELEVANCE.values():
+        lines += _entry(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
+        lines += _number_lines(model)
+        lines.append(f"      relevant over {model.threshold:g}")
+    return lines
+
+
+def _entry(name: str, summary: str, source: str) -> list[str]:
+    return ["", f"  {name}", f"      {summary}", f"      source: {source}"]
+
+
+def _number_lines(kind: type[Strategy] | type[Model]) -> Iterable[str]:
+    yield f"      {numbers(kind.defaults)}"
+    if kind.published:
+        from focus.score.parameters import numbers_of
+
+        yield f"      as published: {numbers(numbers_of(kind, as_published=True))}"
+
+
+def numbers(params: Mapping[str, float | None]) -> str:
+    """`gamma=0.2 W=20`; "no parameters" for none."""
+    return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

@@ -1,0 +1,173 @@
+"""`focus why`: the path to a URL, and its relevance or the reason why it is no page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
+from focus.i18n import say, told
+from focus.text.formatting import count, local_time, printable, table
+
+if TYPE_CHECKING:
+    from focus.storage.views import Ahead, Step, Why, WhyPage
+
+
+@click.command(cls=Command)
+@DB
+@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@JSON
+@click.argument("url")
+def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
+    """Tell why a URL was taken when it was, or why it was not.
+
+    Shown are the way to it from a seed, with the texts of the links, and its relevance by
+    part with the words that were found; or why it failed, was dropped, or still waits.
+    Evidence is what its priority was added up from: of the links to it (member: an index page
+    that names the topic lists it; subtopic: its text has a word that relevant pages have in
+    their titles), of the hub that brought it and of its place. Named are
+    keywords and features of the topic in the link's text or address. Ahead is what was taken
+    before it since its parent was, or waits with more priority now.
+
+    \b
+    Example:
+        focus why https://sports.sina.com.cn/china/
+    """
+    from focus.storage.evidence import explained
+    from focus.storage.reader import DatabaseReader
+    from focus.urls.normal_form import fingerprint, seed_candidates
+
+    candidates = seed_candidates(url)
+    with DatabaseReader(db.expanduser()) as reader:
+        number = reader.crawl_id(crawl)
+        found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+        answer = explained(reader, number, found)
+    if as_json:
+        tell_json(answer)
+        return
+    tell(why_lines(answer), err=not answer.state)
+
+
+def why_lines(why: Why) -> list[str]:
+    """The way to a URL, and how it was judged."""
+    url = printable(why.url)
+    if not why.state:
+        lines = [say("{url} was never seen in this crawl.", url=url)]
+        near = [f"  {printable(each)}" for each in why.nearest]
+        return lines + (
+            [say("Known URLs of its host that are most like it:"), *near] if near else []
+        )
+    reason = f" ({say(why.reason)})" if why.reason else ""
+    detail = f": {printable(told(why.detail))}" if why.detail else ""
+    lines = [url, f"  {say(why.state)}{reason}{detail}"]
+    if why.tries:
+        lines.append(say("  {tries} failed so far", tries=count(why.tries, "try")))
+    if why.duplicate_of:
+        lines.append(
+            say(
+                "  duplicate  nearly the text of {duplicate_of}",
+                duplicate_of=printable(why.duplicate_of),
+            )
+        )
+    if why.page is not None:
+        lines += _page_lines(why.page)
+    else:
+        lines.append(
+            say(
+                "  priority {priority}, depth {depth}",
+                priority=_priority(why.priority),
+                depth=why.depth,
+            )
+        )
+    if why.named:
+        lines.append(say("  named      {named}", named=", ".join(map(printable, why.named))))
+    if why.evidence:
+        parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
+        words = ", ".join(_with_source(word, why) for word in why.subtopics)
+        named = f" ({words})" if words else ""
+        lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=named))
+    if why.ahead is not None:
+        lines += _ahead_lines(why.ahead, taken=why.page is not None)
+    return [*lines, "", _way_head(why), *map(_step_line, why.path)]
+
+
+def _with_source(word: str, why: Why) -> str:
+    source = why.subtopic_sources.get(word)
+    return printable(word if source is None else f"{word}: {source}")
+
+
+def _way_head(why: Why) -> str:
+    """The way goes by the best link to each page, which need not be the shortest."""
+    links = len(why.path) - 1
+    if why.depth >= links:
+        return say("The way from a seed:")
+    return say(
+        "The way from a seed by the best links; the shortest has {depth}:",
+        depth=count(why.depth, "link"),
+    )
+
+
+def _ahead_lines(ahead: Ahead, *, taken: bool) -> list[str]:
+    what = say("taken between its parent and it" if taken else "waiting with more priority")
+    if not ahead.number:
+        return [say("  ahead      no URL {what}", what=what)]
+    hosts = ", ".join(f"{printable(host)} {number:,}" for host, number in ahead.hosts)
+    lines = [
+        say(
+            "  ahead      {number} {what}: {hosts}",
+            number=count(ahead.number, "URL"),
+            what=what,
+            hosts=hosts,
+        )
+    ]
+    return lines + [f"    {_priority(rank):>9}  {printable(url)}" for url, rank in ahead.urls]
+
+
+def _page_lines(page: WhyPage) -> list[str]:
+    verdict = say("relevant") if page.relevant else say("not relevant")
+    lines = [
+        say("  title      {title}", title=printable(page.title, 80)),
+        say("  relevance  {relevance:.3f}, {verdict}", relevance=page.relevance, verdict=verdict)
+        + (say("; noindex") if page.noindex else ""),
+        say(
+            "  taken      as request {nth:,}, at priority {priority}, among {waiting}",
+            nth=page.nth,
+            priority=_priority(page.priority),
+            waiting=count(page.waiting, "waiting URL"),
+        ),
+        say(
+            "  fetched    {when}, status {status}, PageRank {pagerank:.3g}",
+            when=local_time(page.fetched_at),
+            status=page.status,
+            pagerank=page.pagerank,
+        ),
+    ]
+    if page.rendering:
+        lines.append(say("  scripts    {rendering}", rendering=say(page.rendering)))
+    parts = [
+        (
+            part,
+            f"{page.parts.get(part, 0.0):.3f}",
+            ", ".join(map(printable, page.matched.get(part, []))),
+        )
+        for part in dict.fromkeys((*page.parts, *page.matched))
+    ]
+    return lines + ([say("  by part"), *table(parts, indent="    ")] if parts else [])
+
+
+def _priority(priority: float) -> str:
+    from focus.records import SEED_PRIORITY
+
+    return say("of a seed") if priority >= SEED_PRIORITY else f"{priority:.4g}"
+
+
+def _step_line(step: Step) -> str:
+    anchor = f"  “{printable(step.anchor, 40)}”" if step.anchor else ""
+    relevance = (
+        ""
+        if step.relevance is None
+        else say("  relevance {relevance:.2f}", relevance=step.relevance)
+    )
+    return f"  {step.depth:>3}  {printable(step.url)}{anchor}{relevance}"
