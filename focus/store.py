@@ -2,7 +2,7 @@
 
     async with Store.open(path, now=…, pid=…) as store:   lock, check, migrate
         crawl = await store.begin_crawl(…)                new, or continued
-        saved = await store.load(crawl.id); store.urls(…); store.graph(…)
+        store.urls(…); store.graph(…)                     what is known, in parts
         await store.write(crawl.id, batch)                one transaction, one thread hop
         await store.finish(crawl.id, …)
 
@@ -78,7 +78,7 @@ class Store:
                 await connection
             try:
                 store = cls(connection, path, now)
-                await store._run(partial(writer.prepare, path=path))
+                await store.run(partial(writer.prepare, path=path))
                 yield store
             finally:
                 with file_check.explaining(path):
@@ -102,7 +102,7 @@ class Store:
         The crawl counts as under way afterwards. What was in flight when it broke off waits
         again, and so does what failed because its host was given up: that holds for one run.
         """
-        return await self._run(
+        return await self.run(
             partial(
                 writer.begin,
                 identity=identity,
@@ -121,18 +121,14 @@ class Store:
         """
         synced = 0 <= batch.now - self._synced_at < SYNC_EVERY_S  # clocks may be put back
         work = partial(writer.write, crawl=crawl, batch=batch, durable=not synced, also=also)
-        await self._run(work)
+        await self.run(work)
         if not synced:
             self._synced_at = batch.now
-
-    async def load(self, crawl: int) -> Saved:
-        """The queues and hosts of a crawl."""
-        return await self._run(partial(writer.load, crawl=crawl))
 
     async def urls(self, crawl: int, *, chunk: int = columns.URLS) -> AsyncIterator[UrlColumns]:
         """All URLs of a crawl in order of id, `chunk` or a few more at a time."""
         first = 0
-        while part := await self._run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
+        while part := await self.run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
             yield part
             first = part.first + len(part.states)
 
@@ -140,7 +136,7 @@ class Store:
         """Better evidence for URLs than they were found with, in order of writing."""
         first = 0
         work = partial(columns.evidence, crawl=crawl)
-        while found := await self._run(partial(work, first=first)):
+        while found := await self.run(partial(work, first=first)):
             first, part = found
             yield part
 
@@ -149,7 +145,7 @@ class Store:
         found: list[tuple[int, str]] = []
         for start in range(0, len(ids), CHUNK):
             values = (str([row_id(crawl, each) for each in ids[start : start + CHUNK]]),)
-            found += await self._run(partial(writer.select, sql=writer.ADDRESSES, values=values))
+            found += await self.run(partial(writer.select, sql=writer.ADDRESSES, values=values))
         return found
 
     async def graph(
@@ -158,10 +154,6 @@ class Store:
         """(URL id, ids of its link targets) of what links were followed from, by `nth`."""
         async for each in self._pages(writer.GRAPH, crawl, chunk):
             yield [(source, array("I", targets)) for _, source, targets in each]
-
-    async def hubs(self, crawl: int) -> list[tuple[int, int, float]]:
-        """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
-        return await self._run(partial(writer.select, sql=writer.HUBS, values=id_range(crawl)))
 
     async def update_ranks(
         self, crawl: int, values: Iterable[tuple[int, float, float, float]]
@@ -172,7 +164,7 @@ class Store:
         """
         left = iter(values)
         while part := list(islice(left, CHUNK)):
-            await self._run(partial(writer.write_ranks, crawl=crawl, values=part))
+            await self.run(partial(writer.write_ranks, crawl=crawl, values=part))
 
     async def finish(
         self,
@@ -186,27 +178,16 @@ class Store:
         """Close the crawl's run: ranks, why it ended, its report; on disk."""
         await self.update_ranks(crawl, ranks)
         values = (now, reason, report_json, crawl)
-        await self._run(partial(writer.change, sql=writer.FINISH, values=values, durable=True))
-
-    async def simhashes(self, crawl: int) -> list[tuple[int, int]]:
-        """(URL id, simhash) of relevant pages in the order of their requests."""
-        values = id_range(crawl)
-        rows = await self._run(partial(writer.select, sql=writer.SIMHASHES, values=values))
-        return [(number, high << 32 | low) for number, low, high in rows]
-
-    async def relevant_requests(self, crawl: int, after: int) -> list[int]:
-        """Return the numbers of the requests after this one that found a relevant page."""
-        values = (crawl, after)
-        rows = await self._run(partial(writer.select, sql=writer.RELEVANT_REQUESTS, values=values))
-        return [number for (number,) in rows]
-
-    async def titles(self, crawl: int, last: int) -> list[writer.TitleRow]:
-        """The last so many pages by their titles, in order of their requests."""
-        return await self._run(partial(writer.titles, crawl=crawl, last=last))
+        await self.run(partial(writer.change, sql=writer.FINISH, values=values, durable=True))
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something else to the database (`labels`), whole, in the store's thread."""
-        return await self._run(work)
+        """Run a function of `focus.storage` whole in aiosqlite's thread.
+
+        aiosqlite's public methods would change threads once per statement.
+        """
+        with file_check.explaining(self._path):
+            result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
+            return result
 
     async def _pages(self, sql: str, crawl: int, chunk: int) -> AsyncIterator[list[Any]]:
         """Rows that begin with their number in the crawl; no cursor left open between lists."""
@@ -214,7 +195,7 @@ class Store:
 
         def read(first: int) -> asyncio.Task[list[Any]]:
             values = (first, last, chunk)
-            return asyncio.create_task(self._run(partial(writer.select, sql=sql, values=values)))
+            return asyncio.create_task(self.run(partial(writer.select, sql=sql, values=values)))
 
         reading = read(first)
         try:
@@ -223,12 +204,6 @@ class Store:
                 yield part
         finally:
             reading.cancel()
-
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` whole in aiosqlite's thread: its public methods hop once per statement."""
-        with file_check.explaining(self._path):
-            result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
-            return result
 
 
 @contextmanager

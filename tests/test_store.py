@@ -14,6 +14,7 @@ import textwrap
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from focus.scheduling.url_table import UrlTable
 from focus.storage import file_check, schema, url_log
 from focus.storage.lock import held, holder, lock_path
 from focus.storage.reader import DatabaseReader
+from focus.storage.writer import load
 from focus.store import Store
 from tests.support.stored import page_row, url_row
 
@@ -298,7 +300,7 @@ async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None
     queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
     await store.write(crawl, Batch(hosts=hosts[:1], queues=queues[::-1]))
     await store.write(crawl, Batch(hosts=hosts, queues=[QueueRow(1, 1, "", 7, 2.0)]))
-    saved = await store.load(crawl)
+    saved = await store.run(partial(load, crawl=crawl))
     assert saved.hosts == hosts
     assert saved.queues == [queues[0], QueueRow(1, 1, "", 7, 2.0)]
 
@@ -428,7 +430,7 @@ WRITES: dict[str, Call] = {
     "finish": lambda s, c: s.finish(c, reason="x", report_json="{}", now=4.0),
 }
 READS: dict[str, Call] = {
-    "load": lambda s, c: s.load(c),
+    "load": lambda s, c: s.run(partial(load, crawl=c)),
     "urls": lambda s, c: _drain(s.urls(c)),
     "addresses": lambda s, c: s.addresses(c, [0, 1]),
     "graph": lambda s, c: _drain(s.graph(c)),

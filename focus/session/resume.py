@@ -8,6 +8,7 @@ seen. Addresses stay in the store until their queue runs dry.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import msgspec
 
@@ -20,6 +21,7 @@ from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
 from focus.score.matching import segmenter_of
 from focus.score.subtopics import Titled
+from focus.storage import writer
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
 
@@ -31,7 +33,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     """
     # Where the clock was put back, so are the instants kept.
     ahead = max(0.0, info.seen_at - crawl.transport.now())
-    saved = await store.load(info.id)
+    saved = await store.run(partial(writer.load, crawl=info.id))
     _hosts(crawl, saved, ahead)
     _queues(crawl, saved)
     crawl.link_handler.domains.restored()
@@ -40,11 +42,11 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     await _graph(crawl, store, info)
     hit_rates = crawl.link_handler.hit_rates
     if crawl.strategy.learns:
-        for hub, fetched, yielded in await store.hubs(info.id):
+        for hub, fetched, yielded in await store.run(partial(writer.hubs, crawl=info.id)):
             crawl.ranker.count_hub(hub, Tally(fetched, yielded))
         if not any(row.bonus for row in saved.queues):
             hit_rates.reset_bonuses()  # the file was an older focus's, which kept none
-    for url_id, simhash in await store.simhashes(info.id):
+    for url_id, simhash in await store.run(partial(writer.simhashes, crawl=info.id)):
         crawl.view.near_duplicates.add(url_id, simhash)
     crawl.frontier.reopen()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
@@ -63,7 +65,7 @@ async def _recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     if totals.refreshed_from:
         return
     first = max(0, totals.requests - WINDOW)
-    relevant = set(await store.relevant_requests(info.id, first))
+    relevant = await store.run(partial(writer.relevant_requests, crawl=info.id, first=first))
     crawl.recent_harvest.add(nth in relevant for nth in range(first + 1, totals.requests + 1))
 
 
@@ -93,7 +95,7 @@ def readopt(crawl: Crawl, task: Task) -> bool:
 async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     strategy = crawl.strategy
     if strategy.recalls:
-        titles = await store.titles(info.id, strategy.recalls)
+        titles = await store.run(partial(writer.titles, crawl=info.id, last=strategy.recalls))
         strategy.resume(crawl.unit_of_work.totals.pages - len(titles))
         segmenter = segmenter_of(crawl.config.analysis.topic)
         for row in titles:

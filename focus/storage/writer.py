@@ -112,6 +112,22 @@ def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[TitleRow]:
     return [(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
 
 
+def simhashes(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int]]:
+    """(URL id, simhash) of relevant pages in the order of their requests."""
+    rows = db.execute(_SIMHASHES, id_range(crawl)).fetchall()
+    return [(number, high << 32 | low) for number, low, high in rows]
+
+
+def hubs(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int, float]]:
+    """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
+    return db.execute(_HUBS, id_range(crawl)).fetchall()
+
+
+def relevant_requests(db: sqlite3.Connection, *, crawl: int, first: int) -> set[int]:
+    """Return the numbers after `first` of the requests that brought a relevant page."""
+    return {nth for (nth,) in db.execute(_RELEVANT_REQUESTS, (crawl, first))}
+
+
 def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
     with transaction(db, durable=durable):
         return db.execute(sql, values).rowcount
@@ -283,13 +299,13 @@ AND url_state.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
         SELECT id & {schema.LAST_ID} FROM queue WHERE id BETWEEN ? AND ? AND host IN (
             SELECT id & {schema.LAST_ID} FROM host
             WHERE id BETWEEN ? AND ? AND (given_up OR failures > 0)))))"""
-SIMHASHES = f"""
+_SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
-RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
+_RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
 _TITLES = """
 SELECT page_text.url, title, relevant, ifnull(parent, -1)
 FROM (SELECT id, relevant, nth FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?)
 JOIN page_text USING (id) JOIN url USING (id) ORDER BY nth DESC"""
-HUBS = f"""
+_HUBS = f"""
 SELECT id & {schema.LAST_ID}, fetched, yielded FROM hub WHERE id BETWEEN ? AND ? ORDER BY id"""
