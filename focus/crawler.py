@@ -258,7 +258,7 @@ class Crawl:
             await self._refill()
             self._dispatch()
             if not self.stop_reason:
-                self.outages.look(may_send=self._may_send())
+                self.outages.update(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
                 if reason == "frontier empty" and self.frontier.take_up():
                     continue  # with what was laid aside
@@ -269,7 +269,7 @@ class Crawl:
             self.effects.settle(self.transport.answered(), self.transport.now())
             for crossing in self.partition.arrived():
                 self._sower.arrive(crossing, self.transport.now())
-            for number, result in enumerate(self.outages.sift(results)):
+            for number, result in enumerate(self.outages.release(results)):
                 if number:
                     await asyncio.sleep(0)  # a page full of new links takes milliseconds
                 await self._adapt(self._take_in(result))
@@ -298,7 +298,7 @@ class Crawl:
         if reason := self.stop_reason or self.limits.reached(self.transport.now()):
             return reason
         if self.outages.is_busy:
-            return "offline" if self.outages.is_over(self.transport.now()) else ""
+            return "offline" if self.outages.has_timed_out(self.transport.now()) else ""
         waits = self.frontier.next_due() is not None or self.frontier.memory.is_short
         # Nobody is there to do it: it will be done.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
@@ -330,10 +330,10 @@ class Crawl:
         # What was answered and not written yet counts: a kill costs no more requests.
         if in_flight + self.unit_of_work.unwritten >= self._window:
             return False
-        if self.stop_reason or self.outages.is_closed or self.limits.reached(self.transport.now()):
+        if self.stop_reason or self.outages.is_paused or self.limits.reached(self.transport.now()):
             return False
         left = self.limits.left()
-        return left is None or in_flight + len(self.outages.held) < left
+        return left is None or in_flight + len(self.outages.held_results) < left
 
     def _dispatch(self) -> None:
         while self._may_send():

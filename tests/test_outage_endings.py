@@ -43,7 +43,7 @@ class CountingSky(Sky):
 
     def send(self, task: Task) -> None:
         if not task.lookup:
-            (self.probes if self.crawl.outages.is_closed else self.sent)[task.url] += 1
+            (self.probes if self.crawl.outages.is_paused else self.sent)[task.url] += 1
         super().send(task)
 
     async def receive(self, until: float | None) -> list[Result]:
@@ -162,7 +162,7 @@ async def test_the_verdict_that_hosts_are_down_opens_the_crawl_again() -> None:
     outcomes: dict[str, list[K | None]] = {"a.test": [K.UNREACHABLE, K.TIMEOUT, K.CONNECT]}
     ended = await run(web, ("http://a.test/",), [], outcomes)
     assert ended.reason == "frontier empty"
-    assert not ended.crawl.outages.is_closed
+    assert not ended.crawl.outages.is_paused
 
 
 async def test_a_redirect_returned_to_its_queue_frees_its_host_once() -> None:

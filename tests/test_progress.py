@@ -55,7 +55,7 @@ class FakeCrawl(SimpleNamespace):
             url_table=Known(),
             frontier=SimpleNamespace(hosts=[1, 2, 3]),
             transport=SimpleNamespace(now=lambda: self.clock, in_flight=4),
-            outages=SimpleNamespace(outage=None),
+            outages=SimpleNamespace(current=None),
             recent_harvest=RecentHarvest(),
         )
 
@@ -416,7 +416,7 @@ def test_bad_ends_are_complained_of() -> None:
 def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
     outage = Outage(1_000.0, 1_030.0, "Network is unreachable")
     crawl = FakeCrawl()
-    crawl.outages = SimpleNamespace(outage=outage)
+    crawl.outages = SimpleNamespace(current=outage)
     crawl.clock = 1_022.0
     pulse = Pulse(crawl)  # type: ignore[arg-type]
     since = clock(1_000.0)

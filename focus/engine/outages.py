@@ -1,15 +1,18 @@
-"""Keeps failures back until it is known whose they are, and tries the line while nothing answers.
+"""Detects outages of the local network.
 
-    sift    what came back: answers go on, failures wait for the verdict of `connectivity`
-    look    the verdict: they go on as failures, or their URLs wait again as if never asked for
-    tries   while our network is suspected nothing is sent but one request at a time, later and
-            later, for the robots.txt of a host that had answered
+Failures are held until it is clear whether the host or the network caused them (`connectivity`).
+During an outage no URL is requested; a probe, which is a request for the robots.txt of a host that
+has answered, is sent at growing intervals.
+
+    release  results, new or held earlier, that can be processed now
+    update   acts upon the cause of the held failures: they are processed as failures of their
+             hosts, or their URLs return to their queues
 
 Every state has an exit. A URL is returned to its queue `MAX_RETURNS` times in a run; its next
 failure is its host's. Outages end the crawl after `--max-offline`, counted from the beginning of
 the first outage since a result was last processed.
 
-Of a recorded web nothing is kept back: it is never offline.
+Crawls of a recorded web have no outages: nothing is held.
 """
 
 from __future__ import annotations
@@ -32,11 +35,17 @@ from focus.scheduling.queues import Host
 MAX_RETURNS = 2
 """Times that a URL is returned to its queue because of outages, before its failure is its host's.
 A URL survives two outages that hit its request, and two wrong verdicts cost two requests."""
-_KNOWN_HOSTS = 4  # of an earlier run, that are asked when none has answered in this one
+_MAX_KNOWN_HOSTS = 4  # hosts of an earlier run that are probed while none has answered in this one
 
 
 class Outage(msgspec.Struct, frozen=True):
-    """An outage of our network. Instants are Unix seconds; `reason` is the latest failure's."""
+    """An outage of the local network.
+
+    Attributes:
+        since: When the first request failed (Unix seconds).
+        next_at: When the next probe is sent (Unix seconds).
+        reason: Text of the latest failure.
+    """
 
     since: float
     next_at: float
@@ -44,10 +53,15 @@ class Outage(msgspec.Struct, frozen=True):
 
 
 class Outages:
-    """The outages of one crawl.
+    """Holds doubtful results and returns URLs to their queues during outages.
 
-    most_s     outages end the crawl after so many seconds in which nothing was processed
-    on_change  is called when an outage begins, and with None when it is over
+    Args:
+        max_offline_s: Seconds of outages without a processed result that end the crawl.
+        on_change: Called when an outage begins, and with None when it is over.
+
+    Attributes:
+        held_results: Results whose cause is not known yet.
+        is_paused: Whether an outage is suspected or in progress: only probes may be sent.
     """
 
     def __init__(
@@ -55,99 +69,100 @@ class Outages:
         view: View,
         effects: Effects,
         transport: Transport,
-        most_s: float,
+        max_offline_s: float,
         *,
         on_change: Callable[[Outage | None], object],
     ) -> None:
-        self.held: list[Result] = []
-        self.is_closed = False
+        self.held_results: list[Result] = []
+        self.is_paused = False
         self.connectivity = Connectivity()
         self._view, self._effects, self._transport = view, effects, transport
         self._frontier = view.frontier
-        self._most_s = most_s
+        self._max_offline_s = max_offline_s
         self._on_change = on_change
-        self._released: list[Result] = []
-        self._try: Task | None = None
-        self._try_at = 0.0
-        self._is_told = False
+        self._released_results: list[Result] = []
+        self._probe: Task | None = None
+        self._probe_at = 0.0
+        self._is_reported = False
         self._returns: Counter[str] = Counter()  # URL -> times that it was returned to its queue
         self._stalled_at: float | None = None  # first outage since a result was processed
 
     @property
-    def outage(self) -> Outage | None:
-        """The one that there is."""
+    def current(self) -> Outage | None:
+        """The outage in progress, or None."""
         since = self.connectivity.failing_since
         if not self.connectivity.is_offline or since is None:
             return None
-        return Outage(since, self._try_at, self.connectivity.reason)
+        return Outage(since, self._probe_at, self.connectivity.reason)
 
     @property
     def is_busy(self) -> bool:
-        """Whether there is something to find out before the crawl may end."""
-        return bool(self.is_closed or self.held or self._released)
+        """Whether results or probes must be waited for before the crawl may end."""
+        return bool(self.is_paused or self.held_results or self._released_results)
 
-    def is_over(self, now: float) -> bool:
-        """Whether an outage, and those just before it, have lasted too long."""
-        outage = self.outage
-        return outage is not None and now >= self._ends_at(outage)
+    def has_timed_out(self, now: float) -> bool:
+        """Return whether outages have lasted for `max_offline_s`, so that the crawl ends."""
+        outage = self.current
+        return outage is not None and now >= self._times_out_at(outage)
 
-    def _ends_at(self, outage: Outage) -> float:
-        began_at = outage.since if self._stalled_at is None else self._stalled_at
-        return began_at + self._most_s
+    def _times_out_at(self, outage: Outage) -> float:
+        stalled_at = outage.since if self._stalled_at is None else self._stalled_at
+        return stalled_at + self._max_offline_s
 
     def wake_at(self, now: float) -> float | None:
-        """When `look` has something to do though nothing has come."""
-        if self._released:
+        """Return when `update` must be called although no result has arrived, None if never."""
+        if self._released_results:
             return now
-        outage = self.outage
-        times = [] if outage is None else [self._ends_at(outage)]
-        if self.is_closed and self._try is None:
-            times.append(self._try_at)
-        return min((each for each in times if each > now), default=None)
+        outage = self.current
+        times = [] if outage is None else [self._times_out_at(outage)]
+        if self.is_paused and self._probe is None:
+            times.append(self._probe_at)
+        return min((time for time in times if time > now), default=None)
 
-    # -- what came back -----------------------------------------------------------
+    # -- results ------------------------------------------------------------------
 
-    def sift(self, results: Sequence[Result]) -> list[Result]:
-        """Of these and earlier ones, those to draw conclusions from now, in their order."""
+    def release(self, results: Sequence[Result]) -> list[Result]:
+        """Return the results, new or held earlier, that can be processed now, in order."""
         if not self._transport.is_live:
             return [*results]
-        ready, self._released = self._released, []
+        released, self._released_results = self._released_results, []
         for result in results:
-            if result.task is self._try:
-                self._tried(result, ready)
+            if result.task is self._probe:
+                self._process_probe(result, released)
             elif result.task.lookup:
-                ready.append(result)  # a name may come from a cache, or have no address
+                released.append(result)  # a name may come from a cache, or have no address
             elif not self.connectivity.is_doubtful(result.fetch):
                 if is_answer(result.fetch):
-                    self._answered(result, ready)
-                ready.append(result)
+                    self._record_answer(result, released)
+                released.append(result)
             elif self._returns[result.task.url] < MAX_RETURNS:
-                self._failed(result)
-                self.held.append(result)
+                self._record_failure(result)
+                self.held_results.append(result)
             else:
-                ready.append(result)
-        if not all(result.task.lookup for result in ready):
+                released.append(result)
+        if not all(result.task.lookup for result in released):
             self._stalled_at = None
-        return ready
+        return released
 
-    def _answered(self, result: Result, ready: list[Result], *, is_probe: bool = False) -> None:
-        """Our network is there: failures that ended before this were their hosts' own."""
-        at = self._transport.now() if is_probe else ended_at(result.fetch)
-        if not self.connectivity.record_answer(
-            result.task.host, _origin(result.task.url), at, is_probe=is_probe
-        ):
+    def _record_answer(
+        self, result: Result, released: list[Result], *, is_probe: bool = False
+    ) -> None:
+        """Release the failures that ended before this answer: the network was up."""
+        host, origin = result.task.host, _origin(result.task.url)
+        answered_at = self._transport.now() if is_probe else ended_at(result.fetch)
+        if not self.connectivity.record_answer(host, origin, answered_at, is_probe=is_probe):
             return
-        held, self.held = self.held, []
-        self.is_closed = False
-        for each in held:
-            if ended_at(each.fetch) <= at:
-                ready.append(each)
+        held_results, self.held_results = self.held_results, []
+        self.is_paused = False
+        for held_result in held_results:
+            if ended_at(held_result.fetch) <= answered_at:
+                released.append(held_result)
             else:
-                self._failed(each)
-                self.held.append(each)
-        self._tell()
+                self._record_failure(held_result)
+                self.held_results.append(held_result)
+        self._report()
 
-    def _failed(self, result: Result, *, is_probe: bool = False) -> None:
+    def _record_failure(self, result: Result, *, is_probe: bool = False) -> None:
         host = self._frontier.host(result.task.host)
         self.connectivity.record_failure(
             host.name,
@@ -157,8 +172,8 @@ class Outages:
             is_probe=is_probe,
         )
 
-    def _tried(self, result: Result, ready: list[Result]) -> None:
-        self._try = None
+    def _process_probe(self, result: Result, released: list[Result]) -> None:
+        self._probe = None
         host, now = self._frontier.host(result.task.host), self._transport.now()
         self._frontier.release(host, now)
         if is_answer(result.fetch) and not self.connectivity.is_doubtful(result.fetch):
@@ -166,94 +181,104 @@ class Outages:
             totals.requests += 1
             totals.robots += 1
             totals.bytes += result.fetch.raw_bytes
-            self._answered(result, ready, is_probe=True)
+            self._record_answer(result, released, is_probe=True)
         else:
-            self._failed(result, is_probe=True)
-            self._try_at = now + self.connectivity.probe_pause_s()
+            self._record_failure(result, is_probe=True)
+            self._probe_at = now + self.connectivity.probe_pause_s()
 
     # -- verdicts -----------------------------------------------------------------
 
-    def look(self, *, may_send: bool) -> None:
-        """Act upon what the failures mean; `may_send`: the crawl would go on if it could."""
-        if not self.held and not self.is_closed:
+    def update(self, *, may_send: bool) -> None:
+        """Act upon the cause of the held failures, and send a probe when one is due.
+
+        Args:
+            may_send: Whether the crawl's limits allow further requests.
+        """
+        if not self.held_results and not self.is_paused:
             return
         now = self._transport.now()
         verdict = self.connectivity.judge(is_idle=self._is_idle(now, may_send=may_send))
         if verdict is Verdict.HOSTS:
-            self._released, self.held = self.held, []
-            self.is_closed = False
+            self._released_results, self.held_results = self.held_results, []
+            self.is_paused = False
             self.connectivity.attribute_to_hosts()
         elif verdict is Verdict.NETWORK:
-            for result in self.held:
-                self._put_back(result.task, now)
+            for result in self.held_results:
+                self._return_to_queue(result.task, now)
+            self.held_results.clear()
             if self._stalled_at is None:
                 self._stalled_at = self.connectivity.failing_since
-            self.held.clear()
         if verdict in (Verdict.SUSPECTED, Verdict.NETWORK):
-            if not self.is_closed:
-                self.is_closed, self._try_at = True, now
-            if self._try is None and now >= self._try_at and not self.is_over(now):
-                self._send(now)
-        self._tell()
+            if not self.is_paused:
+                self.is_paused, self._probe_at = True, now
+            if self._probe is None and now >= self._probe_at and not self.has_timed_out(now):
+                self._send_probe(now)
+        self._report()
 
     def _is_idle(self, now: float, *, may_send: bool) -> bool:
         if self._transport.in_flight:
             return False
-        if self.is_closed:
+        if self.is_paused:
             return True
-        due = self._frontier.next_due() if may_send else None
-        return due is None or due > now + HOLD_S
+        due_at = self._frontier.next_due() if may_send else None
+        return due_at is None or due_at > now + HOLD_S
 
-    def _put_back(self, task: Task, now: float) -> None:
-        """A request that did not leave our network was not made."""
+    def _return_to_queue(self, task: Task, now: float) -> None:
         host = self._frontier.host(task.host)
         self._returns[task.url] += 1
-        if self._occupies(task):
+        if self._occupies_host(task):
             self._frontier.release(host, now)
-        waits = Rest(host) if task.id is None else PutBack(task.id, task.url, task.priority)
-        self._effects.apply([waits], now)
+        intent = Rest(host) if task.id is None else PutBack(task.id, task.url, task.priority)
+        self._effects.apply([intent], now)
 
-    def _occupies(self, task: Task) -> bool:
-        """Whether a held result's request still counts as one to its host."""
+    def _occupies_host(self, task: Task) -> bool:
+        """Return whether the request of a held result still counts as active at its host."""
         return task.id is None or not self._view.request(task.id).is_settled
 
-    def _send(self, now: float) -> None:
-        """Ask a host that has answered; another each time."""
-        places = self._places()
-        if not places:  # each of them is being asked already
-            self._try_at = now + MIN_PAUSE_S
+    def _send_probe(self, now: float) -> None:
+        targets = self._probe_targets()
+        if not targets:  # a request to each of these hosts is in flight
+            self._probe_at = now + MIN_PAUSE_S
             return
-        host, origin = places[self.connectivity.failed_probes % len(places)]
-        start_at = self._try_at = max(now, host.next_at)
+        host, origin = targets[self.connectivity.failed_probes % len(targets)]
+        start_at = self._probe_at = max(now, host.next_at)
         path = "/" if self._view.robots_gate.is_open else "/robots.txt"
         tell = self._frontier.holds
-        self._try = Task(None, origin + path, host.name, start_at=start_at, tell=tell)
+        self._probe = Task(None, origin + path, host.name, start_at=start_at, tell=tell)
         self._frontier.occupy(host, start_at)
-        self._transport.send(self._try)
+        self._transport.send(self._probe)
 
-    def _places(self) -> list[tuple[Host, str]]:
-        """Whom to ask, the best first, with their scheme://host."""
-        hosts = self._frontier.hosts
-        places = [
-            (self._frontier.host(name), at) for name, at in self.connectivity.answered_hosts()
+    def _probe_targets(self) -> list[tuple[Host, str]]:
+        """Return the hosts that may be probed, with their scheme://host, the first due first.
+
+        These are hosts that have answered in this run, else in an earlier run, else those that
+        failed. Of them, a host outside the series of failures is preferred: a probe of a dead host
+        would be taken for an outage.
+        """
+        frontier, failed_hosts = self._frontier, self.connectivity.failed_hosts
+        targets = [
+            (frontier.host(name), origin) for name, origin in self.connectivity.answered_hosts()
         ]
-        if not places:
-            had = ((host, f"{scheme}://{host.name}") for host in hosts for scheme in host.robots)
-            places = [*islice(had, _KNOWN_HOSTS)]
-        if not places:
-            failed = self.connectivity.failed_hosts.items()
-            places = [(self._frontier.host(name), at) for name, at in failed]
-        outside = [each for each in places if each[0].name not in self.connectivity.failed_hosts]
-        places = outside or places  # a host of the row that is dead would be taken for an outage
-        held = Counter(each.task.host for each in self.held if self._occupies(each.task))
-        places = [each for each in places if each[0].active <= held[each[0].name]]
-        return sorted(places, key=lambda each: each[0].next_at)
+        if not targets:
+            known = (
+                (host, f"{scheme}://{host.name}")
+                for host in frontier.hosts
+                for scheme in host.robots
+            )
+            targets = [*islice(known, _MAX_KNOWN_HOSTS)]
+        if not targets:
+            targets = [(frontier.host(name), origin) for name, origin in failed_hosts.items()]
+        targets = [target for target in targets if target[0].name not in failed_hosts] or targets
+        held_tasks = [result.task for result in self.held_results]
+        held_requests = Counter(task.host for task in held_tasks if self._occupies_host(task))
+        idle = [target for target in targets if target[0].active <= held_requests[target[0].name]]
+        return sorted(idle, key=lambda target: target[0].next_at)
 
-    def _tell(self) -> None:
-        """Say when an outage begins and when it is over."""
-        outage = self.outage
-        if self._is_told is not (outage is not None):
-            self._is_told = outage is not None
+    def _report(self) -> None:
+        """Call `on_change` when an outage begins and when it is over."""
+        outage = self.current
+        if self._is_reported is not (outage is not None):
+            self._is_reported = outage is not None
             self._on_change(outage)
 
 

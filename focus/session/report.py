@@ -86,7 +86,7 @@ def make_report(
         seed_failures=dict(crawl.seeds.failures),
         led_away=crawl.seeds.led_away(),
         database=str(paths.db),
-        outage=crawl.outages.outage,
+        outage=crawl.outages.current,
         warc=str(paths.warc) if paths.warc else None,
         again={name: getattr(totals, name) - getattr(before, name) for name in LOOKS},
     )

@@ -93,7 +93,7 @@ class Pulse:
         crawl, totals = self._crawl, self._crawl.unit_of_work.totals
         pace = self._pace()
         left_s, limit = self._left(pace)
-        outage = crawl.outages.outage
+        outage = crawl.outages.current
         return Moment(
             pages=totals.pages,
             pages_per_second=pace["max-pages"],
