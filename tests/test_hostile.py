@@ -32,6 +32,7 @@ from warcio.checker import Checker
 
 from focus import fetch, session
 from focus.__main__ import main
+from focus.commands.crawl_log import JsonLog, Several, TextLog
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -46,7 +47,6 @@ from focus.http.tls import client_context
 from focus.records import FailureKind, UrlState
 from focus.scheduling import retries
 from focus.session import RunReport
-from focus.terminal.logs import JsonLog, Several, TextLog
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import normalise
 from tests.hostile.case import MIB, Case

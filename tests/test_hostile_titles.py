@@ -23,6 +23,8 @@ from rich.text import Text
 from focus.alerts.delivery import apprise, feed, mail, push, sms, sms_gateway, webhook
 from focus.alerts.message import Message, of_lease
 from focus.commands import progress_bar
+from focus.commands.crawl_log import JsonLog
+from focus.commands.crawl_progress import page_line
 from focus.commands.watch_output import match_lines
 from focus.crawler import Event
 from focus.i18n import Msg, msg, read_stored, stored, told
@@ -30,8 +32,6 @@ from focus.records import UrlState
 from focus.report.export import write_csv, write_jsonl
 from focus.storage.alerts.records import Alert, OutboxLease, Part
 from focus.storage.search_terms import read as read_query
-from focus.terminal.logs import JsonLog
-from focus.terminal.progress import page_line
 from focus.text.formatting import printable
 from focus.text.templates import environment
 from focus.text.tokenisation import Segmenter

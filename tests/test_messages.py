@@ -17,6 +17,7 @@ from focus.alerts import query, schedule, settings
 from focus.alerts.alert import checked, from_json
 from focus.alerts.message import trial
 from focus.alerts.page_match import topic_of
+from focus.commands.crawl_progress import Moment, spelled
 from focus.errors import ConfigError, FocusError
 from focus.i18n import (
     Msg,
@@ -31,7 +32,6 @@ from focus.i18n import (
     within,
 )
 from focus.storage.alerts.records import Alert
-from focus.terminal.progress import Moment, spelled
 from focus.text.formatting import cells, wrapped
 
 sys.path.append(str(Path(__file__).parents[1] / "docs"))

@@ -12,17 +12,9 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
-from focus.crawler import Crawl, Event
-from focus.engine.outages import Outage
-from focus.engine.recent_harvest import RecentHarvest
-from focus.engine.unit_of_work import Totals
-from focus.records import UrlState
-from focus.session import RunReport
-from focus.store import CrawlInfo
-from focus.terminal.live_line import LiveLine, wrapped
-from focus.terminal.logs import JsonLog, Printer, Several, TextLog, telling
-from focus.terminal.progress import (
+from focus.commands.crawl_live_line import LiveLine, wrapped
+from focus.commands.crawl_log import JsonLog, Printer, Several, TextLog, telling
+from focus.commands.crawl_progress import (
     Moment,
     Pulse,
     Teller,
@@ -31,7 +23,15 @@ from focus.terminal.progress import (
     spelled,
     started_line,
 )
-from focus.terminal.summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
+from focus.commands.crawl_summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
+from focus.crawler import Crawl, Event
+from focus.engine.outages import Outage
+from focus.engine.recent_harvest import RecentHarvest
+from focus.engine.unit_of_work import Totals
+from focus.records import UrlState
+from focus.session import RunReport
+from focus.store import CrawlInfo
 from focus.text.formatting import cells
 from tests.support.timetravel import OWN_TIME
 

@@ -1,6 +1,8 @@
 """The commands of `focus`, one module each: parse options, call one function, print its result.
 
     crawl, settings, dry_run, running     `focus crawl`: options, settings from them, dry run, run
+    crawl_progress, crawl_live_line,      figures of a running crawl; one line that is redrawn;
+    crawl_log, crawl_summary              logs; the summary at the end and the exit code
     demo                                  `focus demo`
     export, status, why, changes, search  what a database holds
     report, compare                       HTML reports; comparisons of strategies
@@ -21,6 +23,13 @@ the defaults of `focus.config`. `settings` makes a `CrawlConfig` of it, `running
 event loop and returns the exit code. A mistake becomes a `ConfigError` with one line.
 
 There is no logic here: what a command does is a function of a package below. Output functions take
-records and return lines. A command imports the packages that it needs when it runs: numpy alone
+records and return lines. While a crawl runs, `crawl_progress` samples it and calls the live line
+and the logs; none of them can change or end it, and neither can a terminal that closes.
+
+Whatever comes from the web is made `printable` before it is shown. Data goes to standard output,
+everything else to standard error. A width in characters is no width on a terminal: 足 takes two
+cells, an accent none, and a line that is one cell too long scrolls the screen at every redraw.
+
+A command imports the packages that it needs when it runs: numpy alone
 takes 0.1 s and 15 MiB.
 """

@@ -34,10 +34,10 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     Example:
         focus demo --pages 1000
     """
+    from focus.commands.crawl_log import telling
     from focus.commands.report import report_page
     from focus.demo.run import STRATEGIES, demo
     from focus.report.export import write_bytes
-    from focus.terminal.logs import telling
 
     names = ", ".join(STRATEGIES)
     print_note("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)

@@ -28,9 +28,9 @@ def crawled(
     notes: Iterable[str] = (),
 ) -> int:
     """Crawl (`work`) and tell of it, and of `notes` first; the exit code."""
+    from focus.commands.crawl_log import telling
+    from focus.commands.crawl_summary import complaint, exit_code
     from focus.storage.whole_file import write_whole
-    from focus.terminal.logs import telling
-    from focus.terminal.summary import complaint, exit_code
 
     wishes = ("quiet", "verbose", "log_format", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:

@@ -19,6 +19,8 @@ from typing import IO, Any
 
 import msgspec
 
+from focus.commands.crawl_progress import Moment, Teller, page_line, spelled, started_line
+from focus.commands.crawl_summary import summary
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
 from focus.errors import ConfigError
@@ -26,8 +28,6 @@ from focus.i18n import say, told
 from focus.records import UrlState
 from focus.session import RunReport
 from focus.store import CrawlInfo
-from focus.terminal.progress import Moment, Teller, page_line, spelled, started_line
-from focus.terminal.summary import summary
 from focus.text.formatting import inert_json
 
 
@@ -237,7 +237,7 @@ def _on_stderr(verbose: bool, as_json: bool) -> Teller:
     if sys.stderr.isatty():
         from rich.console import Console  # heavy, and of use on a terminal only
 
-        from focus.terminal.live_line import LiveLine
+        from focus.commands.crawl_live_line import LiveLine
 
         console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         if console.is_terminal and not console.is_dumb_terminal:

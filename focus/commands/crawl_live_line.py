@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from focus.commands.crawl_progress import Moment, Teller, page_line, spelled, started_line
+from focus.commands.crawl_summary import summary
 from focus.crawler import Crawl, Event
 from focus.i18n import msg, told
 from focus.session import RunReport
 from focus.store import CrawlInfo
-from focus.terminal.progress import Moment, Teller, page_line, spelled, started_line
-from focus.terminal.summary import summary
 from focus.text.formatting import cut
 
 FRAMES_PER_S = 4

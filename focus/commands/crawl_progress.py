@@ -15,13 +15,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from focus.commands.crawl_summary import clock
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
 from focus.i18n import plural, say, told
 from focus.records import UrlState
 from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo
-from focus.terminal.summary import clock
 from focus.text.formatting import cells, count, percent, printable, span
 
 WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
