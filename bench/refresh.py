@@ -29,7 +29,7 @@ from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
-from focus.scheduling.revisits import Refreshing
+from focus.scheduling.revisits import RevisitPolicy
 from focus.session import SessionStore
 from focus.session.resume import restore
 from focus.session.revisit import look_again
@@ -261,7 +261,9 @@ def _stale(changes: Sequence[float], looks: Sequence[float], since: float, until
 
 def uniform(days: float) -> Any:
     """Replace the learned intervals with the same interval for every page."""
-    return mock.patch.object(Refreshing, "wait_s", lambda self, watched, is_hub=False: days * DAY)
+    return mock.patch.object(
+        RevisitPolicy, "wait_s", lambda self, watched, is_hub=False: days * DAY
+    )
 
 
 def row(name: str, result: Score, all_anew: int) -> str:

@@ -54,7 +54,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Candidate
-from focus.scheduling.revisits import KEPT
+from focus.scheduling.revisits import DECAY_RATIO
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
@@ -139,10 +139,10 @@ class Crawl:
             self.url_table,
             config.politeness,
             self.ranker,
-            others=self.partition.others,
+            peers=self.partition.others,
             strict=config.concurrency == 1,
             capacity=config.frontier_memory if crawl_store is not None else _UNBOUNDED,
-            is_told=transport.is_live,
+            reports_sends=transport.is_live,
         )
         self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=crawl_store is not None)
         self.scope = Scope(config.scope)
@@ -184,7 +184,7 @@ class Crawl:
             max_redirects=config.max_redirects,
             locates=self.transport.locates and config.politeness.per_ip > 0,
             left=set() if config.cookies else None,
-            kept_s=KEPT * (config.refresh_s or 0.0),
+            kept_s=DECAY_RATIO * (config.refresh_s or 0.0),
         )
 
     def _link_handler(self) -> LinkHandler:
@@ -260,12 +260,12 @@ class Crawl:
             if not self.stop_reason:
                 self.outages.update(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
-                if reason == "frontier empty" and self.frontier.take_up():
+                if reason == "frontier empty" and self.frontier.include_excluded():
                     continue  # with what was laid aside
                 break
             results = await self.transport.receive(self._wake_at())
             for task, at in self.transport.departed():
-                self.frontier.sent(self.frontier.host(task.host), at)
+                self.frontier.record_send(self.frontier.host(task.host), at)
             self.effects.settle(self.transport.answered(), self.transport.now())
             for crossing in self.partition.arrived():
                 self._sower.arrive(crossing, self.transport.now())
@@ -285,7 +285,7 @@ class Crawl:
 
     def _shed(self) -> None:
         """Drop what a bounded frontier has no room for."""
-        shed = self.frontier.shed(self.strategy.bound)
+        shed = self.frontier.remove_overflow(self.strategy.bound)
         drops = [Drop(url_id, DropReason.FRONTIER_FULL) for url_id in shed]
         self.effects.apply(drops, self.transport.now())
 
@@ -299,7 +299,7 @@ class Crawl:
             return reason
         if self.outages.is_busy:
             return "offline" if self.outages.has_timed_out(self.transport.now()) else ""
-        waits = self.frontier.next_due() is not None or self.frontier.memory.is_short
+        waits = self.frontier.next_due() is not None or self.frontier.url_cache.needs_loading
         # Nobody is there to do it: it will be done.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
         return "" if waits or halts or self.transport.expects else "frontier empty"
@@ -339,7 +339,7 @@ class Crawl:
         while self._may_send():
             now = self.transport.now()
             budget = self.limits.budget(is_idle=not self.transport.in_flight)
-            candidate = self.frontier.next(now, budget)
+            candidate = self.frontier.next_candidate(now, budget)
             if candidate is None:
                 return
             url_id, url, host, _, start_at = candidate
@@ -349,9 +349,9 @@ class Crawl:
             elif why := gate.shut(host, url):
                 self.effects.apply(shut(url_id, host, why, self.view), now)
             elif self._must_wait(candidate):
-                self.frontier.put_back(candidate)
+                self.frontier.return_candidate(candidate)
             elif (robots := gate.question(host, url, start_at)) is not None:
-                self.frontier.put_back(candidate)
+                self.frontier.return_candidate(candidate)
                 self.effects.apply([Ask(host, robots, start_at)], now)
             elif gate.forbids(host, url):
                 forbidden = Drop(url_id, DropReason.ROBOTS, "robots.txt forbids it")
@@ -362,12 +362,12 @@ class Crawl:
     def _must_wait(self, candidate: Candidate) -> bool:
         """Whether a host is set aside: until it is found, or its domain has earned more hosts."""
         host, now = candidate.host, self.transport.now()
-        if self.view.locates and not host.located:
-            self.frontier.rest(host, math.inf, now)
+        if self.view.locates and not host.is_resolved:
+            self.frontier.pause_host(host, math.inf, now)
             self.transport.send(Task(None, candidate.url, host.name, lookup=True))
             return True
         if candidate.priority < SEED_PRIORITY and self.link_handler.domains.puts_off(host):
-            self.frontier.rest(host, now + PUT_OFF_S, now)
+            self.frontier.pause_host(host, now + PUT_OFF_S, now)
             return True
         return False
 
@@ -413,16 +413,16 @@ class Crawl:
 
         What waits there was written before memory let go of it: no need to write now.
         """
-        memory = self.frontier.memory
-        if self._crawl_store is None or not memory.is_short:
+        memory = self.frontier.url_cache
+        if self._crawl_store is None or not memory.needs_loading:
             return
-        many = memory.to_look_through > MANY
-        ids = await asyncio.to_thread(memory.recall) if many else memory.recall()
-        left = {each for each in ids if self.view.queue(each).host.given_up}
+        many = memory.evicted_count > MANY
+        ids = await asyncio.to_thread(memory.ids_to_load) if many else memory.ids_to_load()
+        left = {each for each in ids if self.view.queue(each).host.is_abandoned}
         kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
         self.effects.apply([Fail(each, kind, why) for each in left], self.transport.now())
         here = [each for each in ids if each not in left]
-        self.frontier.refill(await self._crawl_store.addresses(here))
+        self.frontier.add_loaded(await self._crawl_store.addresses(here))
 
     def _due_at(self) -> float:
         """When what is not written must be; one sum for who waits and who looks."""
@@ -439,5 +439,5 @@ class Crawl:
         self._committed_at = now
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
             await self._crawl_store.write(self.unit_of_work.take(now))
-            if self.frontier.memory.is_full:
-                self.frontier.relist(await asyncio.to_thread(self.frontier.memory.spill))
+            if self.frontier.url_cache.is_over_capacity:
+                self.frontier.update_queues(await asyncio.to_thread(self.frontier.url_cache.evict))

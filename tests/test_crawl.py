@@ -375,7 +375,7 @@ async def test_a_short_retry_after_is_believed(web: TinyWeb) -> None:
 async def test_a_host_rests_as_told_even_if_the_url_is_not_tried_again(web: TinyWeb) -> None:
     world = World(web)
     busy = Answer(status=429, headers={"retry-after": "200"})
-    world.first["http://a.test/1"] = [busy] * retries.policy(FailureKind.RATE_LIMITED).tries
+    world.first["http://a.test/1"] = [busy] * retries.retry_policy(FailureKind.RATE_LIMITED).tries
     run = await crawl(world, ["http://a.test/"])
     hits = [hit for hit in run.web.log if "//a.test" in hit.url]
     last = [n for n, hit in enumerate(hits) if hit.url.endswith("/1")][-1]

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from focus.config import PolitenessConfig
 from focus.frontier import Frontier
 from focus.records import UrlState
-from focus.scheduling.holding_back import Budget
-from focus.scheduling.quantiles import RANKS, nth_best
+from focus.scheduling.priority_gate import Budget
+from focus.scheduling.quantiles import TARGET_SAMPLE_RANK, nth_best
 from focus.scheduling.queues import Ranking
-from focus.scheduling.url_memory import UrlMemory
+from focus.scheduling.url_cache import UrlCache
 from focus.scheduling.url_table import UrlTable
 
 
 def trim(frontier: Frontier) -> None:
     """Let go of what there is no room for, as a crawl does after it was written."""
-    if frontier.memory.is_full:
-        frontier.relist(frontier.memory.spill())
+    if frontier.url_cache.is_over_capacity:
+        frontier.update_queues(frontier.url_cache.evict())
 
 
 class World:
@@ -42,16 +42,16 @@ class World:
         return url_id
 
     def take(self, now: float = 0.0) -> str | None:
-        candidate = self.frontier.next(now)
+        candidate = self.frontier.next_candidate(now)
         if candidate is None:
             return None
-        self.frontier.occupy(candidate.host, candidate.start_at)
+        self.frontier.start_request(candidate.host, candidate.start_at)
         return candidate.url
 
     def finish(self, url: str, now: float) -> None:
         host = self.frontier.host(url.split("/")[2])
-        self.frontier.release(host, now)
-        self.url_table.move(self.urls.index(url), UrlState.DONE)
+        self.frontier.finish_request(host, now)
+        self.url_table.set_state(self.urls.index(url), UrlState.DONE)
 
     def drain(self) -> list[str]:
         order = []
@@ -64,7 +64,9 @@ class World:
 
     def feed(self) -> None:
         """Bring what is missed from the store, as the crawl does before each `next`."""
-        self.frontier.refill((each, self.urls[each]) for each in self.frontier.memory.recall())
+        self.frontier.add_loaded(
+            (each, self.urls[each]) for each in self.frontier.url_cache.ids_to_load()
+        )
 
 
 def test_takes_the_best_first_and_ties_by_discovery() -> None:
@@ -111,7 +113,7 @@ def test_strict_order_waits_for_the_best_host() -> None:
     world.add("http://y/1", 1)
     assert world.take(0.0) == "http://x/9"
     world.finish("http://x/9", 0.5)
-    candidate = world.frontier.next(0.5)
+    candidate = world.frontier.next_candidate(0.5)
     assert candidate is not None
     assert candidate.url == "http://x/8"
     assert candidate.start_at == 1.5
@@ -131,7 +133,7 @@ def test_a_better_priority_moves_a_url_forward_once() -> None:
     world = World()
     world.add("http://h/a", 1)
     slow = world.add("http://h/b", 0)
-    world.frontier.improve(slow, 5)
+    world.frontier.set_priority(slow, 5)
     assert world.drain() == ["http://h/b", "http://h/a"]
 
 
@@ -166,10 +168,10 @@ def test_a_retry_comes_back_at_its_time_and_not_before() -> None:
     world = World()
     url_id = world.add("http://h/a", 1)
     assert world.take(0.0) == "http://h/a"
-    world.frontier.release(world.frontier.host("h"), 0.0)
-    world.url_table.move(url_id, UrlState.WAITING)
+    world.frontier.finish_request(world.frontier.host("h"), 0.0)
+    world.url_table.set_state(url_id, UrlState.WAITING)
     world.frontier.defer(url_id, "http://h/a", 30.0)
-    world.frontier.improve(url_id, 7.0)
+    world.frontier.set_priority(url_id, 7.0)
     assert world.take(29.9) is None
     assert world.frontier.next_due() == 30.0
     assert world.take(30.0) == "http://h/a"
@@ -179,11 +181,11 @@ def test_a_host_put_aside_without_end_is_not_waited_for() -> None:
     world = World(per_host=2)
     world.add("http://h/a", 1)
     host = world.frontier.host("h")
-    world.frontier.occupy(host, 0.0)
-    world.frontier.rest(host, float("inf"), 0.0)
+    world.frontier.start_request(host, 0.0)
+    world.frontier.pause_host(host, float("inf"), 0.0)
     assert world.take(1e9) is None
     assert world.frontier.next_due() is None
-    world.frontier.rest(host, 0.0, 5.0)
+    world.frontier.pause_host(host, 0.0, 5.0)
     assert world.take(5.0) == "http://h/a"
 
 
@@ -203,13 +205,13 @@ def test_giving_a_host_up_returns_what_waited() -> None:
     first = world.add("http://h/a", 1)
     second = world.add("http://h/b", 2)
     world.frontier.defer(second, "http://h/b", 99.0)
-    assert sorted(world.frontier.give_up(world.frontier.host("h"))) == [first, second]
+    assert sorted(world.frontier.abandon_host(world.frontier.host("h"))) == [first, second]
     assert world.take(100.0) is None
 
 
 def test_memory_is_bounded_and_the_order_stays() -> None:
     small, large = World(capacity=3), World()
-    small.frontier.memory.KEEP = 2  # type: ignore[misc]
+    small.frontier.url_cache.MIN_PER_QUEUE = 2  # type: ignore[misc]
     for number in range(40):
         for world in (small, large):
             world.add(f"http://h{number % 2}/{number}", (number * 7) % 11)
@@ -221,7 +223,7 @@ def test_memory_is_bounded_and_the_order_stays() -> None:
 def spilled() -> tuple[World, list[int]]:
     """Eight URLs of one host, the best first, and a memory that has let all but one go."""
     world = World(capacity=2)
-    world.frontier.memory.KEEP = 1  # type: ignore[misc]
+    world.frontier.url_cache.MIN_PER_QUEUE = 1  # type: ignore[misc]
     ids = [world.add(f"http://h/{n}", 10 - n) for n in range(8)]
     trim(world.frontier)
     return world, ids
@@ -229,17 +231,17 @@ def spilled() -> tuple[World, list[int]]:
 
 def test_better_evidence_for_a_spilled_url_brings_it_back() -> None:
     world, ids = spilled()
-    world.frontier.improve(ids[7], 99.0)
+    world.frontier.set_priority(ids[7], 99.0)
     assert world.drain() == [f"http://h/{n}" for n in (7, 0, 1, 2, 3, 4, 5, 6)]
 
 
 def test_of_a_spilled_url_that_comes_first_the_address_alone_is_asked_for() -> None:
     world, ids = spilled()
-    world.frontier.improve(ids[5], 9.5)
-    assert not world.frontier.memory.is_short, "the first is still there"
-    world.frontier.improve(ids[7], 99.0)
-    assert world.frontier.memory.recall() == [ids[7]]
-    assert not world.frontier.memory.is_short
+    world.frontier.set_priority(ids[5], 9.5)
+    assert not world.frontier.url_cache.needs_loading, "the first is still there"
+    world.frontier.set_priority(ids[7], 99.0)
+    assert world.frontier.url_cache.ids_to_load() == [ids[7]]
+    assert not world.frontier.url_cache.needs_loading
 
 
 _ACTIONS = st.lists(
@@ -255,13 +257,13 @@ _ACTIONS = st.lists(
 def test_what_is_laid_aside_stays_there_however_good_it_gets() -> None:
     world = World()
     ids = [world.add(f"http://h/{n}", 3 - n) for n in range(3)]
-    world.frontier.memory.urls.clear()  # as after a restart
+    world.frontier.url_cache.urls.clear()  # as after a restart
     world.frontier.queues[0].heap.clear()
-    world.frontier.reopen()
-    world.frontier.lay_aside(2, until_last=True)
-    world.frontier.improve(ids[1], 99.0)
+    world.frontier.mark_all_evicted()
+    world.frontier.exclude_ids_below(2, include_last=True)
+    world.frontier.set_priority(ids[1], 99.0)
     assert world.drain() == ["http://h/2"]
-    assert world.frontier.take_up()
+    assert world.frontier.include_excluded()
     assert world.drain() == ["http://h/1", "http://h/0"]
 
 
@@ -269,7 +271,7 @@ def test_what_is_laid_aside_stays_there_however_good_it_gets() -> None:
 @settings(max_examples=150, deadline=None)
 def test_a_bounded_memory_changes_no_order(actions: list[tuple[str, int, int]]) -> None:
     small, large = worlds = World(capacity=3), World()
-    small.frontier.memory.KEEP = 1  # type: ignore[misc]
+    small.frontier.url_cache.MIN_PER_QUEUE = 1  # type: ignore[misc]
     for action, host, value in actions:
         for world in worlds:
             if action == "add":
@@ -277,7 +279,7 @@ def test_a_bounded_memory_changes_no_order(actions: list[tuple[str, int, int]]) 
             elif action == "improve" and world.urls:
                 url_id = (7 * host + value) % len(world.urls)
                 if world.url_table.is_waiting(url_id):
-                    world.frontier.improve(url_id, float(value))
+                    world.frontier.set_priority(url_id, float(value))
         if action == "take":
             small.feed()
             url = small.take()
@@ -303,7 +305,7 @@ def test_no_url_twice_no_host_early_none_lost(actions: list[tuple[str, int, int]
         elif action == "improve" and world.urls:
             url_id = value % len(world.urls)
             if world.url_table.is_waiting(url_id):
-                world.frontier.improve(url_id, world.url_table.priority[url_id] + value)
+                world.frontier.set_priority(url_id, world.url_table.priority[url_id] + value)
         elif action == "take":
             url = world.take(now)
             if url is not None:
@@ -362,7 +364,7 @@ def test_link_evidence_is_kept_per_url() -> None:
 def test_counts_follow_the_states(state: UrlState) -> None:
     url_table = UrlTable()
     url_table.add(b"0" * 16, 0, 0)
-    url_table.move(0, state)
+    url_table.set_state(0, state)
     assert url_table.counts[state] == 1
     assert sum(url_table.counts) == 1
 
@@ -371,9 +373,9 @@ def test_sheds_the_worst_and_of_equals_the_latest() -> None:
     world = World()
     for n, priority in enumerate((2.0, 0.5, 3.0, 0.5, 1.0)):
         world.add(f"http://h{n % 2}/{n}", priority)
-    assert world.frontier.shed(3) == [3, 1]
+    assert world.frontier.remove_overflow(3) == [3, 1]
     for url_id in (3, 1):
-        world.url_table.move(url_id, UrlState.DROPPED)
+        world.url_table.set_state(url_id, UrlState.DROPPED)
     assert world.drain() == ["http://h0/2", "http://h0/0", "http://h0/4"]
 
 
@@ -381,24 +383,24 @@ def test_sheds_nothing_until_there_are_five_per_cent_too_many() -> None:
     world = World()
     for n in range(105):
         world.add(f"http://h/{n}", float(n))
-    assert world.frontier.shed(100) == []
+    assert world.frontier.remove_overflow(100) == []
     world.add("http://h/105", 105.0)
-    assert world.frontier.shed(100) == [0, 1, 2, 3, 4, 5]
+    assert world.frontier.remove_overflow(100) == [0, 1, 2, 3, 4, 5]
 
 
 def test_sheds_what_waits_for_a_retry_and_what_only_the_store_has() -> None:
     world = World(capacity=1)
-    UrlMemory.KEEP, kept = 2, UrlMemory.KEEP
+    UrlCache.MIN_PER_QUEUE, kept = 2, UrlCache.MIN_PER_QUEUE
     try:
         for n in range(8):
             world.add(f"http://h/{n}", float(n))
         trim(world.frontier)
     finally:
-        UrlMemory.KEEP = kept
+        UrlCache.MIN_PER_QUEUE = kept
     world.url_table.priority[5] = 0.0
     world.frontier.defer(5, "http://h/5", until=10.0)
-    for url_id in world.frontier.shed(3):
-        world.url_table.move(url_id, UrlState.DROPPED)
+    for url_id in world.frontier.remove_overflow(3):
+        world.url_table.set_state(url_id, UrlState.DROPPED)
     assert world.drain() == ["http://h/7", "http://h/6", "http://h/4"]
     assert world.take(now=20.0) is None
 
@@ -416,22 +418,22 @@ def test_what_is_poor_stays_while_a_limited_crawl_has_better_to_come() -> None:
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/1"
     world.finish("http://good.test/1", 0.0)
-    assert world.frontier.next(0.0, FIRST) is None
+    assert world.frontier.next_candidate(0.0, FIRST) is None
     assert world.frontier.next_due() == 5.0
-    resumed = world.frontier.next(5.0, FIRST)
+    resumed = world.frontier.next_candidate(5.0, FIRST)
     assert resumed is not None and resumed.url == "http://good.test/2"
     assert world.take(5.0) == "http://poor.test/1"
 
 
 def test_what_is_poor_is_held_back_from_the_first_pages_on() -> None:
     world = World(delay_s=5.0)
-    assert world.frontier.next(0.0, Budget(spent=0, is_idle=False)) is None
+    assert world.frontier.next_candidate(0.0, Budget(spent=0, is_idle=False)) is None
     for n in range(40):
         world.add(f"http://good.test/{n}", 2.0)
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/0"
     world.finish("http://good.test/0", 0.0)
-    assert world.frontier.next(0.0, Budget(spent=1, is_idle=False)) is None
+    assert world.frontier.next_candidate(0.0, Budget(spent=1, is_idle=False)) is None
 
 
 @pytest.mark.parametrize(("spent", "taken"), [(80, None), (800, "http://poor.test/1")])
@@ -442,7 +444,7 @@ def test_a_large_budget_is_no_reason_to_be_early(spent: int, taken: str | None) 
         world.add(f"http://good.test/{n}", 2.0)
     world.add("http://poor.test/1", 0.5)
     world.finish(world.take() or "", 0.0)
-    candidate = world.frontier.next(0.0, Budget(spent=spent, is_idle=False))
+    candidate = world.frontier.next_candidate(0.0, Budget(spent=spent, is_idle=False))
     assert (candidate and candidate.url) == taken
 
 
@@ -453,7 +455,7 @@ def test_nothing_is_held_back_for_a_host_that_rests_for_long() -> None:
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/1"
     world.finish("http://good.test/1", 0.0)
-    taken = world.frontier.next(0.0, FIRST._replace(is_idle=False))
+    taken = world.frontier.next_candidate(0.0, FIRST._replace(is_idle=False))
     assert taken is not None and taken.url == "http://poor.test/1"
 
 
@@ -464,13 +466,13 @@ def test_nothing_is_held_back_for_a_host_that_hangs() -> None:
     world.add("http://poor.test/1", 0.5)
     world.add("http://poor-too.test/1", 0.4)
     budget = Budget(spent=16, is_idle=False)
-    asked = world.frontier.next(0.0, budget)
+    asked = world.frontier.next_candidate(0.0, budget)
     assert asked is not None and asked.host.name == "good.test"
-    world.frontier.occupy(asked.host, 0.0)
-    assert world.frontier.next(9.0, budget) is None
+    world.frontier.start_request(asked.host, 0.0)
+    assert world.frontier.next_candidate(9.0, budget) is None
     assert world.frontier.next_due() == 10.0, "then it is looked at again"
     for expected in ("poor.test", "poor-too.test"):
-        taken = world.frontier.next(11.0, budget)
+        taken = world.frontier.next_candidate(11.0, budget)
         assert taken is not None and taken.host.name == expected
 
 
@@ -481,9 +483,9 @@ def test_what_has_become_worse_holds_nobody_back() -> None:
     world.add("http://poor.test/1", 0.5)
     assert world.take() == "http://good.test/1"
     world.finish("http://good.test/1", 0.0)
-    assert world.frontier.next(0.0, FIRST) is None
-    world.frontier.improve(worse, 0.4)
-    taken = world.frontier.next(0.0, FIRST)
+    assert world.frontier.next_candidate(0.0, FIRST) is None
+    world.frontier.set_priority(worse, 0.4)
+    taken = world.frontier.next_candidate(0.0, FIRST)
     assert taken is not None and taken.url == "http://poor.test/1"
 
 
@@ -506,12 +508,15 @@ def test_urls_of_a_host_that_rests_for_long_hold_nobody_back() -> None:
     for n in range(4):
         world.add(f"http://a.test/{n}", 9.0)
         world.add(f"http://b.test/{n}", 1.0)
-    world.frontier.rest(world.frontier.host("a.test"), 3600.0, 0.0)
+    world.frontier.pause_host(world.frontier.host("a.test"), 3600.0, 0.0)
     assert nth_best(world.frontier, 2, 0.0, 10.0) == 1.0
     assert nth_best(world.frontier, 2, 0.0, 3600.0) == 9.0
 
 
-@given(st.lists(st.integers(0, 1000), min_size=1, max_size=300), st.integers(1, 2 * RANKS - 1))
+@given(
+    st.lists(st.integers(0, 1000), min_size=1, max_size=300),
+    st.integers(1, 2 * TARGET_SAMPLE_RANK - 1),
+)
 def test_worth_is_the_nth_largest(priorities: list[int], n: int) -> None:
     world = World()
     for number, priority in enumerate(priorities):

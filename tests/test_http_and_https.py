@@ -52,7 +52,7 @@ async def test_a_host_that_speaks_neither_is_given_up(web: TinyWeb) -> None:
     shut(web, "http", FailureKind.CONNECT)
     run = await crawl(web, ["http://hub.test/"])
     assert run.pages == ["http://hub.test/"]
-    assert run.crawl.frontier.host("a.test").given_up
+    assert run.crawl.frontier.host("a.test").is_abandoned
     assert failures(run) == 3
 
 

@@ -30,7 +30,7 @@ def bonuses(walk: Walk) -> dict[str, float]:
 def tried(walk: Walk, number: int, relevance: float | None) -> None:
     """The page of a host came, or failed."""
     url_id = number + 1
-    walk.url_table.move(url_id, UrlState.FETCHING)
+    walk.url_table.set_state(url_id, UrlState.FETCHING)
     brought = None if relevance is None else Page(relevance=relevance)
     walk.link_handler.hit_rates.outcome(url_id, brought)
 

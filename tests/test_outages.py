@@ -153,7 +153,7 @@ async def test_one_dead_host_of_many_is_given_up_and_asked_again_by_the_next_run
     lives = Lives(world(), tmp_path, SEEDS)
     assert await lives.live(Cut(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
     assert lives.changes == [], "the others answer: we are not offline"
-    assert lives.crawl.frontier.host("b.test").given_up
+    assert lives.crawl.frontier.host("b.test").is_abandoned
     assert lives.crawl.unit_of_work.failures["host-given-up"] > 0
     lives.at += DAY
     asked = len(lives.sky.tries)
@@ -249,7 +249,7 @@ async def test_hundreds_of_dead_hosts_in_a_row_are_no_outage(tmp_path: Path) -> 
 async def test_probation_lasts_until_the_first_answer(tmp_path: Path) -> None:
     lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
     await lives.live(Cut(3.0, DAY, kind=K.CONNECT))
-    assert lives.crawl.frontier.host("a.test").given_up
+    assert lives.crawl.frontier.host("a.test").is_abandoned
     lives.at += DAY
     assert await lives.live(Cut(3.0, 7.0, kind=K.CONNECT)) == "frontier empty"
     assert lives.count(UrlState.DONE) == PAGES + 1, "it may fail now and then as any other"

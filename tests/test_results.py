@@ -26,7 +26,7 @@ def crawl() -> Crawl:
     transport = ReplayTransport(World(TinyWeb()), InlineScorer(TOPIC), start=100.0)
     crawl = Crawl(CrawlConfig(analysis=TOPIC), transport)
     crawl.sow([SEED])
-    candidate = crawl.frontier.next(100.0)
+    candidate = crawl.frontier.next_candidate(100.0)
     assert candidate is not None
     crawl.effects.send(candidate)
     return crawl

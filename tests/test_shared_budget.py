@@ -29,7 +29,7 @@ def test_what_is_under_way_elsewhere_counts_as_made() -> None:
     others = OtherShards()
     status = ShardStatus(2, 2, 0, in_flight=5, quantiles=[(1, 9.0)])
     others.update(ShardStatus(1, 2, 0), [status], {"pages": 7, "requests": 10}, now=0.0)
-    assert others.made() == (12, 15)
+    assert others.spent_totals() == (12, 15)
 
 
 def test_nobody_waits_for_shards_that_stand_still() -> None:
@@ -61,5 +61,5 @@ def test_a_task_of_an_earlier_run_whose_url_was_not_written_is_forgotten() -> No
     engine.sow(("http://a.test/",))
     assert not readopt(engine, Task(7, "http://a.test/7", "a.test"))
     assert not readopt(engine, Task(None, "http://b.test/robots.txt", "b.test"))
-    assert not engine.frontier.knows("b.test")
+    assert not engine.frontier.has_host("b.test")
     assert readopt(engine, Task(0, "http://a.test/", "a.test"))

@@ -273,7 +273,7 @@ async def test_evidence_of_waiting_urls_is_appended_and_the_last_counts(
     async for urls in store.urls(crawl):
         table.restore(urls)
     async for evidence in store.evidence(crawl):
-        table.reweigh(*evidence)
+        table.apply_link_evidence(*evidence)
     assert [*table.priority] == [0.1, 0.75, 0.2]
     assert [table.link_evidence(n)[0] for n in (1, 2)] == pytest.approx([0.75, 0.2])
     assert [*table.parent] == [0, 7, 7]

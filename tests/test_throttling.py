@@ -6,7 +6,7 @@ from focus.config import PolitenessConfig
 from focus.frontier import Frontier
 from focus.records import FetchResult
 from focus.scheduling.queues import Host
-from focus.scheduling.throttling import Addresses, Throttle, machine, throttled
+from focus.scheduling.throttling import AddressSlots, Throttle, address_group, update_throttle
 from focus.scheduling.url_table import UrlTable
 
 MOST_S = 60.0
@@ -15,8 +15,8 @@ MOST_S = 60.0
 def after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float:
     throttle = Throttle()
     for latency in latencies:
-        throttle = throttled(throttle, latency, status, most_s)
-    return throttle.rest_s
+        throttle = update_throttle(throttle, latency, status, most_s)
+    return throttle.extra_delay_s
 
 
 def test_a_host_that_is_always_slow_is_not_rested() -> None:
@@ -41,46 +41,46 @@ def test_429_and_503_double_the_rest_up_to_the_most() -> None:
 
 
 def test_an_address_has_so_many_slots() -> None:
-    addresses = Addresses(2)
-    addresses.add("192.0.2.1", 2)
+    addresses = AddressSlots(2)
+    addresses.change_active("192.0.2.1", 2)
     assert not addresses.has_slot("192.0.2.1")
     assert addresses.has_slot("192.0.2.2")
     for host, place in ((7, -1.0), (3, -2.0), (5, -1.0), (7, -3.0), (3, 0.0)):
-        addresses.wait("192.0.2.1", host, place)
-    assert addresses.next("192.0.2.1") is None
-    addresses.add("192.0.2.1", -1)
-    line = [addresses.next("192.0.2.1") for _ in range(4)]
+        addresses.enqueue_host("192.0.2.1", host, place)
+    assert addresses.next_host("192.0.2.1") is None
+    addresses.change_active("192.0.2.1", -1)
+    line = [addresses.next_host("192.0.2.1") for _ in range(4)]
     assert line == [7, 3, 5, None]  # the best first, each once
     assert addresses.has_slot("192.0.2.1")
 
 
 def test_an_address_rests_from_one_start_to_the_next() -> None:
-    addresses = Addresses(2, 0.5)
+    addresses = AddressSlots(2, 0.5)
     addresses.start("192.0.2.1", 10.0)
-    assert addresses.woken(10.4) == [], "nobody waits"
+    assert addresses.due_addresses(10.4) == [], "nobody waits"
     assert not addresses.has_slot("192.0.2.1")
     assert addresses.has_slot("192.0.2.2")
-    addresses.wait("192.0.2.1", 7, -1.0)
+    addresses.enqueue_host("192.0.2.1", 7, -1.0)
     assert addresses.next_due() == 10.5
-    assert addresses.woken(10.5) == ["192.0.2.1"]
-    assert addresses.next("192.0.2.1") == 7
+    assert addresses.due_addresses(10.5) == ["192.0.2.1"]
+    assert addresses.next_host("192.0.2.1") == 7
     assert addresses.next_due() is None
 
 
 def test_who_waits_still_is_called_again_after_another_went_first() -> None:
-    addresses = Addresses(8, 0.5)
+    addresses = AddressSlots(8, 0.5)
     addresses.start("192.0.2.1", 10.0)
     for host in (7, 3):
-        addresses.wait("192.0.2.1", host, 0.0)
-    assert addresses.woken(11.0) == ["192.0.2.1"]
+        addresses.enqueue_host("192.0.2.1", host, 0.0)
+    assert addresses.due_addresses(11.0) == ["192.0.2.1"]
     addresses.start("192.0.2.1", 11.0)  # by one that was not in line
-    assert addresses.next("192.0.2.1") is None
+    assert addresses.next_host("192.0.2.1") is None
     assert addresses.next_due() == 11.5
-    assert addresses.woken(11.5) == ["192.0.2.1"]
+    assert addresses.due_addresses(11.5) == ["192.0.2.1"]
 
 
 def test_without_a_limit_an_address_does_not_rest() -> None:
-    addresses = Addresses(0, 0.5)
+    addresses = AddressSlots(0, 0.5)
     addresses.start("192.0.2.1", 10.0)
     assert addresses.has_slot("192.0.2.1")
 
@@ -99,12 +99,12 @@ def test_without_a_limit_an_address_does_not_rest() -> None:
     ],
 )
 def test_a_machine_has_all_the_addresses_of_its_net(address: str, found: str) -> None:
-    assert machine(address) == found
+    assert address_group(address) == found
 
 
 def test_no_limit_is_none() -> None:
-    addresses = Addresses(0)
-    addresses.add("192.0.2.1", 1000)
+    addresses = AddressSlots(0)
+    addresses.change_active("192.0.2.1", 1000)
     assert addresses.has_slot("192.0.2.1")
 
 
@@ -123,8 +123,8 @@ class Farm:
 
     def take(self, now: float) -> list[Host]:
         taken = []
-        while (candidate := self.frontier.next(now)) is not None:
-            self.frontier.occupy(candidate.host, now)
+        while (candidate := self.frontier.next_candidate(now)) is not None:
+            self.frontier.start_request(candidate.host, now)
             taken.append(candidate.host)
         return taken
 
@@ -132,8 +132,8 @@ class Farm:
         fetch = FetchResult(
             url="", fetched_at=now, status=200, address="192.0.2.1", elapsed_s=elapsed_s
         )
-        self.frontier.answered(host, fetch, now)
-        self.frontier.release(host, now)
+        self.frontier.record_answer(host, fetch, now)
+        self.frontier.finish_request(host, now)
 
 
 def test_hosts_that_share_an_address_share_its_slots() -> None:
@@ -171,5 +171,5 @@ def test_a_host_that_is_given_up_leaves_its_slot_to_others() -> None:
     (host,) = farm.take(1.0)
     farm.answer(host, 2.0)
     for each in farm.frontier.hosts[:2]:
-        farm.frontier.give_up(each)
+        farm.frontier.abandon_host(each)
     assert [each.id for each in farm.take(2.0)] == [2]

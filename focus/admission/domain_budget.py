@@ -93,7 +93,7 @@ class DomainBudget:
         """Look at hosts that are new."""
         while self._budget and (at := len(self._was_asked)) < len(self._hosts):
             host = self._hosts[at]
-            known_from_before = host.robots or host.given_up or host.failures
+            known_from_before = host.robots or host.is_abandoned or host.failures
             self._was_asked.append(bool(known_from_before or self._tally_of(host).fetched))
             end = _end(host.name)
             self._crowds[end] += 1

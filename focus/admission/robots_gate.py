@@ -22,7 +22,7 @@ from focus.http.robots import MAX_BYTES, Robots, from_answer
 from focus.i18n import msg, within
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
-from focus.scheduling.retries import LAST_CHANCE, wait_s
+from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, retry_wait_s
 from focus.urls.normal_form import normalise
 
 MAX_HOPS = 5
@@ -154,8 +154,8 @@ class RobotsGate:
             status = (fetch.status or 200) if found else 404
             text = self._excerpt(fetch.body) if found else b""
             return Turn(rules=(text, status, now + self._config.robots_ttl_s))
-        again_s = wait_s(fetch.failure, tries + 1, fetch.retry_after_s)
-        if again_s is not None and host.failures < LAST_CHANCE:
+        again_s = retry_wait_s(fetch.failure, tries + 1, fetch.retry_after_s)
+        if again_s is not None and host.failures < FAILURES_BEFORE_LAST_TRY:
             return Turn(wait_s=again_s)
         if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
             return Turn(shut=within(msg(str(fetch.failure)), "robots.txt", fetch.detail))

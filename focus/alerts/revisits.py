@@ -18,13 +18,13 @@ from heapq import heapify, heappop, heappush
 
 from focus.alerts.schedule import FLOOR_S, LONGEST_S, SHORTEST_S, SLACK_S
 from focus.scheduling import revisits
-from focus.scheduling.revisits import Watched, watched_on
+from focus.scheduling.revisits import Observation, extend_observation
 from focus.storage.alerts.records import DueHub, HubState
 from focus.storage.alerts.store import AlertStore
 
 GAIN_S = 3600.0
 KEPT_S = 7 * 86_400.0
-PRIOR = Watched(43_200.0, 0.005)
+PRIOR = Observation(43_200.0, 0.005)
 SECTION, OTHER = 0.5, 0.1  # pages that a section begins with, and another page
 BEGIN_S = 3600.0  # until the second look at a section
 PROVEN = 0.25  # pages, as they fade: one within ten days
@@ -36,8 +36,8 @@ BUSY = 0.5  # of the time between two such visits, that the looks may take at th
 
 def interval_s(fresh: float, watched_s: float) -> float:
     """Seconds until the next look at a page that brought so much in that time."""
-    watched = Watched(watched_s, fresh)
-    return revisits.interval_s(
+    watched = Observation(watched_s, fresh)
+    return revisits.revisit_interval_s(
         watched, PRIOR, gain=GAIN_S, shortest_s=SHORTEST_S, longest_s=LONGEST_S
     )
 
@@ -125,7 +125,7 @@ def learn(
 
 def learned(hub: DueHub, found: int, *, now: float) -> HubState:
     """What is known of a page after a look that brought so many new relevant pages."""
-    before = Watched(hub.watched_s, hub.fresh)
-    watched_s, fresh = watched_on(before, now - hub.checked_at, found, kept_s=KEPT_S)
+    before = Observation(hub.watched_s, hub.fresh)
+    watched_s, fresh = extend_observation(before, now - hub.checked_at, found, decay_s=KEPT_S)
     wait_s = interval_s(fresh, watched_s)
     return HubState(hub.id, watched_s, fresh, wait_s, now + wait_s)

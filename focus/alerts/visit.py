@@ -173,7 +173,7 @@ async def visit(
     elif trouble:
         next_at = now + REST_S
     hosts = watcher.crawl.frontier.hosts
-    is_down = any(host.given_up or host.failures for host in hosts)
+    is_down = any(host.is_abandoned or host.failures for host in hosts)
     is_whole = report.stop_reason == "frontier empty" and not is_down
     if not is_whole:
         is_cut = report.stop_reason == "max-time reached"

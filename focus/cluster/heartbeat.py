@@ -126,7 +126,7 @@ class Heartbeat:
         )
         context.transport.used = sum(each.in_flight for each in others)
         context.other_shards.update(own, others, context.membership.totals({}), context.clock())
-        context.opened.crawl.frontier.reconsider()
+        context.opened.crawl.frontier.reset()
         totals = msgspec.convert(dict(context.membership.totals(own.totals)), Totals, strict=False)
         reason = context.membership.ended() or reached(context.opened.crawl.config.limits, totals)
         if not reason and context.membership.all_idle(own):

@@ -82,7 +82,7 @@ class ShardContext:
 
     def rest_s(self, host: str) -> float:
         """Seconds that a host rests between two requests."""
-        return self.opened.crawl.frontier.host(host).rest_s
+        return self.opened.crawl.frontier.host(host).request_interval_s
 
     def stop(self, reason: str) -> None:
         """End the crawl as a signal would."""

@@ -1,7 +1,7 @@
 """Shares limits between shards: each one's part of a budget, and the worth of a URL among all.
 
 Where requests are limited a crawl holds back URLs that would use them up before better ones
-come (`scheduling/holding_back.py`). A shard cannot know by itself which these are. So each tells
+come (`scheduling/priority_gate.py`). A shard cannot know by itself which these are. So each tells
 the others the priority quantiles of its waiting URLs (`scheduling/quantiles.py`), and all hold
 back below the same priority: that of the n-th best URL of all shards.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from focus.cluster.messages import ShardStatus
 from focus.crawler import Crawl
-from focus.scheduling.holding_back import HOLD_S
+from focus.scheduling.priority_gate import MAX_WAIT_S
 from focus.scheduling.quantiles import priority_quantiles
 
 Quantiles = Sequence[tuple[int, float]]
@@ -25,7 +25,7 @@ def quantiles_of(crawl: Crawl) -> list[tuple[int, float]]:
     is_limited = limits.max_pages is not None or limits.max_requests is not None
     if config.eager or not is_limited:
         return []
-    return priority_quantiles(crawl.frontier, crawl.transport.now(), HOLD_S)
+    return priority_quantiles(crawl.frontier, crawl.transport.now(), MAX_WAIT_S)
 
 
 def nth_best(n: float, all_quantiles: Iterable[Quantiles]) -> float:
@@ -70,11 +70,11 @@ class OtherShards:
         made = (int(totals.get("pages", 0)) + away, int(totals.get("requests", 0)) + away)
         if made != self._made:
             self._moved_at = now
-        self._is_moving = now - self._moved_at < 2 * HOLD_S
+        self._is_moving = now - self._moved_at < 2 * MAX_WAIT_S
         self._made = made
         self._own, self._theirs = own.quantiles, [each.quantiles for each in others]
 
-    def made(self) -> tuple[int, int]:
+    def spent_totals(self) -> tuple[int, int]:
         return self._made
 
     def nth_best(self, n: float) -> float:

@@ -92,7 +92,7 @@ class Effects:
         request.is_settled = False
         self._unit_of_work.sent(url_id)
         self._link_handler.domains.asked(host)
-        self._frontier.occupy(host, candidate.start_at)
+        self._frontier.start_request(host, candidate.start_at)
         self._transport.send(
             Task(
                 id=url_id,
@@ -105,7 +105,7 @@ class Effects:
                 conditions=request.conditions,
                 wording=self._link_handler.wants_wording(url_id),
                 rest_s=host.delay_s,
-                tell=self._frontier.holds,
+                tell=self._frontier.waits_for_send,
             )
         )
 
@@ -119,7 +119,7 @@ class Effects:
                 self._let_go(self._frontier.host(task.host), fetch, now)
 
     def _locate(self, intent: i.Locate, now: float) -> None:
-        self._frontier.located(intent.host, intent.address, now)
+        self._frontier.set_address(intent.host, intent.address, now)
 
     def _settle(self, intent: i.Settle, now: float) -> None:
         totals = self._unit_of_work.totals
@@ -130,8 +130,8 @@ class Effects:
             self._let_go(intent.host, intent.fetch, now)
 
     def _let_go(self, host: Host, fetch: FetchResult, now: float) -> None:
-        self._frontier.answered(host, fetch, now)
-        self._frontier.release(host, now)
+        self._frontier.record_answer(host, fetch, now)
+        self._frontier.finish_request(host, now)
 
     def _obey(self, intent: i.Obey, now: float) -> None:
         host = intent.host
@@ -142,17 +142,17 @@ class Effects:
     def _ask(self, intent: i.Ask, now: float) -> None:
         host, start_at = intent.host, max(intent.start_at, intent.host.next_at)
         self._link_handler.domains.asked(host)
-        self._frontier.occupy(host, start_at)
-        self._frontier.rest(host, math.inf, start_at)
-        tell = self._frontier.holds
+        self._frontier.start_request(host, start_at)
+        self._frontier.pause_host(host, math.inf, start_at)
+        tell = self._frontier.waits_for_send
         self._transport.send(Task(None, intent.url, host.name, start_at=start_at, tell=tell))
 
     def _ask_later(self, intent: i.AskLater, now: float) -> None:
         self._view.robots_gate.ask_later(intent.host, intent.url)
-        self._frontier.rest(intent.host, 0.0, now)
+        self._frontier.pause_host(intent.host, 0.0, now)
 
     def _rest(self, intent: i.Rest, now: float) -> None:
-        self._frontier.rest(intent.host, intent.until, now)
+        self._frontier.pause_host(intent.host, intent.until, now)
 
     def _blame(self, intent: i.Blame, now: float) -> None:
         intent.host.failures += 1
@@ -168,7 +168,7 @@ class Effects:
             self._link_handler.hit_rates.lost(host, self._seeds.typed)
         self._unit_of_work.host_changed(host)
         why = within(msg(kind), detail)
-        left = self._frontier.give_up(host)
+        left = self._frontier.abandon_host(host)
         self.apply((i.Fail(each, FailureKind.HOST_GIVEN_UP, why) for each in left), now)
 
     def _read_sitemaps(self, intent: i.ReadSitemaps, now: float) -> None:
@@ -330,7 +330,7 @@ class Effects:
         """The run is over: pages that are still to be looked at are what they were."""
         for url_id, request in self._requests.items():
             if request.kept is not None:
-                self._url_table.move(url_id, kept_as(request.kept).state)
+                self._url_table.set_state(url_id, kept_as(request.kept).state)
 
     def _keep(self, kept: KeptPage, trouble: str, now: float) -> None:
         """It did not answer: what was had of it stays, with a mark."""

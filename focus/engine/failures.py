@@ -28,14 +28,14 @@ def failed(
     if kind in _NO_CONNECTION and task.id in view.seeds.fallbacks:
         return [Requeue(task.id, view.seeds.fallbacks[task.id])]
     tries = view.request(task.id).tries + 1
-    again_s = retries.wait_s(kind, tries, fetch.retry_after_s)
+    again_s = retries.retry_wait_s(kind, tries, fetch.retry_after_s)
     intents: list[Intent]
     if again_s is None:
         intents = [Fail(task.id, kind, detail, tries)]
     else:
         at = now + again_s
         intents = [Retry(task.id, task.url, kind, detail, tries, at, task.hops)]
-    if retries.policy(kind).blames_host:
+    if retries.retry_policy(kind).blames_host:
         told_s = again_s if again_s is not None else fetch.retry_after_s
         rest_until = now + (told_s or 0.0)
         intents += _blame(view.frontier.host(task.host), kind, detail, rest_until, now)
@@ -45,7 +45,7 @@ def failed(
 def _blame(
     host: Host, kind: FailureKind, detail: str, rest_until: float, now: float
 ) -> list[Intent]:
-    if host.failures + 1 >= retries.HOST_FAILURES or kind in retries.HOST_KILLERS:
+    if host.failures + 1 >= retries.MAX_HOST_FAILURES or kind in retries.ABANDONING_FAILURES:
         return [Blame(host), GiveUp(host, kind, detail)]
     return [Blame(host), Rest(host, rest_until)] if rest_until > now else [Blame(host)]
 

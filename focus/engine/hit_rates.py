@@ -201,5 +201,5 @@ class HitRates:
             if table.priority[child] > AGAIN_PRIORITY:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
-                    self._frontier.improve(child, priority)
+                    self._frontier.set_priority(child, priority)
                     self._unit_of_work.improved(child)

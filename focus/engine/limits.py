@@ -9,7 +9,7 @@ import msgspec
 from focus.config import CrawlConfig, LimitConfig
 from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.unit_of_work import Totals, UnitOfWork
-from focus.scheduling.holding_back import Budget, OtherCrawls
+from focus.scheduling.priority_gate import Budget, PeerCrawls
 
 
 class Counted(Protocol):
@@ -66,7 +66,7 @@ class Limits:
         config: CrawlConfig,
         unit_of_work: UnitOfWork,
         recent_harvest: RecentHarvest,
-        others: OtherCrawls | None,
+        others: PeerCrawls | None,
         *,
         began_at: float,
     ) -> None:
@@ -101,7 +101,7 @@ class Limits:
     def left(self) -> int | None:
         """Requests, with those under way, before a limit on pages or requests; None: neither."""
         limits, totals = self._limits, self._counted
-        pages, requests = self._others.made() if self._others is not None else (0, 0)
+        pages, requests = self._others.spent_totals() if self._others is not None else (0, 0)
         pairs = (
             (limits.max_pages, totals.pages + pages),
             (limits.max_requests, totals.requests + requests),
@@ -114,5 +114,5 @@ class Limits:
         is_again = self._by_round and self._unit_of_work.totals.refreshed_from
         if self._is_eager or is_again or self.left() is None:
             return None
-        theirs = self._others.made()[1] if self._others is not None else 0
+        theirs = self._others.spent_totals()[1] if self._others is not None else 0
         return Budget(self._counted.requests + theirs, is_idle)

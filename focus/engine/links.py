@@ -148,7 +148,7 @@ class LinkHandler:
         max_depth = self.scope.max_depth
         if max_depth is not None and parent.depth >= max_depth:
             return -1
-        if not (self.frontier.knows(link.host) or self.domains.has_room(link.host)):
+        if not (self.frontier.has_host(link.host) or self.domains.has_room(link.host)):
             self.unit_of_work.drops[DropReason.TRAP_HOSTS] += 1
             return -1
         blank = UrlRow(
@@ -258,7 +258,10 @@ class LinkHandler:
         if fresh is not None:
             url_table.set_link_evidence(target, link_evidence)
             self._admit(target, fresh, self._priority(target), url_table.link_evidence(target))
-        elif url_table.gains(target, link_evidence) and url_table.priority[target] > AGAIN_PRIORITY:
+        elif (
+            url_table.improves(target, link_evidence)
+            and url_table.priority[target] > AGAIN_PRIORITY
+        ):
             self._gain(target, link_evidence, parent, anchor)
 
     def _gain(
@@ -276,14 +279,14 @@ class LinkHandler:
             url_table.parent[target] = parent
         priority = self._ranker.with_hub(target, after)
         if priority > url_table.priority[target]:
-            self.frontier.improve(target, priority)
+            self.frontier.set_priority(target, priority)
         self.unit_of_work.improved(target, parent, anchor)
 
     def _rerank(self, target: int) -> None:
         """The graph has changed: a waiting URL rises in the frontier if that helps."""
         kept = self.url_table.priority[target]
         if kept > AGAIN_PRIORITY and (priority := self._priority(target)) > kept:
-            self.frontier.improve(target, priority)
+            self.frontier.set_priority(target, priority)
             self.unit_of_work.improved(target)
 
     def _admit(
@@ -294,12 +297,12 @@ class LinkHandler:
         state, reason = UrlState.WAITING, ""
         if self._min_priority is not None and priority < self._min_priority:
             state, reason = UrlState.DROPPED, str(DropReason.PRIORITY)
-        elif queue.host.given_up:
+        elif queue.host.is_abandoned:
             state, reason = UrlState.FAILED, str(FailureKind.HOST_GIVEN_UP)
         if state is UrlState.WAITING:
             self.frontier.push(url_id, row.url, priority)
         else:
-            self.url_table.move(url_id, state)
+            self.url_table.set_state(url_id, state)
         row = msgspec.structs.replace(
             row,
             id=url_id,
@@ -325,7 +328,7 @@ class LinkHandler:
             return
         self._weigh(target, link_evidence, parent, "")
         if priority > self.url_table.priority[target]:
-            self.frontier.improve(target, priority)
+            self.frontier.set_priority(target, priority)
             self.unit_of_work.improved(target)
 
 

@@ -29,7 +29,7 @@ from focus.engine.intents import PutBack, Rest
 from focus.engine.transports import Transport
 from focus.engine.view import View
 from focus.records import Result, Task
-from focus.scheduling.holding_back import HOLD_S
+from focus.scheduling.priority_gate import MAX_WAIT_S
 from focus.scheduling.queues import Host
 
 MAX_RETURNS = 2
@@ -175,7 +175,7 @@ class Outages:
     def _process_probe(self, result: Result, released: list[Result]) -> None:
         self._probe = None
         host, now = self._frontier.host(result.task.host), self._transport.now()
-        self._frontier.release(host, now)
+        self._frontier.finish_request(host, now)
         if is_answer(result.fetch) and not self.connectivity.is_doubtful(result.fetch):
             totals = self._view.unit_of_work.totals
             totals.requests += 1
@@ -221,13 +221,13 @@ class Outages:
         if self.is_paused:
             return True
         due_at = self._frontier.next_due() if may_send else None
-        return due_at is None or due_at > now + HOLD_S
+        return due_at is None or due_at > now + MAX_WAIT_S
 
     def _return_to_queue(self, task: Task, now: float) -> None:
         host = self._frontier.host(task.host)
         self._returns[task.url] += 1
         if self._occupies_host(task):
-            self._frontier.release(host, now)
+            self._frontier.finish_request(host, now)
         intent = Rest(host) if task.id is None else PutBack(task.id, task.url, task.priority)
         self._effects.apply([intent], now)
 
@@ -243,9 +243,9 @@ class Outages:
         host, origin = targets[self.connectivity.failed_probes % len(targets)]
         start_at = self._probe_at = max(now, host.next_at)
         path = "/" if self._view.robots_gate.is_open else "/robots.txt"
-        tell = self._frontier.holds
+        tell = self._frontier.waits_for_send
         self._probe = Task(None, origin + path, host.name, start_at=start_at, tell=tell)
-        self._frontier.occupy(host, start_at)
+        self._frontier.start_request(host, start_at)
         self._transport.send(self._probe)
 
     def _probe_targets(self) -> list[tuple[Host, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from focus.records import Link, UrlRow
-from focus.scheduling.holding_back import OtherCrawls
+from focus.scheduling.priority_gate import PeerCrawls
 from focus.score.strategy import LinkEvidence, Parent
 
 
@@ -35,7 +35,7 @@ class Partition:
     is_whole  there are no hosts of others
     """
 
-    others: OtherCrawls | None = None
+    others: PeerCrawls | None = None
     is_whole = True
 
     def owns(self, host: str) -> bool:

@@ -17,7 +17,7 @@ from focus.records import (
     PageChange,
     PageCheck,
 )
-from focus.scheduling.revisits import Watched, watched_on
+from focus.scheduling.revisits import Observation, extend_observation
 
 AWAY = ChangeKind.GONE | ChangeKind.MOVED
 NEWS = ChangeKind.TEXT | ChangeKind.TITLE | ChangeKind.BACK
@@ -55,8 +55,8 @@ def looked(
     elif was_away:
         kinds |= ChangeKind.BACK
     changed = bool(kinds & NEWS)
-    watched = watched_on(
-        Watched(kept.watched_s, kept.news), at - kept.checked_at, float(changed), kept_s=kept_s
+    watched = extend_observation(
+        Observation(kept.watched_s, kept.news), at - kept.checked_at, float(changed), decay_s=kept_s
     )
     check = PageCheck(
         kept.id,
@@ -66,7 +66,7 @@ def looked(
         changed_at=at if changed else kept.changed_at,
         gone_at=(kept.gone_at if was_away else at) if is_away else None,
         watched_s=watched.seconds,
-        news=watched.news,
+        news=watched.changes,
     )
     return check, PageChange(kept.id, at, int(kinds), links, detail) if kinds else None
 

@@ -160,7 +160,7 @@ class UnitOfWork:
 
     def ended(self, outcome: Outcome, state: UrlState | None = None) -> None:
         """A URL moves to another state (told to the known URLs as well, there to `state`)."""
-        self._url_table.move(outcome.id, outcome.state if state is None else state)
+        self._url_table.set_state(outcome.id, outcome.state if state is None else state)
         if outcome.state is UrlState.FAILED:
             self.failures[outcome.reason] += 1
         elif outcome.state is UrlState.DROPPED:
@@ -256,13 +256,13 @@ class UnitOfWork:
 
 
 def _host_row(host: Host) -> HostRow:
-    rest = host.rest_until if host.rest_until != float("inf") else 0.0
+    rest = host.paused_until if host.paused_until != float("inf") else 0.0
     return HostRow(
         id=host.id,
         name=host.name,
         next_at=max(host.next_at, rest),
         failures=host.failures,
-        given_up=host.given_up,
+        given_up=host.is_abandoned,
         robots=dict(host.robots),
         address=host.address,
     )

@@ -222,7 +222,7 @@ class _Replay:
             if waits:
                 self._before[target] = old
             new, better = tuple(link_evidence), True
-        elif url_table.gains(target, link_evidence):
+        elif url_table.improves(target, link_evidence):
             new = tuple(map(max, old, link_evidence))
             better = strategy.priority(target, new) > strategy.priority(target, old)
         else:
@@ -244,7 +244,7 @@ class _Replay:
                 tuple(map(max, url_table.link_evidence(source), url_table.link_evidence(target))),
             )
         changes = []
-        for url_id in url_table.waiting():
+        for url_id in url_table.waiting_ids():
             self.found.waiting += 1
             priority = self._crawl.ranker.present_priority(url_id)
             link_evidence = url_table.link_evidence(url_id)

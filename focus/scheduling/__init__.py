@@ -1,26 +1,23 @@
-"""The parts that the frontier is made of.
+"""Parts of the frontier: URL table, host queues, politeness, bounded memory.
 
-    url_table    every known URL: fingerprint, state, priority, evidence, depth, queue
-    queues       a host's queues, its politeness clock, the order among hosts
-    throttling   longer rests for hosts that become slow; slots per IP address
-    retries      failure kind -> wait, number of tries, whether the host is to blame
-    url_memory   which waiting URLs memory holds; the others are in the store
-    quantiles    priorities of the waiting URLs at some ranks, from a sample
-    holding_back poor URLs wait while a limited crawl has better to come
-    revisits     how long to wait until a page is looked at again, by the news it brought
+    url_table      every known URL: fingerprint, state, priority, link evidence, depth, queue
+    queues         the queues of a host, its request clock, rankings
+    throttling     longer delays for slow hosts; request slots per IP address
+    retries        failure kind -> wait, number of tries, whether the host is blamed
+    url_cache      which waiting URLs are held in memory; the others are in the database
+    quantiles      estimated priority quantiles of the waiting URLs
+    priority_gate  minimum priority while a limited crawl waits for better URLs
+    revisits       how long to wait before a page is revisited
 
-A URL enters the URL table once, by its fingerprint, and gets an id that it keeps for the whole
-crawl. While it waits its id stands in the queue of its host (for some strategies in one queue
-per host and URL pattern), behind all ids of higher priority. A queue's head makes the host's
-rank among the hosts that may be asked now. A host that was asked leaves that ranking until its
-politeness delay is over. When the URL has been fetched, failed or dropped, only its row in the
-URL table is left.
+A URL is added to the URL table once, by its fingerprint, and keeps its id for the whole crawl.
+While it waits, its id stands in the queue of its host (some strategies use one queue per host and
+URL pattern), behind all ids of higher priority. The first URL of a queue decides where the host
+ranks among the hosts that are due. A host that was requested leaves this ranking until its crawl
+delay is over. After the URL was fetched, failed or dropped, only its row in the URL table remains.
 
-Nothing here knows a strategy, a page or a socket: priorities come as floats, instants and
-latencies as arguments. `focus.frontier` puts the parts together.
+The package knows no strategy, page or socket: priorities are floats; times and latencies are
+arguments. `focus.frontier` combines the parts.
 
-What surprised us: memory decides the design. A Python object for each URL costs several hundred
-bytes, five million of them some gigabytes; columns of numbers cost 46 bytes a URL. And a limited
-crawl needs to know what its n-th best URL is worth, for which a sample of 20,000 URLs in 4 ms
-serves as well as a sort of all.
+Memory decides the design. A Python object per URL takes several hundred bytes, so five million
+URLs would take gigabytes; columns of numbers take about 46 bytes per URL.
 """

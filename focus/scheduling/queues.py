@@ -1,9 +1,9 @@
-"""Holds a host's queues of waiting URLs, its politeness clock, and the order among them.
+"""Host queues: the waiting URLs of a host, its request clock, and rankings.
 
-Ranking   members by key, best first: queues in a host, hosts that are due
-IdGaps    ids in two bytes each
-Queue     the waiting URLs of one host and pattern
-Host      queues, and when it may be asked again
+Ranking   members by key, best first: queues of a host, hosts that are due
+IdGaps    a list of ids that takes two bytes for most of them
+Queue     waiting URLs of one host and URL pattern
+Host      queues of a host, and when it may be requested again
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Key = tuple[float, int]
-"""(-priority, url id): smaller = sooner; the only place where priority is negated."""
+"""(-priority, URL id): smaller is sooner. Priorities are negated nowhere else."""
 
-_WIDE, _LOW = 65_535, 32_767
+_WIDE_MARK, _LOW_BITS = 65_535, 32_767
 
 
 class Ranking:
-    """Members by their present key, best first. A change costs O(log n)."""
+    """Members ordered by their current key, smallest first. A change costs O(log n)."""
 
     __slots__ = ("_heap", "_keys")
 
@@ -35,7 +35,7 @@ class Ranking:
         self._keys: dict[int, Key] = {}
 
     def set(self, member: int, key: Key | None) -> None:
-        """Give a member its key; None takes it out."""
+        """Set the key of a member; None removes the member."""
         if key is None:
             self._keys.pop(member, None)
         elif self._keys.get(member) != key:
@@ -46,22 +46,22 @@ class Ranking:
                 heapq.heapify(self._heap)
 
     def best(self) -> int | None:
-        """The member with the smallest key."""
+        """Return the member with the smallest key, None if there is none."""
         heap = self._heap
         while heap and self._keys.get(heap[0][1]) != heap[0][0]:
             heapq.heappop(heap)
         return heap[0][1] if heap else None
 
     def key(self, member: int) -> Key | None:
-        """A member's present key."""
+        """Return the current key of a member, None if it has none."""
         return self._keys.get(member)
 
 
 class IdGaps:
-    """Ids in the order in which they were entered, each as the gap to the one before it.
+    """Ids in insertion order, each stored as its difference to the one before.
 
-    A gap takes 2 bytes; an id that is less than the one before, or far behind it, takes 6:
-    `_WIDE` and its two halves, of 15 bits so that neither is mistaken for that.
+    A difference takes 2 bytes. An id that is smaller than the one before, or much larger, takes 6:
+    `_WIDE_MARK` and two halves of 15 bits each, which cannot be mistaken for the mark.
     """
 
     def __init__(self) -> None:
@@ -72,20 +72,20 @@ class IdGaps:
         return bool(self._gaps)
 
     def __len__(self) -> int:
-        """About how many they are: those that take 6 bytes count as three."""
+        """Return the approximate number of ids: one that takes 6 bytes counts as three."""
         return len(self._gaps)
 
     def append(self, url_id: int) -> None:
-        """Enter one."""
+        """Append an id."""
         gap = url_id - self._last
-        if 0 <= gap < _WIDE:
+        if 0 <= gap < _WIDE_MARK:
             self._gaps.append(gap)
         else:
-            self._gaps.extend((_WIDE, url_id >> 15, url_id & _LOW))
+            self._gaps.extend((_WIDE_MARK, url_id >> 15, url_id & _LOW_BITS))
         self._last = url_id
 
     def extend(self, ids: npt.NDArray[np.integer]) -> None:
-        """Enter many."""
+        """Append ids."""
         import numpy as np
 
         if not len(ids):
@@ -94,23 +94,27 @@ class IdGaps:
         gaps[1:] -= ids[:-1]
         gaps[0] -= self._last
         self._last = int(ids[-1])
-        is_wide = gaps.view(np.uint64) >= _WIDE  # less than 0, too
-        if not is_wide.any():  # a tenth of the time
+        is_wide = gaps.view(np.uint64) >= _WIDE_MARK  # negative differences, too
+        if not is_wide.any():  # ten times as fast
             self._gaps.frombytes(gaps.astype(np.uint16).tobytes())
             return
         ends = np.cumsum(np.where(is_wide, 3, 1))
         packed = np.empty(ends[-1], np.uint16)
         packed[ends[~is_wide] - 1] = gaps[~is_wide]
-        for before, halves in ((3, _WIDE), (2, ids[is_wide] >> 15), (1, ids[is_wide] & _LOW)):
+        for before, halves in (
+            (3, _WIDE_MARK),
+            (2, ids[is_wide] >> 15),
+            (1, ids[is_wide] & _LOW_BITS),
+        ):
             packed[ends[is_wide] - before] = halves
         self._gaps.frombytes(packed.tobytes())
 
     def ids(self) -> npt.NDArray[np.int64]:
-        """All of them."""
+        """Return all ids in insertion order."""
         import numpy as np
 
         gaps = np.frombuffer(self._gaps, np.uint16).astype(np.int64)
-        wide = np.flatnonzero(gaps == _WIDE)
+        wide = np.flatnonzero(gaps == _WIDE_MARK)
         ids = (gaps[wide + 1] << 15) | gaps[wide + 2]
         for offset in range(3):
             gaps[wide + offset] = 0
@@ -121,37 +125,38 @@ class IdGaps:
 
 
 class Queue:
-    """The waiting URLs of one host and pattern; `bonus` is added to each priority.
+    """Waiting URLs of one host and URL pattern.
 
-    `away` are the ids of those whose addresses only the store has; `floor` is set while
-    there are any: none of them is better than it.
+    bonus         is added to the priority of each URL
+    evicted_ids   ids whose addresses are only in the database
+    best_evicted  a key that no evicted URL comes before; None if there is no evicted URL
     """
 
-    __slots__ = ("away", "bonus", "floor", "heap", "host", "id", "pattern")
+    __slots__ = ("best_evicted", "bonus", "evicted_ids", "heap", "host", "id", "pattern")
 
     def __init__(self, queue_id: int, host: Host, pattern: str) -> None:
         self.id = queue_id
         self.host = host
         self.pattern = pattern
         self.heap: list[Key] = []
-        self.away = IdGaps()
+        self.evicted_ids = IdGaps()
         self.bonus = 0.0
-        self.floor: Key | None = None
+        self.best_evicted: Key | None = None
 
 
 class Host:
-    """A host's queues and clock. Times are instants on the crawl's clock.
+    """Queues of a host and the times of its requests (Unix seconds on the crawl's clock).
 
-    active       requests under way
-    held         one of them was not sent yet: the next is paced from that moment
-    address      the machine it was last found at, "" as long as that is not known
-    located      its name was looked up since it last could not be reached
-    throttle     how slow its answers are, and the rest that follows from that
-    free         may be asked now (kept by the frontier)
-    next_at      politeness: no request before it
-    rest_until   failures: put aside until then
-    wheel_at     when the wheel brings it back, None = it is not on the wheel
-    robots       scheme -> rules, as the crawl keeps them
+    active             number of requests in flight
+    is_request_unsent  a request was started but is not sent yet; the delay runs from its sending
+    address            last known IP address (IPv6: its /64 network), "" if unknown
+    is_resolved        the name was resolved since the host was last unreachable
+    throttle           usual latency and extra delay
+    is_available       the host may be requested now (maintained by the frontier)
+    next_at            crawl delay: no request before this time
+    paused_until       failures: no request before this time
+    wakes_at           time for which the frontier has scheduled the host; None if not scheduled
+    robots             scheme -> robots.txt rules
     """
 
     __slots__ = (
@@ -159,19 +164,19 @@ class Host:
         "address",
         "delay_s",
         "failures",
-        "free",
-        "given_up",
-        "held",
         "id",
-        "located",
+        "is_abandoned",
+        "is_available",
+        "is_request_unsent",
+        "is_resolved",
         "name",
         "next_at",
-        "order",
+        "paused_until",
+        "queue_ranking",
         "queues",
-        "rest_until",
         "robots",
         "throttle",
-        "wheel_at",
+        "wakes_at",
     )
 
     def __init__(self, host_id: int, name: str, delay_s: float) -> None:
@@ -180,37 +185,38 @@ class Host:
         self.delay_s = delay_s
         self.active = 0
         self.address = ""
-        self.located = False
+        self.is_resolved = False
         self.throttle = Throttle()
-        self.held = False
-        self.free = True
+        self.is_request_unsent = False
+        self.is_available = True
         self.next_at = 0.0
-        self.rest_until = 0.0
-        self.wheel_at: float | None = None
+        self.paused_until = 0.0
+        self.wakes_at: float | None = None
         self.failures = 0
-        self.given_up = False
+        self.is_abandoned = False
         self.queues: dict[str, Queue] = {}
-        self.order = Ranking()
+        self.queue_ranking = Ranking()
         self.robots: dict[str, Any] = {}
 
     @property
-    def rest_s(self) -> float:
-        """Seconds from one request to the next."""
-        return max(self.delay_s, self.throttle.rest_s)
+    def request_interval_s(self) -> float:
+        """Seconds between two requests: the crawl delay or the extra delay, if that is longer."""
+        return max(self.delay_s, self.throttle.extra_delay_s)
 
-    def comes_up(self, now: float, within_s: float) -> bool:
-        """Whether it may be asked again within so many seconds, as far as is known: it does not
-        rest for longer, nor has its last request been under way for as long. A host that is set
-        aside without end waits for an answer, too.
+    def is_due_within(self, now: float, within_s: float) -> bool:
+        """Return whether the host is expected to be due within `within_s` seconds.
+
+        It is not if it is paused for longer, or if its last request has been in flight for that
+        long. A host that is paused without end waits for a robots.txt or an address.
         """
         if self.active:
-            return now <= self.next_at - self.rest_s + within_s
-        rests_until = self.next_at if self.rest_until == math.inf else self.rest_until
+            return now <= self.next_at - self.request_interval_s + within_s
+        rests_until = self.next_at if self.paused_until == math.inf else self.paused_until
         return max(self.next_at, rests_until) <= now + within_s
 
 
 class Candidate(NamedTuple):
-    """A URL that left the frontier; `start_at` ≥ now is when its host is due."""
+    """A URL taken from the frontier. Its host is due at `start_at`, which is now or later."""
 
     id: int
     url: str

@@ -1,9 +1,9 @@
-"""The retry table: by failure kind the wait, the number of tries, and who is to blame.
+"""Retry table: for each failure kind the wait, the number of tries, and whether the host is blamed.
 
-One row per kind (BUbiNG's tables): wait before the first further try in seconds,
-doubled for each one after; tries in all; whether the host as a whole is to blame.
-A server that says how long (Retry-After) is taken at its word.
-A host to blame rests, too, and is given up after `HOST_FAILURES` in a row.
+A row (after BUbiNG) has the seconds before the first retry, which double with each further one,
+the number of tries in all, and whether the failure counts against the whole host. A Retry-After
+header replaces the wait. A blamed host is paused and is abandoned after `MAX_HOST_FAILURES`
+failures in a row.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 from focus.records import FailureKind as K
 
-HOST_FAILURES = 6
-HOST_KILLERS = frozenset({K.DNS})
-"""One of these and the host is given up at once: nothing will be different soon."""
-LAST_CHANCE = HOST_FAILURES - 1
-"""Failures of a host that was given up by an earlier run: one more, and it is again."""
+MAX_HOST_FAILURES = 6
+ABANDONING_FAILURES = frozenset({K.DNS})
+"""Failure kinds after which the host is abandoned at once."""
+FAILURES_BEFORE_LAST_TRY = MAX_HOST_FAILURES - 1
+"""Failure count given to a host that an earlier run abandoned: one more abandons it again."""
 MAX_WAIT_S = 3600.0
 
 
 class Policy(NamedTuple):
-    """The treatment of one kind of failure."""
+    """A row of the retry table."""
 
     wait_s: float
     tries: int
@@ -38,31 +38,32 @@ POLICIES: dict[K, Policy] = {
     K.TIMEOUT: Policy(10.0, 2, True),
     K.TOO_SLOW: Policy(60.0, 2, True),
     K.RESET: Policy(5.0, 3, True),
-    K.CLOSED: Policy(0.0, 4, False),  # the host's delay is enough
+    K.CLOSED: Policy(0.0, 4, False),  # the crawl delay is a sufficient wait
     K.PROTOCOL: Policy(5.0, 2, False),
     K.HTTP_5XX: Policy(10.0, 3, False),
     K.RATE_LIMITED: Policy(60.0, 5, True),
 }
-"""Kinds that are not listed are final: the page itself is what it is."""
+"""Failure kinds that are not listed are not retried."""
 
 TEMPORARY = frozenset(
     {*POLICIES, K.GUARD, K.PARSE_TIMEOUT, K.PARSE_CRASH, K.POISON, K.HOST_GIVEN_UP}
 )
-"""Kinds that may be over another day: what `--retry-failed` asks for again."""
+"""Failure kinds that may be gone on another day; `--retry-failed` retries these."""
 
 
-def policy(kind: K) -> Policy:
-    """The row of a kind of failure."""
+def retry_policy(kind: K) -> Policy:
+    """Return the row of a failure kind."""
     return POLICIES.get(kind, _ONCE)
 
 
-def wait_s(kind: K, tries: int, retry_after_s: float | None = None) -> float | None:
-    """Seconds until the next try after `tries` failed ones; None = no further try.
+def retry_wait_s(kind: K, tries: int, retry_after_s: float | None = None) -> float | None:
+    """Return the seconds until the next try after `tries` failed ones, None if there is none.
 
-    Where Retry-After is told, it is that. Worked: second 503: 10·2 = 20 s; with Retry-After: 1,
-    1 s.
+    `retry_after_s` (the server's Retry-After) replaces the wait of the table.
+
+    Example: after the second 503 the wait is 10·2 = 20 s, with "Retry-After: 1" it is 1 s.
     """
-    row = policy(kind)
+    row = retry_policy(kind)
     if tries >= row.tries:
         return None
     by_table = row.wait_s * 2.0 ** (tries - 1)

@@ -1,23 +1,23 @@
-"""Estimates how often a page brings news, and says how long to wait for the next look at it.
+"""Revisit intervals: estimates how often a page changes and how long to wait before a revisit.
 
-Looking costs a request, not looking costs delay. With news at a rate λ, an interval t costs 1/t
-requests and λt/2 of delay per second; where a request is worth g seconds of one piece of news'
-delay, their sum is least at
+A revisit costs a request; a late revisit costs delay. With λ changes per second, an interval t
+costs 1/t requests and λt/2 of delay per second. If a request is worth g seconds of delay of one
+change, the sum is smallest at
 
     interval = √(2g/λ), here √(gain/λ)
     λ = (n + n₀)/(T + T₀)
 
-n is the news that was found, T the seconds the page was watched, both fading with e^(-t/kept), so
-that what is long ago does not count; n₀ and T₀ stand for what is not known yet. (An interval in
-proportion to 1/λ, one piece of news a look, needs as many requests as one interval for all: Cho
-and Garcia-Molina, 2003.) `alerts` looks so at the pages that lead to new ones, and `focus crawl
---refresh` at all pages of a crawl.
+where n is the number of observed changes and T the seconds of observation, both decaying with
+e^(-t/decay) so that old observations lose weight; n₀ and T₀ are the prior. (An interval
+proportional to 1/λ needs as many requests as one interval for all pages: Cho and Garcia-Molina,
+2003.) `alerts` uses this for hub pages, `focus crawl --refresh` for all pages of a crawl.
 
-With an age A given, the interval is A at the mean rate λ₀ of the crawl, so that gain = A²λ₀, and
-T₀ is half a piece of news at that rate: n₀ = ½, T₀ = ½/λ₀ (a gamma distribution of rates with
-shape ½, which is broad). Worked, A = 1 day and λ₀ = 0.1 a day, so that T₀ = 5 days: a page not
-looked at yet waits √(1·0.1·5/0.5) = 1 day, one that had news in its first day √(0.1·6/1.5) = 0.63
-days, one without any in 15 days √(0.1·20/0.5) = 2 days.
+For a given age A the interval is A at the mean rate λ₀ of the crawl, so gain = A²λ₀, and the prior
+is half a change at that rate: n₀ = ½, T₀ = ½/λ₀ (a broad gamma distribution with shape ½).
+
+Example: A = 1 day, λ₀ = 0.1 per day, so T₀ = 5 days. A page that was never revisited waits
+√(1·0.1·5/0.5) = 1 day; one that changed on its first day √(0.1·6/1.5) = 0.63 days; one without a
+change in 15 days √(0.1·20/0.5) = 2 days.
 """
 
 from __future__ import annotations
@@ -28,97 +28,112 @@ from typing import NamedTuple
 
 from focus.records import KeptPage
 
-SOONEST, LATEST = 0.25, 4.0  # of the age given: no page waits less, none longer
-KEPT = 16.0  # ages after which news counts a third
-SHAPE = 0.5  # n₀: pieces of news that stand for what is not known of a page
-HUB_SHAPE = 2.0  # the same of a page whose links have brought relevant ones
-HUB = 3.0  # relevance that makes it one
-SLACK = 0.125  # of the age: a page is due so much sooner, as nightly runs are not a day apart
+MIN_WAIT_RATIO, MAX_WAIT_RATIO = 0.25, 4.0  # times the age: bounds of every wait
+DECAY_RATIO = 16.0  # times the age: after that long an observed change counts 1/e
+PRIOR_CHANGES = 0.5  # n₀: changes assumed of a page before the first revisit
+PRIOR_HUB_CHANGES = 2.0  # n₀ of a page whose links led to relevant pages
+HUB_RELEVANCE = 3.0  # sum of relevance found through its links that makes a page a hub page
+EARLY_RATIO = 0.125  # times the age: nightly runs are not exactly a day apart
 
 
-class Watched(NamedTuple):
-    """Seconds that a page was watched, and the news found meanwhile; both fade."""
+class Observation(NamedTuple):
+    """Seconds of observation of a page, and the changes observed; both decay."""
 
     seconds: float = 0.0
-    news: float = 0.0
+    changes: float = 0.0
 
 
-def watched_on(before: Watched, seconds: float, news: float, *, kept_s: float) -> Watched:
-    """The same after further seconds, at whose end so much news was found."""
-    kept = math.exp(min(0.0, -seconds) / kept_s)
-    return Watched(kept * before.seconds + (1 - kept) * kept_s, kept * before.news + news)
+def extend_observation(
+    before: Observation, seconds: float, changes: float, *, decay_s: float
+) -> Observation:
+    """Return the observation after further `seconds`, at whose end `changes` were found."""
+    decay = math.exp(min(0.0, -seconds) / decay_s)
+    return Observation(
+        decay * before.seconds + (1 - decay) * decay_s, decay * before.changes + changes
+    )
 
 
-def rate_of(watched: Watched, prior: Watched) -> float:
-    """λ, pieces of news per second."""
-    return (watched.news + prior.news) / (watched.seconds + prior.seconds)
+def change_rate(observation: Observation, prior: Observation) -> float:
+    """Return λ, the estimated changes per second."""
+    return (observation.changes + prior.changes) / (observation.seconds + prior.seconds)
 
 
-def interval_s(
-    watched: Watched, prior: Watched, *, gain: float, shortest_s: float, longest_s: float
+def revisit_interval_s(
+    observation: Observation,
+    prior: Observation,
+    *,
+    gain: float,
+    shortest_s: float,
+    longest_s: float,
 ) -> float:
-    """√(gain/λ) within these bounds."""
-    return min(longest_s, max(shortest_s, math.sqrt(gain / rate_of(watched, prior))))
+    """Return √(gain/λ) in seconds, within the bounds."""
+    return min(longest_s, max(shortest_s, math.sqrt(gain / change_rate(observation, prior))))
 
 
-class Refreshing(NamedTuple):
-    """The pace of looks at the pages of a crawl: after `age_s` at the mean `rate` of news.
+class RevisitPolicy(NamedTuple):
+    """Revisit intervals of a crawl: `age_s` for a page that changes at the mean rate.
 
-    rate   pieces of news per second and page, over 0
+    rate   mean changes per second and page, over 0
     """
 
     age_s: float
     rate: float
 
     @property
-    def kept_s(self) -> float:
-        """After so long news counts a third."""
-        return KEPT * self.age_s
+    def decay_s(self) -> float:
+        """Seconds after which an observed change counts 1/e."""
+        return DECAY_RATIO * self.age_s
 
-    def prior(self, *, is_hub: bool) -> Watched:
-        """What a page stands for that was not looked at yet: a hub for four times the rate."""
-        return Watched(SHAPE / self.rate, HUB_SHAPE if is_hub else SHAPE)
+    def prior(self, *, is_hub: bool) -> Observation:
+        """Return the prior of a page; a hub page is assumed to change four times as often."""
+        return Observation(
+            PRIOR_CHANGES / self.rate, PRIOR_HUB_CHANGES if is_hub else PRIOR_CHANGES
+        )
 
-    def wait_s(self, watched: Watched, *, is_hub: bool = False) -> float:
-        """Seconds between two looks at a page: a quarter to four times the age."""
-        return interval_s(
-            watched,
+    def wait_s(self, observation: Observation, *, is_hub: bool = False) -> float:
+        """Return the seconds between two visits of a page: a quarter to four times the age."""
+        return revisit_interval_s(
+            observation,
             self.prior(is_hub=is_hub),
             gain=self.age_s**2 * self.rate,
-            shortest_s=SOONEST * self.age_s,
-            longest_s=LATEST * self.age_s,
+            shortest_s=MIN_WAIT_RATIO * self.age_s,
+            longest_s=MAX_WAIT_RATIO * self.age_s,
         )
 
     def due_at(self, page: KeptPage) -> float:
-        """When it is to be looked at again. One that is gone waits longest, one that did not answer
-        a quarter of the age at least; one that its sitemap says has changed does not wait.
+        """Return the time at which a page is due (Unix seconds).
+
+        A page that is gone waits longest, one that did not answer at least a quarter of the age; a
+        page that changed according to its sitemap is due at once.
         """
-        watched = Watched(page.watched_s, page.news)
+        watched = Observation(page.watched_s, page.news)
         if page.told_at > page.checked_at:
             due_at = page.checked_at
         elif page.gone_at is not None:
-            due_at = page.checked_at + LATEST * self.age_s
+            due_at = page.checked_at + MAX_WAIT_RATIO * self.age_s
         else:
             due_at = page.checked_at + self.wait_s(watched, is_hub=page.is_hub)
         if page.tried_at > page.checked_at:
-            due_at = max(due_at, page.tried_at + SOONEST * self.age_s)
-        return due_at - SLACK * self.age_s
+            due_at = max(due_at, page.tried_at + MIN_WAIT_RATIO * self.age_s)
+        return due_at - EARLY_RATIO * self.age_s
 
-    def unseen(self, page: KeptPage, now: float) -> float:
-        """News to be expected of a page since the last look at it."""
-        watched = Watched(page.watched_s, page.news)
-        return rate_of(watched, self.prior(is_hub=page.is_hub)) * (now - page.checked_at)
+    def expected_changes(self, page: KeptPage, now: float) -> float:
+        """Return the number of changes expected since the last visit of a page."""
+        watched = Observation(page.watched_s, page.news)
+        return change_rate(watched, self.prior(is_hub=page.is_hub)) * (now - page.checked_at)
 
     def due(self, pages: Iterable[KeptPage], now: float) -> list[KeptPage]:
-        """Those that are due, the most news to be expected first; of equals the first known."""
-        found = [page for page in pages if self.due_at(page) <= now]
-        return sorted(found, key=lambda page: (-self.unseen(page, now), page.id))
+        """Return the pages that are due, those with the most expected changes first."""
+        due_pages = [page for page in pages if self.due_at(page) <= now]
+        return sorted(due_pages, key=lambda page: (-self.expected_changes(page, now), page.id))
 
 
-def refreshing(age_s: float, total: Watched) -> Refreshing:
-    """For a crawl whose pages were watched so long in all, and had so much news.
+def make_revisit_policy(age_s: float, total: Observation) -> RevisitPolicy:
+    """Return the policy for a crawl with this total observation of all its pages.
 
-    One age and half a piece of news are added, so that there always is a rate. Worked: nothing
-    known, A = 1 day: 0.5 a day; 1,000 days with 99.5 pieces: 100/1,001, about 0.1 a day.
+    One age and half a change are added, so that the rate is never 0.
+
+    Example: without observations and A = 1 day the rate is 0.5 per day; after 1,000 days with 99.5
+    changes it is 100/1,001, about 0.1 per day.
     """
-    return Refreshing(age_s, (total.news + SHAPE) / (total.seconds + age_s))
+    return RevisitPolicy(age_s, (total.changes + PRIOR_CHANGES) / (total.seconds + age_s))

@@ -1,13 +1,13 @@
-"""Keeps hosts, and the machines behind them, from being worked too hard.
+"""Extra delays for slow hosts, and request slots per IP address.
 
-    throttled   the rest of a host after an answer: longer when it answers slower than it did
-    machine     what is taken for one machine: an IPv4 address, a /64 of IPv6
-    Addresses   slots and rests by address, and who waits for one
+    update_throttle  extra delay of a host after a response
+    address_group    what counts as one machine: an IPv4 address, a /64 network of IPv6
+    AddressSlots     requests in flight and delays by address, and the hosts that wait for a slot
 
-The rest moves half way to what the last answer asks for, as in Scrapy's AutoThrottle, but
-only a host that has become slow asks for anything: a latency L of at least 1 s and more than
-twice the usual asks for a rest of L. 429 and 503 double the rest. The usual latency is the
-least seen, growing by 2 % with every answer.
+The extra delay moves half way towards a target with each response, as in Scrapy's AutoThrottle.
+The target is 0 unless the host has become slow: a latency of at least 1 s and of more than twice
+the usual is its own target. Status 429 and 503 double the delay. The usual latency is the smallest
+observed, growing by 2 % with each response.
 """
 
 from __future__ import annotations
@@ -17,126 +17,130 @@ import math
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 
-SLOW_S = 1.0
-SLOWER = 2.0
-FORGETTING = 1.02
-BUSY = frozenset({429, 503})
+MIN_SLOW_LATENCY_S = 1.0
+SLOWDOWN_RATIO = 2.0
+USUAL_GROWTH = 1.02
+OVERLOAD_STATUSES = frozenset({429, 503})
 
 
 class Throttle(NamedTuple):
-    """A host's usual latency and its extra rest, by its answers so far; seconds."""
+    """Usual latency and extra delay of a host, in seconds."""
 
     usual_s: float = 0.0
-    rest_s: float = 0.0
+    extra_delay_s: float = 0.0
 
 
-def throttled(throttle: Throttle, latency_s: float, status: int | None, most_s: float) -> Throttle:
-    """The throttle after an answer. `most_s`: the longest rest; 0 for none.
+def update_throttle(
+    throttle: Throttle, latency_s: float, status: int | None, max_delay_s: float
+) -> Throttle:
+    """Return the throttle after a response; `max_delay_s` bounds the extra delay.
 
-    Worked, usual 0.2 s: a latency of 4 s gives a rest of 2 s, another 3 s, then 0.2 s again
-    1.5 s and 0.75 s; a 503 after a rest of 3 s gives 6 s.
+    Example, usual 0.2 s: a latency of 4 s gives a delay of 2 s, another one 3 s, then two of
+    0.2 s 1.5 s and 0.75 s; a 503 after a delay of 3 s gives 6 s.
     """
-    usual = min(latency_s, throttle.usual_s * FORGETTING) if throttle.usual_s else latency_s
-    if status in BUSY:
-        rest = max(2.0 * throttle.rest_s, SLOW_S)
+    usual_s = min(latency_s, throttle.usual_s * USUAL_GROWTH) if throttle.usual_s else latency_s
+    if status in OVERLOAD_STATUSES:
+        delay_s = max(2.0 * throttle.extra_delay_s, MIN_SLOW_LATENCY_S)
     else:
-        slow = latency_s >= SLOW_S and latency_s > SLOWER * usual
-        rest = (throttle.rest_s + (latency_s if slow else 0.0)) / 2.0
-    return Throttle(usual, min(most_s, rest) if rest > 0.01 else 0.0)
+        slow = latency_s >= MIN_SLOW_LATENCY_S and latency_s > SLOWDOWN_RATIO * usual_s
+        delay_s = (throttle.extra_delay_s + (latency_s if slow else 0.0)) / 2.0
+    return Throttle(usual_s, min(max_delay_s, delay_s) if delay_s > 0.01 else 0.0)
 
 
-def machine(address: str) -> str:
-    """What is taken for one machine: an IPv4 address, or the /64 of an IPv6 one.
+def address_group(address: str) -> str:
+    """Return what counts as one machine: an IPv4 address, or the /64 network of an IPv6 one.
 
-    Whoever has one address of IPv6 has 2^64 of them: `2001:db8::7` → `2001:db8::/64`.
+    Example: `2001:db8::7` gives `2001:db8::/64`, because one subscriber has the whole network.
     """
     if ":" not in address:
         return address
     try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:  # an archive may say anything
+        ip = ip_address(address.partition("%")[0])
+    except ValueError:  # an archive may contain anything
         return address
-    if isinstance(found, IPv6Address) and found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(IPv6Network((int(found), 64), strict=False))
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return str(IPv6Network((int(ip), 64), strict=False))
 
 
-class Addresses:
-    """Requests by address: how many are under way, and when the next may start.
+class AddressSlots:
+    """Requests in flight by address, and when the next may start.
 
-    most     at once on each; 0: no limit, and no rest
-    rest_s   from the start of one request to the start of the next, on one address
+    per_address  maximum number of concurrent requests; 0 means no limit and no delay
+    delay_s      seconds between the starts of two requests to one address
 
-    Time is what `woken` was told last: a rest ends when that is called.
+    The current time is the last one passed to `due_addresses`.
     """
 
-    def __init__(self, most: int, rest_s: float = 0.0) -> None:
-        self._most = most
-        self._rest_s = rest_s if most else 0.0
+    def __init__(self, per_address: int, delay_s: float = 0.0) -> None:
+        self._per_address = per_address
+        self._delay_s = delay_s if per_address else 0.0
         self._now = -math.inf
         self._active: dict[str, int] = {}
-        self._waiting: dict[str, dict[int, float]] = {}  # host -> its place in the line
+        self._waiting: dict[str, dict[int, float]] = {}  # host -> place among the waiting hosts
         self._lines: dict[str, list[tuple[float, int]]] = {}
-        self._rests: dict[str, float] = {}  # address -> no request before
-        self._wheel: list[tuple[float, str]] = []  # rests that somebody waits for
-        self._called: dict[str, float] = {}  # address -> when the wheel brings it
+        self._free_at: dict[str, float] = {}  # address -> time of the next request
+        self._wake_queue: list[tuple[float, str]] = []  # (end of delay, address) with waiting hosts
+        self._wake_times: dict[str, float] = {}  # address -> scheduled time
 
-    def add(self, address: str, number: int) -> None:
-        """So many more requests are under way there, or fewer (< 0)."""
+    def change_active(self, address: str, number: int) -> None:
+        """Add `number` (negative: subtract) to the requests in flight at an address."""
         if address and number:
-            left = self._active.get(address, 0) + number
-            self._active[address] = left
-            if not left:
+            active = self._active.get(address, 0) + number
+            self._active[address] = active
+            if not active:
                 del self._active[address]
 
     def start(self, address: str, at: float) -> None:
-        """A request goes there at that instant; then the address rests."""
-        self.add(address, 1)
-        if address and self._rest_s:
-            self._rests[address] = max(at, self.free_at(address)) + self._rest_s
-            self._call(address)
+        """Count a request that starts at the time `at`, and start the delay of the address."""
+        self.change_active(address, 1)
+        if address and self._delay_s:
+            self._free_at[address] = max(at, self.free_at(address)) + self._delay_s
+            self._schedule_wake(address)
 
     def free_at(self, address: str) -> float:
-        """When the rest of an address ends, -inf if it has none."""
-        return self._rests.get(address, -math.inf)
+        """Return when the delay of an address ends, -inf if there is none."""
+        return self._free_at.get(address, -math.inf)
 
     def has_slot(self, address: str) -> bool:
-        """Whether one more may go there now."""
-        if not self._most:
+        """Return whether another request may start at the address now."""
+        if not self._per_address:
             return True
-        return self._active.get(address, 0) < self._most and self.free_at(address) <= self._now
+        return (
+            self._active.get(address, 0) < self._per_address and self.free_at(address) <= self._now
+        )
 
-    def woken(self, now: float) -> list[str]:
-        """The addresses with a line whose rest is over."""
+    def due_addresses(self, now: float) -> list[str]:
+        """Return addresses with waiting hosts whose delay is over at `now`."""
         self._now = max(self._now, now)
-        woken = []
-        while self._wheel and self._wheel[0][0] <= now:
-            at, address = heapq.heappop(self._wheel)
-            if self._called.get(address) == at:
-                del self._called[address]
-                woken.append(address)
-        return woken
+        addresses = []
+        while self._wake_queue and self._wake_queue[0][0] <= now:
+            at, address = heapq.heappop(self._wake_queue)
+            if self._wake_times.get(address) == at:
+                del self._wake_times[address]
+                addresses.append(address)
+        return addresses
 
     def next_due(self) -> float | None:
-        """When the first rest ends that somebody waits for."""
-        return self._wheel[0][0] if self._wheel else None
+        """Return when the first delay ends that a host waits for, None if no host waits."""
+        return self._wake_queue[0][0] if self._wake_queue else None
 
-    def _call(self, address: str) -> None:
-        """Have `woken` bring an address that rests when that is over, if anyone waits."""
+    def _schedule_wake(self, address: str) -> None:
+        """Schedule an address for `due_addresses` if a host waits for the end of its delay."""
         until = self.free_at(address)
-        if self._waiting.get(address) and self._now < until != self._called.get(address):
-            self._called[address] = until
-            heapq.heappush(self._wheel, (until, address))
+        if self._waiting.get(address) and self._now < until != self._wake_times.get(address):
+            self._wake_times[address] = until
+            heapq.heappush(self._wake_queue, (until, address))
 
-    def wait(self, address: str, host: int, place: float) -> None:
-        """Have a host stand in line for a slot there; smaller places first, then older hosts."""
+    def enqueue_host(self, address: str, host: int, place: float) -> None:
+        """Let a host wait for a slot; smaller `place` first, then older hosts."""
         if place < self._waiting.setdefault(address, {}).get(host, math.inf):
             self._waiting[address][host] = place
             heapq.heappush(self._lines.setdefault(address, []), (place, host))
-            self._call(address)
+            self._schedule_wake(address)
 
-    def next(self, address: str) -> int | None:
-        """The first host in line, if there is a slot for it; it leaves the line."""
+    def next_host(self, address: str) -> int | None:
+        """Remove and return the first waiting host if there is a slot for it, else None."""
         line = self._lines.get(address)
         while line and self.has_slot(address):
             place, host = heapq.heappop(line)

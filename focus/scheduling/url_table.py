@@ -1,8 +1,8 @@
-"""The URL table: every URL that a crawl knows, with its state, in compact columns.
+"""URL table: every known URL of a crawl, with its state, in compact columns.
 
-One row per URL, addressed by its id (dense, in order of discovery), in compact
-columns: about 15 bytes a URL for the fingerprint table, 16 for the columns and 4 for each float
-of evidence, where a Python dict of objects would need several hundred.
+A row is addressed by the URL's id; ids are dense and in order of discovery. A URL takes about
+15 bytes in the fingerprint table, 16 in the columns and 4 for each float of link evidence; a
+Python object would take several hundred.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ if TYPE_CHECKING:
 
 Column: TypeAlias = "npt.NDArray[Any]"
 
-_WAITING = int(UrlState.WAITING)  # asked of its class, it takes eight times as long
+_WAITING = int(UrlState.WAITING)  # an attribute of the enum takes eight times as long
 _SHARDS = 256
 _FIRST_SLOTS = 16
 _MAX_LOAD = 0.66
 _HEAD = Struct("=Q")
-_LAST_NARROW = 65_535  # number that 2 bytes have room for
+_LAST_NARROW = 65_535  # largest number that fits into 2 bytes
 _SLACK = 1e-6
-"""Evidence is better when it exceeds what is kept of it, as float32, by more than this."""
+"""Link evidence is better if it exceeds the stored float32 by more than this."""
 
 
 class Fingerprints:
-    """A map from 16-byte fingerprint to id, by the first 8 bytes of it.
+    """Map from 16-byte fingerprints to ids, by the first 8 bytes.
 
-    Ids are given from 0 up. Open addressing over 256 shards, each grown on its own, so
-    that no growth stops the loop for long (20,000 entries a shard at 5 million URLs). Two
-    of n URLs collide with odds n²/2⁶⁵: 7 in ten million at 5 million URLs.
+    Ids are assigned from 0. The map uses open addressing over 256 shards that grow separately, so
+    that growth never blocks the loop for long (20,000 entries per shard at 5 million URLs). Two of
+    n URLs collide with probability n²/2⁶⁵: 7 in ten million at 5 million URLs.
     """
 
     def __init__(self) -> None:
         self._heads = array("Q")  # by id
-        self._slots = [_empty(_FIRST_SLOTS) for _ in range(_SHARDS)]  # id + 1; 0: free
+        self._slots = [_empty_slots(_FIRST_SLOTS) for _ in range(_SHARDS)]  # id + 1; 0: free
         self._used = [0] * _SHARDS
 
     def find(self, fingerprint: bytes) -> int:
-        """The id of a fingerprint, -1 when it is not known."""
+        """Return the id of a fingerprint, -1 if it is unknown."""
         return self.find_all((fingerprint,))[0]
 
     def find_all(self, fingerprints: Sequence[bytes]) -> list[int]:
-        """`find` for many, at half the cost each."""
-        found: list[int] = []
+        """Return the id of each fingerprint, -1 if unknown, at half the cost of `find`."""
+        ids: list[int] = []
         heads, shards = self._heads, self._slots
-        for wanted in array("Q", b"".join(fingerprints))[::2]:
-            slots = shards[wanted & 255]
+        for head in array("Q", b"".join(fingerprints))[::2]:
+            slots = shards[head & 255]
             mask = len(slots) - 1
-            slot = (wanted >> 8) & mask
-            while (number := slots[slot]) and heads[number - 1] != wanted:
+            slot = (head >> 8) & mask
+            while (number := slots[slot]) and heads[number - 1] != head:
                 slot = (slot + 1) & mask
-            found.append(number - 1)
-        return found
+            ids.append(number - 1)
+        return ids
 
     def add(self, fingerprint: bytes) -> int:
-        """Enter a fingerprint that is not known yet; its id."""
+        """Add an unknown fingerprint and return its id."""
         (head,) = _HEAD.unpack_from(fingerprint)
         self._heads.append(head)
         shard = head & 255
@@ -78,11 +78,11 @@ class Fingerprints:
         return len(self._heads) - 1
 
     def extend(self, heads: Column) -> None:
-        """Enter many that are not known yet, 8 bytes each; they are found after `index`."""
+        """Add unknown fingerprints (8 bytes each). `build_index` must follow."""
         self._heads.frombytes(heads.tobytes())
 
-    def index(self) -> None:
-        """Give all that were entered their places anew."""
+    def build_index(self) -> None:
+        """Build the index of all fingerprints."""
         import numpy as np
 
         heads = np.frombuffer(self._heads, np.uint64)
@@ -92,12 +92,12 @@ class Fingerprints:
         for shard, members in enumerate(np.split(ids, ends[:-1])):
             self._used[shard] = len(members)
             if len(members):
-                self._slots[shard] = _filled(heads[members], members + np.uint32(1))
-            else:  # of a small table most are: .01 s saved at every start
-                self._slots[shard] = _empty(_FIRST_SLOTS)
+                self._slots[shard] = _fill_slots(heads[members], members + np.uint32(1))
+            else:  # most shards of a small table are empty
+                self._slots[shard] = _empty_slots(_FIRST_SLOTS)
 
     def _grow(self, shard: int, size: int) -> array[int]:
-        heads, slots, mask = self._heads, _empty(size), size - 1
+        heads, slots, mask = self._heads, _empty_slots(size), size - 1
         for number in self._slots[shard]:
             if number:
                 slot = (heads[number - 1] >> 8) & mask
@@ -108,34 +108,34 @@ class Fingerprints:
         return slots
 
 
-def _last(ids: Column) -> Column:
-    """Where each id stands for the last time."""
+def _last_positions(ids: Column) -> Column:
+    """Return the index of the last occurrence of each id."""
     import numpy as np
 
     return len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
 
 
-def _empty(size: int) -> array[int]:
+def _empty_slots(size: int) -> array[int]:
     return array("I", bytes(4 * size))
 
 
-def _filled(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> array[int]:
-    """A shard's slots: all try theirs at once, who finds it taken tries the next."""
+def _fill_slots(heads: npt.NDArray[np.uint64], numbers: npt.NDArray[np.uint32]) -> array[int]:
+    """Return the slots of a shard, filled by linear probing of all numbers at once."""
     import numpy as np
 
-    slots = _empty(max(_FIRST_SLOTS, 1 << int(len(numbers) / _MAX_LOAD).bit_length()))
-    mask, taken = len(slots) - 1, np.frombuffer(slots, np.uint32)
+    slots = _empty_slots(max(_FIRST_SLOTS, 1 << int(len(numbers) / _MAX_LOAD).bit_length()))
+    mask, occupied = len(slots) - 1, np.frombuffer(slots, np.uint32)
     at = (heads >> np.uint64(8)).astype(np.intp) & mask
     while len(numbers):
-        free = taken[at] == 0
-        taken[at[free]] = numbers[free]
-        left = taken[at] != numbers
-        at, numbers = (at[left] + 1) & mask, numbers[left]
+        free = occupied[at] == 0
+        occupied[at[free]] = numbers[free]
+        remaining = occupied[at] != numbers
+        at, numbers = (at[remaining] + 1) & mask, numbers[remaining]
     return slots
 
 
 class RunLengths:
-    """A number for each id, where many that follow each other have the same: an entry a run."""
+    """A number per id, run-length encoded."""
 
     def __init__(self) -> None:
         self._firsts = array("I")
@@ -145,13 +145,13 @@ class RunLengths:
         return self._values[bisect_right(self._firsts, url_id) - 1]
 
     def append(self, url_id: int, value: int) -> None:
-        """The number of the id behind the last."""
+        """Set the number of the next id."""
         if not self._values or self._values[-1] != value:
             self._firsts.append(url_id)
             self._values.append(value)
 
     def extend(self, first: int, values: Column) -> None:
-        """The numbers of many from that id on."""
+        """Set the numbers of the ids from `first` on."""
         import numpy as np
 
         starts = np.append(0, 1 + np.flatnonzero(values[1:] != values[:-1]))
@@ -159,19 +159,19 @@ class RunLengths:
         self._values.frombytes(values[starts].tobytes())
 
 
-class Sparse(dict[int, int]):
-    """A number for each id, of which few are not 0."""
+class SparseNumbers(dict[int, int]):
+    """A number per id, 0 for most ids."""
 
     def __missing__(self, url_id: int) -> int:
         return 0
 
 
 class UrlColumns(NamedTuple):
-    """URLs in order of id, without gaps: what the frontier keeps of them in memory.
+    """Columns of consecutive URLs in order of id, as loaded from the database.
 
-    heads    the first 8 bytes of each key, as one number
-    link_evidence  float32, one row each
-    retries  (id, failed tries, not before) of those that wait for another try
+    heads          first 8 bytes of each key, as one number
+    link_evidence  float32, one row per URL
+    retries        (id, failed tries, earliest time) of URLs that wait for a retry
     """
 
     first: int
@@ -187,10 +187,10 @@ class UrlColumns(NamedTuple):
 
 
 class UrlTable:
-    """Every URL of the crawl: state, priority, evidence, depth, queue.
+    """Every URL of the crawl: state, priority, link evidence, depth, queue, parent.
 
-    `width` is how many floats of evidence (`link_evidence`) the strategy keeps per URL; `depth`
-    is the same for a page's new links, and `hops` is 0 but behind redirects.
+    `width` is the number of floats of link evidence that the strategy stores per URL. `hops` counts
+    the redirects that led to a URL.
     """
 
     def __init__(self, width: int = 0) -> None:
@@ -198,12 +198,12 @@ class UrlTable:
         self.state = array("B")
         self.priority = array("d")
         self.depth = RunLengths()
-        self.queue = array("H")  # "I" from the 65,537th on
-        self.hops = Sparse()
+        self.queue = array("H")  # "I" from the 65,537th queue on
+        self.hops = SparseNumbers()
         self.parent = array("i")
         self._link_evidence = array("f")
-        self._blank = array("f", [0.0]) * width
-        self._carried = Struct(f"{width}f")
+        self._zero_evidence = array("f", [0.0]) * width
+        self._evidence_format = Struct(f"{width}f")
         self._fingerprints = Fingerprints()
         self.counts = [0] * len(UrlState)
 
@@ -211,15 +211,15 @@ class UrlTable:
         return len(self.state)
 
     def find(self, key: bytes) -> int:
-        """The id of a fingerprint, -1 when it is not known."""
+        """Return the id of a fingerprint, -1 if it is unknown."""
         return self._fingerprints.find(key)
 
     def find_all(self, keys: Sequence[bytes]) -> list[int]:
-        """`find` for many keys at once."""
+        """Return the id of each fingerprint, -1 if it is unknown."""
         return self._fingerprints.find_all(keys)
 
     def add(self, key: bytes, queue: int, depth: int, state: UrlState = UrlState.WAITING) -> int:
-        """Enter a URL that is not known yet; its id. Priority and evidence are zero."""
+        """Add an unknown URL and return its id. Priority and link evidence are zero."""
         url_id = self._fingerprints.add(key)
         self.state.append(state)
         self.priority.append(0.0)
@@ -229,16 +229,16 @@ class UrlTable:
         except OverflowError:
             import numpy as np
 
-            self._put_in(np.array([queue]))
+            self._append_queues(np.array([queue]))
         self.parent.append(-1)
-        self._link_evidence.extend(self._blank)
+        self._link_evidence.extend(self._zero_evidence)
         self.counts[state] += 1
         return url_id
 
     def restore(self, urls: UrlColumns) -> None:
-        """Enter URLs as an earlier run knew them, in order of id.
+        """Add URLs of an earlier run, in order of id.
 
-        They are found by their keys once all are there (`restored`).
+        They are found by their keys after `build_index`, which must follow the last call.
         """
         import numpy as np
 
@@ -253,68 +253,72 @@ class UrlTable:
         self._link_evidence.frombytes(evidence.tobytes())
         self.state.frombytes(urls.states.tobytes())
         self.priority.frombytes(urls.priorities.tobytes())
-        self._put_in(urls.queues)
+        self._append_queues(urls.queues)
         self.parent.frombytes(urls.parents.tobytes())
         for state, count in enumerate(np.bincount(urls.states, minlength=len(UrlState)).tolist()):
             self.counts[state] += count
 
-    def _put_in(self, queues: Column) -> None:
-        """The queues of the next URLs; as soon as a number is too large, 4 bytes for each."""
+    def _append_queues(self, queues: Column) -> None:
+        """Append queue ids; from the first one over 65,535 on each takes 4 bytes."""
         import numpy as np
 
         if self.queue.typecode == "H" and queues.max() > _LAST_NARROW:
             self.queue = array("I", np.asarray(self.queue).astype(np.uint32).tobytes())
         self.queue.frombytes(queues.astype(self.queue.typecode).tobytes())
 
-    def reweigh(self, ids: Column, parents: Column, priorities: Column, values: Column) -> None:
-        """Enter better evidence for URLs that were restored, in the order in which it came.
+    def apply_link_evidence(
+        self, ids: Column, parents: Column, priorities: Column, values: Column
+    ) -> None:
+        """Replace priority and link evidence of restored URLs, in the given order.
 
-        One row of `values` for each of `ids`; a parent below 0 leaves the one before.
+        `values` has one row per id. A parent below 0 leaves the parent unchanged.
         """
         import numpy as np
 
-        last = _last(ids)
+        last = _last_positions(ids)
         np.frombuffer(self.priority)[ids[last]] = priorities[last]
         if width := min(self.width, values.shape[1]):
             table = np.frombuffer(self._link_evidence, np.float32).reshape(-1, self.width)
             table[ids[last], :width] = values[last, :width]
-        told = np.flatnonzero(parents >= 0)
-        told = told[_last(ids[told])]
-        np.frombuffer(self.parent, np.int32)[ids[told]] = parents[told]
+        has_parent = np.flatnonzero(parents >= 0)
+        has_parent = has_parent[_last_positions(ids[has_parent])]
+        np.frombuffer(self.parent, np.int32)[ids[has_parent]] = parents[has_parent]
 
-    def restored(self) -> None:
-        """All URLs of the earlier run are there."""
-        self._fingerprints.index()
+    def build_index(self) -> None:
+        """Build the index after the last call of `restore`."""
+        self._fingerprints.build_index()
 
     def link_evidence(self, url_id: int) -> tuple[float, ...]:
-        """The evidence for a URL, as the strategy left it."""
-        return self._carried.unpack_from(self._link_evidence, url_id * self._carried.size)
+        """Return the link evidence of a URL."""
+        return self._evidence_format.unpack_from(
+            self._link_evidence, url_id * self._evidence_format.size
+        )
 
-    def gains(self, url_id: int, link_evidence: Sequence[float]) -> bool:
-        """Whether any of this evidence is better than what is kept."""
-        kept, at = self._link_evidence, url_id * self.width
+    def improves(self, url_id: int, link_evidence: Sequence[float]) -> bool:
+        """Return whether any of these values is better than the stored one."""
+        stored, at = self._link_evidence, url_id * self.width
         for value in link_evidence:
-            if value > kept[at] + _SLACK:
+            if value > stored[at] + _SLACK:
                 return True
             at += 1
         return False
 
     def set_link_evidence(self, url_id: int, link_evidence: Sequence[float]) -> None:
-        """Replace the evidence for a URL."""
+        """Replace the link evidence of a URL."""
         start = url_id * self.width
         for offset, value in enumerate(link_evidence):
             self._link_evidence[start + offset] = value
 
-    def move(self, url_id: int, state: UrlState) -> None:
-        """Change the state of a URL."""
+    def set_state(self, url_id: int, state: UrlState) -> None:
+        """Set the state of a URL."""
         self.counts[self.state[url_id]] -= 1
         self.counts[state] += 1
         self.state[url_id] = state
 
     def is_waiting(self, url_id: int) -> bool:
-        """Whether a URL is still to be fetched."""
+        """Return whether a URL is waiting."""
         return self.state[url_id] == _WAITING
 
-    def waiting(self) -> Iterable[int]:
-        """All waiting ids in order of discovery (slow: walks every URL)."""
+    def waiting_ids(self) -> Iterable[int]:
+        """Yield all waiting ids in order of discovery. Slow: it passes over every URL."""
         return (i for i, state in enumerate(self.state) if state == _WAITING)

@@ -18,7 +18,7 @@ from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
 from focus.records import Recent, Tally, Task, UrlState
-from focus.scheduling.retries import LAST_CHANCE, MAX_WAIT_S
+from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, MAX_WAIT_S
 from focus.score.matching import segmenter_of
 from focus.score.subtopics import Titled
 from focus.storage import writer
@@ -48,7 +48,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
             hit_rates.reset_bonuses()  # the file was an older focus's, which kept none
     for url_id, simhash in await store.run(partial(writer.simhashes, crawl=info.id)):
         crawl.view.near_duplicates.add(url_id, simhash)
-    crawl.frontier.reopen()
+    crawl.frontier.mark_all_evicted()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
@@ -72,7 +72,7 @@ async def _recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 def readopt(crawl: Crawl, task: Task) -> bool:
     """Wait for a task that an earlier run sent; False if its result is of no use now."""
     # Killed before the page that links to it was written: it will be found anew.
-    if not crawl.frontier.knows(task.host) or (task.id or 0) >= len(crawl.url_table):
+    if not crawl.frontier.has_host(task.host) or (task.id or 0) >= len(crawl.url_table):
         return False
     if task.lookup:  # its host's next turn asks anew
         return False
@@ -80,15 +80,15 @@ def readopt(crawl: Crawl, task: Task) -> bool:
     if task.id is not None:
         if crawl.url_table.state[task.id] != UrlState.WAITING:
             return False
-        crawl.url_table.move(task.id, UrlState.FETCHING)
+        crawl.url_table.set_state(task.id, UrlState.FETCHING)
         waiting = crawl.url_table.counts[UrlState.WAITING] + 1
         crawl.requests.setdefault(task.id, Request()).waiting = waiting
     elif host.active or crawl.view.robots_gate.question(host, task.url, now) is None:
         return False
-    crawl.frontier.occupy(host, now)
-    crawl.frontier.sent(host, now)  # long ago, for all that is known
+    crawl.frontier.start_request(host, now)
+    crawl.frontier.record_send(host, now)  # long ago, for all that is known
     if task.id is None:
-        crawl.frontier.rest(host, math.inf, now)
+        crawl.frontier.pause_host(host, math.inf, now)
     return True
 
 
@@ -108,7 +108,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
         host = crawl.frontier.host(row.name)
         host.address = row.address
         if row.given_up:
-            host.failures = LAST_CHANCE  # its robots.txt first, and no further try
+            host.failures = FAILURES_BEFORE_LAST_TRY  # its robots.txt first, and no further try
         else:
             host.failures, host.robots = row.failures, dict(row.robots)
         for scheme in list(host.robots):
@@ -148,8 +148,8 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
             next_url=info.next_url,
         )
     async for evidence in store.evidence(info.id):
-        url_table.reweigh(*evidence)
-    url_table.restored()
+        url_table.apply_link_evidence(*evidence)
+    url_table.build_index()
     for queue_id, count in enumerate(np.bincount(np.asarray(url_table.queue)).tolist()):
         crawl.link_handler.traps.count(frontier.queues[queue_id].host, count)
 

@@ -21,7 +21,7 @@ from focus.engine.limits import of_round
 from focus.engine.view import Request, conditions
 from focus.html.main_content import own_text
 from focus.records import AGAIN_PRIORITY, KeptPage, UrlState
-from focus.scheduling.revisits import refreshing
+from focus.scheduling.revisits import make_revisit_policy
 from focus.storage import page_checks
 from focus.storage.labels import unpacked
 from focus.store import CrawlInfo, Store
@@ -39,12 +39,12 @@ async def look_again(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) 
         totals.round_requests, totals.round_bytes = totals.requests, totals.bytes
         totals.round_relevant = totals.relevant
     if totals.round_from:
-        crawl.frontier.lay_aside(totals.round_from, until_last=True)
+        crawl.frontier.exclude_ids_below(totals.round_from, include_last=True)
     totals.refreshed_from = totals.refreshed_from or info.next_url
     now, most, listings = crawl.transport.now(), _most(crawl), crawl.config.fetch.listings
 
     def due(db: sqlite3.Connection) -> list[KeptPage]:
-        how = refreshing(age_s, page_checks.watched(db, info.id))
+        how = make_revisit_policy(age_s, page_checks.watched(db, info.id))
         found = how.due(page_checks.kept_pages(db, info.id, listings=listings), now)[:most]
         return _with_digests(db, info.id, found)
 
@@ -59,7 +59,7 @@ def _ask_again(crawl: Crawl, page: KeptPage, priority: float) -> None:
     before = UrlState.DROPPED if page.is_listing else UrlState.DONE
     validators = conditions(page.etag, page.last_modified)
     crawl.requests[page.id] = Request(before=before, conditions=validators, kept=page)
-    crawl.url_table.move(page.id, UrlState.WAITING)
+    crawl.url_table.set_state(page.id, UrlState.WAITING)
     crawl.frontier.push(page.id, page.url, priority)
 
 

@@ -78,7 +78,7 @@ async def run(
         if info.resumed:
             await restore(crawl, store, info)
             if news_from:
-                crawl.frontier.lay_aside(news_from)
+                crawl.frontier.exclude_ids_below(news_from)
             if config.refresh_s is not None:
                 from focus.session.revisit import look_again
 

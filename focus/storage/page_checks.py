@@ -8,7 +8,7 @@ from typing import Any
 
 from focus.i18n import mark
 from focus.records import ChangeKind, DropReason, KeptPage, UrlState
-from focus.scheduling.revisits import HUB, Watched, refreshing
+from focus.scheduling.revisits import HUB_RELEVANCE, Observation, make_revisit_policy
 from focus.storage.schema import ID_BITS, LAST_ID, id_range, row_id
 from focus.storage.views import SeenChange
 
@@ -24,9 +24,9 @@ KINDS = {
 """Kinds of change, as people read them."""
 
 
-def watched(db: sqlite3.Connection, crawl: int) -> Watched:
+def watched(db: sqlite3.Connection, crawl: int) -> Observation:
     """How long the pages of a crawl were watched in all, and what news that brought."""
-    return Watched(*db.execute(_WATCHED, id_range(crawl)).fetchone())
+    return Observation(*db.execute(_WATCHED, id_range(crawl)).fetchone())
 
 
 def kept_pages(db: sqlite3.Connection, crawl: int, *, listings: bool) -> Iterator[KeptPage]:
@@ -42,7 +42,7 @@ def kept_pages(db: sqlite3.Connection, crawl: int, *, listings: bool) -> Iterato
 def due(db: sqlite3.Connection, crawl: int, age_s: float, now: float) -> int:
     """How many pages a run with `--refresh` of that age would look at again."""
     pages = kept_pages(db, crawl, listings=False)
-    return len(refreshing(age_s, watched(db, crawl)).due(pages, now))
+    return len(make_revisit_policy(age_s, watched(db, crawl)).due(pages, now))
 
 
 def sources(db: sqlite3.Connection, crawl: int, ids: Sequence[int]) -> Iterator[tuple[int, bytes]]:
@@ -89,7 +89,7 @@ _KEPT = f"""
 SELECT p.id & {LAST_ID}, u.url, p.digest, x.title, p.priority, ifnull(k.first_at, p.fetched_at),
 ifnull(k.checked_at, p.fetched_at), ifnull(k.tried_at, p.fetched_at), k.changed_at, k.gone_at,
 ifnull(l.changed_at, 0.0), ifnull(k.watched_s, 0.0), ifnull(k.news, 0.0), x.etag, x.last_modified,
-0, ifnull(h.yielded, 0.0) >= {HUB} FROM page p
+0, ifnull(h.yielded, 0.0) >= {HUB_RELEVANCE} FROM page p
 JOIN url_found u ON u.id = p.id JOIN url_state s ON s.id = p.id
 JOIN page_text x ON x.id = p.id LEFT JOIN page_check k ON k.id = p.id LEFT JOIN hub h ON h.id = p.id
 LEFT JOIN lastmod l ON l.id = p.id

@@ -99,7 +99,7 @@ class Walk:
 
     def run(self, limit: int) -> list[str]:
         names: list[str] = []
-        while len(names) < limit and (taken := self.frontier.next(0.0)) is not None:
+        while len(names) < limit and (taken := self.frontier.next_candidate(0.0)) is not None:
             name = taken.url.rpartition("/")[2]
             names.append(name)
             drawn = self.web.get(name, Drawn())

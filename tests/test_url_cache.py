@@ -12,7 +12,7 @@ from focus.config import CrawlConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.scheduling.queues import IdGaps, Queue
-from focus.scheduling.url_memory import UrlMemory
+from focus.scheduling.url_cache import UrlCache
 from focus.score.strategy import strategy_class
 from focus.session import SessionStore
 from focus.store import Store
@@ -67,19 +67,19 @@ async def order(folder: Path, strategy: str, web: TinyWeb, addresses: int) -> li
 def moved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many addresses were let go or recalled, each time; queues may keep a single one."""
     numbers: list[int] = []
-    spill, recall = UrlMemory.spill, UrlMemory.recall
+    spill, recall = UrlCache.evict, UrlCache.ids_to_load
 
-    def spilling(memory: UrlMemory) -> list[Queue]:
+    def spilling(memory: UrlCache) -> list[Queue]:
         numbers.append(len(memory.urls))
         return spill(memory)
 
-    def recalling(memory: UrlMemory) -> list[int]:
+    def recalling(memory: UrlCache) -> list[int]:
         numbers.append(len(found := recall(memory)))
         return found
 
-    monkeypatch.setattr(UrlMemory, "KEEP", 1)
-    monkeypatch.setattr(UrlMemory, "spill", spilling)
-    monkeypatch.setattr(UrlMemory, "recall", recalling)
+    monkeypatch.setattr(UrlCache, "MIN_PER_QUEUE", 1)
+    monkeypatch.setattr(UrlCache, "evict", spilling)
+    monkeypatch.setattr(UrlCache, "ids_to_load", recalling)
     return numbers
 
 
