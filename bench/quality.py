@@ -8,18 +8,16 @@
     python -m bench.quality A/results.json B/results.json
 
 Each file yields one table for links that the recording cannot answer (`ask`: they count as
-requests, `skip`: they are left out). Files of `--judgments bench/judgments/WEB.tsv` also yield
-the scores by these judgments. The page explains the columns.
+requests, `skip`: they are left out). The page explains the columns.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from bench.script import read_options, table
 
 HEAD = ("strategy", "R@T", "R@2T", "AUC", "95 %", "of the oracle", "ratio", "p", "W/L", "harvest")
-JUDGED = ("harvest", "recall", "auc")
 
 
 def main() -> None:
@@ -40,12 +38,6 @@ def sections(results: dict[str, Any]) -> Iterator[str]:
             f"{settings['delay_s']:g} s per host, guided by `{group['relevance']}`.\n"
         )
         yield table(HEAD, [_row(score, group["baseline"]) for score in group["scores"]])
-    judged = [
-        [_strategy(score), *(_interval(score[name]) for name in JUDGED)]
-        for score in results["judged"]
-    ]
-    if judged:
-        yield "## By reading\n\n" + table(("strategy", *JUDGED), judged)
 
 
 def _strategy(score: dict[str, Any]) -> str:
@@ -72,11 +64,6 @@ def _row(score: dict[str, Any], baseline: str) -> list[object]:
 
 def _shown(value: float | None) -> object:
     return "" if value is None else value
-
-
-def _interval(estimate: Sequence[float | None]) -> str:
-    value, low, high = estimate
-    return f"{value:.3f}" if low is None else f"{value:.3f} ({low:.3f}–{high:.3f})"
 
 
 if __name__ == "__main__":

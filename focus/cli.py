@@ -20,7 +20,6 @@ from focus.commands.completion import completion
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl
 from focus.commands.demo import demo
 from focus.commands.export import export
-from focus.commands.judge import judge
 from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
@@ -74,7 +73,7 @@ def cli(ctx: click.Context) -> None:
 for command in (
     crawl, demo,
     export, status, why, changes, search, backup, restore,
-    topic, train, label, judge, kb, compare_command, report_command, watch, serve, cluster,
+    topic, train, label, kb, compare_command, report_command, watch, serve, cluster,
     strategies, completion,
 ):  # fmt: skip
     cli.add_command(command)

@@ -34,6 +34,13 @@ REMOVED = {
         "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
         "-o crawl.svg -- focus crawl …`"
     ),
+    "focus judge": mark(
+        "`focus judge` was removed; `focus label` asks about pages, and `focus compare --labels` "
+        "takes relevance judgments in TREC's qrels format"
+    ),
+    "focus compare --judgments": mark(
+        "--judgments was removed; give relevance judgments with --labels, in TREC's qrels format"
+    ),
     "focus tune": mark(
         "`focus tune` was removed; run `focus compare` once for each value, with --param NAME=VALUE"
     ),

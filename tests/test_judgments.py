@@ -152,3 +152,18 @@ def test_hubs_count_neither_way() -> None:
     leave_out_hubs(labels, "h\nhttp://a.test/1\tF\t\nhttp://a.test/3\tF\t\nu\tG\t\n", {}, remarks)
     assert labels == {"F": {"a.test/2": True}}
     assert [r.count for r in remarks.list()] == [1, 1]
+
+
+def test_qrels_of_trec_are_labels() -> None:
+    remarks = Remarks()
+    text = (
+        "football 0 http://a.test/1 2\nfootball\t0\thttp://a.test/2\t0\n"
+        "football 0 http://a.test/3 -2\nfootball 0 page-4 1\nrugby 0 http://a.test/5 1\n"
+    )
+    assert read_labels(text, ["football"], {}, remarks) == {
+        "football": {"a.test/1": True, "a.test/2": False, "a.test/3": False}
+    }
+    assert {each.what: each.example for each in remarks.list()} == {
+        "broken lines in the labels": "football 0 page-4 1",
+        "labels of unknown topics": "rugby",
+    }

@@ -7,7 +7,7 @@
     export, status, why, changes, search  what a database holds
     report, compare                       HTML reports; comparisons of strategies
     topic, example_pages, train, label    topics made, trained, labelled
-    judge, kb                             judgments of fetched pages; knowledge bases
+    kb                                    knowledge bases
     watch, watch_owner, watch_send,       `focus watch`: alerts, their owner, sending,
     watch_inbox, alert_access             the pages that were found
     serve                                 the web application

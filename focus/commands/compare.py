@@ -60,7 +60,7 @@ def _beside(folder: Path, *names: str) -> Path | None:
     "--labels",
     kind="file",
     show_default="labels.tsv.gz or labels.tsv beside the topics",
-    help="Which page is about which topic: url, topic, 0 or 1.",
+    help="Which page is about which topic: url, topic, 0 or 1 (tab-separated), or TREC's qrels.",
 )
 @_web_option(
     "--hubs",
@@ -76,11 +76,6 @@ def _beside(folder: Path, *names: str) -> Path | None:
 )
 @_web_option(
     "--judge", kind="model", metavar="MODEL", help="No labels: let this relevance model judge."
-)
-@_web_option(
-    "--judgments",
-    kind="file",
-    help="Score by these judgments of `focus judge`, too, with intervals.",
 )
 @_way_option("--strategy", multiple=True, kind="strategy", help="Repeatable.")
 @_way_option("--all-strategies", is_flag=True, help="All of them.")
@@ -223,7 +218,6 @@ def _spec(options: dict[str, Any]) -> Spec:
         or (None if judged else _beside(folder, "labels.tsv.gz", "labels.tsv")),
         hubs=options["hubs"] or (None if judged else _beside(folder, "hubs.tsv")),
         aliases=options["aliases"] or _beside(folder, "aliases.tsv"),
-        judgments=options["judgments"],
         judge=judged,
         variants=tuple(
             variants(

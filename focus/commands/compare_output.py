@@ -15,8 +15,6 @@ from focus.text.formatting import cells, count, table
 def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     """The tables, what there is to remark, and what it took."""
     tables = [[*_table(comparison, group, width), ""] for group in comparison.groups]
-    if comparison.judged:
-        tables.append([*_judged_table(comparison), ""])
     notes = [
         say(
             "Note: {count:,} {what}, e.g. {example}",
@@ -67,21 +65,6 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
             )
         )
     return [*lines, *wrap("; ".join(notes), width, initial_indent="  ", subsequent_indent="  ")]
-
-
-def _judged_table(comparison: Comparison) -> list[str]:
-    """The scores by judgments of a sample, with their intervals."""
-    rows = [["way", "judged pages fetched", "harvest", "recall", "AUC"]]
-    for each in sorted(comparison.judged, key=lambda score: -score.auc.value):
-        numbers = (each.harvest, each.recall, each.auc)
-        cells_of = (f"{_number(n.value)} ({_number(n.low)}-{_number(n.high)})" for n in numbers)
-        rows.append([each.variant, f"{each.judged:.0f}", *cells_of])
-    topics = count(comparison.judged[0].topics, "topic")
-    return [
-        f"by judgments of a sample; {topics}",
-        *table(rows, right={1, 2, 3, 4}),
-        "  in brackets: 95 % over topics and judged pages; recall: of the sampled pages on topic",
-    ]
 
 
 def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:

@@ -11,7 +11,7 @@ from focus.errors import ConfigError
 from focus.text.formatting import inert, printable
 
 ENDS = ("q", "\x1b", "\x04")
-LONGEST = len("partly")
+LONGEST = len("quit")
 
 
 class PageAsker:

@@ -1,7 +1,6 @@
 """Comparisons of strategies and parameters on a recorded web.
 
     judgments       topics and labels from files: the only judges (qrels)
-    pools           samples of what crawls fetched, judged by people, and scores by these
     link_graph      which recorded page leads to which, as a crawl would see it
     ground_truth    per topic the targets, the budget and the oracle
     variants        strategies × forms × relevance models × masks

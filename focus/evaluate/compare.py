@@ -22,7 +22,7 @@ import msgspec
 
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
-from focus.errors import ConfigError, ExportError
+from focus.errors import ExportError
 from focus.evaluate.comparison import Comparison, Timing, Variant, VariantGroup, save
 from focus.evaluate.ground_truth import (
     Inputs,
@@ -35,11 +35,9 @@ from focus.evaluate.ground_truth import (
 )
 from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select
 from focus.evaluate.link_graph import BESIDE_A_CRAWL, PageIndex, Progress, code_digest, link_graph
-from focus.evaluate.pools import JudgedScore, SampledPage, from_tsv, judged_score
 from focus.evaluate.ranking import (
     POINTS,
     Cost,
-    TopicTruth,
     TrialResult,
     beats_oracle,
     compete,
@@ -76,7 +74,6 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     ]
     outcomes, continued = run_trials(spec, trials, spec.out / RUNS, progress)
     groups = list(_groups(spec, outcomes, prepared, remarks))
-    judged_by_people = _judged_scores(spec, outcomes, prepared, web, inputs, remarks)
     comparison = Comparison(
         judge=judge.kind,
         inputs={"archive": {"name": spec.archive.name, "sha256": web.digest}, **inputs.digests},
@@ -86,7 +83,6 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
         variants=list(spec.variants),
         groups=groups,
         timing=_timing(spec, outcomes, continued, time.perf_counter() - began),
-        judged=judged_by_people,
     )
     save(comparison, spec.out)
     return comparison
@@ -262,51 +258,6 @@ def _groups(
         easy = compete(group, baseline)
         name = baseline.variant if baseline else None
         yield VariantGroup(relevance, mask, name, easy, group, unrecorded)
-
-
-def _judged_scores(
-    spec: Spec,
-    outcomes: list[TrialResult],
-    prepared: list[Prepared],
-    web: JudgedWeb,
-    inputs: Inputs,
-    remarks: Remarks,
-) -> list[JudgedScore]:
-    """Every variant by the judgments of a sample, if there is one."""
-    if spec.judgments is None:
-        return []
-    grounds = {each.ground.topic: each.ground for each in prepared}
-    pages: dict[str, dict[int, SampledPage]] = {}
-    for page in from_tsv(inputs.text("judgments", spec.judgments), spec.judgments.name):
-        number = web.pages.of(page.url)
-        if page.topic not in grounds:
-            remarks.add(mark("judgments of other topics"), page.topic)
-        elif number is None:
-            remarks.add(mark("judged pages that are not in the archive"), page.url)
-        elif page.said:
-            pages.setdefault(page.topic, {})[grounds[page.topic].page_of[number]] = page
-    if not pages:
-        raise ConfigError(
-            "--judgments {judgments}: has no judgment of these topics and pages",
-            judgments=spec.judgments,
-        )
-    budgets = {topic: grounds[topic].budget for topic in pages}
-    found = []
-    for variant in spec.variants:
-        runs: list[dict[str, dict[int, int]]] = [{} for _ in range(spec.seed_orders)]
-        for outcome in (each for each in outcomes if each.variant == variant.id):
-            runs[outcome.order][outcome.topic] = _first_requests(outcome, grounds[outcome.topic])
-        found.append(judged_score(variant.id, runs, pages, budgets))
-    return found
-
-
-def _first_requests(outcome: TrialResult, ground: TopicTruth) -> dict[int, int]:
-    """Page -> the first request that brought it."""
-    found: dict[int, int] = {}
-    for request, number in enumerate(outcome.pages, 1):
-        if number >= 0:
-            found.setdefault(ground.page_of[number], request)
-    return found
 
 
 def _is(variant: str, baseline: str | None) -> bool:

@@ -15,8 +15,6 @@ input, apart from `timing`):
               `measures` (name -> value, interval, without_easiest), `versus` (name -> ratio,
               interval, p, p_holm, wins …), `curve` with `band` and `topics` with
               the same for each, and for each seed order
-    judged    [{variant, topics, judged, harvest, recall, auc}]: scores by judgments of a
-              sample, each [value, low, high], where there are any
     measures  name -> meaning
     timing    seconds, CPU ms per page, peak memory: differs from run to run
 
@@ -34,7 +32,6 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.evaluate.judgments import Remark
-from focus.evaluate.pools import JudgedScore
 from focus.evaluate.ranking import MEASURES, VariantScore
 from focus.storage.whole_file import write_whole
 from focus.text.formatting import spreadsheet_text
@@ -120,7 +117,6 @@ class Comparison(msgspec.Struct, frozen=True):
     variants: list[Variant]
     groups: list[VariantGroup]
     timing: Timing
-    judged: list[JudgedScore] = []
     measures: dict[str, str] = msgspec.field(default_factory=lambda: dict(MEASURES))
     schema: str = SCHEMA
 

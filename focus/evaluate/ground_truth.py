@@ -49,7 +49,6 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 
     archive      recorded web (.warc, .warc.gz, .warc.zst)
     topics       topics.json; labels, hubs and aliases may be None for what is not there
-    judgments    a judgments.tsv of `focus judge` to score by as well, None: none
     judge        relevance model that judges where there are no labels
     names        only these topics, all for none
     budget       requests per crawl: "800", or "3x" = 3 times the targets + 20
@@ -64,7 +63,6 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     labels: Path | None = None
     hubs: Path | None = None
     aliases: Path | None = None
-    judgments: Path | None = None
     judge: str | None = None
     names: tuple[str, ...] = ()
     budget: str = "3x"

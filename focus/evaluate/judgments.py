@@ -6,7 +6,8 @@ than the one that fetched. The files (tab-separated, one header line):
     topics.json   [{"name", "keywords": [word or "word:0.8"], "seeds": [URL]}, …];
                   "file" may name a topic file in place of the words, "model" what
                   `focus train` made, both from the folder of topics.json
-    labels.tsv    url, topic, label (1 about it, 0 not), evidence
+    labels.tsv    url, topic, label (1 about it, 0 not), evidence; or relevance judgments in TREC's
+                  qrels format: topic, iteration, url, grade, parted by white space, no header
     hubs.tsv      url, topic, note: listing pages, which count neither way
     aliases.tsv   url, canonical_url, kind: the same page twice, counted once
 
@@ -30,6 +31,7 @@ from focus.topic.topic_file import read_topic_file
 from focus.urls.normal_form import seed_candidates
 
 _URL = re.compile(r"https?://([^/?#]*)([^?#]*)(\?[^#]*)?", re.IGNORECASE)
+_QREL = re.compile(r"(\S+)\s+\S+\s+(https?://\S+)\s+(-?\d+)\s*")
 _DEFAULT_PORT = re.compile(r":(?:80|443)?\Z")
 
 
@@ -196,9 +198,12 @@ def read_aliases(text: str, remarks: Remarks) -> dict[str, str]:
 def read_labels(
     text: str, topics: Iterable[str], aliases: Mapping[str, str], remarks: Remarks
 ) -> dict[str, dict[str, bool]]:
-    """topic -> page -> label, from a labels.tsv. A page labelled 1 and 0 counts as 1."""
+    """Return topic -> page -> label from a labels.tsv or a file of TREC's qrels.
+
+    A page labelled 1 and 0 counts as 1.
+    """
     labels: dict[str, dict[str, bool]] = {topic: {} for topic in topics}
-    for url, topic, label, *_ in _rows(text, 3, "labels", remarks):
+    for url, topic, label, *_ in _qrels(text, remarks) or _rows(text, 3, "labels", remarks):
         if label not in ("0", "1"):
             remarks.add(mark("labels that are neither 0 nor 1"), f"{label!r} of {url}")
         elif topic not in labels:
@@ -209,6 +214,24 @@ def read_labels(
                 remarks.add(mark("pages labelled both 0 and 1 (counted as 1)"), page)
                 labels[topic][page] = True
     return labels
+
+
+def _qrels(text: str, remarks: Remarks) -> list[tuple[str, str, str]]:
+    """Return URL, topic and label of each relevance judgment, none if `text` is no qrels file.
+
+    Example: `football 0 http://a.test/ 2` gives `("http://a.test/", "football", "1")`; a grade of
+    0 or less gives the label 0.
+    """
+    if not _QREL.fullmatch(text.partition("\n")[0]):
+        return []
+    judgments = []
+    for line in filter(str.strip, text.splitlines()):
+        if match := _QREL.fullmatch(line):
+            topic, url, grade = match.groups()
+            judgments.append((url, topic, "1" if int(grade) > 0 else "0"))
+        else:
+            remarks.add("broken lines in the labels", line[:80])
+    return judgments
 
 
 def leave_out_hubs(

@@ -62,7 +62,7 @@ _PARTS = (
 
 BESIDE_A_CRAWL = (
     "__main__.py", "cli.py", "commands", "terminal", "report", "demo", "learn", "storage",
-    "metrics/measures.py", "metrics/oracle.py", "metrics/sampling.py", "metrics/significance.py",
+    "metrics/measures.py", "metrics/oracle.py", "metrics/significance.py",
     "session", "store.py", "fetch.py",
     "http/connection.py", "http/dns.py", "http/network_errors.py", "http/requests.py",
     "http/tls.py",

@@ -15,7 +15,6 @@ from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
 FORMS = ("tuned", "published")
-MASKS = ("none", "meta", "urls", "both")
 
 Given = Iterable[tuple[str, float]]
 """Parameters as typed: `gamma`, `topic-pagerank.gamma` or `position.alpha`, and a number."""

@@ -128,17 +128,6 @@ def judged(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]
     return db.execute(_JUDGED, (crawl,)).fetchall()
 
 
-def fetched(
-    db: sqlite3.Connection, *, crawl: int, depth: int
-) -> list[tuple[int, str, float, bool]]:
-    """(Row id, URL, relevance, relevant) of what the first `depth` requests brought, in order.
-
-    Without near-duplicates of earlier pages: they are not relevant a second time.
-    """
-    rows = db.execute(_FETCHED, (crawl, depth)).fetchall()
-    return [(row, url, relevance, bool(relevant)) for row, url, relevance, relevant in rows]
-
-
 def put(db: sqlite3.Connection, *, topic: str, said: PageLabel, now: float) -> None:
     """Store a label; a later one takes the place of an earlier."""
     with transaction(db):
@@ -179,11 +168,6 @@ FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = p
 _JUDGED = """
 SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id
 WHERE page.crawl = ? ORDER BY page.nth"""
-_FETCHED = """
-SELECT page.id, page_text.url, relevance, relevant FROM page JOIN page_text USING (id)
-WHERE page.crawl = ? AND page.nth <= ?
-AND NOT EXISTS (SELECT 1 FROM near_duplicate WHERE near_duplicate.id = page.id)
-ORDER BY page.nth"""
 _ROW_OF = """
 SELECT page.id FROM page JOIN url_found f USING (id) JOIN page_text USING (id)
 WHERE page.id BETWEEN ? AND ? AND (f.key = ? OR f.url = ? OR page_text.url = ?)
