@@ -26,7 +26,7 @@ from focus.admission.traps import Traps
 from focus.config import CrawlConfig
 from focus.engine.effects import Effects
 from focus.engine.failures import shut
-from focus.engine.intents import Ask, Drop, Fail, PutBack, Requeue
+from focus.engine.intents import DropUrl, FailUrl, FetchRobots, RequeueUrl, ReturnToQueue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outage, Outages
@@ -218,7 +218,7 @@ class Crawl:
 
     def requeue(self, url_id: int, url: str) -> None:
         """Let a URL wait (again) under this address."""
-        self.effects.apply([Requeue(url_id, url)], self.transport.now())
+        self.effects.apply([RequeueUrl(url_id, url)], self.transport.now())
 
     def revisit(
         self,
@@ -277,7 +277,7 @@ class Crawl:
             await self._commit_if_due()
         self.stop_reason = reason
         states = self.url_table.state
-        left = [PutBack(each) for each in self.requests if states[each] == UrlState.FETCHING]
+        left = [ReturnToQueue(each) for each in self.requests if states[each] == UrlState.FETCHING]
         self.effects.apply(left, self.transport.now())  # all was dropped (`Transport.cancel`)
         self.effects.leave_kept()
         await self._commit()
@@ -286,7 +286,7 @@ class Crawl:
     def _shed(self) -> None:
         """Drop what a bounded frontier has no room for."""
         shed = self.frontier.remove_overflow(self.strategy.bound)
-        drops = [Drop(url_id, DropReason.FRONTIER_FULL) for url_id in shed]
+        drops = [DropUrl(url_id, DropReason.FRONTIER_FULL) for url_id in shed]
         self.effects.apply(drops, self.transport.now())
 
     def stop(self, reason: str) -> None:
@@ -345,16 +345,16 @@ class Crawl:
             url_id, url, host, _, start_at = candidate
             gate = self.view.robots_gate
             if spent := self.link_handler.spent_on(url_id, candidate.priority):
-                self.effects.apply([Drop(url_id, DropReason.TRAP_BUDGET, spent)], now)
+                self.effects.apply([DropUrl(url_id, DropReason.TRAP_BUDGET, spent)], now)
             elif why := gate.shut(host, url):
                 self.effects.apply(shut(url_id, host, why, self.view), now)
             elif self._must_wait(candidate):
                 self.frontier.return_candidate(candidate)
             elif (robots := gate.question(host, url, start_at)) is not None:
                 self.frontier.return_candidate(candidate)
-                self.effects.apply([Ask(host, robots, start_at)], now)
+                self.effects.apply([FetchRobots(host, robots, start_at)], now)
             elif gate.forbids(host, url):
-                forbidden = Drop(url_id, DropReason.ROBOTS, "robots.txt forbids it")
+                forbidden = DropUrl(url_id, DropReason.ROBOTS, "robots.txt forbids it")
                 self.effects.apply([forbidden], now)
             else:
                 self.effects.send(candidate)
@@ -420,7 +420,7 @@ class Crawl:
         ids = await asyncio.to_thread(memory.ids_to_load) if many else memory.ids_to_load()
         left = {each for each in ids if self.view.queue(each).host.is_abandoned}
         kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
-        self.effects.apply([Fail(each, kind, why) for each in left], self.transport.now())
+        self.effects.apply([FailUrl(each, kind, why) for each in left], self.transport.now())
         here = [each for each in ids if each not in left]
         self.frontier.add_loaded(await self._crawl_store.addresses(here))
 

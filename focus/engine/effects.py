@@ -53,28 +53,28 @@ class Effects:
         self._requests = view.requests
         self._seeds = view.seeds
         self._do: dict[type, Callable[[Any, float], None]] = {
-            i.Locate: self._locate,
-            i.Settle: self._settle,
-            i.Obey: self._obey,
-            i.Ask: self._ask,
-            i.AskLater: self._ask_later,
-            i.Rest: self._rest,
-            i.Blame: self._blame,
-            i.Clear: self._clear,
-            i.GiveUp: self._give_up,
-            i.ReadSitemaps: self._read_sitemaps,
-            i.Done: self._done,
-            i.Drop: self._drop,
-            i.Fail: self._fail,
-            i.Retry: self._retry,
-            i.Requeue: self._requeue,
-            i.PutBack: self._put_back,
-            i.Remember: self._remember,
-            i.Follow: self._follow,
-            i.FollowListing: self._follow_listing,
-            i.Enter: self._enter,
-            i.Count: self._count,
-            i.Look: self._look,
+            i.SetAddress: self._set_address,
+            i.FinishRequest: self._finish_request,
+            i.ApplyRobots: self._apply_robots,
+            i.FetchRobots: self._fetch_robots,
+            i.FetchRobotsLater: self._fetch_robots_later,
+            i.PauseHost: self._pause_host,
+            i.CountFailure: self._count_failure,
+            i.ResetFailures: self._reset_failures,
+            i.AbandonHost: self._abandon_host,
+            i.FetchSitemaps: self._fetch_sitemaps,
+            i.MarkDone: self._mark_done,
+            i.DropUrl: self._drop_url,
+            i.FailUrl: self._fail_url,
+            i.RetryUrl: self._retry_url,
+            i.RequeueUrl: self._requeue_url,
+            i.ReturnToQueue: self._return_to_queue,
+            i.RememberText: self._remember_text,
+            i.FollowLinks: self._follow_links,
+            i.FollowUrlSource: self._follow_url_source,
+            i.EnterRedirect: self._enter_redirect,
+            i.LearnFromResult: self._learn_from_result,
+            i.RecordRevisit: self._record_revisit,
         }
 
     def apply(self, intents: Iterable[i.Intent], now: float) -> None:
@@ -118,10 +118,10 @@ class Effects:
                 request.is_settled = True
                 self._let_go(self._frontier.host(task.host), fetch, now)
 
-    def _locate(self, intent: i.Locate, now: float) -> None:
+    def _set_address(self, intent: i.SetAddress, now: float) -> None:
         self._frontier.set_address(intent.host, intent.address, now)
 
-    def _settle(self, intent: i.Settle, now: float) -> None:
+    def _finish_request(self, intent: i.FinishRequest, now: float) -> None:
         totals = self._unit_of_work.totals
         totals.requests += 1
         totals.robots += intent.is_robots
@@ -133,13 +133,13 @@ class Effects:
         self._frontier.record_answer(host, fetch, now)
         self._frontier.finish_request(host, now)
 
-    def _obey(self, intent: i.Obey, now: float) -> None:
+    def _apply_robots(self, intent: i.ApplyRobots, now: float) -> None:
         host = intent.host
         self._view.robots_gate.settle(host, intent.turn)
         host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
         self._unit_of_work.host_changed(host)
 
-    def _ask(self, intent: i.Ask, now: float) -> None:
+    def _fetch_robots(self, intent: i.FetchRobots, now: float) -> None:
         host, start_at = intent.host, max(intent.start_at, intent.host.next_at)
         self._link_handler.domains.asked(host)
         self._frontier.start_request(host, start_at)
@@ -147,40 +147,40 @@ class Effects:
         tell = self._frontier.waits_for_send
         self._transport.send(Task(None, intent.url, host.name, start_at=start_at, tell=tell))
 
-    def _ask_later(self, intent: i.AskLater, now: float) -> None:
+    def _fetch_robots_later(self, intent: i.FetchRobotsLater, now: float) -> None:
         self._view.robots_gate.ask_later(intent.host, intent.url)
         self._frontier.pause_host(intent.host, 0.0, now)
 
-    def _rest(self, intent: i.Rest, now: float) -> None:
+    def _pause_host(self, intent: i.PauseHost, now: float) -> None:
         self._frontier.pause_host(intent.host, intent.until, now)
 
-    def _blame(self, intent: i.Blame, now: float) -> None:
+    def _count_failure(self, intent: i.CountFailure, now: float) -> None:
         intent.host.failures += 1
         self._unit_of_work.host_changed(intent.host)
 
-    def _clear(self, intent: i.Clear, now: float) -> None:
+    def _reset_failures(self, intent: i.ResetFailures, now: float) -> None:
         intent.host.failures = 0
         self._unit_of_work.host_changed(intent.host)
 
-    def _give_up(self, intent: i.GiveUp, now: float) -> None:
+    def _abandon_host(self, intent: i.AbandonHost, now: float) -> None:
         host, kind, detail = intent.host, intent.kind, intent.detail
         if intent.is_untried:
             self._link_handler.hit_rates.lost(host, self._seeds.typed)
         self._unit_of_work.host_changed(host)
         why = within(msg(kind), detail)
         left = self._frontier.abandon_host(host)
-        self.apply((i.Fail(each, FailureKind.HOST_GIVEN_UP, why) for each in left), now)
+        self.apply((i.FailUrl(each, FailureKind.HOST_GIVEN_UP, why) for each in left), now)
 
-    def _read_sitemaps(self, intent: i.ReadSitemaps, now: float) -> None:
+    def _fetch_sitemaps(self, intent: i.FetchSitemaps, now: float) -> None:
         self._sitemap_handler.rules_came(intent.host)
 
     # -- URLs ---------------------------------------------------------------------
 
-    def _done(self, intent: i.Done, now: float) -> None:
+    def _mark_done(self, intent: i.MarkDone, now: float) -> None:
         self._seeds.note(intent.id)
         self._ended(Outcome(intent.id, UrlState.DONE, detail=intent.detail, hops=intent.hops))
 
-    def _drop(self, intent: i.Drop, now: float) -> None:
+    def _drop_url(self, intent: i.DropUrl, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
         if (kept := self._view.request(url_id).kept) is not None:
             if reason is DropReason.LISTING:
@@ -195,7 +195,7 @@ class Effects:
         elif reason is not DropReason.REDIRECTED:
             self._seeds.note(url_id, str(reason), detail)
 
-    def _fail(self, intent: i.Fail, now: float) -> None:
+    def _fail_url(self, intent: i.FailUrl, now: float) -> None:
         url_id, kind, detail = intent.id, intent.kind, intent.detail
         if (kept := self._view.request(url_id).kept) is not None:
             self._unit_of_work.failures[str(kind)] += 1
@@ -216,7 +216,7 @@ class Effects:
         stored = msgspec.structs.replace(kept_as(kept), hops=outcome.hops, url=outcome.url)
         self._unit_of_work.ended(stored, UrlState.WAITING)
 
-    def _retry(self, intent: i.Retry, now: float) -> None:
+    def _retry_url(self, intent: i.RetryUrl, now: float) -> None:
         url_id, kind, detail = intent.id, str(intent.kind), intent.detail
         self._requests.setdefault(url_id, Request()).tries = intent.tries
         waits = UrlState.WAITING
@@ -224,7 +224,7 @@ class Effects:
         self._frontier.defer(url_id, intent.url, intent.at)
         self._seeds.note(url_id, kind, detail)
 
-    def _requeue(self, intent: i.Requeue, now: float) -> None:
+    def _requeue_url(self, intent: i.RequeueUrl, now: float) -> None:
         url_id, url = intent.id, intent.url
         if (typed := self._seeds.typed.get(url_id)) is not None:
             self._redirected_seed(typed, url_id, url)
@@ -238,7 +238,7 @@ class Effects:
         self._waits(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
         self._frontier.push(url_id, url, self._url_table.priority[url_id])
 
-    def _put_back(self, intent: i.PutBack, now: float) -> None:
+    def _return_to_queue(self, intent: i.ReturnToQueue, now: float) -> None:
         url_id = intent.id
         tries, hops = self._view.request(url_id).tries, self._url_table.hops[url_id]
         self._waits(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
@@ -247,10 +247,10 @@ class Effects:
 
     # -- pages --------------------------------------------------------------------
 
-    def _remember(self, intent: i.Remember, now: float) -> None:
+    def _remember_text(self, intent: i.RememberText, now: float) -> None:
         self._view.near_duplicates.remember(intent.id, intent.host, intent.page)
 
-    def _follow(self, intent: i.Follow, now: float) -> None:
+    def _follow_links(self, intent: i.FollowLinks, now: float) -> None:
         parent, row, links = intent.parent, intent.row, self._link_handler
         targets = [] if intent.links is None else links.expand(parent, intent.links)
         self._sitemap_handler.of_page(
@@ -281,16 +281,16 @@ class Effects:
             if (kept := self._view.request(hub).kept) is not None:
                 kept.news += 1.0
 
-    def _follow_listing(self, intent: i.FollowListing, now: float) -> None:
+    def _follow_url_source(self, intent: i.FollowUrlSource, now: float) -> None:
         parent, fetch = intent.parent, intent.fetch
         detail = self._sitemap_handler.came(parent, intent.url, intent.listing, intent.links)
         etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
         self._unit_of_work.validated(parent.id, etag, last_modified)
-        self._drop(i.Drop(parent.id, DropReason.LISTING, detail, intent.hops), now)
+        self._drop_url(i.DropUrl(parent.id, DropReason.LISTING, detail, intent.hops), now)
 
     # -- pages of earlier runs ----------------------------------------------------
 
-    def _look(self, intent: i.Look, now: float) -> None:
+    def _record_revisit(self, intent: i.RecordRevisit, now: float) -> None:
         kept = self._requests[intent.id].kept
         assert kept is not None
         links = 0 if intent.follow is None else self._follow_again(intent.follow)
@@ -302,7 +302,7 @@ class Effects:
         self._seeds.note(intent.id)
         self._ended(Outcome(intent.id, UrlState.DONE, hops=intent.hops))
 
-    def _follow_again(self, intent: i.Follow) -> int:
+    def _follow_again(self, intent: i.FollowLinks) -> int:
         """Take in its links, and its row if it is to be stored anew; how many links are new."""
         parent, row, links = intent.parent, intent.row, self._link_handler
         known = len(self._url_table)
@@ -337,7 +337,7 @@ class Effects:
         self._unit_of_work.looked(unanswered(kept, now, trouble))
         self._ended(kept_as(kept))
 
-    def _enter(self, intent: i.Enter, now: float) -> None:
+    def _enter_redirect(self, intent: i.EnterRedirect, now: float) -> None:
         row, typed = intent.row, self._seeds.typed.get(intent.source)
         if typed is not None:
             self._link_handler.scope.add_home(row.url)
@@ -352,7 +352,7 @@ class Effects:
         host = self._view.queue(source).host.name
         self._seeds.redirected(typed, host, host_of(target))
 
-    def _count(self, intent: i.Count, now: float) -> None:
+    def _learn_from_result(self, intent: i.LearnFromResult, now: float) -> None:
         links, page = self._link_handler, intent.page
         if intent.wording is not None:
             queue = self._view.queue(intent.id)

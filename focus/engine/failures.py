@@ -6,7 +6,16 @@ too many failures in a row: all that waits on it fails with it. Nothing is chang
 
 from __future__ import annotations
 
-from focus.engine.intents import Blame, Drop, Fail, GiveUp, Intent, Requeue, Rest, Retry
+from focus.engine.intents import (
+    AbandonHost,
+    CountFailure,
+    DropUrl,
+    FailUrl,
+    Intent,
+    PauseHost,
+    RequeueUrl,
+    RetryUrl,
+)
 from focus.engine.view import View
 from focus.records import DropReason, FailureKind, FetchResult, Task
 from focus.scheduling import retries
@@ -24,17 +33,17 @@ def failed(
     """A request for a URL (`task.id` is set) brought no page."""
     assert task.id is not None
     if kind is FailureKind.NOT_HTML:
-        return [Drop(task.id, DropReason.NOT_HTML, detail)]
+        return [DropUrl(task.id, DropReason.NOT_HTML, detail)]
     if kind in _NO_CONNECTION and task.id in view.seeds.fallbacks:
-        return [Requeue(task.id, view.seeds.fallbacks[task.id])]
+        return [RequeueUrl(task.id, view.seeds.fallbacks[task.id])]
     tries = view.request(task.id).tries + 1
     again_s = retries.retry_wait_s(kind, tries, fetch.retry_after_s)
     intents: list[Intent]
     if again_s is None:
-        intents = [Fail(task.id, kind, detail, tries)]
+        intents = [FailUrl(task.id, kind, detail, tries)]
     else:
         at = now + again_s
-        intents = [Retry(task.id, task.url, kind, detail, tries, at, task.hops)]
+        intents = [RetryUrl(task.id, task.url, kind, detail, tries, at, task.hops)]
     if retries.retry_policy(kind).blames_host:
         told_s = again_s if again_s is not None else fetch.retry_after_s
         rest_until = now + (told_s or 0.0)
@@ -46,17 +55,19 @@ def _blame(
     host: Host, kind: FailureKind, detail: str, rest_until: float, now: float
 ) -> list[Intent]:
     if host.failures + 1 >= retries.MAX_HOST_FAILURES or kind in retries.ABANDONING_FAILURES:
-        return [Blame(host), GiveUp(host, kind, detail)]
-    return [Blame(host), Rest(host, rest_until)] if rest_until > now else [Blame(host)]
+        return [CountFailure(host), AbandonHost(host, kind, detail)]
+    if rest_until > now:
+        return [CountFailure(host), PauseHost(host, rest_until)]
+    return [CountFailure(host)]
 
 
 def shut(url_id: int, host: Host, why: str, view: View) -> list[Intent]:
     """A URL's scheme is closed at its host; a seed may have another."""
     if url_id in view.seeds.fallbacks:
         return fall_back(host, view)
-    return [Fail(url_id, FailureKind.HOST_GIVEN_UP, why)]
+    return [FailUrl(url_id, FailureKind.HOST_GIVEN_UP, why)]
 
 
 def fall_back(host: Host, view: View) -> list[Intent]:
     """Seeds without a scheme were tried as https; try those of this host as http."""
-    return [Requeue(url_id, url) for url_id, url in view.fallbacks(host)]
+    return [RequeueUrl(url_id, url) for url_id, url in view.fallbacks(host)]

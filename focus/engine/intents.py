@@ -1,10 +1,11 @@
-"""Defines the intents: what is to be done after a result, one record for each kind of change.
+"""Intents: records of what a decision asks the crawl to change, one class for each kind of change.
 
-`results.decide` makes them and `effects.Effects.apply` performs them, in their order.
+`results.decide` returns intents; `effects.Effects.apply` performs them in order.
 
-    of a host     Settle, Locate, Obey, Ask, AskLater, Rest, Blame, Clear, GiveUp, ReadSitemaps
-    of a URL      Done, Drop, Fail, Retry, Requeue, PutBack
-    of a page     Remember, Follow, FollowListing, Enter, Count, Look
+    hosts  SetAddress, FinishRequest, ApplyRobots, FetchRobots, FetchRobotsLater, PauseHost,
+           CountFailure, ResetFailures, AbandonHost, FetchSitemaps
+    URLs   MarkDone, DropUrl, FailUrl, RetryUrl, RequeueUrl, ReturnToQueue
+    pages  RememberText, FollowLinks, FollowUrlSource, EnterRedirect, LearnFromResult, RecordRevisit
 """
 
 from __future__ import annotations
@@ -34,18 +35,23 @@ class _Intent(msgspec.Struct, frozen=True):
     pass
 
 
-# -- of a host ------------------------------------------------------------------------
+# -- hosts ----------------------------------------------------------------------------
 
 
-class Locate(_Intent, frozen=True):
-    """Its name was looked up; "": it has no address now."""
+class SetAddress(_Intent, frozen=True):
+    """Store the IP address of a host. An empty string means that its name does not resolve."""
 
     host: Host
     address: str
 
 
-class Settle(_Intent, frozen=True):
-    """A request to it has ended: it is counted, and the host rests, unless it does already."""
+class FinishRequest(_Intent, frozen=True):
+    """Count a finished request and start the host's crawl delay.
+
+    Attributes:
+        is_robots: Whether a robots.txt was requested.
+        is_settled: Whether the crawl delay has begun already, before the page was scored.
+    """
 
     host: Host
     fetch: FetchResult
@@ -53,51 +59,54 @@ class Settle(_Intent, frozen=True):
     is_settled: bool = False
 
 
-class Obey(_Intent, frozen=True):
-    """Its robots.txt came, or did not; `turn` says what that means."""
+class ApplyRobots(_Intent, frozen=True):
+    """Apply the outcome of a robots.txt request to its host."""
 
     host: Host
     turn: Turn
 
 
-class Ask(_Intent, frozen=True):
-    """Have a robots.txt fetched; the host does nothing else until it is there."""
+class FetchRobots(_Intent, frozen=True):
+    """Fetch the robots.txt of a host. No other request goes to the host until it has arrived."""
 
     host: Host
     url: str
     start_at: float
 
 
-class AskLater(_Intent, frozen=True):
-    """Have its robots.txt fetched from there when it is the host's turn."""
+class FetchRobotsLater(_Intent, frozen=True):
+    """Fetch the robots.txt of a host from `url`, a redirect's target, when the host is due."""
 
     host: Host
     url: str
 
 
-class Rest(_Intent, frozen=True):
-    """Put it aside until an instant; 0: that is over."""
+class PauseHost(_Intent, frozen=True):
+    """Send nothing to the host until `until` (Unix seconds). 0 ends the pause."""
 
     host: Host
     until: float = 0.0
 
 
-class Blame(_Intent, frozen=True):
-    """One failure more in a row is its own."""
+class CountFailure(_Intent, frozen=True):
+    """Add one to the host's consecutive failures."""
 
     host: Host
 
 
-class Clear(_Intent, frozen=True):
-    """It has answered: earlier failures do not count any more."""
+class ResetFailures(_Intent, frozen=True):
+    """Set the host's consecutive failures to zero."""
 
     host: Host
 
 
-class GiveUp(_Intent, frozen=True):
-    """Fail all that waits on it (what the store holds of it follows on refill).
+class AbandonHost(_Intent, frozen=True):
+    """Mark every waiting URL of the host as failed.
 
-    is_untried  nothing of it but its robots.txt was asked for
+    URLs whose addresses are only in the database follow when they are loaded.
+
+    Attributes:
+        is_untried: Whether only the host's robots.txt was requested.
     """
 
     host: Host
@@ -106,25 +115,25 @@ class GiveUp(_Intent, frozen=True):
     is_untried: bool = False
 
 
-class ReadSitemaps(_Intent, frozen=True):
-    """Its rules are known: ask for the sitemaps that they name, if they are wanted."""
+class FetchSitemaps(_Intent, frozen=True):
+    """Request the sitemaps that the host's robots.txt names, if sitemaps are enabled."""
 
     host: Host
 
 
-# -- of a URL -------------------------------------------------------------------------
+# -- URLs -----------------------------------------------------------------------------
 
 
-class Done(_Intent, frozen=True):
-    """It has become a page, or is one still."""
+class MarkDone(_Intent, frozen=True):
+    """Mark a URL as done: its page is stored, now or by an earlier request."""
 
     id: int
     hops: int
     detail: str = ""
 
 
-class Drop(_Intent, frozen=True):
-    """It is not wanted any more."""
+class DropUrl(_Intent, frozen=True):
+    """Drop a URL: it will not be fetched, or its response is not stored."""
 
     id: int
     reason: DropReason
@@ -132,8 +141,8 @@ class Drop(_Intent, frozen=True):
     hops: int = 0
 
 
-class Fail(_Intent, frozen=True):
-    """It has failed for good."""
+class FailUrl(_Intent, frozen=True):
+    """Mark a URL as failed permanently."""
 
     id: int
     kind: FailureKind
@@ -141,8 +150,8 @@ class Fail(_Intent, frozen=True):
     tries: int = 1
 
 
-class Retry(_Intent, frozen=True):
-    """It has failed for now, and waits until an instant of its own."""
+class RetryUrl(_Intent, frozen=True):
+    """Schedule another attempt at the time `at` (Unix seconds)."""
 
     id: int
     url: str
@@ -153,36 +162,44 @@ class Retry(_Intent, frozen=True):
     hops: int
 
 
-class Requeue(_Intent, frozen=True):
-    """It waits again in another spelling (https for http, or the reverse)."""
+class RequeueUrl(_Intent, frozen=True):
+    """Put a URL back into the frontier under another address, such as https instead of http."""
 
     id: int
     url: str
     hops: int = 0
 
 
-class PutBack(_Intent, frozen=True):
-    """Its request was not made: it waits as before. "" as URL: for the next run."""
+class ReturnToQueue(_Intent, frozen=True):
+    """Return a URL to its queue because its request was not sent or reached no host.
+
+    Attributes:
+        url: Address of the URL. An empty string leaves it to the next run.
+    """
 
     id: int
     url: str = ""
     priority: float = 0.0
 
 
-# -- of a page ------------------------------------------------------------------------
+# -- pages ----------------------------------------------------------------------------
 
 
-class Remember(_Intent, frozen=True):
-    """Know its text again."""
+class RememberText(_Intent, frozen=True):
+    """Remember the page's text fingerprint, to recognise near-duplicates."""
 
     id: int
     host: str
     page: Page
 
 
-class Follow(_Intent, frozen=True):
-    """Take in its links and feeds. `links` None: they are not to be followed; `row`: keep it,
-    None: it is no result."""
+class FollowLinks(_Intent, frozen=True):
+    """Add the page's links and feeds to the frontier, and store the page.
+
+    Attributes:
+        links: Scored links. None if they must not be followed (nofollow).
+        row: Page to store. None if the page is not stored.
+    """
 
     parent: Parent
     links: list[Link] | None
@@ -190,8 +207,12 @@ class Follow(_Intent, frozen=True):
     row: PageRow | None
 
 
-class FollowListing(_Intent, frozen=True):
-    """Take in what a sitemap or feed lists. `links`: its entries, scored."""
+class FollowUrlSource(_Intent, frozen=True):
+    """Add the URLs that a sitemap or feed lists to the frontier.
+
+    Attributes:
+        links: The entries, scored.
+    """
 
     parent: Parent
     url: str
@@ -201,19 +222,20 @@ class FollowListing(_Intent, frozen=True):
     hops: int
 
 
-class Enter(_Intent, frozen=True):
-    """A redirect's target takes its source's place, with its evidence and priority."""
+class EnterRedirect(_Intent, frozen=True):
+    """Add the target of a redirect with the evidence and priority of its source."""
 
     row: UrlRow
     source: int
 
 
-class Count(_Intent, frozen=True):
-    """Count a request for what steers: hit rates, traps, sub-topics.
+class LearnFromResult(_Intent, frozen=True):
+    """Update hit rates, traps and sub-topics with the result of a request.
 
-    page      what it brought; None: nothing
-    wording   of its text, 0: none that is new; None: whether it repeats others is not known
-    titled    a page that is kept, by its title
+    Attributes:
+        page: The page. None if the request returned none.
+        wording: Fingerprint of its wording. 0 if the text is not new, None if that is unknown.
+        titled: Title of a page that is stored.
     """
 
     id: int
@@ -222,14 +244,15 @@ class Count(_Intent, frozen=True):
     titled: Titled | None = None
 
 
-class Look(_Intent, frozen=True):
-    """It was looked at again and answered: note what that found.
+class RecordRevisit(_Intent, frozen=True):
+    """Record the result of revisiting a page that an earlier run stored.
 
-    at      when it was asked
-    kinds   of change; links that are new are counted when they are followed
-    detail  as `PageChange.detail`
-    follow  its links, and its row if it is to be stored anew; None: nothing came
-    tags    ETag and Last-Modified by now
+    Attributes:
+        at: When the page was requested (Unix seconds).
+        kinds: Changes of the page, without new links, which are counted when they are followed.
+        detail: See `PageChange.detail`.
+        follow: Its links, and its row if it is stored again. None if no page was returned.
+        tags: Its present ETag and Last-Modified.
     """
 
     id: int
@@ -237,12 +260,14 @@ class Look(_Intent, frozen=True):
     kinds: ChangeKind
     hops: int = 0
     detail: str = ""
-    follow: Follow | None = None
+    follow: FollowLinks | None = None
     tags: tuple[str, str] | None = None
 
 
 Intent: TypeAlias = (
-    Locate | Settle | Obey | Ask | AskLater | Rest | Blame | Clear | GiveUp | ReadSitemaps
-    | Done | Drop | Fail | Retry | Requeue | PutBack
-    | Remember | Follow | FollowListing | Enter | Count | Look
+    SetAddress | FinishRequest | ApplyRobots | FetchRobots | FetchRobotsLater | PauseHost
+    | CountFailure | ResetFailures | AbandonHost | FetchSitemaps
+    | MarkDone | DropUrl | FailUrl | RetryUrl | RequeueUrl | ReturnToQueue
+    | RememberText | FollowLinks | FollowUrlSource | EnterRedirect | LearnFromResult
+    | RecordRevisit
 )  # fmt: skip

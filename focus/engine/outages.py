@@ -25,7 +25,7 @@ import msgspec
 
 from focus.engine.connectivity import MIN_PAUSE_S, Connectivity, Verdict, ended_at, is_answer
 from focus.engine.effects import Effects
-from focus.engine.intents import PutBack, Rest
+from focus.engine.intents import PauseHost, ReturnToQueue
 from focus.engine.transports import Transport
 from focus.engine.view import View
 from focus.records import Result, Task
@@ -228,8 +228,10 @@ class Outages:
         self._returns[task.url] += 1
         if self._occupies_host(task):
             self._frontier.finish_request(host, now)
-        intent = Rest(host) if task.id is None else PutBack(task.id, task.url, task.priority)
-        self._effects.apply([intent], now)
+        if task.id is None:
+            self._effects.apply([PauseHost(host, until=0.0)], now)  # robots.txt may be sent again
+        else:
+            self._effects.apply([ReturnToQueue(task.id, task.url, task.priority)], now)
 
     def _occupies_host(self, task: Task) -> bool:
         """Return whether the request of a held result still counts as active at its host."""

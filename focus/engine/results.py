@@ -14,26 +14,26 @@ import msgspec
 
 from focus.engine.failures import failed, fall_back
 from focus.engine.intents import (
-    Ask,
-    AskLater,
-    Clear,
-    Count,
-    Done,
-    Drop,
-    Enter,
-    Fail,
-    Follow,
-    FollowListing,
-    GiveUp,
+    AbandonHost,
+    ApplyRobots,
+    DropUrl,
+    EnterRedirect,
+    FailUrl,
+    FetchRobots,
+    FetchRobotsLater,
+    FetchSitemaps,
+    FinishRequest,
+    FollowLinks,
+    FollowUrlSource,
     Intent,
-    Locate,
-    Look,
-    Obey,
-    ReadSitemaps,
-    Remember,
-    Requeue,
-    Rest,
-    Settle,
+    LearnFromResult,
+    MarkDone,
+    PauseHost,
+    RecordRevisit,
+    RememberText,
+    RequeueUrl,
+    ResetFailures,
+    SetAddress,
 )
 from focus.engine.refreshes import differences, is_gone
 from focus.engine.view import View
@@ -72,10 +72,10 @@ def decide(result: Result, view: View, now: float) -> list[Intent]:
     task, fetch = result.task, result.fetch
     host = view.frontier.host(task.host)
     if task.lookup:
-        return [Locate(host, fetch.address or "")]
+        return [SetAddress(host, fetch.address or "")]
     if task.id is None:
-        return [Settle(host, fetch, is_robots=True), *_rules(host, fetch, view, now)]
-    ended = Settle(host, fetch, is_robots=False, is_settled=view.request(task.id).is_settled)
+        return [FinishRequest(host, fetch, is_robots=True), *_rules(host, fetch, view, now)]
+    ended = FinishRequest(host, fetch, is_robots=False, is_settled=view.request(task.id).is_settled)
     return [ended, *_of_url(task.id, task, fetch, result.page, view, now)]
 
 
@@ -84,20 +84,20 @@ def decide(result: Result, view: View, now: float) -> list[Intent]:
 
 def _rules(host: Host, fetch: FetchResult, view: View, now: float) -> list[Intent]:
     turn = view.robots_gate.judge(host, fetch, now)
-    obey = Obey(host, turn)
+    obey = ApplyRobots(host, turn)
     if turn.ask is not None:
         if view.locates:  # in its turn, by the pace of host and address
-            return [obey, AskLater(host, turn.ask)]
-        return [obey, Ask(host, turn.ask, now)]
+            return [obey, FetchRobotsLater(host, turn.ask)]
+        return [obey, FetchRobots(host, turn.ask, now)]
     others = fall_back(host, view) if turn.wait_s is not None or turn.failure else []
     if turn.wait_s is not None and not others:
-        return [obey, Rest(host, now + turn.wait_s)]
+        return [obey, PauseHost(host, now + turn.wait_s)]
     if turn.failure is not None and not others:
         return [
             obey,
-            GiveUp(host, turn.failure, within("robots.txt", fetch.detail), is_untried=True),
+            AbandonHost(host, turn.failure, within("robots.txt", fetch.detail), is_untried=True),
         ]
-    return [obey, *others, Rest(host), ReadSitemaps(host)]
+    return [obey, *others, PauseHost(host), FetchSitemaps(host)]
 
 
 # -- a URL ----------------------------------------------------------------------------
@@ -113,9 +113,9 @@ def _of_url(
         looked = _looked_again(kept, task, fetch, page, view)
         if looked is not None:
             host = view.frontier.host(task.host)
-            return [*looked, Clear(host)] if host.failures and not failure else looked
+            return [*looked, ResetFailures(host)] if host.failures and not failure else looked
     elif page is not None and page.failure is None:
-        intents.append(Remember(url_id, task.host, page))
+        intents.append(RememberText(url_id, task.host, page))
     if fetch.unchanged:
         intents.append(_unchanged(url_id, task, view))
     elif fetch.redirect_to is not None:
@@ -125,15 +125,17 @@ def _of_url(
         intents += failed(task, failure, detail, fetch, view, now)
     elif page is not None and fetch.listing is not None:
         parent = _parent(url_id, task, page, view)
-        intents.append(FollowListing(parent, task.url, fetch, fetch.listing, page.links, task.hops))
+        intents.append(
+            FollowUrlSource(parent, task.url, fetch, fetch.listing, page.links, task.hops)
+        )
         page = None
     elif page is not None:
         intents += _page_came(url_id, task, fetch, page, view)
     host = view.frontier.host(task.host)
     if failure is None and host.failures:
-        intents.append(Clear(host))
+        intents.append(ResetFailures(host))
     if fetch.redirect_to is None and view.request(url_id).before is None:
-        is_kept = any(type(each) is Done for each in intents)
+        is_kept = any(type(each) is MarkDone for each in intents)
         intents.append(_count(url_id, task, failure, page, view, is_kept=is_kept))
     return intents
 
@@ -144,25 +146,27 @@ def _looked_again(
     """What follows for a page of an earlier run; None: the same as for any other."""
     at = fetch.fetched_at
     if fetch.unchanged:
-        return [Look(kept.id, at, ChangeKind(0), task.hops)]
+        return [RecordRevisit(kept.id, at, ChangeKind(0), task.hops)]
     if fetch.redirect_to is not None:
         as_first = msgspec.structs.replace(task, priority=kept.priority)
         entered, *dropped = _redirected(kept.id, as_first, fetch.redirect_to, view)
-        if not (isinstance(entered, Enter) and dropped):
+        if not (isinstance(entered, EnterRedirect) and dropped):
             return None
-        look = Look(kept.id, at, ChangeKind.MOVED, task.hops, fetch.redirect_to)
+        look = RecordRevisit(kept.id, at, ChangeKind.MOVED, task.hops, fetch.redirect_to)
         return [entered, look]
     if is_gone(fetch, page):
-        return [Look(kept.id, at, ChangeKind.GONE, task.hops, str(fetch.status or ""))]
+        return [RecordRevisit(kept.id, at, ChangeKind.GONE, task.hops, str(fetch.status or ""))]
     if page is None or page.failure is not None or fetch.listing is not None:
         return None
     follow, ended = _page_came(kept.id, task, fetch, page, view)
-    if not (isinstance(ended, Done) and isinstance(follow, Follow) and follow.row is not None):
+    if not (
+        isinstance(ended, MarkDone) and isinstance(follow, FollowLinks) and follow.row is not None
+    ):
         return None
     kinds = differences(kept, page)
     is_new = bool(kinds) or not kept.digest
     row = msgspec.structs.replace(follow.row, priority=kept.priority) if is_new else None
-    look = Look(
+    look = RecordRevisit(
         kept.id,
         at,
         kinds,
@@ -171,15 +175,15 @@ def _looked_again(
         msgspec.structs.replace(follow, row=row),
         (follow.row.etag, follow.row.last_modified),
     )
-    learned = [Remember(kept.id, task.host, page)] if kinds & ChangeKind.TEXT else []
+    learned = [RememberText(kept.id, task.host, page)] if kinds & ChangeKind.TEXT else []
     return [*learned, look]
 
 
 def _unchanged(url_id: int, task: Task, view: View) -> Intent:
     """It is as it was when it was asked for last (304): a result still, or still none."""
     if view.request(url_id).before is UrlState.DROPPED:
-        return Drop(url_id, DropReason.LISTING, msg("as it was"), task.hops)
-    return Done(url_id, task.hops)
+        return DropUrl(url_id, DropReason.LISTING, msg("as it was"), task.hops)
+    return MarkDone(url_id, task.hops)
 
 
 def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Intent]:
@@ -191,12 +195,12 @@ def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Inte
     target = normalise(location, task.url)
     is_same = target == task.url and view.left is None
     if target is None or is_same or task.hops >= view.max_redirects:
-        return [Fail(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
+        return [FailUrl(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
     key = fingerprint(target)
     if (known := view.url_table.find(key)) == url_id:
-        return [Requeue(url_id, target, hops)]
+        return [RequeueUrl(url_id, target, hops)]
     if view.left is not None and known in view.left:
-        return [Drop(url_id, DropReason.REDIRECTED, target), Requeue(known, target, hops)]
+        return [DropUrl(url_id, DropReason.REDIRECTED, target), RequeueUrl(known, target, hops)]
     row = UrlRow(
         id=-1,
         key=key,
@@ -208,7 +212,7 @@ def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Inte
         parent=url_id,
         hops=hops,
     )
-    return [Enter(row, url_id), Drop(url_id, DropReason.REDIRECTED, target)]
+    return [EnterRedirect(row, url_id), DropUrl(url_id, DropReason.REDIRECTED, target)]
 
 
 def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> list[Intent]:
@@ -218,12 +222,12 @@ def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: Vi
     noindex = asked.noindex or page.noindex or until <= fetch.fetched_at
     parent, links = _parent(url_id, task, page, view), None if nofollow else page.links
     if noindex or page.lost:
-        lost = Drop(url_id, DropReason.SOFT_404, "it says that there is no such page")
-        unwanted = Drop(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
-        return [Follow(parent, links, page.feeds, None), lost if page.lost else unwanted]
+        lost = DropUrl(url_id, DropReason.SOFT_404, "it says that there is no such page")
+        unwanted = DropUrl(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
+        return [FollowLinks(parent, links, page.feeds, None), lost if page.lost else unwanted]
     detail = fetch.detail if fetch.truncated else page.detail
     row = _row(url_id, task, fetch, page, view)
-    return [Follow(parent, links, page.feeds, row), Done(url_id, task.hops, detail)]
+    return [FollowLinks(parent, links, page.feeds, row), MarkDone(url_id, task.hops, detail)]
 
 
 def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
@@ -274,10 +278,10 @@ def _count(
 ) -> Intent:
     """What a request teaches; one that failed for now says nothing of repeats."""
     if page is None:
-        return Count(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
+        return LearnFromResult(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
     hub = view.url_table.parent[url_id]
     words = page.title, page.title_runs
     titled = Titled(task.url, *words, page.relevant, hub) if is_kept else None
     if page.lost or page.duplicate_of is not None:
-        return Count(url_id, None, 0, titled)
-    return Count(url_id, page, page.wording, titled)
+        return LearnFromResult(url_id, None, 0, titled)
+    return LearnFromResult(url_id, page, page.wording, titled)

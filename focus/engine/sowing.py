@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from focus.engine.effects import Effects
-from focus.engine.intents import Requeue
+from focus.engine.intents import RequeueUrl
 from focus.engine.links import LinkHandler
 from focus.engine.partition import Crossing
 from focus.engine.sitemaps import SitemapHandler
@@ -61,7 +61,7 @@ class Sower:
             for other in others:
                 seeds.fallbacks.setdefault(url_id, other)
                 if host.failures:  # both may have failed before
-                    self._effects.apply([Requeue(url_id, url)], now)
+                    self._effects.apply([RequeueUrl(url_id, url)], now)
 
     def arrive(self, crossing: Crossing, now: float) -> None:
         """Take in another crawl's link as one of a page of this one, as far as it is known here."""
