@@ -10,7 +10,7 @@ docs/api.md). They are imported when first used, as a command that only prints a
 of them.
 
     api              what Python is offered; registry knows strategies of other packages
-    cli, commands/   what is typed; terminal/ shows what is answered
+    cli, commands/   the command line: options, and output on a terminal
     session/         one run: open, resume, revisit, close, report
     crawler          the loop: take, fetch, score, rank, record
     frontier         which URL next, and when; scheduling/ holds its parts

@@ -61,7 +61,7 @@ _PARTS = (
 """What the graph depends on besides the archive."""
 
 BESIDE_A_CRAWL = (
-    "__main__.py", "cli.py", "commands", "terminal", "report", "demo", "learn", "storage",
+    "__main__.py", "cli.py", "commands", "report", "demo", "learn", "storage",
     "metrics/measures.py", "metrics/oracle.py", "metrics/significance.py",
     "session", "store.py", "fetch.py",
     "http/connection.py", "http/dns.py", "http/network_errors.py", "http/requests.py",
