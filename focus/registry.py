@@ -30,6 +30,10 @@ _VECTORS_REMOVED = mark(
 REMOVED = {
     "focus topic new --vectors": _VECTORS_REMOVED,
     "focus topic expand --vectors": _VECTORS_REMOVED,
+    "focus crawl --log-format": mark(
+        "--log-format was removed; the log is text: --report FILE writes the summary as JSON, "
+        "`focus export` the pages"
+    ),
     "focus crawl --profile": mark(
         "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
         "-o crawl.svg -- focus crawl …`"

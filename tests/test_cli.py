@@ -313,17 +313,6 @@ def test_same_command_goes_on_and_says_so(focus: Focus, web: Path) -> None:
     assert "Crawl 2: " in focus(*on(web, "--fresh", "--max-pages", "1")).err
 
 
-def test_json_log_is_json_from_first_to_last_line(
-    focus: Focus, web: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FOCUS_LOG_FORMAT", "json")
-    ended = focus(*on(web, "-v"))
-    events = [json.loads(line) for line in ended.err.splitlines()]
-    assert [event["event"] for event in events[:2]] == ["note", "started"]
-    assert events[-1]["event"] == "ended"
-    assert {"http://a.test/goal"} <= {e["url"] for e in events if e["event"] == "request"}
-
-
 def test_quiet_crawl_says_nothing(focus: Focus, web: Path) -> None:
     assert focus(*on(web, "-q")) == Ended(0, "", "")
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import csv
+import io
 import json
+import logging
 import re
 import resource
 import socket
@@ -32,7 +34,7 @@ from warcio.checker import Checker
 
 from focus import fetch, session
 from focus.__main__ import main
-from focus.commands.crawl_log import JsonLog, Several, TextLog
+from focus.commands.crawl_log import TextLog
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -194,9 +196,13 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunRep
         analysis=AnalysisConfig(topic=topic, relevance="position"),
     )
     places = RunPaths(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")
-    teller = Several([TextLog(said.append, pages=True), JsonLog(said.append, pages=True)])
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    handler.setLevel(logging.DEBUG)
+    teller = TextLog([handler])
     report = await session.run(config, places, teller)
     teller.ended(report)
+    said += log.getvalue().split("\n")
     return report
 
 

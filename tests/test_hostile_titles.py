@@ -5,6 +5,7 @@ import email
 import html
 import io
 import json
+import logging
 import sqlite3
 import sys
 import unicodedata
@@ -23,7 +24,7 @@ from rich.text import Text
 from focus.alerts.delivery import apprise, feed, mail, push, sms, sms_gateway, webhook
 from focus.alerts.message import Message, of_lease
 from focus.commands import progress_bar
-from focus.commands.crawl_log import JsonLog
+from focus.commands.crawl_log import TextLog
 from focus.commands.crawl_progress import page_line
 from focus.commands.watch_output import match_lines
 from focus.crawler import Event
@@ -182,14 +183,12 @@ def check_terminal(title: str) -> None:
 
 
 def check_log(title: str) -> None:
-    lines: list[str] = []
-    log = JsonLog(lines.append, pages=True, clock=lambda: NOON)
-    title = title.encode("utf-8", "replace").decode()
-    log.event(Event(1, 0.0, "https://a.test/", UrlState.DONE, title=title))
-    (line,) = lines
-    assert json.loads(line)["title"] == title
-    assert len(line.splitlines()) == 1
-    assert "\x1b" not in line and "\x9b" not in line
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    handler.setLevel(logging.DEBUG)
+    TextLog([handler]).event(Event(1, 0.0, "https://a.test/", UrlState.DONE, title=title))
+    line, end = log.getvalue().split("\n")
+    assert is_inert(line) and not end
 
 
 def check_webhook(title: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import io
-import json
+import logging
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from focus.commands.crawl_live_line import LiveLine, wrapped
-from focus.commands.crawl_log import JsonLog, Printer, Several, TextLog, telling
+from focus.commands.crawl_log import Several, StderrHandler, TextLog, telling
 from focus.commands.crawl_progress import (
     Moment,
     Pulse,
@@ -179,10 +179,21 @@ def test_first_line_says_what_begins_or_goes_on() -> None:
 # -- tellers ------------------------------------------------------------------------
 
 
+class Lines(logging.Handler):
+    """A handler that keeps the lines."""
+
+    def __init__(self, level: int = logging.INFO) -> None:
+        super().__init__(level)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
 async def test_text_log_tells_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TextLog, "every_s", 0.01)
-    lines: list[str] = []
-    log = TextLog(lines.append, pages=False)
+    shown = Lines()
+    lines, log = shown.lines, TextLog([shown])
     log.started(FakeCrawl().real, info())
     log.event(page())
     await asyncio.sleep(0.1)
@@ -194,35 +205,11 @@ async def test_text_log_tells_at_intervals(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 async def test_text_log_has_a_line_per_request_if_asked() -> None:
-    lines: list[str] = []
-    log = TextLog(lines.append, pages=True)
+    shown = Lines(logging.DEBUG)
+    lines, log = shown.lines, TextLog([shown])
     log.started(FakeCrawl().real, info())
     log.event(page())
     assert lines[1:] == [page_line(page())]
-
-
-async def test_json_log_writes_one_object_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(JsonLog, "every_s", 0.01)
-    lines: list[str] = []
-    log = JsonLog(lines.append, pages=True, clock=lambda: 0.0)
-    log.say("Database x")
-    log.started(FakeCrawl().real, info())
-    log.event(page())
-    log.event(page(8, state=None))
-    await asyncio.sleep(0.05)
-    log.stopping("now")
-    log.ended(report())
-    events = [json.loads(line) for line in lines]
-    names = [event["event"] for event in events]
-    assert names[:4] == ["note", "started", "request", "request"]
-    assert set(names[4:-2]) == {"progress"}
-    assert names[-2:] == ["stopping", "ended"]
-    assert events[0]["at"] == "1970-01-01T00:00:00.000+00:00"
-    assert events[1] | {"crawl": 7, "topic": "足球", "waiting": 410} == events[1]
-    assert (events[2]["state"], events[3]["state"]) == ("done", None)
-    assert events[-1]["totals"]["relevant"] == 313
-    assert "足球" in lines[1]
-    assert all("\x1b" not in line and "\n" not in line for line in lines)
 
 
 def console(width: int = 60) -> Console:
@@ -251,7 +238,7 @@ async def test_live_line_redraws_within_the_width(monkeypatch: pytest.MonkeyPatc
 
 async def test_live_line_redraws_four_times_a_second() -> None:
     assert LiveLine.every_s == 0.25
-    assert TextLog.every_s == JsonLog.every_s == 60.0
+    assert TextLog.every_s == 60.0
 
 
 async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
@@ -263,16 +250,41 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
     live.ended(report())
 
 
-def test_printer_falls_silent_when_its_stream_breaks_and_complains_once() -> None:
-    class Broken(io.StringIO):
-        def write(self, text: str) -> int:
-            raise OSError(28, "No space left on device")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has this device")
+def test_log_file_on_a_full_disk_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with telling(quiet=True, log_file=Path("/dev/full")) as teller:
+        teller.say("a")
+        teller.say("b")
+    line = "focus: --log-file /dev/full: No space left on device; it ends here\n"
+    assert capsys.readouterr().err == line
 
-    heard: list[str] = []
-    write = Printer(Broken(), heard.append)
-    write("a")
-    write("b")
-    assert heard == ["No space left on device"]
+
+def test_log_file_whose_folder_is_gone_does_not_end_the_crawl(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    with telling(quiet=True, log_file=folder / "crawl.log") as teller:
+        teller.say("a")
+        folder.rename(tmp_path / "gone")
+        teller.say("b")
+        teller.say("c")
+    assert capsys.readouterr().err.count("it ends here") == 1
+
+
+class Broken(io.StringIO):
+    """A pipe that nobody reads any more."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_standard_error_that_breaks_does_not_end_the_crawl() -> None:
+    stream = Broken()
+    log = TextLog([StderrHandler(stream)])
+    log.say("a")
+    stream.close()
+    log.say("b")
 
 
 def test_a_line_too_long_is_broken_at_its_dots() -> None:
@@ -281,15 +293,15 @@ def test_a_line_too_long_is_broken_at_its_dots() -> None:
 
 
 async def test_several_tell_all() -> None:
-    first: list[str] = []
-    second: list[str] = []
-    both = Several([TextLog(first.append, pages=True), TextLog(second.append, pages=False)])
+    handlers = Lines(logging.DEBUG), Lines()
+    both = Several([TextLog([handler]) for handler in handlers])
     both.started(FakeCrawl().real, info())
     both.event(page())
     both.say("x")
     both.stopping("y")
     both.ended(report())
     both.close()
+    first, second = (handler.lines for handler in handlers)
     assert len(first) == len(second) + 1
     assert second[-1] == "  database  /x/focus.db"
 
@@ -314,13 +326,12 @@ def test_a_log_file_that_was_renamed_is_begun_anew(tmp_path: Path) -> None:
     assert (tmp_path / "crawl.log.1").read_text("utf-8").split()[-1] == "one"
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
 async def test_log_file_gets_every_request_even_if_quiet(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "focus.log"
     path.write_text("before\n")
-    with telling(quiet=True, log_format=form, log_file=path) as teller:
+    with telling(quiet=True, log_file=path) as teller:
         teller.started(FakeCrawl().real, info())
         teller.event(page())
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -328,12 +339,6 @@ async def test_log_file_gets_every_request_even_if_quiet(
     assert len(lines) == 3
     assert "http://a.test/" in lines[2]
     assert capsys.readouterr() == ("", "")
-
-
-def test_json_without_a_file_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with telling(log_format="json") as teller:
-        teller.say("x")
-    assert json.loads(capsys.readouterr().err)["text"] == "x"
 
 
 def test_teller_hears_nothing_before_a_crawl_begins() -> None:
@@ -423,17 +428,11 @@ def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
     assert spelled(pulse.moment()).startswith(f"offline since {since}, next try in 8")
     assert outage_line(outage, 0.0, 0.0).startswith(f"Offline since {since} (Network is unreach")
     assert outage_line(None, 1_000.0, 1_075.0) == "Online again after 1m15s"
-    lines: list[str] = []
-    teller = TextLog(lines.append, pages=False)
+    shown = Lines()
+    teller = TextLog([shown])
     teller.outage(outage)
     teller.outage(None)
-    assert [line.split()[0] for line in lines] == ["Offline", "Online"]
-    lines.clear()
-    told = JsonLog(lines.append, pages=False)
-    told.outage(outage)
-    told.outage(None)
-    assert [json.loads(line)["event"] for line in lines] == ["offline", "online"]
-    assert json.loads(lines[0])["reason"] == "Network is unreachable"
+    assert [line.split()[0] for line in shown.lines] == ["Offline", "Online"]
 
 
 def test_a_run_that_ends_offline_has_a_code_and_a_line_of_its_own() -> None:

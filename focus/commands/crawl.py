@@ -105,14 +105,6 @@ _TELLING = [
         "(logrotate).",
     ),
     *declared(FILE),
-    option(
-        "--log-format",
-        section=FILE,
-        variable=True,
-        type=click.Choice(["text", "json"]),
-        default="text",
-        help="How log lines are written; json is one object a line.",
-    ),
 ]
 
 crawl_options = adding(

@@ -32,7 +32,7 @@ def crawled(
     from focus.commands.crawl_summary import complaint, exit_code
     from focus.storage.whole_file import write_whole
 
-    wishes = ("quiet", "verbose", "log_format", "log_file")
+    wishes = ("quiet", "verbose", "log_file")
     with telling(**{name: options[name] for name in wishes}) as teller:
         teller.say(msg("Database {database}", database=order.paths.db))
         if order.anonymous and order.leaves_home:
