@@ -48,6 +48,7 @@ from focus.i18n import mark
 from focus.score.strategy.base import LINK_SCORES
 
 RUNS = "runs.jsonl"
+_SETTINGS = ("budget", "seed_orders", "concurrency", "eager", "delay_s", "baseline")
 
 
 def _silent(what: str, done: int, of: int) -> None:
@@ -77,7 +78,7 @@ def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
     comparison = Comparison(
         judge=judge.kind,
         inputs={"archive": {"name": spec.archive.name, "sha256": web.digest}, **inputs.digests},
-        settings=_settings(spec),
+        settings={**{name: getattr(spec, name) for name in _SETTINGS}, "curve_points": POINTS},
         remarks=remarks.list(),
         topics=[each.facts for each in prepared],
         variants=list(spec.variants),
@@ -132,9 +133,8 @@ def plan(
     """
     code = _crawl_code()
     whole = web.graph.whole if variant.unrecorded == "skip" else None
-    limits = LimitConfig(max_requests=each.ground.budget)
-    if pages is not None:
-        limits = LimitConfig(max_pages=pages)
+    requests = each.ground.budget if pages is None else None
+    limits = LimitConfig(max_requests=requests, max_pages=pages)
     analysis = analysis_of(each.task, variant.relevance, variant.model_params, variant)
     for order in orders:
         drawn = {"seed": float(order)} if "seed" in variant.params else {}
@@ -168,14 +168,13 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     pieces = -(-jobs // max(1, len(alike)))
     parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
     parts.sort(key=len, reverse=True)
-    return [_batch(part) for part in parts if part]
-
-
-def _batch(trials: list[Trial]) -> TrialBatch:
-    analyses = [trial.config.analysis for trial in trials]
-    union = {name: any(getattr(each, name) for each in analyses) for name in LINK_SCORES}
-    analysis = msgspec.structs.replace(analyses[0], **union)
-    return TrialBatch(analysis, tuple(trials), trials[0].whole)
+    found = []
+    for part in filter(None, parts):
+        analyses = [trial.config.analysis for trial in part]
+        union = {name: any(getattr(each, name) for each in analyses) for name in LINK_SCORES}
+        analysis = msgspec.structs.replace(analyses[0], **union)
+        found.append(TrialBatch(analysis, tuple(part), part[0].whole))
+    return found
 
 
 def run_trials(
@@ -250,11 +249,12 @@ def _groups(
     for variant in spec.variants:
         way = (variant.relevance, variant.mask, variant.unrecorded)
         sets.setdefault(way, []).append(variant.id)
+    strategy, _, form = (spec.baseline or "").partition("/")
+    wanted = [strategy, form or "tuned"]
     for (relevance, mask, unrecorded), ids in sets.items():
-        members = set(ids)
-        group = variant_scores((each for each in outcomes if each.variant in members), grounds)
+        group = variant_scores((each for each in outcomes if each.variant in ids), grounds)
         group.sort(key=lambda each: ids.index(each.variant))
-        baseline = next((s for s in group if _is(s.variant, spec.baseline)), None)
+        baseline = next((s for s in group if s.variant.split("/")[:2] == wanted), None)
         easy = compete(group, baseline)
         name = baseline.variant if baseline else None
         yield VariantGroup(relevance, mask, name, easy, group, unrecorded)

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -29,8 +29,11 @@ from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
 from focus.records import FetchResult, Page
+from focus.score.analysis import PageAnalyst
 from focus.urls.normal_form import host_of
 from focus.workers import InlineScorer
+from focus.workers.child import analyse
+from focus.workers.messages import Job
 
 MAX_LINKS_HELD = 800_000
 """Links of scored pages that a process remembers, about 1 KB each with their page."""
@@ -219,33 +222,26 @@ class OpenArchive:
     """An archive, opened once in each process that runs trials."""
 
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
-        self._archive = Archive.open(path, cache_dir=cache_dir)
-        self._index = PageIndex(self._archive)
+        self.archive = Archive.open(path, cache_dir=cache_dir)
+        self._index = PageIndex(self.archive)
 
     def run(self, batch: TrialBatch, done: Callable[[TrialResult], None]) -> None:
         """Run the trials of a batch, one after the other."""
-        replay = Replay(self._archive, self._index, batch.analysis, batch.whole)
+        replay = Replay(self.archive, self._index, batch.analysis, batch.whole)
         for trial in batch.trials:
             done(run_trial(trial, replay))
 
     def judge(self, analysis: AnalysisConfig, numbers: Sequence[int]) -> dict[str, bool]:
         """What a relevance model says of these pages, by URL; none for what is no page."""
-        return asyncio.run(self._judged(analysis, numbers))
-
-    async def _judged(self, analysis: AnalysisConfig, numbers: Sequence[int]) -> dict[str, bool]:
-        scorer, verdicts = InlineScorer(analysis), {}
+        analyst, verdicts = PageAnalyst(analysis), {}
         for number in numbers:
             url = self._index.urls[number]
-            fetch = self._archive.lookup(url)
+            fetch = self.archive.lookup(url)
             if fetch.failure is None and fetch.redirect_to is None:
-                page = await scorer.score(url, fetch.body, fetch.header("content-type"))
+                page = analyse(analyst, Job(url, fetch.body, fetch.header("content-type")))
                 if page.failure is None:
                     verdicts[url] = page.relevant
         return verdicts
-
-    def close(self) -> None:
-        """Let go of the archive."""
-        self._archive.close()
 
 
 def run_batches(
@@ -258,7 +254,8 @@ def run_batches(
 ) -> None:
     """Run all trials over so many processes; `done` gets each as it ends, in this one."""
     if jobs == 1:
-        with closing(OpenArchive(path, cache_dir)) as field:
+        field = OpenArchive(path, cache_dir)
+        with field.archive:
             for batch in batches:
                 field.run(batch, done)
         return
@@ -277,7 +274,8 @@ def judge_topics(
 ) -> Iterator[dict[str, bool]]:
     """`OpenArchive.judge` for each model and its pages, over so many processes."""
     if jobs == 1:
-        with closing(OpenArchive(path, cache_dir)) as field:
+        field = OpenArchive(path, cache_dir)
+        with field.archive:
             yield from (field.judge(analysis, numbers) for analysis, numbers in asked)
         return
     with _pool(jobs, path, cache_dir, get_context("spawn").SimpleQueue()) as pool:

@@ -5,7 +5,7 @@ They are strategies × forms × relevance models × masks × the way with links 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from itertools import product
 
 from focus.errors import ConfigError
@@ -59,7 +59,7 @@ def variants(
             form=form,
             relevance=model,
             mask=mask,
-            params=strategy_params(strategy, form, ours),
+            params=settle(strategy, kind.defaults, kind.published, ours, as_published=published),
             model_params=models,
             self_judged=model == judge,
             unrecorded=missing,
@@ -75,12 +75,6 @@ def variants(
 def guide(strategy: str, *, published: bool) -> str:
     """The relevance model that a strategy goes with when none is named."""
     return (strategy_class(strategy).published_model if published else "") or "evidence"
-
-
-def strategy_params(strategy: str, form: str, chosen: Mapping[str, float]) -> dict[str, float]:
-    """All numbers of a strategy in one of its forms."""
-    kind = strategy_class(strategy)
-    return settle(strategy, kind.defaults, kind.published, chosen, as_published=form == "published")
 
 
 def owned(owner: str, defaults: Collection[str], given: Given, used: set[str]) -> dict[str, float]:
