@@ -671,14 +671,14 @@ def gone(pid: int) -> None:
 
 def test_inline_scorer_is_the_same_to_its_caller(run: Run) -> None:
     async def main() -> None:
-        async with InlineScorer(AnalysisConfig(), analyst=HOOKED) as scorer:
-            page = await scorer.score(url(1), b"body", "text/html")
-            assert (page.title, page.description) == (url(1), "4 text/html")
-            assert page.worker_s > 0.0
-            await scorer.update(b"second")
-            assert (await scorer.score(url(2), b"", None)).keywords == "second"
-            failed = await scorer.score(url(3, "fail=x"), b"", None)
-            assert (failed.failure, failed.detail) == (FailureKind.PARSE_CRASH, "ValueError: x")
+        scorer = InlineScorer(AnalysisConfig(), analyst=HOOKED)
+        page = await scorer.score(url(1), b"body", "text/html")
+        assert (page.title, page.description) == (url(1), "4 text/html")
+        assert page.worker_s > 0.0
+        await scorer.update(b"second")
+        assert (await scorer.score(url(2), b"", None)).keywords == "second"
+        failed = await scorer.score(url(3, "fail=x"), b"", None)
+        assert (failed.failure, failed.detail) == (FailureKind.PARSE_CRASH, "ValueError: x")
 
     run(main)
 

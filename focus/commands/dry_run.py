@@ -85,7 +85,7 @@ def spelled_params(order: CrawlOrder) -> tuple[str, str]:
 
     def spelled(kind: type[Strategy] | type[Model], params: Params) -> str:
         published = config.as_published
-        settled = settle(kind.name, kind.defaults, kind.published, params, as_published=published)
+        settled = settle(kind, params, as_published=published)
         return f"{kind.name}: {numbers(settled)}"
 
     return spelled(strategy, config.params), spelled(model, config.analysis.params)

@@ -39,9 +39,7 @@ class RelevanceFeedback:
                 kind.name, self._topic, option=config.threshold, as_published=published
             ),
             start=start,
-            params=settle(
-                kind.name, kind.defaults, kind.published, config.params, as_published=published
-            ),
+            params=settle(kind, config.params, as_published=published),
         )
 
     def after(self, page: Page | None, clock: float) -> bytes | None:

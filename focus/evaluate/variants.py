@@ -59,7 +59,7 @@ def variants(
             form=form,
             relevance=model,
             mask=mask,
-            params=settle(strategy, kind.defaults, kind.published, ours, as_published=published),
+            params=settle(kind, ours, as_published=published),
             model_params=models,
             self_judged=model == judge,
             unrecorded=missing,

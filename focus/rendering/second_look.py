@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -19,24 +18,17 @@ from focus.config import RenderConfig
 from focus.documents.kinds import kind_of
 from focus.engine.transports import Scorer
 from focus.records import FetchResult, Page, Rendering, Result
-from focus.rendering.renderer import Rendered
+from focus.rendering.renderer import Rendered, Renderer
 
 VALIDATORS = "etag", "last-modified"
 """Fields that a page is kept without that was to be rendered: a shell stays as it is while its list
 changes, and what could not be rendered is tried again."""
 
 
-class Draws(Protocol):
-    """Runs the scripts of a page."""
-
-    async def render(self, fetch: FetchResult, charset: str) -> Rendered:
-        """What they make of the body that came; a failure is a result."""
-
-
 class SecondLook:
     """Makes of a result what its page's scripts make of it, where that is wanted."""
 
-    def __init__(self, config: RenderConfig, renderer: Draws, scorer: Scorer) -> None:
+    def __init__(self, config: RenderConfig, renderer: Renderer, scorer: Scorer) -> None:
         self._config = config
         self._match = [re.compile(each) for each in config.match]
         self._renderer = renderer

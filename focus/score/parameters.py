@@ -11,45 +11,37 @@ Numbers = Mapping[str, float | None]
 """A paper's numbers by name; None: as published there is no such number."""
 
 
-def known(defaults: Mapping[str, float], published: Numbers, *, as_published: bool) -> Numbers:
-    """The numbers that have a meaning in this form: the tuned ones, or with the paper's."""
-    if not as_published:
-        return defaults
-    return {name: x for name, x in {**defaults, **published}.items() if x is not None}
-
-
 class Numbered(Protocol):
     """A strategy or model, as far as its numbers go."""
 
+    name: ClassVar[str]
     defaults: ClassVar[Mapping[str, float]]
     published: ClassVar[Numbers]
 
 
 def numbers_of(kind: type[Numbered], *, as_published: bool) -> Numbers:
-    """The numbers that a strategy or model has in one of its forms."""
-    return known(kind.defaults, kind.published, as_published=as_published)
+    """The numbers that have a meaning in a form: the tuned ones, or with the paper's."""
+    if not as_published:
+        return kind.defaults
+    both = {**kind.defaults, **kind.published}
+    return {name: x for name, x in both.items() if x is not None}
 
 
 def settle(
-    name: str,
-    defaults: Mapping[str, float],
-    published: Numbers,
-    chosen: Mapping[str, float],
-    *,
-    as_published: bool,
+    kind: type[Numbered], chosen: Mapping[str, float], *, as_published: bool
 ) -> dict[str, float]:
-    """The parameters of `name`: defaults < published (if asked for) < chosen.
+    """The parameters of a strategy or model: defaults < published (if asked for) < chosen.
 
     Raises ConfigError for a name that this form does not know, listing those it does.
     """
-    given = known(defaults, published, as_published=as_published)
+    given = numbers_of(kind, as_published=as_published)
     unknown = sorted(set(chosen) - set(given))
     if unknown:
         names = ", ".join(sorted(given)) or "none"
         raise ConfigError(
             "--param {unknown}: {name} has no such parameter; known: {known}",
             unknown=unknown[0],
-            name=name,
+            name=kind.name,
             known=names,
         )
     return {name: x for name, x in {**given, **chosen}.items() if x is not None}

@@ -77,7 +77,7 @@ def make_model(
 ) -> Model:
     """A model with its parameters settled, and with what it has learned."""
     kind = model_class(name)
-    settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
+    settled = settle(kind, params, as_published=as_published)
     model = kind(matcher, settled)
     model.adopt(trained)
     return model

@@ -93,6 +93,6 @@ def make_strategy(
 ) -> Strategy:
     """A strategy with its parameters settled, over a link graph."""
     kind = strategy_class(name)
-    settled = settle(name, kind.defaults, kind.published, params, as_published=as_published)
+    settled = settle(kind, params, as_published=as_published)
     graph.is_followed = kind.moves
     return kind(settled, graph, as_published=as_published)
