@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
@@ -11,10 +9,10 @@ from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, kind_of
-from focus.html.parser import Crumb, Parsed, parse
+from focus.html.parser import Parsed, parse
 from focus.html.shell import lack
 from focus.http import zstd
-from focus.records import FailureKind, Link, Page
+from focus.records import FailureKind, Page
 from focus.score.index_pages import is_index
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
@@ -24,7 +22,6 @@ from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import Joiner, normalise, words
 
-_NO_WORDS = ""
 _LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
 
 
@@ -82,7 +79,7 @@ class PageAnalyst:
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = Joiner(base or url, charset)
         document = self._document(url, source, parsed)
-        links = self._links(url, parsed, joiner, document.filed_under)
+        links = self._outlinks.read(url, parsed.links, joiner, document.filed_under)
         judgement = self.model.judge(document)
         relevant = judgement.relevance > self.threshold
         lost = self.config.near_duplicates and _is_lost(document)
@@ -137,7 +134,7 @@ class PageAnalyst:
             headings=parsed.headings,
             links=parsed.links,
             crumbs=parsed.crumbs,
-            url_words=self._words(url),
+            url_words="" if self.config.mask_urls else words(url),
             url="" if self.config.mask_urls else url,
             source=source,
             blocks=parsed.blocks,
@@ -148,11 +145,3 @@ class PageAnalyst:
         """How much of the topic the title and address of an index page name."""
         promise = self.matcher.promise
         return max(promise[page.title[:TITLE]], promise[page.url_words])
-
-    def _words(self, url: str) -> str:
-        return _NO_WORDS if self.config.mask_urls else words(url)
-
-    def _links(
-        self, url: str, parsed: Parsed, joiner: Joiner, crumbs: Sequence[Crumb] = ()
-    ) -> list[Link]:
-        return self._outlinks.read(url, parsed.links, joiner, crumbs)

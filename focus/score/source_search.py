@@ -73,7 +73,9 @@ class SourceSearch:
     def _in_lower_case(self, source: bytes) -> bytes:
         if not self._is_cased:
             return source  # case tells nothing
-        return source.lower() if self._is_caseless else _lowered(source)
+        if self._is_caseless:
+            return source.lower()
+        return source.decode("utf-8", "replace").lower().encode("utf-8", "replace")
 
     def _stands_in(self, folded: bytes) -> bool:
         return any(pattern.search(folded) for pattern in self._patterns)
@@ -109,10 +111,6 @@ def _whole_word(form: str) -> tuple[bytes, re.Pattern[bytes]]:
     left = rb"(?<![a-z0-9]" + re.escape(head) + rb")" if form[0].isalnum() else b""
     right = rb"(?![a-z0-9])" if form[-1].isalnum() else b""
     return head, re.compile(re.escape(head) + left + body.removeprefix(re.escape(head)) + right)
-
-
-def _lowered(source: bytes) -> bytes:
-    return source.decode("utf-8", "replace").lower().encode("utf-8", "replace")
 
 
 def _written_out(reference: re.Match[bytes]) -> bytes:

@@ -238,7 +238,7 @@ def _proved(
     for word in common.union(there):
         of_phrase = there.get(word, ())
         n = good.get(word, 0) + sum(page.relevant for page in of_phrase)
-        if n >= FEWEST and _is_word(word):
+        if n >= FEWEST and len(word) > 1 and not word.isdigit():
             whole = every.get(word, 0) + len(of_phrase)
             if (sure := surprise(n, whole, on, pages)) >= SURE:
                 found[word] = -sure, word, _weight(n, whole, share)
@@ -263,10 +263,6 @@ def _brought(
     for word in hubs.keys() & there:
         hubs[word].update(page.hub for page in there[word] if page.relevant)
     return {word for word, brought in hubs.items() if len(brought) >= FEWEST}
-
-
-def _is_word(word: str) -> bool:
-    return len(word) > 1 and not word.isdigit()
 
 
 def _discount(counts: Counter[str], words: tuple[str, ...]) -> None:

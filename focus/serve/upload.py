@@ -31,13 +31,12 @@ def kind_of(content_type: str) -> str:
 
 def fields(content_type: str, body: bytes) -> dict[str, str]:
     """The last of each name, as text; ValueError for what no form of ours sends."""
-    pairs = _parts(content_type, body) if kind_of(content_type) == FILE else _pairs(body)
+    if kind_of(content_type) == FILE:
+        pairs = _parts(content_type, body)
+    else:
+        text = body.decode("utf-8", "replace")
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     return {name: value.replace("\0", "") for name, value in pairs}
-
-
-def _pairs(body: bytes) -> list[tuple[str, str]]:
-    text = body.decode("utf-8", "replace")
-    return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
 
 
 def _parts(content_type: str, body: bytes) -> list[tuple[str, str]]:

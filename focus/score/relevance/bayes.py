@@ -98,7 +98,8 @@ class Bayes(Model):
             expansion = classifier.expansion
             words |= expansion.of(linked(text, tokens, expansion.table))
         weights = classifier.bayes.weights
-        found = sorted(((weights[w], w) for w in words if w in weights), key=_by_weight)
+        weighed = ((weights[w], w) for w in words if w in weights)
+        found = sorted(weighed, key=lambda item: (-item[0], item[1]))
         relevance = classifier.calibration.probability(classifier.bayes.log_odds(words))
         on, off = [w for w, _ in found if w > 0], [w for w, _ in found if w < 0]
         return Judgement(
@@ -109,7 +110,3 @@ class Bayes(Model):
                 "off": [word for _, word in found[::-1][: min(SHOWN, len(off))]],
             },
         )
-
-
-def _by_weight(item: tuple[float, str]) -> tuple[float, str]:
-    return -item[0], item[1]

@@ -162,7 +162,7 @@ class Evidence(Model):
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
         matched |= self.found(anchors=_texts(link for _, link in hits))
         longest = self.matcher.longest + _TAG_EXTRA_CHARS
-        tags = [hit for hit in hits if _is_in_body(hit[1]) and len(hit[1].anchor) <= longest]
+        tags = [hit for hit in hits if hit[1].region == _BODY and len(hit[1].anchor) <= longest]
         if tags:
             lengths = [len(link.anchor) for link in page.links if link.region == _BODY]
             short = sum(0 < length <= _SHORT_ANCHOR for length in lengths)
@@ -174,7 +174,3 @@ class Evidence(Model):
 def _texts(links: Iterable[RawLink]) -> str:
     """The first anchors of links, folded for matching: enough to name the words of a part."""
     return fold_body("\n".join(link.anchor for link in islice(links, _NAMING_LINKS)))
-
-
-def _is_in_body(link: RawLink) -> bool:
-    return link.region == _BODY

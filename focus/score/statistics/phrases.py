@@ -55,12 +55,14 @@ def c_values(counts: dict[Phrase, int]) -> dict[Phrase, float]:
     """
     around: dict[Phrase, list[int]] = defaultdict(list)
     for longer, number in counts.items():
-        for part in set(_parts(longer, len(longer) - 1)):
-            if part in counts:
-                around[part].append(number)
+        ends = range(2, len(longer) + 1)
+        parts = {longer[start:end] for end in ends for start in range(end - 1)} - {longer}
+        for part in parts & counts.keys():
+            around[part].append(number)
     return {
-        phrase: math.log2(len(phrase)) * (number - _mean(around.get(phrase, ())))
+        phrase: math.log2(len(phrase)) * (number - sum(held) / len(held))
         for phrase, number in counts.items()
+        for held in [around.get(phrase, [0])]
     }
 
 
@@ -99,14 +101,3 @@ def _all_phrases(runs: Runs, scripts: Mapping[str, bool]) -> Iterator[Phrase]:
                 if scripts.get(run[end]) is not script:
                     break
                 yield run[start : end + 1]
-
-
-def _parts(phrase: Phrase, longest: int) -> Iterator[Phrase]:
-    for size in range(2, longest + 1):
-        for start in range(len(phrase) - size + 1):
-            yield phrase[start : start + size]
-
-
-def _mean(numbers: Iterable[int]) -> float:
-    numbers = list(numbers)
-    return sum(numbers) / len(numbers) if numbers else 0.0
