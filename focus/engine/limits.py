@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from focus.config import CrawlConfig, LimitConfig
@@ -12,8 +10,8 @@ from focus.engine.unit_of_work import Totals, UnitOfWork
 from focus.scheduling.priority_gate import Budget, PeerCrawls
 
 
-class Counted(Protocol):
-    """The figures that limits bound."""
+class RoundTotals(msgspec.Struct):
+    """The totals of a round of a crawl that looks again at its pages; looks count as pages."""
 
     pages: int
     requests: int
@@ -21,7 +19,7 @@ class Counted(Protocol):
     relevant: int
 
 
-def reached(limits: LimitConfig, totals: Counted) -> str:
+def reached(limits: LimitConfig, totals: Totals | RoundTotals) -> str:
     """Which limit on what is counted is reached, "" if none."""
     for name, limit, value in (
         ("max-pages", limits.max_pages, totals.pages),
@@ -32,15 +30,6 @@ def reached(limits: LimitConfig, totals: Counted) -> str:
         if limit is not None and value >= limit:
             return f"{name} reached"
     return ""
-
-
-class RoundTotals(msgspec.Struct):
-    """The totals of a round of a crawl that looks again at its pages; looks count as pages."""
-
-    pages: int
-    requests: int
-    bytes: int
-    relevant: int
 
 
 def of_round(totals: Totals) -> RoundTotals:

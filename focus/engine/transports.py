@@ -14,9 +14,9 @@ import contextlib
 import heapq
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -25,6 +25,9 @@ from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
 from focus.records import FetchResult, Link, Listing, Page, Result, Task
+
+if TYPE_CHECKING:
+    from focus.fetch import WebFetcher  # loads the HTTP client, which a recorded web does not need
 
 LISTING_PART = 1000  # links of a listing that are scored at once
 UNBOUNDED = 1 << 60
@@ -37,25 +40,6 @@ async def ready_within(ready: asyncio.Event, seconds: float | None) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
             await ready.wait()
-
-
-class Fetcher(Protocol):
-    """The web, or what stands for it."""
-
-    async def fetch(
-        self,
-        url: str,
-        *,
-        robots: bool = False,
-        sent: Callable[[], object] | None = None,
-        conditions: Sequence[tuple[str, str]] = (),
-        grow: Grow | None = None,
-    ) -> FetchResult:
-        """One GET; a failure is a result. `sent` is called when the request goes out, `grow`
-        before each piece of a body is kept."""
-
-    async def close(self) -> None:
-        """Give up all connections."""
 
 
 class Scorer(Protocol):
@@ -192,7 +176,7 @@ class LiveTransport:
 
     def __init__(
         self,
-        fetcher: Fetcher,
+        fetcher: WebFetcher,
         scorer: Scorer,
         *,
         clock: Callable[[], float],

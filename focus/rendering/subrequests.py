@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from focus.engine.transports import Fetcher
+from focus.fetch import WebFetcher
 from focus.http.robots import Robots, from_answer
 from focus.records import FailureKind, FetchResult
 from focus.urls.normal_form import host_of, normalise
@@ -65,7 +65,7 @@ class SubRequests:
     agent         whose rules are looked up in robots.txt; None: it is not asked for
     """
 
-    def __init__(self, own: Fetcher, others: Fetcher, *, agent: str | None) -> None:
+    def __init__(self, own: WebFetcher, others: WebFetcher, *, agent: str | None) -> None:
         self._own, self._others = own, others
         self._agent = agent
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
