@@ -51,7 +51,7 @@ from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
 from tests.support.cluster import SimulatedCluster
-from tests.support.outage import Cut
+from tests.support.outage import NetworkFault
 from tests.support.web import TinyWeb
 
 TERMS = Terms(queue_s=10, hold_s=10, work_s=10, ask_s=2, cut_s=5)
@@ -620,7 +620,7 @@ async def test_workers_without_a_network_lose_nothing(
     settings = config(politeness=PolitenessConfig(delay_s=1.0), max_offline_s=1200.0)
     cluster = SimulatedCluster(web(), rng=Random(1))
     began, back = cluster.now, cluster.now + begin_s + length_s
-    cluster.cuts = [Cut(began + begin_s, back, kind=kind)]
+    cluster.faults = [NetworkFault(began + begin_s, back, kind=kind)]
     report = await cluster.crawl(settings, tmp_path / "s.db")
     if length_s > 1200.0:
         assert report.stop_reason == "offline"
@@ -639,7 +639,9 @@ async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_n
 ) -> None:
     settings = config(politeness=PolitenessConfig(delay_s=1.0))
     cluster = SimulatedCluster(web(), rng=Random(1))
-    cluster.cuts = [Cut(cluster.now, cluster.now + DAY, frozenset({"h3.test"}), K.TIMEOUT)]
+    cluster.faults = [
+        NetworkFault(cluster.now, cluster.now + DAY, frozenset({"h3.test"}), K.TIMEOUT)
+    ]
     report = await cluster.crawl(settings, tmp_path / "s.db")
     assert (report.stop_reason, cluster.outages) == ("frontier empty", []), "the others answer"
     assert report.failures["host-given-up"] > 0

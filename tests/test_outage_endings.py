@@ -19,7 +19,7 @@ from focus.scheduling.retries import POLICIES
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import fingerprint
 from focus.workers import InlineScorer
-from tests.support.outage import Cut, Sky
+from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.web import TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
@@ -30,7 +30,7 @@ MAX_STEPS = 2_000
 """Results and timers of one crawl; the largest number in 3,000 examples was 256."""
 
 
-class CountingSky(Sky):
+class CountingTransport(FaultyTransport):
     """Counts what is sent, and gives up on a crawl that does not end."""
 
     crawl: Crawl
@@ -58,7 +58,7 @@ class Ended(NamedTuple):
 
     reason: str
     crawl: Crawl
-    sky: CountingSky
+    transport: CountingTransport
     changes: list[Outage | None]
 
     def states(self, urls: set[str]) -> Counter[UrlState]:
@@ -71,7 +71,7 @@ class Ended(NamedTuple):
 async def run(
     web: TinyWeb,
     seeds: tuple[str, ...],
-    cuts: list[Cut],
+    faults: list[NetworkFault],
     outcomes: dict[str, list[K | None]],
     *,
     locates: bool = True,
@@ -79,9 +79,11 @@ async def run(
     ignore_robots: bool = False,
     max_offline_s: float = MAX_OFFLINE_S,
 ) -> Ended:
-    """Crawl until the end; instants of cuts count from the start."""
-    moved = [cut._replace(begin=START + cut.begin, end=START + cut.end) for cut in cuts]
-    sky = CountingSky(web, SCORER, moved, start=START, locates=locates, outcomes=outcomes)
+    """Crawl until the end; instants of faults count from the start."""
+    moved = [fault._replace(begin=START + fault.begin, end=START + fault.end) for fault in faults]
+    transport = CountingTransport(
+        web, SCORER, moved, start=START, locates=locates, outcomes=outcomes
+    )
     politeness = PolitenessConfig(delay_s=1.0, per_host=per_host, ignore_robots=ignore_robots)
     config = CrawlConfig(
         seeds=seeds,
@@ -92,10 +94,10 @@ async def run(
         max_offline_s=max_offline_s,
     )
     changes: list[Outage | None] = []
-    crawl = sky.crawl = Crawl(config, sky, on_outage=changes.append)
+    crawl = transport.crawl = Crawl(config, transport, on_outage=changes.append)
     crawl.sow(seeds)
     reason = await crawl.run()
-    return Ended(reason, crawl, sky, changes)
+    return Ended(reason, crawl, transport, changes)
 
 
 def share_links(pages: int, *, status: int = 302) -> TinyWeb:
@@ -110,29 +112,27 @@ def share_links(pages: int, *, status: int = 302) -> TinyWeb:
 
 @pytest.mark.parametrize("kind", [K.DNS, K.DNS_TEMPORARY, K.CONNECT, K.TIMEOUT, K.TLS])
 @pytest.mark.parametrize("locates", [True, False], ids=["lookups", "no-lookups"])
-async def test_redirects_to_dead_names_are_requested_once_and_the_crawl_ends(
-    kind: K, locates: bool
-) -> None:
+async def test_redirects_to_dead_names_are_requested_once(kind: K, locates: bool) -> None:
     pages = 6
     dead = frozenset(f"www.dead{page}.test" for page in range(pages))
-    cut = Cut(0.0, 1e9, dead, kind)
-    ended = await run(share_links(pages), ("http://a.test/",), [cut], {}, locates=locates)
+    fault = NetworkFault(0.0, 1e9, dead, kind)
+    ended = await run(share_links(pages), ("http://a.test/",), [fault], {}, locates=locates)
     assert ended.reason == "frontier empty"
     assert ended.changes == [], "the live site answers all the time"
     assert ended.crawl.unit_of_work.totals.pages == pages
-    requests = [ended.sky.sent[f"http://a.test/go{page}"] for page in range(pages)]
+    requests = [ended.transport.sent[f"http://a.test/go{page}"] for page in range(pages)]
     assert requests == [1] * pages
-    assert ended.sky.probes.total() <= pages
+    assert ended.transport.probes.total() <= pages
 
 
-async def test_a_lookup_without_an_address_proves_no_network() -> None:
+async def test_lookup_without_address_is_no_answer() -> None:
     web = share_links(1)
-    cut = Cut(0.0, 1e9, frozenset({"www.dead0.test"}), K.DNS)
-    ended = await run(web, ("http://a.test/",), [cut], {})
+    fault = NetworkFault(0.0, 1e9, frozenset({"www.dead0.test"}), K.DNS)
+    ended = await run(web, ("http://a.test/",), [fault], {})
     assert [host for host, _ in ended.crawl.outages.connectivity.answered_hosts()] == ["a.test"]
 
 
-async def test_outages_in_turn_with_answers_to_probes_end_the_crawl() -> None:
+async def test_max_offline_with_answered_probes_ends_the_crawl() -> None:
     """`--max-offline` counts from the first one, as nothing is processed in between."""
     web = TinyWeb()
     web.page("http://a.test/", links=[f"http://a.test/{n}" for n in range(9)])
@@ -144,7 +144,7 @@ async def test_outages_in_turn_with_answers_to_probes_end_the_crawl() -> None:
     assert ended.crawl.url_table.counts[UrlState.FAILED] == 0
 
 
-async def test_a_url_is_returned_to_its_queue_a_few_times_at_most() -> None:
+async def test_url_that_always_fails_is_returned_to_its_queue_twice() -> None:
     """Probes fail and are answered in turn, and one page never is."""
     web = TinyWeb()
     web.page("http://a.test/", links=["http://a.test/1"])
@@ -152,10 +152,10 @@ async def test_a_url_is_returned_to_its_queue_a_few_times_at_most() -> None:
     outcomes = {"a.test": [None, None, *url_probe_probe_probe * 99]}
     ended = await run(web, ("http://a.test/",), [], outcomes, max_offline_s=3600.0)
     assert ended.reason == "frontier empty"
-    assert ended.sky.sent["http://a.test/1"] <= MAX_RETURNS + POLICIES[K.UNREACHABLE].tries
+    assert ended.transport.sent["http://a.test/1"] <= MAX_RETURNS + POLICIES[K.UNREACHABLE].tries
 
 
-async def test_the_verdict_that_hosts_are_down_opens_the_crawl_again() -> None:
+async def test_verdict_hosts_resumes_the_crawl() -> None:
     """A lone host is silent while it is probed: nothing else is there to prove an outage."""
     web = TinyWeb()
     web.page("http://a.test/")
@@ -165,12 +165,12 @@ async def test_the_verdict_that_hosts_are_down_opens_the_crawl_again() -> None:
     assert not ended.crawl.outages.is_paused
 
 
-async def test_a_redirect_returned_to_its_queue_frees_its_host_once() -> None:
+async def test_held_redirect_in_outage_releases_its_host_once() -> None:
     web = TinyWeb()
     for host in ("a.test", "b.test", "c.test"):
         web.page(f"http://{host}/", links=[f"http://{host}/{n}" for n in range(5)])
     seeds = ("http://a.test/", "http://b.test/", "http://c.test/")
-    ended = await run(web, seeds, [Cut(2.0, 60.0, log_in="http://login.hotel/")], {})
+    ended = await run(web, seeds, [NetworkFault(2.0, 60.0, portal="http://login.hotel/")], {})
     assert ended.changes, "there was an outage"
     assert {host.name: host.active for host in ended.crawl.frontier.hosts if host.active} == {}
 
@@ -201,7 +201,7 @@ def drawn_web(redirects: dict[tuple[str, int], tuple[str, int]], live: tuple[str
     hosts = (*live, *TROUBLED, *DEAD)
     for host in (*live, *TROUBLED):
         pages = [f"http://{host}/{n}" for n in range(PAGES)]
-        links = [f"http://{host}/go{n}" for n in range(4)] + [f"http://{each}/" for each in hosts]
+        links = [f"http://{host}/go{n}" for n in range(4)] + [f"http://{name}/" for name in hosts]
         web.page(f"http://{host}/", links=[*pages, *links])
         for page in pages:
             web.page(page)
@@ -222,7 +222,7 @@ def drawn_web(redirects: dict[tuple[str, int], tuple[str, int]], live: tuple[str
     per_host=st.sampled_from([1, 2]),
     ignore_robots=st.booleans(),
 )
-async def test_every_crawl_ends_after_few_requests_and_an_outage_loses_nothing(
+async def test_random_outcomes_end_after_few_requests_and_lose_nothing(
     redirects: dict[tuple[str, int], tuple[str, int]],
     outcomes: dict[str, list[K | None]],
     dead: dict[str, K],
@@ -232,29 +232,29 @@ async def test_every_crawl_ends_after_few_requests_and_an_outage_loses_nothing(
     per_host: int,
     ignore_robots: bool,
 ) -> None:
-    cuts = [Cut(0.0, 1e9, frozenset({host}), kind) for host, kind in dead.items()]
+    faults = [NetworkFault(0.0, 1e9, frozenset({host}), kind) for host, kind in dead.items()]
     if outage is not None:
         begin, length, kind = outage
-        cuts.insert(0, Cut(begin, begin + length, kind=kind))
+        faults.insert(0, NetworkFault(begin, begin + length, kind=kind))
     web = drawn_web(redirects, live)
     ended = await run(
         web,
         tuple(f"http://{host}/" for host in (*live, *TROUBLED)),
-        cuts,
+        faults,
         dict(outcomes),
         locates=locates,
         per_host=per_host,
         ignore_robots=ignore_robots,
     )
-    sky = ended.sky
-    most_requested = max(sky.sent.values())
-    assert most_requested <= MAX_TRIES + MAX_RETURNS, sky.sent.most_common(3)
+    transport = ended.transport
+    most_requested = max(transport.sent.values())
+    assert most_requested <= MAX_TRIES + MAX_RETURNS, transport.sent.most_common(3)
     assert not any(host.active for host in ended.crawl.frontier.hosts)
     pages = {f"http://{host}/{n}" for host, n in product(live, ["", *range(PAGES)])}
     states = ended.states(pages)
     if outage is None:
         assert ended.reason == "frontier empty"
-        assert sky.probes.total() <= 30
+        assert transport.probes.total() <= 30
     if ended.reason == "frontier empty":
         assert states == {UrlState.DONE: len(pages)}
     else:

@@ -1,4 +1,4 @@
-"""Outages under a fake clock: what is lost, when it goes on, how it ends, what is said."""
+"""Tests of crawls in outages of the network, under a virtual clock."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from focus.session.resume import restore
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
-from tests.support.outage import Cut, Sky
+from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.web import TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
@@ -30,16 +30,16 @@ DAY = 86_400.0
 def world(hosts: tuple[str, ...] = HOSTS) -> TinyWeb:
     """Some hosts of some pages; each front page links to its pages and the next host."""
     web = TinyWeb()
-    for host, other in zip(hosts, (*hosts[1:], hosts[0]), strict=True):
+    for host, next_host in zip(hosts, (*hosts[1:], hosts[0]), strict=True):
         links = [f"http://{host}/{n}" for n in range(PAGES)]
-        web.page(f"http://{host}/", links=[*links, f"http://{other}/"])
+        web.page(f"http://{host}/", links=[*links, f"http://{next_host}/"])
         for link in links:
             web.page(link)
     return web
 
 
-class Lives:
-    """Runs of one crawl in one file, each with the network of that time."""
+class CrawlRuns:
+    """Runs of one crawl in one database, each with faults of its own."""
 
     def __init__(self, web: TinyWeb, folder: Path, seeds: tuple[str, ...], **more: object) -> None:
         self.web, self.at, self.folder = web, START, folder
@@ -52,30 +52,32 @@ class Lives:
         )
         self.changes: list[Outage | None] = []
         self.crawl: Crawl
-        self.sky: Sky
+        self.transport: FaultyTransport
 
-    async def live(self, *cuts: Cut, retry_failed: tuple[str, ...] = ()) -> str:
-        """Run to the end; instants of cuts count from the start of the run. Why it ended."""
-        moved = [cut._replace(begin=self.at + cut.begin, end=self.at + cut.end) for cut in cuts]
+    async def run(self, *faults: NetworkFault, retry_failed: tuple[str, ...] = ()) -> str:
+        """Run to the end and return why it ended. Faults count from the start of the run."""
+        moved = [
+            fault._replace(begin=self.at + fault.begin, end=self.at + fault.end) for fault in faults
+        ]
         async with Store.open(self.folder / "x.db", now=self.at, pid=1) as store:
             info = await store.begin_crawl(
                 {"seeds": 1}, "{}", fresh=False, now=self.at, revive=retry_failed
             )
-            self.sky = Sky(self.web, SCORER, moved, start=self.at)
+            self.transport = FaultyTransport(self.web, SCORER, moved, start=self.at)
             shelf = SessionStore(store, info.id)
             self.crawl = Crawl(
-                self.config, self.sky, crawl_store=shelf, on_outage=self.changes.append
+                self.config, self.transport, crawl_store=shelf, on_outage=self.changes.append
             )
             if info.resumed:
                 await restore(self.crawl, store, info)
             self.crawl.sow(self.config.seeds)
             reason = await self.crawl.run()
-        self.took_s = self.sky.now() - self.at
-        self.at = self.sky.now()
+        self.took_s = self.transport.now() - self.at
+        self.at = self.transport.now()
         return reason
 
     @property
-    def had(self) -> set[str]:
+    def fetched_urls(self) -> set[str]:
         return {hit.url for hit in self.web.log if not hit.url.endswith("robots.txt")}
 
     def count(self, state: UrlState) -> int:
@@ -90,215 +92,223 @@ KINDS = (K.UNREACHABLE, K.DNS_TEMPORARY, K.TIMEOUT)
 @pytest.mark.parametrize("kind", [*KINDS, K.CONNECT, K.DNS])
 @pytest.mark.parametrize("length_s", [10.0, 600.0, 3 * DAY])
 @pytest.mark.parametrize("begin_s", [0.0, 0.3, 5.0], ids=["before", "first", "later"])
-async def test_an_outage_of_all_hosts_loses_nothing(
+async def test_crawl_in_outage_of_all_hosts_loses_nothing(
     tmp_path: Path, begin_s: float, length_s: float, kind: K
 ) -> None:
     if begin_s == 0.0 and kind in (K.CONNECT, K.DNS):
         pytest.skip("strangers that refuse are down")
-    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=1200.0)
-    reason = await lives.live(Cut(begin_s, begin_s + length_s, kind=kind))
+    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
+    reason = await runs.run(NetworkFault(begin_s, begin_s + length_s, kind=kind))
     if length_s > 1200.0:
         assert reason == "offline"
-        assert lives.count(UrlState.FAILED) == 0
-        assert lives.count(UrlState.WAITING) > 0
-        assert 1200.0 <= lives.took_s <= 1200.0 + begin_s + 60.0
-        lives.at += 3 * DAY
-        assert await lives.live() == "frontier empty"
+        assert runs.count(UrlState.FAILED) == 0
+        assert runs.count(UrlState.WAITING) > 0
+        assert 1200.0 <= runs.took_s <= 1200.0 + begin_s + 60.0
+        runs.at += 3 * DAY
+        assert await runs.run() == "frontier empty"
     else:
         assert reason == "frontier empty"
-        back = lives.at - lives.took_s + begin_s + length_s
-        assert min(hit.at for hit in lives.web.log if hit.at >= back) - back <= 45.0
-    assert lives.count(UrlState.DONE) == ALL
-    assert lives.count(UrlState.FAILED) == 0
-    assert lives.had == set(lives.web.answers)
+        back = runs.at - runs.took_s + begin_s + length_s
+        assert min(hit.at for hit in runs.web.log if hit.at >= back) - back <= 45.0
+    assert runs.count(UrlState.DONE) == ALL
+    assert runs.count(UrlState.FAILED) == 0
+    assert runs.fetched_urls == set(runs.web.answers)
 
 
 @pytest.mark.parametrize("begin_s", [0.3, 5.0], ids=["first", "later"])
 @pytest.mark.parametrize(
-    "how", [{"log_in": "http://login.hotel/"}, {"kind": K.TLS}, {"kind": K.GUARD}], ids=str
+    "how", [{"portal": "http://login.hotel/"}, {"kind": K.TLS}, {"kind": K.GUARD}], ids=str
 )
-async def test_a_network_that_wants_a_log_in_first_loses_nothing(
+async def test_crawl_behind_captive_portal_loses_nothing(
     tmp_path: Path, begin_s: float, how: dict[str, Any]
 ) -> None:
-    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=1200.0)
-    assert await lives.live(Cut(begin_s, 600.0, **how)) == "frontier empty"
-    assert lives.changes[0] is not None, "it was told as an outage"
-    assert lives.count(UrlState.DONE) == ALL
-    assert (lives.count(UrlState.FAILED), lives.count(UrlState.DROPPED)) == (0, 0)
+    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
+    assert await runs.run(NetworkFault(begin_s, 600.0, **how)) == "frontier empty"
+    assert runs.changes[0] is not None, "it was told as an outage"
+    assert runs.count(UrlState.DONE) == ALL
+    assert (runs.count(UrlState.FAILED), runs.count(UrlState.DROPPED)) == (0, 0)
 
 
-async def test_the_next_run_behind_a_log_in_keeps_what_waits(tmp_path: Path) -> None:
-    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=60.0)
-    assert await lives.live(Cut(5.0, DAY)) == "offline"
-    waiting = lives.count(UrlState.WAITING)
-    lives.at += 3600.0
-    assert await lives.live(Cut(0.0, DAY, log_in="http://login.hotel/")) == "offline"
-    assert lives.count(UrlState.WAITING) == waiting
-    assert await lives.live() == "frontier empty"
-    assert lives.count(UrlState.DONE) == ALL
+async def test_next_run_behind_captive_portal_keeps_waiting_urls(tmp_path: Path) -> None:
+    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=60.0)
+    assert await runs.run(NetworkFault(5.0, DAY)) == "offline"
+    waiting = runs.count(UrlState.WAITING)
+    runs.at += 3600.0
+    assert await runs.run(NetworkFault(0.0, DAY, portal="http://login.hotel/")) == "offline"
+    assert runs.count(UrlState.WAITING) == waiting
+    assert await runs.run() == "frontier empty"
+    assert runs.count(UrlState.DONE) == ALL
 
 
-async def test_a_host_that_sends_everybody_elsewhere_is_followed(tmp_path: Path) -> None:
-    lives = Lives(world(), tmp_path, SEEDS)
-    cut = Cut(5.0, DAY, frozenset({"b.test"}), log_in="http://moved.test/")
-    lives.web.page("http://moved.test/")
-    assert await lives.live(cut) == "frontier empty"
-    assert lives.changes == []
-    assert "http://moved.test/" in lives.had
+async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> None:
+    runs = CrawlRuns(world(), tmp_path, SEEDS)
+    fault = NetworkFault(5.0, DAY, frozenset({"b.test"}), portal="http://moved.test/")
+    runs.web.page("http://moved.test/")
+    assert await runs.run(fault) == "frontier empty"
+    assert runs.changes == []
+    assert "http://moved.test/" in runs.fetched_urls
 
 
-async def test_one_dead_host_of_many_is_given_up_and_asked_again_by_the_next_run(
+async def test_dead_host_of_many_is_abandoned_until_the_next_run(
     tmp_path: Path,
 ) -> None:
-    lives = Lives(world(), tmp_path, SEEDS)
-    assert await lives.live(Cut(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
-    assert lives.changes == [], "the others answer: we are not offline"
-    assert lives.crawl.frontier.host("b.test").is_abandoned
-    assert lives.crawl.unit_of_work.failures["host-given-up"] > 0
-    lives.at += DAY
-    asked = len(lives.sky.tries)
-    assert await lives.live(Cut(0.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
-    assert asked and len(lives.sky.tries) <= 3, "one robots.txt, and it is given up again"
-    lives.at += DAY
-    assert await lives.live() == "frontier empty"
-    assert lives.count(UrlState.DONE) == ALL
+    runs = CrawlRuns(world(), tmp_path, SEEDS)
+    assert (
+        await runs.run(NetworkFault(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
+    )
+    assert runs.changes == [], "the others answer: we are not offline"
+    assert runs.crawl.frontier.host("b.test").is_abandoned
+    assert runs.crawl.unit_of_work.failures["host-given-up"] > 0
+    runs.at += DAY
+    asked = len(runs.transport.failed_requests)
+    assert (
+        await runs.run(NetworkFault(0.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
+    )
+    assert asked and len(runs.transport.failed_requests) <= 3, (
+        "one robots.txt, and it is given up again"
+    )
+    runs.at += DAY
+    assert await runs.run() == "frontier empty"
+    assert runs.count(UrlState.DONE) == ALL
 
 
 @pytest.mark.parametrize("kind", [K.CONNECT, K.DNS, K.TIMEOUT])
-async def test_a_lone_host_that_is_down_is_given_up_for_the_run(tmp_path: Path, kind: K) -> None:
-    lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
-    assert await lives.live(Cut(0.0, DAY, kind=kind)) == "frontier empty"
-    assert lives.took_s < 120.0
-    assert lives.changes == []
-    assert (lives.count(UrlState.DONE), lives.count(UrlState.FAILED)) == (0, 1)
-    lives.at += DAY
-    assert await lives.live() == "frontier empty"
-    assert lives.count(UrlState.DONE) == PAGES + 1
+async def test_single_dead_host_is_abandoned_for_the_run(tmp_path: Path, kind: K) -> None:
+    runs = CrawlRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
+    assert await runs.run(NetworkFault(0.0, DAY, kind=kind)) == "frontier empty"
+    assert runs.took_s < 120.0
+    assert runs.changes == []
+    assert (runs.count(UrlState.DONE), runs.count(UrlState.FAILED)) == (0, 1)
+    runs.at += DAY
+    assert await runs.run() == "frontier empty"
+    assert runs.count(UrlState.DONE) == PAGES + 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length_s", [10.0, 300.0])
-async def test_the_only_host_out_of_reach_in_mid_crawl_is_waited_for(
+async def test_single_host_unreachable_during_crawl_is_waited_for(
     tmp_path: Path, kind: K, length_s: float
 ) -> None:
-    lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
-    assert await lives.live(Cut(5.0, 5.0 + length_s, kind=kind)) == "frontier empty"
-    assert lives.count(UrlState.DONE) == PAGES + 1
-    assert lives.count(UrlState.FAILED) == 0
-    assert len(lives.changes) in (0, 2), "it went away and came back, if it was noticed at all"
+    runs = CrawlRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
+    assert await runs.run(NetworkFault(5.0, 5.0 + length_s, kind=kind)) == "frontier empty"
+    assert runs.count(UrlState.DONE) == PAGES + 1
+    assert runs.count(UrlState.FAILED) == 0
+    assert len(runs.changes) in (0, 2), "it went away and came back, if it was noticed at all"
 
 
 @pytest.mark.parametrize("kind", [K.CONNECT, K.UNREACHABLE])
-async def test_a_seed_that_refused_is_asked_again_without_robots(tmp_path: Path, kind: K) -> None:
+async def test_refused_seed_without_robots_is_requested_by_the_next_run(
+    tmp_path: Path, kind: K
+) -> None:
     """Its failure is its own, not its host's."""
-    lives = Lives(
+    runs = CrawlRuns(
         world(("a.test",)),
         tmp_path,
         ("http://a.test/",),
         politeness=PolitenessConfig(ignore_robots=True),
         max_offline_s=0.0,
     )
-    await lives.live(Cut(0.0, DAY, kind=kind))
-    assert lives.count(UrlState.DONE) == 0
-    lives.at += DAY
-    assert await lives.live() == "frontier empty"
-    assert lives.count(UrlState.DONE) == PAGES + 1
+    await runs.run(NetworkFault(0.0, DAY, kind=kind))
+    assert runs.count(UrlState.DONE) == 0
+    runs.at += DAY
+    assert await runs.run() == "frontier empty"
+    assert runs.count(UrlState.DONE) == PAGES + 1
 
 
-async def test_a_bare_seed_is_tried_by_https_again(tmp_path: Path) -> None:
+async def test_seed_without_scheme_in_next_run_is_requested_over_https(tmp_path: Path) -> None:
     web = TinyWeb()
     web.page("https://a.test/")
     web.fail("http://a.test/robots.txt", K.CONNECT)
-    lives = Lives(web, tmp_path, ("a.test",))
-    assert await lives.live(Cut(0.0, DAY, kind=K.CONNECT)) == "frontier empty"
-    lives.at += DAY
-    assert await lives.live() == "frontier empty"
-    assert lives.count(UrlState.DONE) == 1
+    runs = CrawlRuns(web, tmp_path, ("a.test",))
+    assert await runs.run(NetworkFault(0.0, DAY, kind=K.CONNECT)) == "frontier empty"
+    runs.at += DAY
+    assert await runs.run() == "frontier empty"
+    assert runs.count(UrlState.DONE) == 1
 
 
-async def test_max_offline_0_ends_at_once(tmp_path: Path) -> None:
-    lives = Lives(world(), tmp_path, SEEDS, max_offline_s=0.0)
-    assert await lives.live(Cut(5.0, DAY)) == "offline"
-    assert lives.took_s <= 5.0 + 10.0
-    assert lives.count(UrlState.FAILED) == 0
+async def test_max_offline_zero_ends_the_crawl_at_once(tmp_path: Path) -> None:
+    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=0.0)
+    assert await runs.run(NetworkFault(5.0, DAY)) == "offline"
+    assert runs.took_s <= 5.0 + 10.0
+    assert runs.count(UrlState.FAILED) == 0
 
 
-async def test_what_happens_is_told(tmp_path: Path) -> None:
-    lives = Lives(world(), tmp_path, SEEDS)
-    await lives.live(Cut(5.0, 65.0))
-    (began, over) = lives.changes
+async def test_on_change_is_called_at_begin_and_end_of_an_outage(tmp_path: Path) -> None:
+    runs = CrawlRuns(world(), tmp_path, SEEDS)
+    await runs.run(NetworkFault(5.0, 65.0))
+    (began, over) = runs.changes
     assert began is not None and over is None
     assert began.since == pytest.approx(START + 5.0, abs=2.0)
     assert began.reason == "no network here"
 
 
-async def test_hundreds_of_dead_hosts_in_a_row_are_no_outage(tmp_path: Path) -> None:
+async def test_hundreds_of_dead_hosts_are_no_outage(tmp_path: Path) -> None:
     """A lively host, and a page of its that leads to many that are not there."""
     web = world(("a.test",))
     dead = [f"http://gone{n}.test/" for n in range(300)]
     web.page("http://a.test/11", links=dead)
-    lives = Lives(web, tmp_path, ("http://a.test/",))
+    runs = CrawlRuns(web, tmp_path, ("http://a.test/",))
     hosts = frozenset(f"gone{n}.test" for n in range(300))
-    assert await lives.live(Cut(0.0, DAY, hosts, K.DNS)) == "frontier empty"
-    assert lives.changes == []
-    assert lives.count(UrlState.FAILED) == 300
+    assert await runs.run(NetworkFault(0.0, DAY, hosts, K.DNS)) == "frontier empty"
+    assert runs.changes == []
+    assert runs.count(UrlState.FAILED) == 300
     asked = sum(hit.url.endswith("robots.txt") for hit in web.log)
     assert asked <= 1 + 20, "a false alarm makes the next one rarer"
 
 
-async def test_probation_lasts_until_the_first_answer(tmp_path: Path) -> None:
-    lives = Lives(world(("a.test",)), tmp_path, ("http://a.test/",))
-    await lives.live(Cut(3.0, DAY, kind=K.CONNECT))
-    assert lives.crawl.frontier.host("a.test").is_abandoned
-    lives.at += DAY
-    assert await lives.live(Cut(3.0, 7.0, kind=K.CONNECT)) == "frontier empty"
-    assert lives.count(UrlState.DONE) == PAGES + 1, "it may fail now and then as any other"
+async def test_host_on_probation_after_an_answer_may_fail_again(tmp_path: Path) -> None:
+    runs = CrawlRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
+    await runs.run(NetworkFault(3.0, DAY, kind=K.CONNECT))
+    assert runs.crawl.frontier.host("a.test").is_abandoned
+    runs.at += DAY
+    assert await runs.run(NetworkFault(3.0, 7.0, kind=K.CONNECT)) == "frontier empty"
+    assert runs.count(UrlState.DONE) == PAGES + 1, "it may fail now and then as any other"
 
 
-async def test_failed_urls_wait_again_when_asked_to(tmp_path: Path) -> None:
+async def test_retry_failed_returns_failed_urls_to_the_frontier(tmp_path: Path) -> None:
     web = world(("a.test",))
     web.status("http://a.test/1", 500)
     web.status("http://a.test/2", 404)
     web.fail("http://a.test/3", K.RESET)
-    lives = Lives(web, tmp_path, ("http://a.test/",))
-    await lives.live()
-    assert lives.count(UrlState.FAILED) == 3
+    runs = CrawlRuns(web, tmp_path, ("http://a.test/",))
+    await runs.run()
+    assert runs.count(UrlState.FAILED) == 3
     for n in (1, 2, 3):
         web.page(f"http://a.test/{n}")
-    await lives.live()
-    assert lives.count(UrlState.FAILED) == 3, "unless asked to, what failed has failed"
-    await lives.live(retry_failed=("reset",))
-    assert lives.count(UrlState.FAILED) == 2
-    await lives.live(retry_failed=failure_kinds("all"))
-    assert lives.count(UrlState.FAILED) == 1
-    await lives.live(retry_failed=failure_kinds("http-4xx"))
-    assert lives.count(UrlState.FAILED) == 0
+    await runs.run()
+    assert runs.count(UrlState.FAILED) == 3, "unless asked to, what failed has failed"
+    await runs.run(retry_failed=("reset",))
+    assert runs.count(UrlState.FAILED) == 2
+    await runs.run(retry_failed=failure_kinds("all"))
+    assert runs.count(UrlState.FAILED) == 1
+    await runs.run(retry_failed=failure_kinds("http-4xx"))
+    assert runs.count(UrlState.FAILED) == 0
 
 
 @pytest.mark.parametrize("begin_s", [0.0, 5.0])
-async def test_a_stop_while_offline_keeps_all(tmp_path: Path, begin_s: float) -> None:
-    lives = Lives(world(), tmp_path, SEEDS, limits=LimitConfig(max_time_s=60.0))
-    assert await lives.live(Cut(begin_s, DAY)) == "max-time reached"
-    assert lives.count(UrlState.FAILED) == lives.count(UrlState.FETCHING) == 0
-    lives.at += DAY
-    lives.config = msgspec.structs.replace(lives.config, limits=LimitConfig())
-    assert await lives.live() == "frontier empty"
-    assert lives.count(UrlState.DONE) == ALL
+async def test_stop_while_offline_keeps_all_urls(tmp_path: Path, begin_s: float) -> None:
+    runs = CrawlRuns(world(), tmp_path, SEEDS, limits=LimitConfig(max_time_s=60.0))
+    assert await runs.run(NetworkFault(begin_s, DAY)) == "max-time reached"
+    assert runs.count(UrlState.FAILED) == runs.count(UrlState.FETCHING) == 0
+    runs.at += DAY
+    runs.config = msgspec.structs.replace(runs.config, limits=LimitConfig())
+    assert await runs.run() == "frontier empty"
+    assert runs.count(UrlState.DONE) == ALL
 
 
-class Exposed(Sky):
+class ExposureTransport(FaultyTransport):
     """Notes at every request how many a kill would have made again."""
 
     crawl: Crawl
-    most = 0
+    max_exposed = 0
 
     def send(self, task: Task) -> None:
         super().send(task)
-        self.most = max(self.most, self.in_flight + self.crawl.unit_of_work.unwritten)
+        self.max_exposed = max(self.max_exposed, self.in_flight + self.crawl.unit_of_work.unwritten)
 
 
 @pytest.mark.parametrize(("concurrency", "bound"), [(256, 40), (32, 32)])
-async def test_a_kill_costs_at_most_a_quarter_more_than_is_under_way(
+async def test_kill_repeats_at_most_a_quarter_more_than_the_requests_in_flight(
     tmp_path: Path, concurrency: int, bound: int
 ) -> None:
     hosts = tuple(f"h{n}.test" for n in range(8))
@@ -311,9 +321,9 @@ async def test_a_kill_costs_at_most_a_quarter_more_than_is_under_way(
     )
     async with Store.open(tmp_path / "x.db", now=START, pid=1) as store:
         info = await store.begin_crawl({}, "{}", fresh=False, now=START)
-        sky = Exposed(world(hosts), SCORER, [], start=START)
-        sky.crawl = Crawl(config, sky, crawl_store=SessionStore(store, info.id))
-        sky.crawl.sow(config.seeds)
-        await sky.crawl.run()
-    assert sky.crawl.unit_of_work.totals.pages == len(hosts) * (PAGES + 1)
-    assert 24 < sky.most <= bound
+        transport = ExposureTransport(world(hosts), SCORER, [], start=START)
+        transport.crawl = Crawl(config, transport, crawl_store=SessionStore(store, info.id))
+        transport.crawl.sow(config.seeds)
+        await transport.crawl.run()
+    assert transport.crawl.unit_of_work.totals.pages == len(hosts) * (PAGES + 1)
+    assert 24 < transport.max_exposed <= bound

@@ -22,7 +22,7 @@ from focus.records import FailureKind as K
 from focus.storage.alerts.records import LOCAL, Alert
 from focus.storage.alerts.store import AlertStore, opened
 from focus.workers import InlineScorer
-from tests.support.outage import Cut, Sky
+from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.simulated import Clock
 from tests.support.web import TinyWeb
 
@@ -37,7 +37,7 @@ class WatchFixture:
     def __init__(self, store: AlertStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store, self.clock, self.web = store, Clock(START), TinyWeb()
         self.path = store.database.path
-        self.cuts: list[Cut] = []
+        self.faults: list[NetworkFault] = []
         self.numbers = 0
         scorers: dict[str, InlineScorer] = {}
 
@@ -46,9 +46,9 @@ class WatchFixture:
         ) -> Transport:
             topic = str(config.analysis)
             scorer = scorers.setdefault(topic, InlineScorer(config.analysis))
-            sky = Sky(self.web, scorer, self.cuts, start=self.clock())
-            stack.callback(lambda: self.clock.reach(sky.now()))
-            return sky
+            transport = FaultyTransport(self.web, scorer, self.faults, start=self.clock())
+            stack.callback(lambda: self.clock.reach(transport.now()))
+            return transport
 
         now = SimpleNamespace(time=self.clock, monotonic=time.monotonic)
         monkeypatch.setattr("focus.session.runtime.open_transport", open_transport)
@@ -129,7 +129,7 @@ async def test_no_outage_loses_news(
     watch: WatchFixture, hosts: frozenset[str] | None, begin_s: float, length_s: float, kind: K
 ) -> None:
     begin, end = START + begin_s, START + begin_s + length_s
-    watch.cuts.append(Cut(begin, end, hosts, kind))
+    watch.faults.append(NetworkFault(begin, end, hosts, kind))
     runs = await watch.until(begin + 1, HOUR)
     assert begin_s < HOUR or not watch.remarks()
     while watch.clock() < end:
@@ -157,17 +157,19 @@ async def test_news_of_the_days_without_a_network_is_told_afterwards(
     watch: WatchFixture, kind: K
 ) -> None:
     await watch.until(START + 3 * HOUR, HOUR)
-    watch.cuts.append(Cut(watch.clock(), watch.clock() + 3 * DAY, kind=kind))
+    watch.faults.append(NetworkFault(watch.clock(), watch.clock() + 3 * DAY, kind=kind))
     watch.publish(ONE)
     watch.publish(OTHER)
-    assert all(ran.all_failed for ran in await watch.until(watch.cuts[0].end, HOUR) if ran.visited)
+    assert all(
+        ran.all_failed for ran in await watch.until(watch.faults[0].end, HOUR) if ran.visited
+    )
     assert not watch.told() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
     await watch.until(watch.clock() + 2 * HOUR)
     assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
 
 
 async def test_a_laptop_without_a_network_stays_due(watch: WatchFixture) -> None:
-    watch.cuts.append(Cut(START, START + HOUR))
+    watch.faults.append(NetworkFault(START, START + HOUR))
     ran = await watch.cron()
     assert (ran.all_failed, len(ran.put_off), ran.alerts) == (True, 2, 0)
     owned = watch.store.alerts.all()[0]
@@ -181,7 +183,7 @@ async def test_an_article_whose_host_broke_off_is_asked_for_again(watch: WatchFi
     await watch.until(START + 3 * HOUR, HOUR)
     watch.publish(ONE)
     at = watch.clock()
-    watch.cuts.append(Cut(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
+    watch.faults.append(NetworkFault(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
     await watch.until(at + 6 * HOUR)
     assert f"http://{ONE}/4" in watch.told()
 
@@ -226,7 +228,7 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
     try:
         await serve(START + begin_s)
         begin, end = START + begin_s, START + begin_s + length_s
-        watch.cuts.append(Cut(begin, end, hosts, kind))
+        watch.faults.append(NetworkFault(begin, end, hosts, kind))
         if begin_s > HOUR:
             watch.publish(ONE)
             watch.publish(OTHER)

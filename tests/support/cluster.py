@@ -40,7 +40,7 @@ from focus.session.resume import readopt
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
-from tests.support.outage import Cut
+from tests.support.outage import NetworkFault
 from tests.support.web import Hit, TinyWeb
 
 
@@ -78,7 +78,7 @@ class SimulatedCluster(Runtime, Watcher):
     """A runtime without a broker. `lose`, `twice`: shares of tasks and reports.
 
     most       fetches: after these nothing happens any more, and `halted` is set
-    cuts       when workers have no network
+    faults       when workers have no network
     addresses  host -> where it is; others are nowhere that is known
     """
 
@@ -92,7 +92,7 @@ class SimulatedCluster(Runtime, Watcher):
         poison: str = "",
         slots: int = 4,
         most: int | None = None,
-        cuts: Sequence[Cut] = (),
+        faults: Sequence[NetworkFault] = (),
         addresses: Mapping[str, str] | None = None,
     ) -> None:
         self.web, self.rng = web, rng
@@ -101,7 +101,7 @@ class SimulatedCluster(Runtime, Watcher):
         self.given: Counter[str] = Counter()
         self.lost: Counter[str] = Counter()
         self.most, self.halted = most, asyncio.Event()
-        self.cuts, self.addresses = cuts, addresses or {}
+        self.faults, self.addresses = faults, addresses or {}
         self.outages: list[Outage | None] = []
         self.asked: list[Hit] = []  # what got through to the web, by the cluster's clock
         self._post: list[WorkerReport] = []
@@ -203,9 +203,9 @@ class SimulatedCluster(Runtime, Watcher):
         if task.lookup:
             address = self.addresses.get(task.host, "")
             return FetchResult(task.url, self.now, address=address)
-        for cut in self.cuts:
-            if cut.holds(task.host, self.now):
-                return FetchResult(task.url, self.now, failure=cut.kind, detail="no network here")
+        for fault in self.faults:
+            if fault.applies_to(task.host, self.now):
+                return FetchResult(task.url, self.now, failure=fault.kind, detail="no network here")
         self.asked.append(Hit(task.url, self.now))
         fetch = await self.web.fetch(task.url, robots=task.id is None)
         address = self.addresses.get(task.host)

@@ -1,7 +1,9 @@
-"""Webs whose network goes away, under a clock that nobody waits for.
+"""A transport over a tiny web with network faults, under a virtual clock.
 
-sky = Sky(web, [Cut(60.0, 120.0)])                    # nothing from 60 s to 120 s
-sky = Sky(web, [Cut(0.0, 3600.0, {"a.test"}, K.DNS)])  # one name, for an hour
+Example: nothing is reachable from 60 s to 120 s, and the name of a host is unknown for an hour.
+
+    transport = FaultyTransport(web, scorer, [NetworkFault(60.0, 120.0)], start=0.0)
+    NetworkFault(0.0, 3600.0, frozenset({"a.test"}), K.DNS)
 """
 
 import heapq
@@ -16,30 +18,33 @@ from focus.records import FailureKind as K
 from focus.records import FetchResult, Result, Task
 from tests.support.web import Answer, Hit, TinyWeb
 
-INSTANT_S, SILENT_S = 0.002, 10.0  # until the system says no; until nobody has answered
+REFUSAL_S, TIMEOUT_S = 0.002, 10.0
 
 
-class Cut(NamedTuple):
-    """A stretch of time without a network. `hosts`: of these alone; None: of all.
+class NetworkFault(NamedTuple):
+    """A period in which hosts cannot be reached.
 
-    log_in   where everybody is sent meanwhile; "": it fails with `kind`
+    Attributes:
+        hosts: Hosts of the fault. None for all hosts.
+        kind: How requests fail.
+        portal: Where requests are redirected instead. An empty string lets them fail.
     """
 
     begin: float
     end: float
     hosts: frozenset[str] | None = None
     kind: K = K.UNREACHABLE
-    log_in: str = ""
+    portal: str = ""
 
-    def holds(self, host: str, at: float) -> bool:
+    def applies_to(self, host: str, at: float) -> bool:
         return self.begin <= at < self.end and (self.hosts is None or host in self.hosts)
 
 
-class Sky(ReplayTransport):
-    """A live transport over a tiny web; what reached it is in the web's log.
+class FaultyTransport(ReplayTransport):
+    """A live transport over a tiny web; requests that reach it are in the web's log.
 
-    locates   the crawl looks up the address of a host before its first request
-    outcomes  host -> failures of its requests in order, again from the first; None: it answers
+    Attributes:
+        failed_requests: Requests that reached no host.
     """
 
     is_live = True
@@ -48,35 +53,41 @@ class Sky(ReplayTransport):
         self,
         web: TinyWeb,
         scorer: Scorer,
-        cuts: list[Cut],
+        faults: list[NetworkFault],
         *,
         start: float,
         locates: bool = False,
         outcomes: Mapping[str, Sequence[K | None]] | None = None,
     ) -> None:
+        """Make a transport.
+
+        Args:
+            locates: Whether the crawl looks up the address of a host before its first request.
+            outcomes: Failures of a host's requests in order, repeated; None is an answer.
+        """
         super().__init__(self, scorer, start=start)
-        self.web, self.cuts = web, cuts
+        self.web, self.faults = web, faults
         self.locates = locates
         self._outcomes = outcomes or {}
         self._requests: Counter[str] = Counter()  # of each host of `outcomes`
         self._settled: list[tuple[Task, FetchResult]] = []
         self._departed: list[tuple[Task, float]] = []
-        self.tries: list[Hit] = []  # requests that did not get through
+        self.failed_requests: list[Hit] = []
 
     def send(self, task: Task) -> None:
         begin = max(self.now(), task.start_at)
-        cut = self._cut(task.host, begin)
+        fault = self._fault(task.host, begin)
         takes_s = latency_s(task.url)
         if task.tell:
             self._departed.append((task, begin))
-        if cut is not None:
-            takes_s = SILENT_S if cut.kind is K.TIMEOUT else INSTANT_S
+        if fault is not None:
+            takes_s = TIMEOUT_S if fault.kind is K.TIMEOUT else REFUSAL_S
         self._sent += 1
         self.in_flight += 1
         heapq.heappush(self._running, (begin + takes_s, self._sent, task))
 
-    def _cut(self, host: str, at: float) -> Cut | None:
-        return next((cut for cut in self.cuts if cut.holds(host, at)), None)
+    def _fault(self, host: str, at: float) -> NetworkFault | None:
+        return next((fault for fault in self.faults if fault.applies_to(host, at)), None)
 
     async def receive(self, until: float | None) -> list[Result]:
         """The next result; answers to URLs are reported as settled, as by `LiveTransport`."""
@@ -85,7 +96,7 @@ class Sky(ReplayTransport):
             ended_at, _, task = heapq.heappop(self._running)
             self._clock = max(self._clock, ended_at)
             self.in_flight -= 1
-            address = "" if self._cut(task.host, ended_at) else f"192.0.2.{len(task.host)}"
+            address = "" if self._fault(task.host, ended_at) else f"192.0.2.{len(task.host)}"
             return [Result(task, FetchResult(task.url, ended_at, address=address))]
         results = await super().receive(until)
         self._settled += [
@@ -116,21 +127,21 @@ class Sky(ReplayTransport):
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
         host = url.split("/")[2]
         ended = fetched_at + elapsed_s
-        cut = self._cut(host, ended)
-        if cut is not None:
-            begin = ended - (SILENT_S if cut.kind is K.TIMEOUT else INSTANT_S)
-            self.tries.append(Hit(url, ended))
-            if cut.log_in:
+        fault = self._fault(host, ended)
+        if fault is not None:
+            begin = ended - (TIMEOUT_S if fault.kind is K.TIMEOUT else REFUSAL_S)
+            self.failed_requests.append(Hit(url, ended))
+            if fault.portal:
                 return FetchResult(
-                    url, begin, status=302, redirect_to=cut.log_in, elapsed_s=ended - begin
+                    url, begin, status=302, redirect_to=fault.portal, elapsed_s=ended - begin
                 )
             return FetchResult(
-                url, begin, failure=cut.kind, detail="no network here", elapsed_s=ended - begin
+                url, begin, failure=fault.kind, detail="no network here", elapsed_s=ended - begin
             )
         if (failure := self._failure(host)) is not None:
-            self.tries.append(Hit(url, ended))
+            self.failed_requests.append(Hit(url, ended))
             return FetchResult(url, fetched_at, failure=failure, elapsed_s=elapsed_s)
         self.web.log.append(Hit(url, fetched_at))
         answer = self.web.answers.get(url) or Answer(status=404)
-        found = self.web._result(url, answer, fetched_at, robots)
-        return msgspec.structs.replace(found, fetched_at=fetched_at, elapsed_s=elapsed_s)
+        fetch = self.web._result(url, answer, fetched_at, robots)
+        return msgspec.structs.replace(fetch, fetched_at=fetched_at, elapsed_s=elapsed_s)
