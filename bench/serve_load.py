@@ -36,9 +36,9 @@ from focus.demo.site import DemoWeb, generate
 from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
 from focus.serve import server, tokens
-from focus.serve.app_state import AppState, SendingOptions
+from focus.serve.app_state import AppState
 from focus.serve.request import COOKIE
-from focus.serve.scheduler import SchedulerOptions
+from focus.serve.scheduler import SchedulerOptions, SendingOptions
 from focus.storage.alerts.records import MARK, Alert, Match, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_file import index_path
@@ -257,7 +257,7 @@ def _set_due(store: AlertStore, *, is_due: bool, new_pages: int) -> None:
 def _serve(path: Path, port: int) -> None:
     home = f"http://127.0.0.1:{port}"
     app_state = AppState(path, clock=lambda: NOW, sending=SendingOptions(), home=home)
-    server.serve(app_state, SchedulerOptions(str(path)), server.listening("127.0.0.1", port))
+    server.serve(app_state, SchedulerOptions(path), server.listening("127.0.0.1", port))
 
 
 @contextmanager

@@ -27,10 +27,12 @@ from focus.alerts.message import Message
 from focus.cluster.private_broker import free_ports
 from focus.errors import ConfigError
 from focus.i18n import msg, within
+from focus.learn.memory_crawl import PageSource
 from focus.serve import accounts, address_verification, backoff, server, site_answers, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
-from focus.serve.app_state import AppState, Kept, SendingOptions
+from focus.serve.app_state import AppState, Kept
+from focus.serve.scheduler import SchedulerOptions, SendingOptions, read_order
 from focus.serve.site_answers import SiteAnswer, SiteQuestion
 from focus.storage.alerts.records import Alert, DeliveryRecord
 from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
@@ -803,10 +805,10 @@ def test_the_scheduler_sees_what_is_due(group: Group) -> None:
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
-    order = server.SchedulerOptions(
-        "focus.db", options={"smtp_url": "smtp://localhost"}, base_url=HOME
-    )
-    assert msgspec.json.decode(msgspec.json.encode(order), type=server.SchedulerOptions) == order
+    sending = SendingOptions({"smtp_url": "smtp://localhost"}, HOME, Path("key"))
+    web = PageSource(browser=Path("chromium"))
+    order = SchedulerOptions(Path("focus.db"), web, sending)
+    assert read_order(msgspec.json.encode(order, enc_hook=str)) == order
 
 
 def test_waits_double_up_to_a_quarter_of_an_hour() -> None:

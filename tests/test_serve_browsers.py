@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from focus.alerts.delivery import push
 from focus.serve import browsers
-from focus.serve.app_state import SendingOptions
+from focus.serve.scheduler import SendingOptions
 from tests.support.outbox import LOOPBACK
 from tests.support.push import PushedBrowser
 from tests.support.webhooks import Receiver, receiving

@@ -28,7 +28,7 @@ class VisitOrder(msgspec.Struct, frozen=True):
 
     url: str
     password: str | None
-    ca: str | None
+    ca: Path | None
     cluster: str
 
 
@@ -38,8 +38,7 @@ def visits_by(order: VisitOrder) -> Callable[[], Runtime]:
     from focus.cluster.node import ShardNode
     from focus.cluster.sharding import Shard
 
-    ca = None if order.ca is None else Path(order.ca)
-    address = Address(order.url, order.password, ca)
+    address = Address(order.url, order.password, order.ca)
 
     def made() -> ShardNode:
         return ShardNode(Shard(), address, cluster=order.cluster, patience_s=PATIENCE_S)

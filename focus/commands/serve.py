@@ -49,9 +49,11 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     Example:
         focus serve --base-url https://focus.example.org
     """
+    import msgspec
+
     try:
         from focus.serve import server
-        from focus.serve.app_state import AppState, SendingOptions
+        from focus.serve.app_state import AppState
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("focus"):
             raise
@@ -61,7 +63,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     from focus.alerts.delivery import check_installation
     from focus.alerts.settings import forget_sealed
     from focus.commands.settings import watched_web
-    from focus.serve.scheduler import SchedulerOptions
+    from focus.serve.scheduler import SchedulerOptions, SendingOptions
     from focus.session.process_limits import raise_open_files
 
     if (most := raise_open_files(OPEN_FILES)) < OPEN_FILES:
@@ -72,11 +74,10 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             most=most,
         )
     web = watched_web(options)
-    given, workers = installation_values(options), cluster_of(options)
     with server.listening(host, port) as bound:
         home = server.home_of(host, port)
-        key = key_file()
-        how = SendingOptions(given, options["base_url"], key, web.fetch)
+        given = installation_values(options)
+        how = SendingOptions(given, options["base_url"], key_file(), web.fetch)
         path = db.expanduser()
         if forget_passwords:
             with opened(db, time.time(), makes=True) as store:
@@ -87,16 +88,5 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         print_note("focus at {url}", url=origin)
         if link := server.first_link(app_state, origin):
             print_note("The first person, an administrator, registers at {url}", url=link)
-        order = SchedulerOptions(
-            str(app_state.path.absolute()),
-            web.fetch,
-            web.politeness,
-            web.agent,
-            options=given,
-            base_url=app_state.base_url or None,
-            key_file=None if key is None else str(key.absolute()),
-            cluster=workers,
-            render=web.render,
-            browser=None if web.browser is None else str(web.browser.absolute()),
-        )
-        server.serve(app_state, order, bound)
+        how = msgspec.structs.replace(how, base_url=app_state.base_url or None)
+        server.serve(app_state, SchedulerOptions(path, web, how, cluster_of(options)), bound)

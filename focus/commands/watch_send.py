@@ -140,8 +140,7 @@ def cluster_of(options: dict[str, Any]) -> VisitOrder | None:
     address = address_of(options)
     from focus.cluster.visits import VisitOrder
 
-    ca = None if address.ca is None else str(address.ca.absolute())
-    return VisitOrder(address.url, address.password, ca, options["cluster"])
+    return VisitOrder(address.url, address.password, address.ca, options["cluster"])
 
 
 @click.command(cls=ChannelCommand, takes="installation")

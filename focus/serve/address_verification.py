@@ -13,8 +13,9 @@ import asyncio
 import secrets
 import time
 import uuid
+from collections.abc import Coroutine
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -182,15 +183,17 @@ def _mailed(
     now: float,
 ) -> DeliveryOutcome:
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body, link=link)
+    mailer = Mailer(how.mail)
+    return asyncio.run(_closing(mailer, mailer.deliver(message, mail, now=now)))
 
-    async def send() -> DeliveryOutcome:
-        mailer = Mailer(how.mail)
-        try:
-            return await mailer.deliver(message, mail, now=now)
-        finally:
-            await mailer.close()
 
-    return asyncio.run(send())
+async def _closing(
+    sender: Mailer | SmsSender, sending: Coroutine[Any, Any, DeliveryOutcome]
+) -> DeliveryOutcome:
+    try:
+        return await sending
+    finally:
+        await sender.close()
 
 
 _CODES = {
@@ -206,15 +209,8 @@ def send_code(
     """Send somebody the code for their number, or for another password (`reset_code`)."""
     subject, body = msg("Code for focus"), msg(_CODES[kind], code=code)
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body)
-
-    async def send() -> DeliveryOutcome:
-        sender = SmsSender(how, clock=time.time)
-        try:
-            return await sender.send(message, phone)
-        finally:
-            await sender.close()
-
-    return asyncio.run(send())
+    sender = SmsSender(how, clock=time.time)
+    return asyncio.run(_closing(sender, sender.send(message, phone)))
 
 
 NOWHERE = msg("nobody has said where these pages are reached; start the server with --base-url")

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from focus.errors import FocusError
@@ -29,7 +29,7 @@ from focus.serve import (
 from focus.serve.accounts import Wrong, user_of_session
 from focus.serve.app_state import AppState
 from focus.serve.request import RequestContext, cookie_name
-from focus.serve.request_guard import RequestGuard, is_secure, language_asked
+from focus.serve.request_guard import RequestGuard, is_secure, language_asked, plain
 from focus.serve.upload import FILE, MAX_FORM, OTHER
 from focus.text.formatting import printable
 
@@ -106,10 +106,7 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
     ]
 
     async def missing(request: Request, error: Exception) -> Response:
-        status = getattr(error, "status_code", 404)
-        return PlainTextResponse(
-            told(msg("There is nothing here."), language_asked(request.headers)) + "\n", status
-        )
+        return _refused(request, msg("There is nothing here."), getattr(error, "status_code", 404))
 
     return Starlette(
         routes=routes,
@@ -160,7 +157,7 @@ def _unfit(request: Request, path: str) -> Response | None:
 
 
 def _refused(request: Request, line: str, status: int) -> Response:
-    return PlainTextResponse(told(line, language_asked(request.headers)) + "\n", status)
+    return plain(line, language_asked(request.headers), status)
 
 
 def _is_somebody(app_state: AppState, said: dict[str, Any]) -> bool:
@@ -176,10 +173,11 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
     Logs name the page (`/reset/{token}`), never the address that was asked for.
     """
     page, body, kind = said.pop("page"), said.pop("body", b""), said.pop("content_type")
+    language = said["language"]
     try:
         said["form"] = {} if page in _UNREAD else upload.fields(kind, body)
     except ValueError:
-        return PlainTextResponse(told(msg("That is too much."), said["language"]) + "\n", 413)
+        return plain(msg("That is too much."), language, 413)
     with app_state.store() as store:
         request: RequestContext | None = None
         try:
@@ -198,16 +196,11 @@ def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, A
         except FocusError as error:
             _log.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
-                return PlainTextResponse(
-                    told(msg("Something went wrong; the log says what."), said["language"]) + "\n",
-                    503,
-                )
+                return plain(msg("Something went wrong; the log says what."), language, 503)
             return request.page("failure.html", 503, error=request.wrong(error))
         except Exception:
             _log.exception("%s failed", page)
-            return PlainTextResponse(
-                told(msg("Something went wrong; the log says what."), said["language"]) + "\n", 500
-            )
+            return plain(msg("Something went wrong; the log says what."), language, 500)
 
 
 def _failed(request: RequestContext, line: str, status: int) -> Response:

@@ -16,9 +16,9 @@ import msgspec
 from focus.alerts import settings
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
-from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.serve.accounts import Passwords
+from focus.serve.scheduler import SendingOptions
 from focus.storage.alerts.database import connected
 from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
@@ -29,18 +29,6 @@ INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds 
 T = TypeVar("T")
 
 _log = logging.getLogger("focus.serve")
-
-
-class SendingOptions(msgspec.Struct, frozen=True):
-    """Options of sending, from the command line; where it says nothing, as was stored.
-
-    options  of channels: name -> value
-    """
-
-    options: dict[str, str] = {}
-    base_url: str | None = None
-    key_file: Path | None = None
-    fetch: FetchConfig = FetchConfig()
 
 
 class Kept(Generic[T]):

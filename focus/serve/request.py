@@ -168,10 +168,6 @@ _PARTS = {
 """What the parts of a page are called."""
 
 
-def _part(name: str, language: str) -> str:
-    return told(_PARTS.get(name, name), language)
-
-
 _STRENGTHS = ((0.75, msg("very relevant")), (0.5, msg("relevant")), (0.0, msg("hardly relevant")))
 """Least relevance -> how it is called."""
 
@@ -181,24 +177,14 @@ def _strength(relevance: float, language: str) -> str:
     return told(next(word for least, word in _STRENGTHS if relevance >= least), language)
 
 
-def _state(state: str | int, language: str) -> str:
-    """Of an alert, or of a message."""
-    return told(STATES[state], language)
-
-
-def _reason(kind: str, language: str) -> str:
-    """Of a failure: a `FailureKind` or `DropReason`."""
-    return told(msg(kind), language)
-
-
 _PAGES = environment("focus.serve")
 _PAGES.filters.update(
     host=_host,
     pieces=pieces,
     marked=_marked,
     masked=mask_channel,
-    part=_part,
+    part=lambda name, language: told(_PARTS.get(str(name), str(name)), language),
     strength=_strength,
-    state=_state,
-    reason=_reason,
+    state=lambda state, language: told(STATES[state], language),  # of an alert or message
+    reason=lambda kind, language: told(msg(kind), language),  # a FailureKind or DropReason
 )

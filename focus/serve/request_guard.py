@@ -74,16 +74,12 @@ class RequestGuard:
         host = headers.get("host", "")
         language = language_asked(headers)
         if not is_ours(host, base):
-            return PlainTextResponse(
-                told(msg("This is not the host that was asked for."), language) + "\n", 421
-            )
+            return plain(msg("This is not the host that was asked for."), language, 421)
         if scope["method"] in _SAFE or scope["path"].startswith(_OPEN):
             return None
         if not is_same_origin(headers, host, base):
-            return PlainTextResponse(
-                told(msg("The request came from another site and was refused."), language) + "\n",
-                403,
-            )
+            line = msg("The request came from another site and was refused.")
+            return plain(line, language, 403)
         return None
 
 
@@ -93,6 +89,11 @@ def _policy(path: str) -> str:
         return _WORKER
     is_scripted = any(path == page or path.startswith(f"{page}/") for page in SCRIPTED)
     return _WITH_SCRIPT if is_scripted else POLICY
+
+
+def plain(line: str, language: str, status: int) -> PlainTextResponse:
+    """An answer of one line, where there is no page."""
+    return PlainTextResponse(told(line, language) + "\n", status)
 
 
 def language_asked(headers: Headers) -> str:

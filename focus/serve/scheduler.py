@@ -20,7 +20,7 @@ from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.visit import visitor
 from focus.cluster.visits import VisitOrder, visits_by
-from focus.config import FetchConfig, PolitenessConfig, RenderConfig
+from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
 from focus.storage.alerts.store import opened
@@ -28,58 +28,57 @@ from focus.storage.search_index import SearchIndex
 from focus.text.formatting import printable
 
 
+class SendingOptions(msgspec.Struct, frozen=True):
+    """Options of sending, from the command line; where it says nothing, as was stored.
+
+    options  of channels: name -> value
+    """
+
+    options: dict[str, str] = {}
+    base_url: str | None = None
+    key_file: Path | None = None
+    fetch: FetchConfig = FetchConfig()
+
+
 class SchedulerOptions(msgspec.Struct, frozen=True):
     """The server's orders to its scheduler: where, how to ask, how to send.
 
     cluster  whose workers visit; None: this machine does
-    render   which pages have their scripts run, by which `browser`; None: PATH has it
     """
 
-    db: str
-    fetch: FetchConfig = FetchConfig()
-    politeness: PolitenessConfig = PolitenessConfig()
-    agent: str = "focus"
-    options: dict[str, str] = {}
-    base_url: str | None = None
-    key_file: str | None = None
+    db: Path
+    web: PageSource = PageSource()
+    sending: SendingOptions = SendingOptions()
     cluster: VisitOrder | None = None
-    render: RenderConfig = RenderConfig()
-    browser: str | None = None
 
 
 def run(order: SchedulerOptions) -> Ran | None:
     """Do what is due and index what came; None when another program is at it."""
-    path = Path(order.db)
-    key_file = None if order.key_file is None else Path(order.key_file)
-    sealed = SealedChannels.by_file(path, key_file)
-    with opened(path, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
-        browser = None if order.browser is None else Path(order.browser)
-        web = PageSource(None, order.fetch, order.politeness, order.agent, order.render, browser)
-        how = settings.read(
-            store,
-            options=order.options,
-            base_url=order.base_url,
-            fetch=order.fetch,
-            key_file=key_file,
-        )
+    sealed = SealedChannels.by_file(order.db, order.sending.key_file)
+    with opened(order.db, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
+        how = settings.read(store, **msgspec.structs.asdict(order.sending))
         try:
-            with alone(path):
+            with alone(order.db):
                 deliver = delivery_process.sender(store, how)
                 around = None if order.cluster is None else visits_by(order.cluster)
-                visit = visitor(store, web, around=around)
+                visit = visitor(store, order.web, around=around)
                 ran = asyncio.run(run_due(store, visit, deliver, clock=time.time))
         except AlreadyRunning:
             return None
-    with SearchIndex(path) as index:
+    with SearchIndex(order.db) as index:
         index.update()
     return ran
+
+
+def read_order(text: bytes) -> SchedulerOptions:
+    """Return the options that `msgspec.json.encode(..., enc_hook=str)` made this text of."""
+    return msgspec.json.decode(text, type=SchedulerOptions, dec_hook=lambda kind, path: kind(path))
 
 
 def main() -> int:
     """The process. What fails of sites and deliveries stands in the database for their owners."""
     try:
-        order = msgspec.json.decode(sys.stdin.buffer.read(), type=SchedulerOptions)
-        ran = run(order)
+        ran = run(read_order(sys.stdin.buffer.read()))
     except (FocusError, msgspec.DecodeError) as error:
         print(f"focus: {printable(str(error))}", file=sys.stderr)
         return 1

@@ -147,7 +147,7 @@ async def _job(order: SchedulerOptions) -> None:
         start_new_session=True,  # Ctrl-C is for the server, which ends it
     )
     try:
-        await process.communicate(msgspec.json.encode(order))
+        await process.communicate(msgspec.json.encode(order, enc_hook=str))
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()

@@ -34,6 +34,7 @@ from focus.demo import plan
 from focus.demo.server import DemoServer
 from focus.demo.server import serve as serve_demo
 from focus.demo.site import DemoWeb, generate
+from focus.learn.memory_crawl import PageSource
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SITE = "http://www.xinlan.example/"
@@ -218,19 +219,20 @@ def _answers(port: int) -> bool:
 def main(db: str, port: str, demo: str, smtp: str) -> None:
     """The process of the server: `focus serve`, with sites that need no politeness."""
     from focus.serve import server
-    from focus.serve.app_state import AppState, SendingOptions
-    from focus.serve.scheduler import SchedulerOptions
+    from focus.serve.app_state import AppState
+    from focus.serve.scheduler import SchedulerOptions, SendingOptions
 
     server.LOOK_S, server.REST_S = 0.3, 0.3  # nobody here waits a minute
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo}", allow_net=("127.0.0.0/8",))
     sending = {"smtp_url": f"smtp://127.0.0.1:{smtp}", "mail_from": SENDER}
     home = server.home_of("127.0.0.1", int(port))
-    app_state = AppState(
-        Path(db), clock=time.time, sending=SendingOptions(sending, fetch=fetch), home=home
-    )
+    how = SendingOptions(sending, fetch=fetch)
+    app_state = AppState(Path(db), clock=time.time, sending=how, home=home)
     app_state.settings()
     print(server.first_link(app_state, home), flush=True)
-    order = SchedulerOptions(db, fetch, POLITENESS, "focus", sending, base_url=home)
+    web = PageSource(fetch=fetch, politeness=POLITENESS)
+    how = SendingOptions(sending, home, fetch=fetch)
+    order = SchedulerOptions(Path(db), web, how)
     server.serve(app_state, order, server.listening("127.0.0.1", int(port)))
 
 
