@@ -1,4 +1,4 @@
-"""A focused web crawler: from these sites, everything about a topic, best first.
+"""A focused web crawler: it fetches the pages about a topic, the most relevant ones first.
 
     import focus
 
@@ -6,34 +6,28 @@
         print(page.relevance, page.url, page.title)
 
 `focus.crawl` crawls, `focus.open` reads a database, `focus.read_topic` makes a topic (`focus.api`,
-docs/api.md). They are imported when first used, as a command that only prints a line needs none
-of them.
+docs/api.md). They are imported on first use, so that commands that need none of them start faster.
 
-    api              what Python is offered; registry knows strategies of other packages
-    cli, commands/   the command line: options, and output on a terminal
-    session/         one run: open, resume, revisit, close, report
-    crawler          the loop: take, fetch, score, rank, record
-    frontier         which URL next, and when; scheduling/ holds its parts
-    admission/       whether a URL may be asked for at all
-    fetch            a URL to an answer; http/ holds its parts
-    archive/         recorded webs, in the place of the network
-    documents/       PDF, Word and the like, made into pages
-    html/ text/ urls/    a page, its words, its addresses
-    workers/         processes in which pages are parsed and scored
-    rendering/       pages made by scripts, in a browser without a network
-    score/           relevance of a page, priority of a link
-    engine/          what follows from an answer
-    store, storage/  a crawl, written; every SQL statement
-    config records errors    settings, and the words everyone shares
-    i18n, locale/    messages, and their Chinese
-    topic/ learn/    what a crawl is about; topics made and taught by examples
-    metrics/ evaluate/ report/    how good a crawl was; strategies compared; pages for people
-    alerts/ serve/   new pages told to people; the web application
-    cluster/         one crawl on several machines
-    demo/            a generated web
+Modules and packages, from the surface to the core:
 
-docs/design.md tells the life of a URL and the levels in which these packages import each other;
-import-linter checks them (pyproject.toml).
+    __main__, cli, api — exit codes; the tree of commands; the Python API
+    commands/ — one module per command, with its options and its terminal output
+    serve/, report/ — the web application; HTML reports, charts and export
+    alerts/, cluster/, evaluate/ — reports of new pages; many machines; comparison of crawls
+    learn/, demo/ — how topics are taught; a generated web
+    session/ — one run of a crawl: open, resume, revisit, close, report
+    crawler, store, rendering/ — the crawl loop; writing a crawl; a browser for script-made pages
+    engine/, storage/ — consequences of a response; every SQL statement
+    score/ — relevance of pages, priority of links, link graph, statistics
+    admission/, html/, archive/, fetch — may a URL be requested; pages; recorded webs; one request
+    http/ — the HTTP protocol, robots.txt, sitemaps and feeds
+    urls/, documents/, frontier — normal form; PDF and Office; which URL is next, and when
+    text/, topic/, scheduling/, workers/, registry — words; topics; queues; processes; plug-ins
+    config, records, errors, metrics/ — settings; shared records; errors; measures
+    i18n, locale/ — messages, and their Chinese translation
+
+docs/design.md follows a URL through these packages in eight steps. Each imports only from lines
+below its own (docs/design.md has the exact levels; import-linter checks them).
 """
 
 from typing import TYPE_CHECKING, Any

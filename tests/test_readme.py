@@ -1,5 +1,6 @@
 """What the documents tell people to type, click and open is really there."""
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -145,7 +146,7 @@ def exists(name: str) -> bool:
     """Return whether a name in back-ticks exists, where it looks like a name of this project.
 
     Names are files (`focus/cli.py`, `cli.py`), modules and what is in them (`focus.cli`) and
-    members of classes (`Frontier.next`).
+    members of classes (`Frontier.push`).
     """
     match = _NAME.fullmatch(name.removesuffix("()"))
     if match is None or _PLACEHOLDER.search(name):
@@ -181,7 +182,7 @@ def is_dotted_name(name: str) -> bool:
         ("focus/cli.py", True), ("focus/no_such.py", False), ("cli.py", True),
         ("no_such.py", False),
         ("focus.cli", True), ("focus.no_such", False), ("focus.cli.cli", True),
-        ("focus.cli.no_such", False), ("Frontier.next", True), ("Frontier.no_such", False),
+        ("focus.cli.no_such", False), ("Frontier.push", True), ("Frontier.no_such", False),
         ("str.join", True), ("focus/score/NAME.py", True),
     ],
 )  # fmt: skip
@@ -198,6 +199,18 @@ def test_names_in_a_document_exist(page: Path) -> None:
 def test_names_in_docstrings_exist() -> None:
     names = {(path, name) for path, text in SOURCES.items() for name in _CODE.findall(text)}
     assert not [f"{path}: {name}" for path, name in sorted(names) if not exists(name)]
+
+
+def test_package_docstring_lists_every_module() -> None:
+    missing = []
+    for page in (ROOT / "focus").rglob("__init__.py"):
+        words = re.findall(r"\w+", ast.get_docstring(ast.parse(page.read_text("utf-8"))) or "")
+        modules = {path.stem for path in page.parent.glob("*.py")} - {"__init__"}
+        packages = {path.parent.name for path in page.parent.glob("*/__init__.py")}
+        missing += [
+            f"{page.parent.name}: {name}" for name in (modules | packages).difference(words)
+        ]
+    assert not missing
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

@@ -1,35 +1,27 @@
-"""`focus watch`: sites are visited again, and people are told of new pages about their topics.
+"""`focus watch`: visit sites repeatedly and send messages about new pages on a topic.
 
-An *alert* is what somebody wants to be told of: sites, words or a topic, when to look, and how
-to be told. One run (`run`) does what is due:
+    alert, schedule, clock_change — what an alert is; its times; changes of its owner's time zone
+    query — the words of an alert
+    run — one run: every alert that is due, from visit to delivery
+    visit, revisits — a site is crawled once for all its alerts; how often it pays to visit it
+    matching — new pages of a site against all its alerts, 500 pages in a transaction
+    page_match, snippet — whether a page matches; the passage shown for it
+    votes — what relevant and not relevant votes teach an alert
+    near_duplicates — which earlier text a page repeats
+    outbox_lease, outbox_relay — which message is sent next; the result of sending it
+    delivery_process — the relay as a small process that outlives a run
+    message — the text of a message
+    delivery/ — channels: mail, SMS, webhook, push, feed
+    unsubscribe, addresses — one click that ends a channel; valid addresses
+    preview, health — what an alert would have sent; problems of an alert
+    settings, keyfile, sealed_channels — settings of delivery; the secret key; encrypted addresses
 
-    due alerts → visit their sites → match new pages → outbox → deliver
+Data flow: due alerts → visits of their sites → matches among the new pages → outbox → delivery.
+`run` decides what is due, `matching` what matches, `outbox_relay` what is sent; an `AlertStore`
+(`focus.storage.alerts`) stores it.
 
-To read, in this order:
+It must not contain SQL or import the web application or the commands, which are built on it.
 
-    alert, schedule, query,      what an alert may say: its checks, its times, its words;
-    clock_change                 times move along with their owner's zone
-    run                          one run, from what is due to what was delivered
-    visit, revisits              a site is crawled on, by one crawl for all alerts on it; how
-                                 soon a page is looked at again is learned from its news
-    matching                     new pages against all alerts of a site, 500 in a transaction
-    page_match, snippet,         what decides about one page: words, then the topic's judge;
-    votes                        its passage, what votes have taught
-    near_duplicates              which earlier text a page repeats
-    outbox_lease, outbox_relay   which message goes next, and what becomes of it
-    delivery_process             the relay as a small process that outlives its run
-    message, delivery/           what people read, and the channels that bring it
-    unsubscribe, addresses       one click that ends a channel; what may be an address
-    preview, health              what would have come; how an alert fares
-    settings, keyfile,           how mail is sent; the key that seals passwords and signs links;
-    sealed_channels              addresses with tokens in them, sealed
-
-What is due, what matches and what may go out is decided here; what is kept is asked of an
-`AlertStore` (focus.storage.alerts), by methods that say what they mean. No module here knows a
-connection or a statement of SQL, and none knows `focus serve` or the command line, which are
-built of it.
-
-What surprised us: a message may be sent and not yet noted when its process is killed, so that
-only its id, the same when it is sent again, lets a receiver tell; and pages that merely repeat
-others' news stop being looked at by themselves, because news counts for whoever told first.
+A process may be killed after sending a message and before storing that. The message is then sent
+again with the same id, by which a receiver can recognise it.
 """

@@ -1,20 +1,19 @@
-"""Recorded webs on the disk: WARC files read, indexed, replayed and written.
+"""Recorded webs on disk: reading, indexing, replaying and writing WARC files.
 
-    warc       records and HTTP answers out of a WARC file, whole or damaged
-    arc        the heads of records in ARC files, the format before WARC
-    pack       the same turned for random access: any answer of a million at once
-    replay     `Archive`: answers by URL, in the shape that the live fetcher has
-    recorder   `Recorder`: a crawl's requests and answers, appended to a WARC/1.1 file
+    warc — records and HTTP responses of a WARC file, also of a damaged one
+    arc — record headers of ARC files, the predecessor of WARC
+    pack — an indexed copy of an archive for random access
+    replay — `Archive`: responses by URL, in the form that `focus.fetch` returns
+    recorder — `Recorder`: appends the requests and responses of a crawl to a WARC/1.1 file
 
-`focus crawl --warc` records every exchange. `--archive` crawls such a file in the network's place:
-on its first use `warc` reads it once, `pack` writes what it finds into the cache folder, and
-`replay` then answers each URL of the crawl from there by the HTTP rules of the live web
-(`focus.http.semantics`), under a virtual clock.
+`focus crawl --warc` records every exchange. `--archive` crawls such a file instead of the network:
+on first use `warc` reads the file and `pack` writes an indexed copy to the cache folder; `replay`
+answers each request from the copy by the rules of the live web (`focus.http.semantics`), under a
+virtual clock.
 
-Nothing here knows a topic, a frontier or a page's text. No WARC library: none that we know bounds
-memory on hostile records or reads on past damage, and one of them stays an independent judge of
-what `recorder` writes.
+It must not import the frontier, scores or HTML parsing.
 
-What surprised us: a pack with each answer in a zstd frame of its own is a third of the plain file
-and as fast to read, 0.03 ms a page, and none of it counts as memory of the process.
+No WARC library is used: the known ones do not bound memory on hostile records and do not continue
+after damage. In the pack every response is a zstd frame of its own, which takes a third of the
+plain file and 0.03 ms per page to read.
 """

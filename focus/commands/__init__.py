@@ -1,35 +1,30 @@
 """The commands of `focus`, one module each: parse options, call one function, print its result.
 
-    crawl, settings, dry_run, running     `focus crawl`: options, settings from them, dry run, run
-    crawl_progress, crawl_live_line,      figures of a running crawl; one line that is redrawn;
-    crawl_log, crawl_summary              logs; the summary at the end and the exit code
-    demo                                  `focus demo`
-    export, status, why, changes, search  what a database holds
-    report, compare                       HTML reports; comparisons of strategies
-    topic, example_pages, train, label    topics made, trained, labelled
-    kb                                    knowledge bases
-    watch, watch_owner, watch_send,       `focus watch`: alerts, their owner, sending,
-    watch_inbox, alert_access             the pages that were found
-    serve                                 the web application
-    backup                                a database copied while it is used, and put back
-    cluster                               the roles of a crawl on several machines
-    strategies, completion                lists of strategies; completion for a shell
-    NAME_output                           terminal output of the command NAME, where it is long
-    prompts, progress_bar                 questions to a person; a bar for long work
-    options/                              options that commands share, and how values are read
+    crawl, settings, dry_run, running — `focus crawl`: options, settings from them, dry run, run
+    crawl_progress, crawl_live_line — figures of a running crawl; a line that is redrawn
+    crawl_log, crawl_summary — logs of a crawl; its summary and the exit code
+    demo — `focus demo`
+    export, status, why, changes, search — what a database contains
+    report, compare, compare_output — HTML reports; comparisons of strategies
+    topic, topic_output, example_pages — `focus topic`, and the pages that it learns from
+    train, label, prompts — classifiers; labels given page by page, and the questions for them
+    kb — knowledge bases
+    watch, watch_output, watch_owner — `focus watch`: alerts; owners and channels
+    watch_send, watch_inbox, alert_access — visits and delivery; matches; databases of alerts
+    serve — the web application
+    backup — copy and restore a database that is in use
+    cluster, cluster_output — the roles of a crawl on several machines, and their status
+    strategies, completion — list of strategies; completion for a shell
+    progress_bar — a bar for long work
+    options/ — options that commands share, and how their values are read
 
 click parses the command line; flags win over FOCUS_* variables, these over focus.toml, these over
-the defaults of `focus.config`. `settings` makes a `CrawlConfig` of it, `running` runs it on an
-event loop and returns the exit code. A mistake becomes a `ConfigError` with one line.
+the defaults of `focus.config`. `settings` makes a `CrawlConfig` from the options, `running` runs it
+on an event loop and returns the exit code. A mistake becomes a `ConfigError` with one line. While a
+crawl runs, `crawl_progress` samples it and calls the live line and the logs, none of which can
+change or end it. Output functions take records and return lines; text from the web is made
+`printable` first. Results go to standard output, everything else to standard error.
 
-There is no logic here: what a command does is a function of a package below. Output functions take
-records and return lines. While a crawl runs, `crawl_progress` samples it and calls the live line
-and the logs; none of them can change or end it, and neither can a terminal that closes.
-
-Whatever comes from the web is made `printable` before it is shown. Data goes to standard output,
-everything else to standard error. A width in characters is no width on a terminal: 足 takes two
-cells, an accent none, and a line that is one cell too long scrolls the screen at every redraw.
-
-A command imports the packages that it needs when it runs: numpy alone
-takes 0.1 s and 15 MiB.
+A command must not contain logic of its own: what it does is a function of a package below. It
+imports slow packages inside its function: numpy alone takes 0.1 s and 15 MiB.
 """

@@ -1,19 +1,19 @@
-"""Turns documents (PDF, Word, Excel, PowerPoint, EPUB, plain text) into HTML pages.
+"""Conversion of PDF, Word, Excel, PowerPoint, EPUB and plain text to HTML pages.
 
-    kinds      which documents there are: media types, endings, first bytes
-    convert    `to_html`: the entry, which asks one of the readers below
-    pdf        PDF, by pdfium
-    office     DOCX, XLSX and PPTX, by python-docx, openpyxl and python-pptx
-    epub       EPUB: the chapters of a zip of web pages, one after the other
-    plain      text without markup: paragraphs, headings by their look, bare addresses
-    writing    an HTML page put together from titles, paragraphs, links and dates
+    kinds — the kinds of documents: media types, file name extensions, first bytes
+    convert — `to_html`, which calls the reader of the kind
+    pdf — PDF, with pdfium
+    office — DOCX, XLSX and PPTX, with python-docx, openpyxl and python-pptx
+    epub — EPUB: the chapters of the zip file, one after the other
+    plain — text without markup: paragraphs, headings, URLs
+    writing — the HTML page: title, paragraphs, links and dates
 
-A document becomes a small HTML page: its title, author and dates in the head, its headings,
-paragraphs, tables and links in the body. So whatever is known about pages (relevance, contexts of
-links, main text, publication date, search) holds for documents without knowing of them.
+A document becomes a small HTML page with title, author and dates in its head, and headings,
+paragraphs, tables and links in its body. Everything that works on pages (relevance, link contexts,
+main content, publication date, search) therefore works on documents without knowing of them.
 
-Nothing here knows an address or a topic. The libraries come with the extra `documents` and are
-imported when the first document of their kind is met. A document is read to a bound (pages,
-characters, bytes of what is packed in it); one that is encrypted or damaged raises
-`DocumentError`. Strangers' documents belong into a worker that can be killed (`focus.workers`).
+It must not know URLs or topics. The libraries come with the extra `documents` and are imported with
+the first document of their kind. Reading is bounded in pages, characters and unpacked bytes; an
+encrypted or damaged document raises `DocumentError`. Documents from the web must be read in a
+process that can be killed (`focus.workers`).
 """

@@ -1,17 +1,18 @@
-"""Comparisons of strategies and parameters on a recorded web.
+"""Comparisons of strategies and parameters on a recorded web (`focus compare`).
 
-    judgments       topics and labels from files: the only judges (qrels)
-    link_graph      which recorded page leads to which, as a crawl would see it
-    ground_truth    per topic the targets, the budget and the oracle
-    variants        strategies × forms × relevance models × masks
-    trial           one crawl of one variant, by the real engine under a virtual clock
-    compare         `focus compare`: all trials over several processes, kept as they end
-    ranking         measures per trial -> means, intervals, tests
-    comparison      the result as a record and as files
+    judgments — topics, labels and relevance judgments (TREC qrels) from files
+    link_graph — which recorded page links to which, as a crawl would see it
+    ground_truth — per topic: relevant pages, budget and oracle
+    variants — strategies × forms × relevance models × masks
+    trial — one crawl of one variant, with the real engine under a virtual clock
+    compare — runs all trials in several processes and stores each when it ends
+    ranking — means, intervals and tests from the measures of the trials
+    comparison — the result as a record and as files
 
-A comparison prepares archive, link graph, topics and labels; plans a trial for each variant, topic
-and order of the seeds; runs them in worker processes; and only then lets labels meet what was
-fetched. A trial whose archive, code and configuration are the same as a kept one is not run again.
+A comparison prepares the archive, the link graph, the topics and the labels, plans a trial for each
+variant, topic and order of the seeds, runs the trials in worker processes, and then compares the
+fetched pages with the labels. A trial with the same archive, code and settings as a stored one is
+not repeated.
 
-Labels never reach a trial, nor the process that runs it. No part of a crawl imports this package.
+No part of a crawl may import this package: labels never reach a trial or its process.
 """

@@ -1,29 +1,27 @@
-"""Reads an HTML page: its head, its links and where they stand, its text.
+"""Parsing of HTML pages: head, links with their region and context, text.
 
-    parser        `parse`: the entry; lexbor underneath, known to this package alone
-    size_guard    cuts off the two shapes of markup that cost lexbor quadratic time
-    reader        one walk over all elements: head, links, headings, text
-    regions       body, navigation, header, footer or aside, by a node's ancestors
-    breadcrumbs   the way down to a page from its site's home
-    blocks        the text cut into blocks, each with the share of it that is links
-    contexts      the words around a link, within its block
-    publication_date  when a page was published, and changed last
-    metadata      author, site and dates, as a page says them for machines
-    markdown      the main text as Markdown, by trafilatura
-    main_content  the run of blocks that is the page's own text
-    shell         pages on which scripts make what people see
-    dom           names and texts of single nodes
+    parser — `parse`, the entry point; uses the parser library lexbor, which no other package uses
+    size_guard — removes two shapes of markup for which lexbor takes quadratic time
+    reader — one walk over all elements: head, links, headings, text
+    regions — body, navigation, header, footer or aside, by the ancestors of a node
+    breadcrumbs — the breadcrumb of a page: the path to it from the home page of its site
+    blocks — the text in blocks, each with its share of link text
+    contexts — the words around a link, within its block
+    main_content — the main content of a page without the site around it
+    publication_date — when a page was published and last changed
+    metadata — author, site and dates from metadata for machines
+    markdown — the main content as Markdown, with trafilatura
+    shell — pages that need scripts to show their content
+    dom — names and texts of single nodes
 
-`parser` hands the bytes through `size_guard` to lexbor, and the tree to `reader`, which collects
-links as it meets them; `regions` tells where each stands. Blocks, contexts and main content cost
-extra and are made when somebody asks for them. The links are raw: `focus.urls` makes addresses of
-them.
+`parser` passes the bytes through `size_guard` to lexbor, and the tree to `reader`, which collects
+the links; `regions` gives the region of each. Blocks, contexts and main content take more time and
+are computed on demand. Links are returned as written; `focus.urls` makes URLs from them.
 
-Nothing here knows an address, a topic or a score. Every string is a page; nothing raises. But a
-page made to deceive `size_guard` can still hold the parser up, so whoever parses strangers' pages
-also needs a limit on wall time (`focus.workers`).
+It must not know URLs, topics or scores. Any string is accepted as a page; nothing raises. A page
+that evades `size_guard` can still block the parser, so pages from the web are parsed in processes
+with a time limit (`focus.workers`).
 
-What surprised us: P3's rule for the main content keeps blocks with a full stop in them, and so
-loses tables of scores and poems; the run of blocks with the largest sum of text minus links keeps
-both and needs no list of tags.
+Main content is the run of blocks with the largest sum of text minus link text. The rule of P3,
+which keeps blocks with a full stop, loses tables of scores and poems.
 """

@@ -1,28 +1,27 @@
-"""HTTP as a crawler needs it: the parts that `focus.fetch` is made of, each with its bounds.
+"""The HTTP protocol with limits for a crawler: the parts of `focus.fetch`.
 
-    semantics         what status, headers and first bytes mean for a crawl
-    response          reads one response as far as it is wanted
-    content_encoding  gzip, deflate, brotli, zstd: decoded piece by piece, never beyond a cap
-    requests          sends requests over aiohttp's connections, without its session
-    connection        counts bytes and time of each exchange below the HTTP parser
-    dns               host names to addresses, one thread per look-up
-    tls               certificates, and what a server may ask for there
-    ssrf_guard        refuses addresses of private networks at the moment of connecting
-    sessions          cookies, headers and passwords, each for its hosts alone
-    network_errors    an exception of the network -> a failure kind and one line for people
-    robots            robots.txt parsed by RFC 9309, in bounded time
-    robots_tag        X-Robots-Tag and meta robots: what a page asks of crawlers
-    sitemap           sitemaps, indexes and feeds read as they come
+    semantics — what status, headers and first bytes mean for a crawl
+    requests — sends requests over the connections of aiohttp, without its session
+    response — reads a response as far as it is needed
+    content_encoding, zstd — decode gzip, deflate, brotli and zstd piece by piece, up to a cap
+    connection — limits bytes and time of each exchange below the HTTP parser
+    dns — resolves host names, one thread per look-up
+    tls — trusted certificates and allowed protocols
+    ssrf_guard — refuses private addresses at the moment of connecting
+    sessions — cookies, headers and passwords, each for its own hosts
+    network_errors — maps an exception to a failure kind and one line of text
+    robots — parses robots.txt by RFC 9309, in bounded time
+    robots_tag — X-Robots-Tag and meta robots
+    sitemap — reads sitemaps, sitemap indexes, RSS and Atom feeds
 
-A request: `dns` finds addresses, `ssrf_guard` judges each, `connection` and `tls` connect and
-count. `response` reads headers and first bytes, asks `semantics` whether the body is wanted, and
-has `content_encoding` decode it. Whatever goes wrong ends in `network_errors`; no server can make
-a fetch raise.
+`dns` resolves the host, `ssrf_guard` checks each address, `connection` and `tls` connect,
+`requests` sends. `response` reads headers and first bytes, asks `semantics` whether the body is
+needed, and has `content_encoding` decode it. Every failure ends in `network_errors`; no server can
+make a fetch raise.
 
-Nothing here knows a frontier, a topic or a database. `semantics`, `content_encoding`, `robots`,
-`sitemap` and `ssrf_guard` are pure: a recorded web (`focus.archive`) meets the same rules.
+It must not know frontier, topic or database. `semantics`, `content_encoding`, `robots`, `sitemap`
+and `ssrf_guard` are pure, so that a recorded web (`focus.archive`) follows the same rules.
 
-What surprised us: the cap on the body is the least of the bounds. Chunk extensions, trailers,
-endless 1xx answers and TLS tickets carry as many bytes as a server likes past a library that
-counts the body only; and a robots.txt of 20 KB can cost a parser seconds.
+A cap on the body is not enough: chunk extensions, trailers, endless 1xx responses and TLS tickets
+can carry any number of bytes past a library that counts only the body.
 """

@@ -1,17 +1,15 @@
-"""Measures how good a crawl was: one function per measure, with its formula and source.
+"""Measures of the quality of a crawl: one function per measure, with formula and source.
 
-    measures       harvest rate, recall, precision, areas under curves, by request
-    sampling       estimates from a stratified sample of pages, and a judge's calibration
-    oracle         the best recall curve that any crawl could have had, fenced in from both sides
-    significance   tests and confidence intervals over topics
+    measures — harvest rate, recall, precision and areas under curves, by request
+    oracle — bounds of the best recall curve that any crawl could reach
+    significance — tests and confidence intervals over topics
 
-A crawl comes in as the order of its requests, the truth as a set of targets; a number or a curve
-comes out. `focus.evaluate` takes means over seed orders and topics and asks `significance` whether
-a difference is more than luck.
+Input is a crawl as its sequence of requests and a set of relevant pages; output is a number or a
+curve. `focus.evaluate` computes means over seed orders and topics, and tests differences with
+`significance`.
 
-Nothing here reads a file, a label or a clock; randomness comes in as `rng`.
+It must not read files, labels or clocks; randomness is the argument `rng`.
 
-What surprised us: the best possible order is itself NP-hard to find (a rooted Steiner problem), so
-no crawl can be graded by it. A relaxation bounds it from above, a greedy crawl from below, and on
-the development web the two are 1.3 % apart.
+The best possible order is NP-hard to find (a rooted Steiner problem). A relaxation bounds it from
+above and a greedy crawl from below; on the development web the bounds are 1.3 % apart.
 """

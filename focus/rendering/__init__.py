@@ -1,29 +1,28 @@
-"""Runs the scripts of pages in the system's Chromium, which itself reaches no network.
+"""Running the scripts of pages in the system's Chromium, which itself has no network.
 
-    chromium     the process: found, started behind a closed proxy, measured, killed
-    devtools     commands to it and events from it (Chrome DevTools Protocol), over a pipe
-    subrequests  what a page may ask for besides itself, and who asks for it: our own fetcher
-    tab          one page: opened, filled with the answer that we have, waited for, read
-    renderer     `Renderer`: so many tabs at once, one browser, begun anew when it dies or grows
-    second_look  `SecondLook`: which results are rendered, and what a page is afterwards
+    chromium — the browser process: found, started behind a closed proxy, measured, killed
+    devtools — commands and events of the browser (Chrome DevTools Protocol) over a pipe
+    subrequests — which requests of a page are allowed; sends them with the crawl's own fetcher
+    tab — one page: opened, given its response, waited for, read
+    renderer — `Renderer`: several tabs in one browser, restarted when it dies or grows
+    second_look — `SecondLook`: which results are rendered, and the page that results
 
-A page that seems to need scripts (`focus.html.shell`) came by an ordinary request. `SecondLook`
-waits for its host's delay, and has `Renderer` open a tab: a browser context of its own, without
-cookies or memory of others. The tab asks for its address and gets the body that we have, so that
-no page is asked for twice. What its scripts ask for then comes to us before it leaves the browser
-(`Fetch.requestPaused`), and `SubRequests` answers it by `focus.fetch`: guard, limits, User-Agent
-and TLS are the crawl's. When nothing has been asked for in a while, the document is read as HTML,
-and goes to a scorer worker like any page.
+A page that seems to need scripts (`focus.html.shell`) was fetched by an ordinary request.
+`SecondLook` waits for the crawl delay of its host and has `Renderer` open a tab with a browser
+context of its own. The tab requests the URL and receives the stored response, so that no page is
+requested twice. Requests of its scripts are intercepted before they leave the browser
+(`Fetch.requestPaused`) and answered by `SubRequests` through `focus.fetch`, with the guard, limits,
+User-Agent and TLS settings of the crawl. When no request has been made for a while, the document is
+read as HTML and goes to a scorer process like any page.
 
-What must stay true. The browser's only way out is a proxy that refuses every connection: whatever
-gets past `Fetch` (WebSockets, service workers, prefetch, WebRTC, QUIC) reaches nobody, whoever
-finds a new way. No page is lost: where rendering fails, it stays as it came, with the reason
-(`records.Rendering`). Every wait has an end: a tab has its time, and a browser that does not answer
-is killed.
+The only way out of the browser is a proxy that refuses every connection, so that nothing that
+escapes interception (WebSockets, service workers, prefetch, WebRTC, QUIC) reaches a server. Where
+rendering fails, the page stays as it was fetched, with the reason (`records.Rendering`). Every wait
+has a limit.
 
-What surprised us: a driver (Playwright) would cost a second process of 100 MB, does not intercept
-redirects, and does not say which process to kill; the dozen commands that are needed take less code
-than working around that.
+It must not import sessions of crawls or anything above. No driver such as Playwright is used: it
+would take a second process of 100 MB, does not intercept redirects, and does not report which
+process to kill.
 """
 
 from __future__ import annotations

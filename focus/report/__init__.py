@@ -1,22 +1,16 @@
-"""Makes pages and files of results: self-contained HTML reports, drawings, exports.
+"""Pages and files of results: self-contained HTML reports, charts, exports.
 
-    page           renders a report from templates/, with style and script inside
-    comparison     the report of `focus compare`: its outcome, curves, tables, inputs
-    crawl          the report of one crawl (`focus report`), with what the next two make
-    findings       where it paid and what it found
-    conduct        what failed, and how hosts were treated
-    charts, bars   curves and bars as SVG
-    link_drawing   the best pages and the links between them as SVG
-    pictures       a drawing as PNG, by resvg
-    export         rows as JSON lines, CSV or Parquet (`focus export`)
+    page — renders a report from templates/, with its style and script inside
+    crawl, findings, conduct — the report of one crawl; its result tables; failures and hosts
+    comparison — the report of `focus compare`: outcome, curves, tables, inputs
+    charts, bars, link_drawing — curves, bars, and links among the best pages as SVG
+    pictures — a drawing as PNG, with resvg
+    export — rows as JSON lines, CSV, Parquet or SQLite (`focus export`)
 
-Figures come as records from `focus.storage` or `focus.evaluate`; Python makes rows and drawings of
-them, templates the words and the order, and a file appears whole or not at all.
+Figures come as records from `focus.storage` or `focus.evaluate`; Python makes rows and drawings
+from them, templates make the text around them. Files are written as a whole or not at all.
 
-Nothing of a report is fetched from anywhere: style, script and drawings are inline, and a content
-policy says so once more. No section reads a database or a clock, so the same crawl gives the same
-bytes.
-
-What surprised us: text in drawings has to stay text, with the reader's fonts, or Chinese titles are
-lost on every other machine.
+It must not read a database or a clock: the same crawl gives the same bytes. A report loads nothing
+from the network; style, script and drawings are inline, and a content security policy enforces
+that. Text in drawings stays text, or Chinese titles would be lost on machines without the font.
 """

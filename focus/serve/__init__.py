@@ -1,31 +1,27 @@
-"""`focus serve`: people of a group use alerts in a browser, with plain forms.
+"""`focus serve`: a web application with which the members of a group use alerts.
 
-A request goes this way, in a thread of its own:
+    server, scheduler — the port; runs what is due in a process of its own
+    app, app_state — routes; what every request needs: store, settings, clock
+    connections, upload — limits of a client; parsing of forms and files
+    request_guard, request — refuses forged requests; one request and its responses
+    auth, accounts — log-in and registration; passwords and sessions
+    names, tokens, backoff — names that cannot be confused; secrets; delays after failed attempts
+    address_verification — verification of mail addresses and telephone numbers
+    alerts, forms, channel_fields — pages of alerts; their form; its fields for channels
+    import_export — alerts from and to files
+    site_answers — what the sites of an alert answer at present
+    reading — inbox, search, delivery log
+    account_settings, admin — what users and administrators may change
+    browsers — installation as an app, notifications
+    templates/, static/ — pages and style
 
-    server → request_guard → app → a handler → request.page (a template) or a redirect
+Data flow: server → request_guard → app → a handler → `request.page` (a template) or a redirect, in
+a thread per request. Handlers use an `AlertStore` (`focus.storage.alerts`) and `focus.alerts`.
 
-To read, in this order:
+It must not contain SQL or read a connection, and no page of the web is fetched in the process of
+the server: `scheduler` and `site_answers` use processes of their own.
 
-    server, scheduler            the port; jobs beside it, each a process: a run when one is due
-    app, app_state               which path is whose; the stores, the settings, the clock
-    connections, upload          seconds and connections of one client; what a form may send
-    request_guard, request       which requests are refused; one request, and its answers
-    auth, accounts, names,       log-in, registration, sessions; nobody passes for somebody
-    tokens, backoff              else; tries are counted, and wait
-    address_verification         a mail address or number is used once its reader has said so
-    alerts, forms,               alerts: their pages, their form and its channels,
-    channel_fields, import_export  files of them
-    site_answers                 what an alert's sites answer, before it is kept
-    reading                      the inbox, the search, the delivery log
-    account_settings, admin      what people and administrators may change
-    browsers                     browsers themselves: installed as an app, notified
-    templates/, static/          the pages and their style
-
-Handlers ask an `AlertStore` (focus.storage.alerts) and the parts of focus.alerts; no module here
-knows SQL or a connection, and none fetches a page in the server's own process: the scheduler's
-does, and that of `site_answers`.
-
-What surprised us: browsers send `Origin: null` with our own forms under `no-referrer`; a try
-must be counted before its password is looked at, or many at once gain something; and mail
-programs open every link, so that a GET must never act without a session of its reader.
+Three facts decide details. Browsers send `Origin: null` with forms under `no-referrer`. An attempt
+to log in is counted before the password is checked, or parallel attempts would not be counted. Mail
+programs open every link, so that a GET must not change anything without a session.
 """

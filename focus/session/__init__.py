@@ -1,21 +1,21 @@
 """One run of a crawl: open the database, resume, revisit, crawl, close, report.
 
-    runner          opens or continues a crawl, runs it to its end
-    resume          restores the state of a crawl from its database
-    revisit         schedules the pages of earlier runs that are due for another request
-    runtime         the transport, scorer processes and store of a crawl on this machine
-    process_limits  open files, memory and garbage collection of this process
-    signals         stops a crawl in good order at Ctrl-C and SIGTERM
-    watcher         the interface that receives the events of a run
-    report          the report of a run
-    close           stores the report and the graph scores of all pages
+    runner — opens or continues a crawl and runs it to its end
+    resume — restores the state of a crawl from its database
+    revisit — schedules the pages of earlier runs that are due for another request
+    runtime — transport, scorer processes and store of a crawl on this machine
+    process_limits — open files, memory and garbage collection of this process
+    signals — stops a crawl in good order at Ctrl-C and SIGTERM
+    watcher — the interface that receives the events of a run
+    report — the report of a run
+    close — stores the report and the graph scores of all pages
 
-`run` is called with a `CrawlConfig`, the files of the run (`RunPaths`) and a `Watcher`; it returns
-a `RunReport`. A `Runtime` supplies the transport and the store: the default one uses the network
-and scorer processes of this machine, `cluster.node` supplies one for a shard of a cluster.
+`run` takes a `CrawlConfig`, the files of the run (`RunPaths`) and a `Watcher`, and returns a
+`RunReport`. A `Runtime` supplies transport and store: the default one uses the network and scorer
+processes of this machine, `cluster.node` supplies one for a shard of a cluster.
 
-It must not import commands, reports or the programs that start runs (`alerts/`, `cluster/`,
-`serve/`): they call `run`.
+It must not import commands, reports or the packages that start runs (`alerts/`, `cluster/`,
+`serve/`); these call `run`.
 """
 
 from focus.session.report import RunReport

@@ -1,12 +1,13 @@
-"""Describes what a crawl is about: weighted keywords, features, and the file that holds them.
+"""What a crawl is about: weighted keywords, features, and the file that contains them.
 
-    topic        the record `Topic`; read from words on the command line or from TOML text
-    topic_file   a topic written down for people: TOML with comments, which reads back
+    topic — the record `Topic`; made from words of the command line or from TOML
+    topic_file — writes a topic as TOML with comments
 
-`--topic 足球,英超:0.8` or a topic file becomes a `Topic` (`from_words`, `from_toml`), which travels
-as plain data to the scorer workers and into the database. Keywords are a person's words; features
-are words that `focus topic new --example` found on example pages, with their weights; `model` names
-the model file that training and labelling write (`focus.learn.model_file`).
+`--topic 足球,英超:0.8` or a topic file becomes a `Topic` (`from_words`, `from_toml`), which is
+sent as plain data to the scorer processes and stored in the database. Keywords are chosen by
+a person; features are words that `focus topic new --example` found on example pages, with
+weights; `model` names the model file that training and labelling write
+(`focus.learn.model_file`).
 
-Text in, record out: nothing here opens a file or knows a relevance model's formulas.
+It must not open files or know the formulas of relevance models.
 """

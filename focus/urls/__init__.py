@@ -1,18 +1,16 @@
-"""Gives every address one spelling, and reads off it whatever can be read without asking for it.
+"""URLs: their normal form, and everything that can be read from a URL without requesting it.
 
-    normal_form   the URL to request (`normalise`), the key by which two URLs are one page (`key`),
-                  host, origin and registrable domain
-    patterns      the URL pattern of the pages that one template makes, and the words in a URL
+    normal_form — the URL to request (`normalise`), the duplicate key, host, origin, domain
+    patterns — the URL pattern of pages made by one template, and the words in a URL
 
-An href goes through `Joiner.join`, which gives the URL to request or None. Its `fingerprint`, the
-MD5 of its key, is the name under which the URL table knows it. Its `url_pattern` chooses the queue
-that it waits in, for strategies that learn which queues pay; its `words` are evidence of the
-topic.
+An href passes `Joiner.join`, which returns the URL to request or None. Its `fingerprint`, the MD5
+of its duplicate key, identifies it in the URL table. Its `url_pattern` chooses its queue, for
+strategies that learn hit rates of queues; its `words` are scored against the topic.
 
-Nothing is looked up or downloaded here, and no URL is ever asked for. The Public Suffix List is
-the one that tldextract ships.
+It must not resolve or request anything. The Public Suffix List is the copy that tldextract
+contains.
 
-What surprised us: most hrefs of real pages are plain. One regular expression recognises them, and
-slicing joins them, several times as fast as the WHATWG parser (ada); a property test holds that
-both ways agree. And a query of a GBK page has to be asked for in GBK.
+Most hrefs are plain: one regular expression recognises them, and slicing joins them several times
+faster than the WHATWG parser (ada); a property test checks that both agree. The query of a URL on a
+GBK page is encoded in GBK.
 """

@@ -1,35 +1,31 @@
-"""Parses and scores pages in processes of their own, so that no page can hold up or end the crawl.
+"""Scorer processes: parsing and scoring of pages where no page can block or end the crawl.
 
-    pool         `WorkerPool`: gives pages to workers, replaces one that hangs or dies
-    worker       one worker process: started, spoken to, ended
-    child        the other end: waits for pages, analyses them, answers
-    messages     what the two say to each other, and its framing
-    inline       `InlineScorer`: the same interface in this process, without limit or shelter
-    __main__     `python -m focus.workers`, started by the pool
+    pool — `WorkerPool`: distributes pages to workers, replaces a worker that hangs or dies
+    worker — one worker process: start, messages, end
+    child — the other side: receives pages, analyses them, responds
+    messages — the messages between both, and their framing
+    inline — `InlineScorer`: the same interface in this process, without limits
+    __main__ — `python -m focus.workers`, started by the pool
 
-The loop gives a page to `score` and awaits its `Page`. Waiting pages travel in batches over a
-worker's stdin and stdout, in length-prefixed MessagePack:
+The crawl passes a page to `score` and awaits its `Page`. Waiting pages are sent in batches over the
+standard input and output of a worker, in length-prefixed MessagePack:
 
-    parent → worker   Setup                     once: what to analyse for
+    parent → worker   Setup                     once: topic and settings
                       Work [job, …]             up to 16 pages
-                      Update                    a changed model, for all pages after it
-    worker → parent   Ready | SetupRefused      the answer to Setup
-                      Scored [page, …]          results in the order of the jobs; as many as
-                                                are done whenever 20 ms have passed, and the
-                                                rest when the batch is through
+                      Update                    a changed model, for all later pages
+    worker → parent   Ready | SetupRefused      the response to Setup
+                      Scored [page, …]          results in the order of the jobs; those that are
+                                                done every 20 ms, the rest at the end of the batch
 
-A page that computes for longer than the limit ends its worker by a timer of the worker's own,
-which counts its computing alone: on a machine full of other work no page is lost for that. One that
-is silent for ten times as long hangs without computing, and is killed. Then the worker's first
-unfinished batch is run again one page at a time, which clears the innocent, and a page that breaks
-a worker a second time has failed. The same goes for a worker that dies. Whatever a worker says is
-decoded into the types above or it counts as broken: one that a hostile page has taken over can hand
-back wrong data but no pickles.
+A page that computes longer than the limit ends its worker by a timer of the worker itself, which
+counts CPU time, so that a busy machine loses no page. A worker that is silent for ten times the
+limit is killed. The first unfinished batch is then run again one page at a time, and a page that
+breaks a worker a second time fails. Messages of a worker are decoded into the types above or count
+as broken: a worker that a hostile page has taken over can return wrong data but no pickles.
 
-No module here knows a topic or a score: the analyst is a dotted name and its bytes.
-
-What is offered here is imported when it is first asked for: a worker runs as a module of this
-package, and an event loop, which it never has, would be a fifth of what it takes to start.
+It must not know topics or scores: the analyst is a dotted name, its settings are bytes. Names of
+this package are imported on first use, because a worker runs as a module of it and needs no event
+loop.
 """
 
 from importlib import import_module
