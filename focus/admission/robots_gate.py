@@ -82,7 +82,7 @@ class ReadRules:
 class RobotsGate:
     """Rules per host and scheme; `agent` is the product token they are read for.
 
-    text_bytes, read_bytes  what is held of them (see the module's head)
+    text_bytes  memory for their texts (see the module's head)
     """
 
     def __init__(
@@ -91,14 +91,13 @@ class RobotsGate:
         agent: str,
         *,
         text_bytes: int = TEXT_BYTES,
-        read_bytes: int = READ_BYTES,
     ) -> None:
         self._config = config
         self._agent = agent
         self._most = text_bytes
         self._size = 0  # of the texts of `_used`
         self._used: OrderedDict[tuple[int, str], Host] = OrderedDict()  # with a text, latest last
-        self._read = ReadRules(read_bytes)
+        self._read = ReadRules(READ_BYTES)
         self._asked: dict[int, tuple[str, int, int]] = {}  # host -> scheme, hops, failed tries
         self._hops: dict[int, str] = {}  # host -> where its robots.txt redirected to
         self._shut: dict[tuple[int, str], str] = {}  # host, scheme -> why it is left alone

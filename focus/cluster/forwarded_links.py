@@ -31,12 +31,10 @@ class ForwardedLinks(Partition):
 
     is_whole = False
 
-    def __init__(
-        self, shard: Shard, others: OtherShards | None = None, *, max_depth: int | None = None
-    ) -> None:
+    def __init__(self, shard: Shard, others: OtherShards | None = None) -> None:
         self.shard = shard
         self.others = others
-        self.max_depth = max_depth
+        self.max_depth: int | None = None
         self._outgoing: list[tuple[int, ForwardedLink]] = []
         self._arrived: list[ForwardedLink] = []
         self._sent: OrderedDict[bytes, LinkEvidence] = OrderedDict()

@@ -120,7 +120,6 @@ class Hello(msgspec.Struct, frozen=True, array_like=True):
     slots: int
     held: int = 0
     pages: int = 0
-    busy_s: float = 0.0
     host: str = ""
 
 

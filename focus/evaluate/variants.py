@@ -14,8 +14,6 @@ from focus.score.parameters import numbers_of, settle
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
-FORMS = ("tuned", "published")
-
 Given = Iterable[tuple[str, float]]
 """Parameters as typed: `gamma`, `topic-pagerank.gamma` or `position.alpha`, and a number."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, tzinfo
+from datetime import UTC
 from itertools import islice
 from typing import Any
 
@@ -39,17 +39,14 @@ class PageMetadata(msgspec.Struct, frozen=True):
     site: str | None = None
 
 
-def metadata_of(html: str, url: str, *, fetched_at: float, zone: tzinfo = UTC) -> PageMetadata:
-    """Read a page's metadata. Every string is a page: nothing raises.
-
-    zone  of dates that name none
-    """
+def metadata_of(html: str, url: str, *, fetched_at: float) -> PageMetadata:
+    """Read a page's metadata. Every string is a page: nothing raises."""
     tree = LexborHTMLParser(guard(html.encode("utf-8", "replace")))
     metas = _metas(tree)
     linked = list(islice(_objects(tree), _OBJECTS))
     return PageMetadata(
-        published=published_at(html, url, fetched_at=fetched_at, zone=zone),
-        modified=modified_at(html, fetched_at=fetched_at, zone=zone),
+        published=published_at(html, url, fetched_at=fetched_at, zone=UTC),
+        modified=modified_at(html, fetched_at=fetched_at, zone=UTC),
         author=_author(tree, metas, linked),
         site=next((metas[name] for name in _SITES if metas.get(name)), None)
         or next((name for each in linked for name in _names(each.get("publisher"))), None),

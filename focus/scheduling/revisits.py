@@ -79,11 +79,6 @@ class RevisitPolicy(NamedTuple):
     age_s: float
     rate: float
 
-    @property
-    def decay_s(self) -> float:
-        """Seconds after which an observed change counts 1/e."""
-        return DECAY_RATIO * self.age_s
-
     def prior(self, *, is_hub: bool) -> Observation:
         """Return the prior of a page; a hub page is assumed to change four times as often."""
         return Observation(

@@ -30,7 +30,7 @@ class CrawlInfo(NamedTuple):
     resumed   an earlier crawl of the same identity is continued
     finished  that one had come to an end of its own (`reason`), it was not killed
     counters  totals as of its last batch; {} for a new crawl
-    next_url, next_queue, next_host   first free ids
+    next_url, next_host   first free ids
     seen_at   its last sign of life before this, by the clock of then
     """
 
@@ -40,7 +40,6 @@ class CrawlInfo(NamedTuple):
     reason: str
     counters: dict[str, float]
     next_url: int
-    next_queue: int
     next_host: int
     seen_at: float = 0.0
 
@@ -180,7 +179,6 @@ def begin(
         reason=reason or "",
         counters=msgspec.json.decode(counters),
         next_url=free[0],
-        next_queue=free[1],
         next_host=free[2],
         seen_at=seen_at,
     )

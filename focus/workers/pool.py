@@ -41,7 +41,6 @@ class WorkerPool:
     ) -> None:
         self._setup = Setup(config, analyst, limit_s)
         self._count = max(1, workers)
-        self._limit_s = limit_s
         self._silence_s = PATIENCE * limit_s
         self._too_long = {
             "SIGPROF": f"over {limit_s:g} s of computing",

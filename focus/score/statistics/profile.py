@@ -27,7 +27,6 @@ from focus.score.statistics.vector import (
 
 FEATURES = 50
 PUBLISHED_FEATURES = 20
-PAPERS = ("p4", "p5")
 MANY = 3  # examples from which on a word of one of them only is left out
 
 
