@@ -30,10 +30,9 @@ from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
 from focus.scheduling.revisits import RevisitPolicy
-from focus.session import SessionStore
 from focus.session.resume import restore
 from focus.session.revisit import look_again
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 
@@ -181,7 +180,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
         async with Store.open(folder / "x.db", now=at, pid=1) as store:
             info = await store.begin_crawl({}, "{}", fresh=age_s is None, now=at)
             transport = SimulatedTransport(web, analysis, log, at)
-            crawl = Crawl(config, transport, crawl_store=SessionStore(store, info.id))
+            crawl = Crawl(config, transport, crawl_store=CrawlWriter(store, info.id))
             if info.resumed and age_s is not None:
                 await restore(crawl, store, info)
                 await look_again(crawl, store, info, age_s)

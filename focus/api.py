@@ -30,7 +30,7 @@ from focus.errors import ConfigError, FocusError
 from focus.html.main_content import own_text
 from focus.records import Batch, PageRow
 from focus.report.export import export as write
-from focus.session import RunReport, Runtime, SessionStore, Watcher, run
+from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.labels import unpacked
 from focus.storage.link_reader import links_of
 from focus.storage.reader import DatabaseReader
@@ -38,7 +38,7 @@ from focus.storage.results import FIELDS, Selection, columns
 from focus.storage.search import Results, search
 from focus.storage.search_index import SearchIndex
 from focus.storage.views import CrawlSummary, Status, Why
-from focus.store import CrawlInfo, Store
+from focus.store import CrawlInfo, CrawlWriter, Store
 from focus.topic.topic import Topic
 
 __all__ = [
@@ -155,7 +155,7 @@ class _Stop(Watcher):
             self._crawl.stop("stopped")
 
 
-class _Tapped(SessionStore):
+class _Tapped(CrawlWriter):
     """A store that hands on the pages of each batch, once they are written."""
 
     def __init__(self, store: Store, crawl: int, hand_on: Callable[[PageRow], Any]) -> None:

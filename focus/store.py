@@ -42,7 +42,7 @@ SWITCH_S = 0.0001
 """How long the loop may keep the store's thread from running Python (5 ms by default).
 A busy loop that polls its sockets every millisecond would starve it for seconds."""
 
-__all__ = ["CrawlInfo", "Saved", "Store"]
+__all__ = ["CrawlInfo", "CrawlWriter", "Saved", "Store"]
 
 T = TypeVar("T")
 
@@ -204,6 +204,21 @@ class Store:
                 yield part
         finally:
             reading.cancel()
+
+
+class CrawlWriter:
+    """The store of one crawl, as `focus.crawler` uses it."""
+
+    def __init__(self, store: Store, crawl: int) -> None:
+        self._store, self._crawl = store, crawl
+
+    async def write(self, batch: Batch) -> None:
+        """Store a batch (`Store.write`)."""
+        await self._store.write(self._crawl, batch)
+
+    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """Return ids and addresses of URLs (`Store.addresses`)."""
+        return await self._store.addresses(self._crawl, ids)
 
 
 @contextmanager

@@ -12,9 +12,8 @@ from focus.crawler import Crawl
 from focus.engine.outages import Outage
 from focus.records import FailureKind as K
 from focus.records import Task, UrlState
-from focus.session import SessionStore
 from focus.session.resume import restore
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 from tests.support.outage import FaultyTransport, NetworkFault
@@ -64,7 +63,7 @@ class CrawlRuns:
                 {"seeds": 1}, "{}", fresh=False, now=self.at, revive=retry_failed
             )
             self.transport = FaultyTransport(self.web, SCORER, moved, start=self.at)
-            shelf = SessionStore(store, info.id)
+            shelf = CrawlWriter(store, info.id)
             self.crawl = Crawl(
                 self.config, self.transport, crawl_store=shelf, on_outage=self.changes.append
             )
@@ -322,7 +321,7 @@ async def test_kill_repeats_at_most_a_quarter_more_than_the_requests_in_flight(
     async with Store.open(tmp_path / "x.db", now=START, pid=1) as store:
         info = await store.begin_crawl({}, "{}", fresh=False, now=START)
         transport = ExposureTransport(world(hosts), SCORER, [], start=START)
-        transport.crawl = Crawl(config, transport, crawl_store=SessionStore(store, info.id))
+        transport.crawl = Crawl(config, transport, crawl_store=CrawlWriter(store, info.id))
         transport.crawl.sow(config.seeds)
         await transport.crawl.run()
     assert transport.crawl.unit_of_work.totals.pages == len(hosts) * (PAGES + 1)

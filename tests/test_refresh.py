@@ -13,13 +13,12 @@ from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
-from focus.session import SessionStore
 from focus.session.resume import restore
 from focus.session.revisit import look_again
 from focus.storage import page_checks
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 from focus.workers import InlineScorer
 from tests.support.command import runner, settle
 from tests.support.web import Answer, TinyWeb
@@ -87,7 +86,7 @@ class Rounds:
 
         async with Store.open(self.path, now=at, pid=1) as store:
             info = await store.begin_crawl({"seed": self.seed}, "{}", fresh=False, now=at)
-            crawl_store = SessionStore(store, info.id)
+            crawl_store = CrawlWriter(store, info.id)
             self.crawl = Crawl(
                 config, Asking(self.world, at), crawl_store=crawl_store, observe=observe
             )

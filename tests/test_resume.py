@@ -12,10 +12,9 @@ from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, FetchResult, UrlState
-from focus.session import SessionStore
 from focus.session.process_limits import allow_open_files
 from focus.session.resume import restore
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 from focus.workers import InlineScorer
 from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import TOPIC, World
@@ -61,7 +60,7 @@ class Lives:
         async with Store.open(self._folder / "x.db", now=self.at, pid=1) as store:
             info = await store.begin_crawl({"seeds": seeds}, "{}", fresh=False, now=self.at)
             transport = ReplayTransport(self.world, InlineScorer(TOPIC), start=self.at)
-            crawl_store = SessionStore(store, info.id)
+            crawl_store = CrawlWriter(store, info.id)
             self.crawl = Crawl(self._config, transport, crawl_store=crawl_store, observe=observe)
             if info.resumed:
                 await restore(self.crawl, store, info)

@@ -14,8 +14,7 @@ from focus.engine.transports import ReplayTransport
 from focus.scheduling.queues import IdGaps, Queue
 from focus.scheduling.url_cache import UrlCache
 from focus.score.strategy import strategy_class
-from focus.session import SessionStore
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 from focus.workers import InlineScorer
 from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
@@ -55,7 +54,7 @@ async def order(folder: Path, strategy: str, web: TinyWeb, addresses: int) -> li
         crawl = Crawl(
             config,
             transport,
-            crawl_store=SessionStore(store, info.id),
+            crawl_store=CrawlWriter(store, info.id),
             observe=lambda event: asked.append(event.url),
         )
         crawl.sow(config.seeds)

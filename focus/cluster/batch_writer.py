@@ -18,16 +18,15 @@ from focus.cluster.messages import ForwardedLink, chunks
 from focus.cluster.transport import ClusterTransport
 from focus.engine.unit_of_work import UnitOfWork
 from focus.records import Batch
-from focus.session import SessionStore
 from focus.storage.cluster_leases import Pending, settle
 from focus.storage.writer import transaction
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 
 ACK_S = 2.0
 LINKS = 250  # for another shard, in a row at most
 
 
-class ShardStore(SessionStore):
+class ShardStore(CrawlWriter):
     """The store of a shard's crawl. `has_outgoing` is set when links are to leave."""
 
     def __init__(

@@ -20,7 +20,7 @@ It must not import commands, reports or the packages that start runs (`alerts/`,
 
 from focus.session.report import RunReport
 from focus.session.runner import identity, run
-from focus.session.runtime import Runtime, SessionStore, open_transport
+from focus.session.runtime import Runtime, open_transport
 from focus.session.signals import GRACE_S
 from focus.session.watcher import Watcher
 
@@ -28,7 +28,6 @@ __all__ = [
     "GRACE_S",
     "RunReport",
     "Runtime",
-    "SessionStore",
     "Watcher",
     "identity",
     "open_transport",

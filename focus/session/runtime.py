@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from focus import __version__
 from focus.config import CrawlConfig, RunPaths
@@ -15,25 +15,12 @@ from focus.engine.partition import Partition
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
-from focus.records import Batch, FetchResult
+from focus.records import FetchResult
 from focus.rendering import second_look
 from focus.score.strategy import strategy_class
-from focus.store import CrawlInfo, Store
+from focus.store import CrawlInfo, CrawlWriter, Store
 from focus.urls.normal_form import host_of, seed_candidates
 from focus.workers import WorkerPool
-
-
-class SessionStore:
-    """A store, as the crawl knows it."""
-
-    def __init__(self, store: Store, crawl: int) -> None:
-        self._store, self._crawl = store, crawl
-
-    async def write(self, batch: Batch) -> None:
-        await self._store.write(self._crawl, batch)
-
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
-        return await self._store.addresses(self._crawl, ids)
 
 
 class Runtime:
@@ -58,7 +45,7 @@ class Runtime:
 
     def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         """Where its batches go."""
-        return SessionStore(store, info.id)
+        return CrawlWriter(store, info.id)
 
     async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         """It knows what an earlier run knew, its seeds come next."""
