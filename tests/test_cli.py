@@ -569,6 +569,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
         return [outcome]
 
     monkeypatch.setattr("focus.demo.run.demo", demo)
+    monkeypatch.setattr(sys, "argv", ["focus"])  # not the program that runs the tests
     ended = focus("demo", "--pages", "500", "--seed", "2", "--db", "d.db")
     assert ended.code == 130
     assert "on it" in ended.err
