@@ -18,7 +18,7 @@ FROM_COMMANDS = {"cli.md"}
 
 PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - FROM_COMMANDS)
 
-_NOTES = re.compile(r"(?<=was written by hand\.\n\n).*?(?=^## Against other)", re.S | re.M)
+_NOTES = re.compile(r"^## What these figures say\n.*?(?=^## Against other)", re.S | re.M)
 """Of performance.md, in English only; the Chinese page leads there."""
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    focus [^\n]*\n)+)", re.M | re.S)
 _HEADING = re.compile(r"^(#+) ", re.M)
@@ -111,7 +111,11 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
         for page in (DOCS / "zh").glob("*.md")
         for target in re.findall(r"\]\(\.\./([\w-]+\.md)", text_of(page))
     ]
-    assert set(wrong) == {"index.md: index.md", "performance.md: performance.md"}
+    assert set(wrong) == {
+        "index.md: index.md",
+        "performance.md: performance.md",
+        "design.md: performance.md",  # its notes are in English only
+    }
 
 
 @pytest.mark.parametrize(
