@@ -281,22 +281,15 @@ class Crawling:
 
 
 def _page_of(row: PageRow) -> CrawledPage:
-    page = row.page
+    names = "title relevance relevant description keywords language parts matched".split()
     return CrawledPage(
         url=row.url,
-        title=page.title,
-        relevance=page.relevance,
-        relevant=page.relevant,
-        description=page.description,
-        keywords=page.keywords,
-        language=page.language,
-        parts=page.parts,
-        matched=page.matched,
         status=row.status,
         fetched_at=row.fetched_at,
         request=row.nth,
         priority=row.priority,
-        packed=page.body_zstd,
+        packed=row.page.body_zstd,
+        **{name: getattr(row.page, name) for name in names},
     )
 
 

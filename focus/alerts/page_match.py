@@ -112,17 +112,13 @@ class PageView:
     def document(self) -> Document:
         """As the judges want it; its text was searched already, so `source` is left out."""
         page = self.stored
-        return Document(
+        return Document.from_parsed(
+            self._parsed,
             title=page.title,
             keywords=page.keywords,
             description=page.description,
-            headings=self._parsed.headings,
-            links=self._parsed.links,
-            crumbs=self._parsed.crumbs,
             url_words=url_words(page.url),
             url=page.url,
-            blocks=self._parsed.blocks,
-            region=self._parsed.region,
         )
 
     @cached_property

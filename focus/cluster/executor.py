@@ -133,16 +133,7 @@ class TaskExecutor:
                 self._done(job, None)
                 continue
             sent = job.task
-            number = sent.lease if sent.is_page else None
-            task = Task(
-                number,
-                sent.url,
-                "",
-                conditions=sent.conditions,
-                wording=sent.wording,
-                lookup=sent.lookup,
-                tell=sent.tell,
-            )
+            task = replace(sent.task, id=None if sent.task.id is None else sent.lease)
             self._running[id(task)] = (task, job)
             live.send(task)
 

@@ -19,7 +19,7 @@ from focus.http import zstd
 from focus.i18n import read_stored, stored
 from focus.records import FetchResult, Page, Result, Task
 
-VERSION = 5
+VERSION = 6
 MAX_BYTES = 256 * 1024 * 1024  # of a message, unpacked
 _LEVEL = 1
 
@@ -29,22 +29,13 @@ class WrongVersion(ValueError):
 
 
 class SentTask(msgspec.Struct, frozen=True, array_like=True):
-    """A task on its way to a worker.
+    """A task on its way to a worker, without what only the frontier knows of it.
 
     lease     under which the frontier knows it
-    is_page   a page or listing; else a robots.txt
-    tell      say at once when its request goes out
-    wording   as in `Task`
-    lookup    no request, only where the URL's host is
     """
 
     lease: int
-    url: str
-    is_page: bool = True
-    tell: bool = False
-    conditions: tuple[tuple[str, str], ...] = ()
-    wording: bool = True
-    lookup: bool = False
+    task: Task
 
 
 class TaskBundle(msgspec.Struct, frozen=True, array_like=True):

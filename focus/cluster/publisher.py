@@ -77,18 +77,8 @@ class ShardPublisher:
         return max(1, min(MESSAGE, going // (2 * workers)))
 
     async def _publish(self, going: Sequence[Lease]) -> None:
-        tasks = [
-            SentTask(
-                lease.id,
-                lease.task.url,
-                is_page=lease.task.id is not None,
-                tell=lease.task.tell,
-                conditions=lease.task.conditions,
-                wording=lease.task.wording,
-                lookup=lease.task.lookup,
-            )
-            for lease in going
-        ]
+        bare = {"host": "", "start_at": 0.0, "hops": 0, "depth": 0, "priority": 0.0}
+        tasks = [SentTask(each.id, msgspec.structs.replace(each.task, **bare)) for each in going]
         message = packed(TaskBundle(self._context.digest, tasks), "tasks")
         queue = self._context.names.tasks(self._context.shard.number)
         try:

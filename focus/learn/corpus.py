@@ -97,17 +97,7 @@ def _of_lines(file: Path, data: bytes, complain: Complain) -> Iterator[tuple[str
 
 def of_html(html: str) -> Document:
     """A page out of its source."""
-    page = parse(html)
-    return Document(
-        title=page.title,
-        keywords=page.keywords,
-        description=page.description,
-        headings=page.headings,
-        links=page.links,
-        source=html.encode("utf-8", "replace"),
-        blocks=page.blocks,
-        region=page.region,
-    )
+    return Document.from_parsed(parse(html), html.encode("utf-8", "replace"))
 
 
 def of_text(text: str, title: str = "") -> Document:

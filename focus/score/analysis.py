@@ -126,20 +126,10 @@ class PageAnalyst:
         return in_utf8(body, content_type)
 
     def _document(self, url: str, source: bytes, parsed: Parsed) -> Document:
-        masked = self.config.mask_meta
-        return Document(
-            title=parsed.title,
-            keywords="" if masked else parsed.keywords,
-            description="" if masked else parsed.description,
-            headings=parsed.headings,
-            links=parsed.links,
-            crumbs=parsed.crumbs,
-            url_words="" if self.config.mask_urls else words(url),
-            url="" if self.config.mask_urls else url,
-            source=source,
-            blocks=parsed.blocks,
-            region=parsed.region,
-        )
+        is_masked = self.config.mask_urls
+        masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
+        own = {"url": "" if is_masked else url, "url_words": "" if is_masked else words(url)}
+        return Document.from_parsed(parsed, source, **own, **masked)
 
     def _named(self, page: Document) -> float:
         """How much of the topic the title and address of an index page name."""

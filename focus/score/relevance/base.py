@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
@@ -14,7 +14,7 @@ from focus.score.matching import Matcher, fold_body
 from focus.urls.normal_form import folder_words, host_of
 
 if TYPE_CHECKING:
-    from focus.html.parser import Block, Crumb, RawLink
+    from focus.html.parser import Block, Crumb, Parsed, RawLink
 
 _BODY = Region.BODY  # asked of its class, a member takes eight times as long
 _OWN = (_BODY, Region.HEADER)
@@ -59,6 +59,12 @@ class Document:
         self.source = source
         self._read = blocks
         self._region = region
+
+    @classmethod
+    def from_parsed(cls, page: Parsed, source: bytes | None = None, **others: Any) -> Document:
+        """A page as the parser reads it."""
+        names = "title keywords description headings links crumbs blocks region".split()
+        return cls(source=source, **{name: getattr(page, name) for name in names} | others)
 
     def may_hold(self, matcher: Matcher) -> bool:
         """Whether a keyword may stand in the page at all; most pages end here."""
