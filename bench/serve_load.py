@@ -30,7 +30,7 @@ from urllib.parse import quote
 
 from bench.resources import cpu_s
 from bench.script import read_options
-from focus.alerts.outbox_relay import Summary
+from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import run_due
 from focus.demo.site import DemoWeb, generate
 from focus.http import zstd
@@ -220,8 +220,8 @@ def _run(path: Path, case: str) -> dict[str, Any]:
     async def visit(site: WatchedSite) -> None:
         visits.append(site.host)
 
-    async def deliver() -> Summary:
-        return Summary()
+    async def deliver() -> DeliverySummary:
+        return DeliverySummary()
 
     with opened(path, now=NOW, language="en", zone="UTC") as store:
         _set_due(store, is_due=case != "nothing due", new_pages=10 if "new" in case else 0)

@@ -256,7 +256,7 @@ def focus(
 def test_the_key_is_not_in_a_copy_unless_asked_for(
     focus: Focus, database: Path, tmp_path: Path
 ) -> None:
-    key = keyfile.key_of(keyfile.place(database))
+    key = keyfile.read_key(keyfile.key_path(database))
     ended = focus("backup", "copy.db")
     assert ended.code == 0
     assert f"Not in it: the key {database}.key" in ended.err
@@ -264,24 +264,24 @@ def test_the_key_is_not_in_a_copy_unless_asked_for(
     assert key.hex().encode() not in (tmp_path / "copy.db").read_bytes()
     ended = focus("backup", "copy.db", "--force", "--with-key")
     assert ended.code == 0
-    assert keyfile.key_of(tmp_path / "copy.db.key") == key
+    assert keyfile.read_key(tmp_path / "copy.db.key") == key
     assert stat.S_IMODE((tmp_path / "copy.db.key").stat().st_mode) == 0o600
 
 
 def test_a_key_is_put_back_and_another_one_kept(
     focus: Focus, database: Path, tmp_path: Path
 ) -> None:
-    key = keyfile.key_of(keyfile.place(database))
+    key = keyfile.read_key(keyfile.key_path(database))
     assert focus("backup", "copy.db", "--with-key").code == 0
-    keyfile.place(database).unlink()
+    keyfile.key_path(database).unlink()
     database.unlink()
-    other = keyfile.key_of(keyfile.place(database))
+    other = keyfile.read_key(keyfile.key_path(database))
     ended = focus("restore", "copy.db", "--with-key")
     assert (ended.code, "is another key" in ended.err) == (2, True)
     assert not database.exists()
     assert focus("restore", "copy.db", "--with-key", "--force").code == 0
-    assert keyfile.key_of(keyfile.place(database)) == key
-    assert keyfile.key_of(tmp_path / "focus.db.key.old1") == other
+    assert keyfile.read_key(keyfile.key_path(database)) == key
+    assert keyfile.read_key(tmp_path / "focus.db.key.old1") == other
 
 
 def test_a_restore_says_what_it_replaced(focus: Focus, database: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from focus.alerts import delivery_process
-from focus.alerts.outbox_relay import Summary
+from focus.alerts.outbox_relay import DeliverySummary
 from focus.errors import StoreError
 from focus.storage.alerts.records import SENT, WAITING
 from tests.support.outbox import OutboxFixture, outbox
@@ -34,21 +34,21 @@ def find(here: OutboxFixture, url: str, messages: int) -> None:
 async def test_what_is_due_is_brought_and_told_of(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(500, {})])) as hook:
         find(here, hook.url, 2)
-        summary = await delivery_process.sender(here.store, here.settings())()
+        summary = await delivery_process.delivery_in_process(here.store, here.settings())()
     assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
     assert "500" in summary.failures["webhook"]
     assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
 
 
-async def test_nobody_is_sent_out_for_nothing(
+async def test_nobody_is_run_process_for_nothing(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
-    deliver = delivery_process.sender(here.store, here.settings())
-    assert await deliver() == Summary()
+    deliver = delivery_process.delivery_in_process(here.store, here.settings())
+    assert await deliver() == DeliverySummary()
     find(here, "http://127.0.0.1:9", 1)
     here.store.database.rows("UPDATE outbox SET due_at = 9e9")
-    assert await deliver() == Summary()
+    assert await deliver() == DeliverySummary()
 
 
 async def test_what_keeps_the_courier_from_working_is_told(
@@ -58,7 +58,7 @@ async def test_what_keeps_the_courier_from_working_is_told(
     broken.write_bytes(b"no database at all" * 99)
     order = delivery_process.DeliveryOrder(str(broken), here.settings())
     with pytest.raises(StoreError, match=r"broken\.db"):
-        await delivery_process._sent_out(order)
+        await delivery_process._run_process(order)
 
 
 _RUN = """
@@ -67,7 +67,7 @@ import msgspec
 from focus.alerts import delivery_process
 delivery_process.GRACE_S = 600.0
 order = msgspec.json.decode(sys.stdin.buffer.read(), type=delivery_process.DeliveryOrder)
-asyncio.run(delivery_process._sent_out(order))
+asyncio.run(delivery_process._run_process(order))
 """
 
 

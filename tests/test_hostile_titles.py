@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 from focus.alerts.delivery import apprise, feed, mail, push, sms, sms_gateway, webhook
-from focus.alerts.message import Message, of_lease
+from focus.alerts.message import Message, compose_message
 from focus.commands import progress_bar
 from focus.commands.crawl_log import TextLog
 from focus.commands.crawl_progress import page_line
@@ -83,7 +83,7 @@ def message_about(title: str) -> Message:
     """A message that names the title as alert and as page, in a subject and in a snippet."""
     match = hit(1, "https://a.test/1", title=title, snippet=title)
     part = Part(Alert(title, ("https://a.test/",)), 1, [match], 1, {})
-    return of_lease(OutboxLease("f00d", 1, "mail:me@b.test", "en", "UTC", 0, [part]))
+    return compose_message(OutboxLease("f00d", 1, "mail:me@b.test", "en", "UTC", 0, [part]))
 
 
 def is_inert(text: str) -> bool:

@@ -24,8 +24,8 @@ from msgspec import structs
 
 from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, mail
 from focus.alerts.delivery.mail import Mailer, compose
-from focus.alerts.message import Message, of_lease, pieces, plain_message
-from focus.alerts.settings import MailSettings, mail_settings
+from focus.alerts.message import Message, compose_message, plain_message, split_snippet
+from focus.alerts.settings import MailSettings, parse_mail_url
 from focus.storage.alerts.records import Alert, OutboxLease, Part
 from tests.support.outbox import NOON, M, OutboxFixture, hit, outbox
 
@@ -104,7 +104,7 @@ class Server:
             server.close()
 
     def settings(self, text: str = "smtp://127.0.0.1:{port}") -> MailSettings:
-        return mail_settings(text.format(port=self.port), SENDER)
+        return parse_mail_url(text.format(port=self.port), SENDER)
 
     async def take(
         self, *messages: Message, url: str = "smtp://127.0.0.1:{port}"
@@ -145,7 +145,7 @@ def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: 
         "f00d", 1, f"mail:{ME}", language, zone, 0, parts(*(names or ("足球",)), **fields)
     )
     base_url = "https://focus.test" if unsubscribe else ""
-    return of_lease(claim, base_url=base_url, unsubscribe=unsubscribe)
+    return compose_message(claim, base_url=base_url, unsubscribe=unsubscribe)
 
 
 # -- the mail itself ----------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_subjects(language: str, names: tuple[str, ...], urls: int, subject: str
 def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
     (part,) = parts("足球")
     claim = OutboxLease("f00d", 1, ME, "en", "UTC", 0, [part._replace(total=9)])
-    with_pages = of_lease(claim, base_url="https://focus.test")
+    with_pages = compose_message(claim, base_url="https://focus.test")
     assert "and 7 more in the inbox" in with_pages.text
     assert "and 7 more in the inbox" in with_pages.html
     assert "+4 similar" in with_pages.text
@@ -228,7 +228,7 @@ def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
 
 def test_a_message_is_never_empty() -> None:
     with pytest.raises(AssertionError, match="empty"):
-        of_lease(OutboxLease("f00d", 1, ME, "en", "UTC", 0, []))
+        compose_message(OutboxLease("f00d", 1, ME, "en", "UTC", 0, []))
 
 
 class Markup(HTMLParser):
@@ -264,7 +264,7 @@ def test_what_came_from_the_web_is_escaped() -> None:
 def test_a_link_that_no_browser_should_follow_is_none() -> None:
     odd = parts("a", urls=1)
     odd[0].matches[0] = hit(1, "javascript:alert(1)")
-    made = of_lease(OutboxLease("f00d", 1, ME, "en", "UTC", 0, odd))
+    made = compose_message(OutboxLease("f00d", 1, ME, "en", "UTC", 0, odd))
     assert "href" not in made.html
 
 
@@ -401,7 +401,7 @@ def test_unusual_address_is_written_as_it_stands(address: str) -> None:
     ],
 )
 def test_snippets_are_cut_at_their_marks(snippet: str, cut: tuple[str, ...]) -> None:
-    assert pieces(snippet) == cut
+    assert split_snippet(snippet) == cut
 
 
 def test_addresses_outside_ascii_are_written_as_servers_take_them() -> None:

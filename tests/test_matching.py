@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from focus.alerts import matching, votes
 from focus.alerts.clock_change import to_zone
 from focus.alerts.matching import Matched
-from focus.alerts.message import clock_time
+from focus.alerts.message import format_time
 from focus.alerts.page_match import PageView, Subject, topic_of
 from focus.alerts.preview import preview
 from focus.alerts.schedule import parse
@@ -307,7 +307,7 @@ def test_a_day_is_that_day_for_each_reader(alerts: AlertsFixture) -> None:
     for alert, zone in readers.items():
         (hit,) = alerts.store.matches.news(alert, limit=9)
         assert hit.published_at is not None
-        assert clock_time(hit.published_at, zone) == "2026-11-18"
+        assert format_time(hit.published_at, zone) == "2026-11-18"
 
 
 def test_topic_file_is_for_the_command_line_only(alerts: AlertsFixture, tmp_path: Path) -> None:

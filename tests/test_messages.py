@@ -15,7 +15,7 @@ import pytest
 from focus.__main__ import main
 from focus.alerts import query, schedule, settings
 from focus.alerts.alert import checked, from_json
-from focus.alerts.message import trial
+from focus.alerts.message import trial_message
 from focus.alerts.page_match import topic_of
 from focus.commands.crawl_progress import Moment, spelled
 from focus.errors import ConfigError, FocusError
@@ -222,7 +222,7 @@ def test_the_live_line_is_chinese(speaking: None) -> None:
 
 
 def test_a_test_mail_is_in_the_readers_language() -> None:
-    ours, english = trial("b", "zh-CN"), trial("b", "en")
+    ours, english = trial_message("b", "zh-CN"), trial_message("b", "en")
     assert (ours.subject, english.subject) == ("focus 测试消息", "A test message from focus")
     assert '<html lang="zh-CN">' in ours.html
 
@@ -263,7 +263,7 @@ def test_what_is_wrong_with_an_alert_is_said_in_chinese(alert: dict[str, Any], o
 def test_settings_schedules_and_queries_are_told() -> None:
     for wrong in ("smtp://", "ftp://a", "smtp://u:p@a.test/?starttls=off"):
         with pytest.raises(FocusError) as caught:
-            settings.mail_settings(wrong, "me@a.test")
+            settings.parse_mail_url(wrong, "me@a.test")
         assert IDEOGRAPH.search(told(caught.value.line, "zh"))
     for text in ("0m", "daily 25:00", "weekly foo", "61 * * * *"):
         with pytest.raises(FocusError) as caught:

@@ -87,14 +87,16 @@ async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
     here.finds(football, "http://a.test/1", "http://a.test/2")
     here.finds(travel, "http://a.test/3")
     summary = await here.deliver()
-    assert summary == outbox_relay.Summary(sent=2, items=5)
+    assert summary == outbox_relay.DeliverySummary(sent=2, items=5)
     told = {
-        channel: {group.name: [item.match.url for item in group.items] for group in message.groups}
+        channel: {
+            group.name: [item.match.url for item in group.items] for group in message.sections
+        }
         for channel, message in post.sent
     }
     both = ["http://a.test/1", "http://a.test/2"]
     assert told == {ME: {"足球": both, "旅游": ["http://a.test/3"]}, YOU: {"足球": both}}
-    assert await here.deliver() == outbox_relay.Summary()
+    assert await here.deliver() == outbox_relay.DeliverySummary()
 
 
 async def test_immediate_messages_tell_of_one_page_each(
@@ -104,7 +106,7 @@ async def test_immediate_messages_tell_of_one_page_each(
     here.finds(here.alert("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
     here.finds(here.alert("旅游", ME), "http://a.test/3", "http://a.test/4")
     assert (await here.deliver()).sent == 3
-    sizes = [sum(len(group.items) for group in message.groups) for _, message in post.sent]
+    sizes = [sum(len(group.items) for group in message.sections) for _, message in post.sent]
     assert sorted(sizes) == [1, 1, 2]
 
 
@@ -119,7 +121,7 @@ async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
     with here.store.database.transaction() as db:
         db.execute("UPDATE alert_match SET duplicate_of = ? WHERE url = 'http://a.test/1'", (best,))
     assert (await here.deliver()).items == 3
-    (group,) = post.sent[0][1].groups
+    (group,) = post.sent[0][1].sections
     assert [item.match.relevance for item in group.items] == [0.9, 0.7]
     assert (group.more, group.items[0].similar) == (1, 1)
     assert here.column("SELECT state FROM outbox") == [SENT] * 3
@@ -164,7 +166,7 @@ async def test_quiet_hours_hold_delivery_until_they_end(
     assert (await here.deliver()).items == 0
     here.clock.now += 1
     assert (await here.deliver()).items == 1
-    assert [message.groups[0].name for _, message in post.sent] == ["旅游", "足球"]
+    assert [message.sections[0].name for _, message in post.sent] == ["旅游", "足球"]
 
 
 async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
@@ -207,7 +209,7 @@ async def test_retries_come_later_and_later_and_end(
         assert due is not None
         waits.append(due - here.clock.now)
         here.clock.now = due - 1
-        assert await here.deliver() == outbox_relay.Summary()
+        assert await here.deliver() == outbox_relay.DeliverySummary()
         here.clock.now = due
     last = await here.deliver()
     assert (last.dead, last.failures) == (1, {"mail": "no 4"})
@@ -234,7 +236,7 @@ def test_reasons_are_told_in_the_readers_language() -> None:
 
 def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
     for seed in range(200):
-        waits = [outbox_relay.wait_s(tries, Random(seed)) for tries in range(1, 5)]
+        waits = [outbox_relay.retry_delay_s(tries, Random(seed)) for tries in range(1, 5)]
         assert waits == sorted(waits)
         assert 60 <= waits[0] <= waits[-1] <= 86400
 
@@ -287,7 +289,7 @@ async def test_nothing_goes_to_a_channel_that_was_taken_off(
     changed = msgspec.structs.replace(definition, channels=("inbox",))
     here.store.alerts.change(alert, changed, now=here.clock())
     here.clock.now += 100
-    assert await here.deliver() == outbox_relay.Summary()
+    assert await here.deliver() == outbox_relay.DeliverySummary()
     assert len(post.sent) == 1
     assert here.store.outbox.deliveries()[0].detail == "the channel was taken off the alert"
 
@@ -302,7 +304,7 @@ async def test_what_was_deleted_is_left_out_of_a_batch(
         db.execute("UPDATE alert_match SET deleted = 1 WHERE url = 'http://a.test/1'")
     here.clock.now += 100
     assert (await here.deliver()).items == 1
-    assert [item.match.url for item in post.sent[1][1].groups[0].items] == ["http://a.test/2"]
+    assert [item.match.url for item in post.sent[1][1].sections[0].items] == ["http://a.test/2"]
 
 
 async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
@@ -314,7 +316,7 @@ async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
     here.finds(here.alert("b", "apprise:json://a.test", user=plain), "http://a.test/2")
     here.finds(here.alert("c", "apprise:json://a.test"), "http://a.test/3")
     assert (await here.deliver()).sent == 1
-    assert [message.groups[0].name for _, message in post.sent] == ["c"]
+    assert [message.sections[0].name for _, message in post.sent] == ["c"]
     details = {line.detail for line in here.store.outbox.deliveries()}
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
@@ -331,11 +333,11 @@ async def test_a_link_in_the_mail_stops_it(
     assert link.startswith("https://focus.a.test/unsubscribe/")
     token = link.rpartition("/")[2]
     assert token not in str(here.store.database.rows("SELECT * FROM token"))
-    assert unsubscribe.look(here.store, "wrong", now=NOON) is None
-    stopped = unsubscribe.stop(here.store, token, now=NOON)
+    assert unsubscribe.find_unsubscription(here.store, "wrong", now=NOON) is None
+    stopped = unsubscribe.unsubscribe(here.store, token, now=NOON)
     assert stopped == (1, ME, ["足球"])
     assert here.store.alerts.named(1, "足球").alert.channels == (YOU,)
-    again = unsubscribe.stop(here.store, token, now=NOON)
+    again = unsubscribe.unsubscribe(here.store, token, now=NOON)
     assert again is not None
     assert again.alerts == []
 
@@ -374,7 +376,7 @@ async def test_killed_before_sending_nothing_is_lost(
     assert (await here.deliver()).items == 1, "only what is new: the rest is still leased"
     here.clock.now += 1
     assert (await here.deliver()).items == 2
-    assert [sum(len(g.items) for g in message.groups) for _, message in post.sent] == [2, 1, 2]
+    assert [sum(len(g.items) for g in message.sections) for _, message in post.sent] == [2, 1, 2]
     assert post.ids[0] == post.ids[2] != post.ids[1]
 
 
@@ -390,7 +392,7 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
 
     with monkeypatch.context() as patch:
         if step == "leased":
-            patch.setattr(outbox_relay, "of_lease", killed)
+            patch.setattr(outbox_relay, "compose_message", killed)
         else:
             patch.setattr(here.store.outbox, "ended", killed)
         with pytest.raises(Killed):
@@ -399,14 +401,14 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
     here.clock.now += outbox_lease.LEASE_S
     assert (await here.deliver()).sent == 1
     assert set(post.ids) == {batch}
-    assert await here.deliver() == outbox_relay.Summary()
+    assert await here.deliver() == outbox_relay.DeliverySummary()
 
 
 async def test_a_late_answer_does_not_undo_what_another_relay_has_done(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", ME), "http://a.test/1")
-    slow = outbox_lease.lease(here.store, "mail", due=NOON, now=NOON)
+    slow = outbox_lease.lease_message(here.store, "mail", due=NOON, now=NOON)
     later = NOON + outbox_lease.LEASE_S
-    quick = outbox_lease.lease(here.store, "mail", due=later, now=later)
+    quick = outbox_lease.lease_message(here.store, "mail", due=later, now=later)
     assert slow is not None
     assert quick is not None
     assert slow.batch == quick.batch
@@ -425,7 +427,7 @@ from focus.alerts import outbox_relay, settings
 from focus.alerts.sealed_channels import SealedChannels
 from focus.storage.alerts.store import opened
 async def run(path):
-    sealed = SealedChannels.by_file(Path(path))
+    sealed = SealedChannels.from_key_file(Path(path))
     with opened(Path(path), now=0.0, language="zh", zone="UTC", channels=sealed) as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
@@ -472,7 +474,7 @@ async def test_a_test_message_is_sent_at_once_and_logged(
 ) -> None:
     post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
     for _ in range(2):
-        await outbox_relay.send_test(
+        await outbox_relay.send_test_message(
             here.store, here.settings(), user=1, channel=ME, clock=here.clock
         )
     assert post.sent[0][1].subject == "focus 测试消息"
@@ -481,7 +483,7 @@ async def test_a_test_message_is_sent_at_once_and_logged(
         (SENT, "fine"),
     ]
     with pytest.raises(ConfigError, match="pigeon"):
-        await outbox_relay.send_test(
+        await outbox_relay.send_test_message(
             here.store, here.settings(), user=1, channel="pigeon:x", clock=here.clock
         )
 
@@ -527,7 +529,7 @@ def test_settings_are_kept_and_secrets_masked(here: OutboxFixture) -> None:
     assert settings.read(here.store).key == first.key
     with here.store.transaction():
         url = "smtp://me:pass%20word@mail.a.test"
-        settings.put_sealed(here.store, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
+        settings.store_sealed(here.store, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
         here.store.settings.put("base_url", "https://focus.a.test/")
     read = settings.read(here.store)
     assert read.mail is not None
@@ -538,7 +540,7 @@ def test_settings_are_kept_and_secrets_masked(here: OutboxFixture) -> None:
     )
     assert given.mail is not None
     assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
-    for text in (repr(read), str(settings.shown(here.store, read.key)), repr(read.mail)):
+    for text in (repr(read), str(settings.masked_settings(here.store, read.key)), repr(read.mail)):
         assert "pass" not in text.replace("pass=", "")
         assert read.key.hex() not in text
 
@@ -558,7 +560,7 @@ def test_settings_are_kept_and_secrets_masked(here: OutboxFixture) -> None:
 )
 def test_a_mail_server_that_cannot_be_meant(url: str, sender: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as told:
-        settings.mail_settings(url, sender)
+        settings.parse_mail_url(url, sender)
     assert "geheim" not in str(told.value)
 
 
@@ -567,7 +569,7 @@ def test_a_mail_server_that_cannot_be_meant(url: str, sender: str, reason: str) 
 )
 def test_a_base_url_that_leads_nowhere(url: str) -> None:
     with pytest.raises(ConfigError, match="write it like https://"):
-        settings.checked_base_url(url)
+        settings.normalise_base_url(url)
 
 
 @pytest.mark.parametrize(

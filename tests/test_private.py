@@ -92,8 +92,8 @@ def test_the_database_holds_no_password_and_no_key(tmp_path: Path) -> None:
     for here in store(path):
         key = settings.read(here).key
         with here.transaction():
-            settings.put_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
-            settings.put_sealed(here, "sms", GATEWAY, key)
+            settings.store_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
+            settings.store_sealed(here, "sms", GATEWAY, key)
         read = settings.read(here)
         assert read.mail is not None and read.mail.password == "hunter22"
         assert read.sms == GATEWAY
@@ -117,14 +117,14 @@ def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
         key = settings.read(here).key
         with here.transaction():
-            settings.put_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
+            settings.store_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
         (tmp_path / "focus.db.key").unlink()
         with pytest.raises(ConfigError, match=r"focus\.db\.key: does not open .*--forget-pass"):
             settings.read(here)
         other = settings.read(here, options={"smtp_url": "smtp://b%40b.test@b.test"})
         assert other.mail is not None and other.mail.host == "b.test", "nothing has to be opened"
-        assert "smtp" not in settings.shown(here, other.key)
-        settings.forget_sealed(here)
+        assert "smtp" not in settings.masked_settings(here, other.key)
+        settings.delete_sealed(here)
         assert settings.read(here).mail is None
 
 
@@ -139,13 +139,13 @@ def test_what_is_not_sealed_is_not_believed(tmp_path: Path) -> None:
 def test_a_seal_is_of_its_name_and_no_two_are_the_same() -> None:
     pytest.importorskip("cryptography", reason="the extra [serve] is not installed")
     key = bytes(range(32))
-    box = keyfile.sealed(key, "smtp", "secret")
-    assert keyfile.opened(key, "smtp", box) == "secret"
-    assert keyfile.opened(key, "sms", box) is None
-    assert keyfile.opened(bytes(32), "smtp", box) is None
-    assert keyfile.opened(key, "smtp", box[:-4]) is None
-    assert keyfile.opened(key, "smtp", box.replace("=", "") + "!") is None
-    assert keyfile.sealed(key, "smtp", "secret") != box
+    box = keyfile.seal(key, "smtp", "secret")
+    assert keyfile.unseal(key, "smtp", box) == "secret"
+    assert keyfile.unseal(key, "sms", box) is None
+    assert keyfile.unseal(bytes(32), "smtp", box) is None
+    assert keyfile.unseal(key, "smtp", box[:-4]) is None
+    assert keyfile.unseal(key, "smtp", box.replace("=", "") + "!") is None
+    assert keyfile.seal(key, "smtp", "secret") != box
 
 
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "\u00e9"])
@@ -153,15 +153,15 @@ def test_a_file_that_holds_no_key_is_not_used(tmp_path: Path, text: str) -> None
     path = tmp_path / "k"
     path.write_text(text)
     with pytest.raises(ConfigError, match="is no key of ours"):
-        keyfile.key_of(path)
+        keyfile.read_key(path)
     assert path.read_text() == text
 
 
 def test_a_key_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file or directory; name another file"):
-        keyfile.key_of(tmp_path / "nowhere" / "key")
+        keyfile.read_key(tmp_path / "nowhere" / "key")
     with pytest.raises(ConfigError, match="Is a directory"):
-        keyfile.key_of(tmp_path)
+        keyfile.read_key(tmp_path)
 
 
 def test_of_two_that_make_a_key_at_once_both_have_the_same(
@@ -172,9 +172,9 @@ def test_of_two_that_make_a_key_at_once_both_have_the_same(
 
     def slower(draft: Path, target: Path) -> None:
         monkeypatch.setattr(os, "link", link)
-        made.append(keyfile.key_of(path))  # the other one is through first
+        made.append(keyfile.read_key(path))  # the other one is through first
         link(draft, target)
 
     monkeypatch.setattr(os, "link", slower)
-    assert keyfile.key_of(path) == made[0]
+    assert keyfile.read_key(path) == made[0]
     assert [each.name for each in tmp_path.iterdir()] == ["key"]

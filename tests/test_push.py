@@ -15,8 +15,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from focus.alerts.delivery import push, push_encryption
-from focus.alerts.message import of_lease, trial
-from focus.alerts.outbox_relay import Summary
+from focus.alerts.message import compose_message, trial_message
+from focus.alerts.outbox_relay import DeliverySummary
 from focus.storage.alerts.records import Alert, OutboxLease, Part
 from tests.support.command import runner
 from tests.support.outbox import NOON, OutboxFixture, hit, outbox
@@ -106,7 +106,7 @@ def said(*titles: str, total: int | None = None) -> Any:
     ]
     part = Part(alert, 3, matches, total or len(titles), {})
     lease = OutboxLease("b" * 32, 1, "push", "zh", "Asia/Shanghai", 0, [part])
-    return push.payload(of_lease(lease))
+    return push.payload(compose_message(lease))
 
 
 def test_several_pages_are_counted_and_the_best_named() -> None:
@@ -133,7 +133,7 @@ def test_it_is_bounded_whatever_pages_call_themselves(title: str) -> None:
 
 
 def test_a_trial_says_that_the_channel_works() -> None:
-    told = msgspec.json.decode(push.payload(trial("a" * 32, "zh")))
+    told = msgspec.json.decode(push.payload(trial_message("a" * 32, "zh")))
     assert (told["title"], told["url"]) == ("focus 测试消息", "/inbox")
 
 
@@ -149,7 +149,7 @@ async def test_all_browsers_of_the_owner_are_told_once(here: OutboxFixture) -> N
         lets(here, PushedBrowser(hook.url, 3), here.user("eve"))
         here.finds(here.alert("足球", "push"), "http://a.test/1", "http://a.test/2")
         assert (await here.deliver()).sent == 1
-        assert await here.deliver() == Summary()
+        assert await here.deliver() == DeliverySummary()
     assert sorted(got.path for got in hook.requests) == ["/push/1", "/push/2"]
     for got in hook.requests:
         browser = mine[int(got.path[-1]) - 1]

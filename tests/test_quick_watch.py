@@ -10,7 +10,7 @@ import pytest
 
 from focus.alerts import revisits
 from focus.alerts.health import health
-from focus.alerts.outbox_relay import Summary
+from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import run_due
 from focus.alerts.schedule import SLACK_S
 from focus.demo.days import publishing
@@ -98,8 +98,8 @@ async def test_news_is_told_within_minutes_and_no_host_asked_twice_in_one(tmp_pa
 async def test_next_check_of_several_interval_alerts_is_one_interval_ahead(tmp_path: Path) -> None:
     async def visit(site: WatchedSite) -> None: ...
 
-    async def deliver() -> Summary:
-        return Summary()
+    async def deliver() -> DeliverySummary:
+        return DeliverySummary()
 
     with outbox(tmp_path) as here:
         for name in ("a", "b", "c"):

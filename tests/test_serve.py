@@ -661,7 +661,9 @@ def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None
     how = group.app_state.settings()
     with group.app_state.store() as store:
         mine = group.number("ana")
-        link = unsubscribe.link(store, how, user=mine, channel="mail:ana@a.test", now=NOON)
+        link = unsubscribe.unsubscribe_url(
+            store, how, user=mine, channel="mail:ana@a.test", now=NOON
+        )
     path = link.removeprefix(HOME)
     stranger = group.browser()
     stranger.headers.pop("sec-fetch-site")

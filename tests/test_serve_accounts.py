@@ -266,7 +266,7 @@ def test_no_token_lands_in_the_log(
         raise error
 
     monkeypatch.setattr(Tokens, "find", fails)
-    monkeypatch.setattr("focus.alerts.unsubscribe.look", fails)
+    monkeypatch.setattr("focus.alerts.unsubscribe.find_unsubscription", fails)
     secret = "s3cr3t-token"
     with caplog.at_level(logging.DEBUG, "focus"):
         answer = group.browser().get(path.replace("{token}", secret))

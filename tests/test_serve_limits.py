@@ -175,7 +175,9 @@ def test_one_click_unsubscription_may_come_as_multipart(group: Group) -> None:
     how = group.app_state.settings()
     with group.app_state.store() as store:
         mine = group.number("ana")
-        link = unsubscribe.link(store, how, user=mine, channel="mail:ana@a.test", now=group.clock())
+        link = unsubscribe.unsubscribe_url(
+            store, how, user=mine, channel="mail:ana@a.test", now=group.clock()
+        )
     provider = group.browser()
     provider.headers.pop("sec-fetch-site")
     body = part(b'Content-Disposition: form-data; name="List-Unsubscribe"', "One-Click")

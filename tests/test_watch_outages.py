@@ -12,7 +12,7 @@ import pytest
 
 from focus.alerts.alert import checked
 from focus.alerts.health import health
-from focus.alerts.outbox_relay import Summary
+from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import Ran, run_due
 from focus.alerts.visit import visitor
 from focus.config import CrawlConfig, PolitenessConfig, RunPaths
@@ -68,8 +68,8 @@ class WatchFixture:
     async def cron(self) -> Ran:
         """One `focus watch run`."""
 
-        async def deliver() -> Summary:
-            return Summary()
+        async def deliver() -> DeliverySummary:
+            return DeliverySummary()
 
         visit = visitor(self.store, PageSource(politeness=PolitenessConfig()), clock=self.clock)
         return await run_due(self.store, visit, deliver, clock=self.clock)

@@ -28,7 +28,7 @@ from focus.alerts.delivery import (
     webhook,
 )
 from focus.alerts.delivery.http_post import WebPoster
-from focus.alerts.message import trial
+from focus.alerts.message import trial_message
 from focus.config import FetchConfig
 from focus.records import FailureKind
 from focus.storage.alerts.records import DEAD, SENT
@@ -115,7 +115,7 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Out
         assert here.store.outbox.next_due() == here.clock.now + 7200
         here.clock.now += 7200
         assert (await here.deliver()).sent == 1
-        assert await here.deliver() == outbox_relay.Summary()
+        assert await here.deliver() == outbox_relay.DeliverySummary()
     (secret,) = signers(here, 1, channel)
     assert all(verified(got, secret) for got in hook.requests)
     assert len(set(hook.ids)) == 1
@@ -194,7 +194,7 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
         headers = {"Location": "/elsewhere"}
     async with receiving(Receiver(answers=[(status, headers)])) as hook, WebPoster(LOOPBACK) as web:
         got = await webhook.post_message(
-            web, trial("1", "en"), hook.url + "/x", secrets=["whsec_AAAA"], now=NOON
+            web, trial_message("1", "en"), hook.url + "/x", secrets=["whsec_AAAA"], now=NOON
         )
     assert got == outcome
     assert [each.path for each in hook.requests] == ["/x"], "redirects are not followed"
@@ -208,7 +208,11 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
 async def test_addresses_of_the_own_network_are_closed(url: str) -> None:
     async with receiving() as hook, WebPoster(webhook.webhook_limits(FetchConfig())) as web:
         outcome = await webhook.post_message(
-            web, trial("1", "en"), url.format(port=hook.port), secrets=["whsec_AAAA"], now=NOON
+            web,
+            trial_message("1", "en"),
+            url.format(port=hook.port),
+            secrets=["whsec_AAAA"],
+            now=NOON,
         )
     assert isinstance(outcome, NotDelivered)
     assert not outcome.retry
@@ -340,6 +344,6 @@ async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: Out
     with outbox(here.store.path.parent) as other:
         (owned,) = other.store.alerts.all(1)
         assert [mask_channel(each) for each in owned.alert.channels] == ["webhook:***"]
-        assert (await other.deliver()).failures == {"webhook": outbox_relay.SHUT}
+        assert (await other.deliver()).failures == {"webhook": outbox_relay.SEALED_WITH_OTHER_KEY}
         made = replace(owned.alert, name="renamed")
         other.store.alerts.change(owned.id, checked(made), now=NOON)

@@ -1,10 +1,10 @@
-"""Delivers in a process of its own, so that a run that is killed leaves nothing half done.
+"""Delivery in a separate process, so that a killed run leaves nothing half sent.
 
     python -m focus.alerts.delivery_process  < order.json
 
-Visiting and judging take memory, and what a system short of it kills is the largest process.
-So delivery is a process of its own: small, and it lives on until what it has begun is
-answered and noted, whoever else dies. SIGTERM: it brings what is under way and ends.
+Crawling and scoring need memory, and a system without memory kills the largest process. The
+process that delivers is small and outlives the run: it finishes the messages that it has started
+and commits their outcomes. On SIGTERM it finishes these and exits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from random import Random
 
 import msgspec
 
-from focus.alerts.outbox_relay import Summary, deliver_due
+from focus.alerts.outbox_relay import DeliverySummary, deliver_due
 from focus.alerts.run import Deliver
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
@@ -27,55 +27,55 @@ from focus.errors import FocusError, StoreError
 from focus.i18n import read_stored, stored
 from focus.storage.alerts.store import AlertStore, opened
 
-GRACE_S = 10.0  # for what is under way, when the run is interrupted
+GRACE_S = 10.0  # to finish messages that are being sent when the run is interrupted
 
 
 class DeliveryOrder(msgspec.Struct, frozen=True):
-    """A run's order to the process: which database, and how to send."""
+    """Input of the process: the database and the settings of delivery."""
 
     db: str
     settings: DeliverySettings
 
 
 class DeliveryReport(msgspec.Struct, frozen=True):
-    """The outcome of an order; `failure`: why nothing could be done."""
+    """Output of the process; `failure` is the reason if nothing could be done."""
 
-    summary: Summary
+    summary: DeliverySummary
     failure: str = ""
 
 
-def sender(store: AlertStore, settings: DeliverySettings) -> Deliver:
-    """What has a process of its own deliver what is due; it raises StoreError only."""
+def delivery_in_process(store: AlertStore, settings: DeliverySettings) -> Deliver:
+    """Return a function that delivers in a separate process; it raises StoreError only."""
 
-    async def deliver() -> Summary:
-        waiting = store.outbox.next_due()
-        if waiting is None or waiting > time.time():
-            return Summary()
-        return await _sent_out(DeliveryOrder(str(store.path.absolute()), settings))
+    async def deliver() -> DeliverySummary:
+        next_due_at = store.outbox.next_due()
+        if next_due_at is None or next_due_at > time.time():
+            return DeliverySummary()
+        return await _run_process(DeliveryOrder(str(store.path.absolute()), settings))
 
     return deliver
 
 
-async def _sent_out(order: DeliveryOrder) -> Summary:
+async def _run_process(order: DeliveryOrder) -> DeliverySummary:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "focus.alerts.delivery_process",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the run, which ends it
+        start_new_session=True,  # Ctrl-C goes to the run alone, which ends this process
     )
     try:
-        said, _ = await process.communicate(msgspec.json.encode(order))
+        output, _ = await process.communicate(msgspec.json.encode(order))
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), GRACE_S)
         raise
-    if process.returncode or not said:
+    if process.returncode or not output:
         raise StoreError("the process that delivers was killed; what is left is delivered later")
-    report = msgspec.json.decode(said, type=DeliveryReport)
+    report = msgspec.json.decode(output, type=DeliveryReport)
     if report.failure:
         raise StoreError(read_stored(report.failure))
     failures = report.summary.failures
@@ -86,7 +86,7 @@ async def _sent_out(order: DeliveryOrder) -> Summary:
 # -- the process --------------------------------------------------------------------
 
 
-async def _deliver(order: DeliveryOrder) -> Summary:
+async def _deliver(order: DeliveryOrder) -> DeliverySummary:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows loops have none
         loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -97,13 +97,13 @@ async def _deliver(order: DeliveryOrder) -> Summary:
 
 
 def main() -> None:
-    """The process."""
+    """Run the process."""
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=DeliveryOrder)
     try:
         report = DeliveryReport(asyncio.run(_deliver(order)))
     except FocusError as error:
-        report = DeliveryReport(Summary(), error.line)
-    with contextlib.suppress(BrokenPipeError):  # who sent us is no more
+        report = DeliveryReport(DeliverySummary(), error.line)
+    with contextlib.suppress(BrokenPipeError):  # the run has exited
         sys.stdout.buffer.write(msgspec.json.encode(report, enc_hook=stored))
         sys.stdout.buffer.flush()
 

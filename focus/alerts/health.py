@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from focus.alerts import schedule
-from focus.alerts.message import clock_time
+from focus.alerts.message import format_time
 from focus.alerts.page_match import topic_of
 from focus.alerts.schedule import FLOOR_S, SHORTEST_S, SLACK_S, zone_of
 from focus.errors import ConfigError, FocusError
@@ -116,7 +116,7 @@ def first_failed(owned: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
     """That an alert's first check came to nothing, when the next is, and how to ask now."""
     return msg(
         "its first check failed; the next is at {when}, or now by `focus watch run --now {name}`",
-        when=clock_time(next_at, zone),
+        when=format_time(next_at, zone),
         name=printable(owned.alert.name),
     )
 
@@ -125,7 +125,7 @@ def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
     """`failing since 2026-11-21 08:30, 12 visits: ` before what is wrong."""
     if site.failing_since is None:
         return ""
-    since = clock_time(site.failing_since, zone)
+    since = format_time(site.failing_since, zone)
     return plural(
         "failing since {since}, {n} visit: ",
         "failing since {since}, {n} visits: ",

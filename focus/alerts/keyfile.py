@@ -1,10 +1,10 @@
-"""Keeps an installation's key in a file of its own, and seals by it what the database holds.
+"""Key of an installation in a file of its own, and encryption with it.
 
-The key is 32 random bytes, in hex, in a file of mode 0600 that is made on first use: beside the
-database (`focus.db.key`), or where --key-file says. Whoever has the database alone, say a backup,
-has neither the passwords of the mail server and the SMS gateway, which are sealed by it
-(AES-256-GCM), nor addresses with tokens in them (`sealed_channels`), nor the secrets of webhooks
-and links to unsubscribe, which are derived from it.
+The key is 32 random bytes, in hexadecimal, in a file of mode 0600 that is created on first use:
+beside the database (`focus.db.key`), or at --key-file. A copy of the database alone, such as a
+backup, therefore contains neither the passwords of mail server and SMS gateway, which are encrypted
+with the key (AES-256-GCM), nor addresses with tokens (`sealed_channels`), nor the secrets of
+webhooks and unsubscribe links, which are derived from it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 KEY_BYTES = 32
 _NONCE_BYTES = 12
-_MARK = "sealed:1:"
+_PREFIX = "sealed:1:"
 
 
-def place(database: Path, chosen: Path | None = None) -> Path:
-    """Where the key of a database is kept."""
+def key_path(database: Path, chosen: Path | None = None) -> Path:
+    """Return the path of a database's key."""
     return (chosen or database.with_name(database.name + ".key")).expanduser()
 
 
-def key_of(path: Path) -> bytes:
-    """The key in a file, which is made if there is none; ConfigError if that cannot be."""
+def read_key(path: Path) -> bytes:
+    """Return the key in a file, which is created if it is missing. Raises ConfigError."""
     try:
         if not path.exists():
-            _make(path)
+            _create(path)
         private.narrow(path)
         key = bytes.fromhex(path.read_text("ascii"))
     except OSError as error:
@@ -53,14 +53,14 @@ def key_of(path: Path) -> bytes:
     return key
 
 
-def _make(path: Path) -> None:
-    """A new key under this name, whole or not at all; another process may be quicker."""
+def _create(path: Path) -> None:
+    """Create a key atomically; another process may have been faster."""
     with suppress(FileExistsError):
         _write(path, secrets.token_bytes(KEY_BYTES))
 
 
 def _write(path: Path, key: bytes) -> None:
-    """A key under a name that is free; FileExistsError if it is not."""
+    """Write a key under a new name. Raises FileExistsError if the name is taken."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     private.make(draft)
     try:
@@ -71,20 +71,21 @@ def _write(path: Path, key: bytes) -> None:
 
 
 @contextmanager
-def taken_along(source: Path, target: Path, *, replace: bool) -> Iterator[None]:
-    """Copy a key to another place once what is done inside has been done.
+def copying_key(source: Path, target: Path, *, replace: bool) -> Iterator[None]:
+    """Copy a key to another place after the body of the `with` statement has succeeded.
 
-    replace  whether another key there may make room: it stays beside, as `focus.db.key.old1`
-    ConfigError before anything is done if there is no key, or another one is in the way.
+    replace  Whether another key there may be moved aside, as `focus.db.key.old1`.
+
+    Raises ConfigError beforehand if the key is missing or another key is in the way.
     """
     if not source.exists():
         raise ConfigError("--with-key: there is no key {path}", path=source)
-    key = key_of(source)
+    key = read_key(source)
     is_there = target.exists()
-    if is_there and key_of(target) != key and not replace:
+    if is_there and read_key(target) != key and not replace:
         raise ConfigError("--with-key: {path} is another key; --force keeps it beside", path=target)
     yield
-    if is_there and key_of(target) == key:
+    if is_there and read_key(target) == key:
         return
     try:
         if is_there:
@@ -94,38 +95,38 @@ def taken_along(source: Path, target: Path, *, replace: bool) -> Iterator[None]:
         raise ConfigError("--with-key {path}: {error}", path=target, error=error) from None
 
 
-def derived(key: bytes, purpose: str) -> bytes:
-    """32 secret bytes for one purpose: HMAC-SHA256 of it under the key."""
+def derive_secret(key: bytes, purpose: str) -> bytes:
+    """Return 32 secret bytes for one purpose: HMAC-SHA256 of its name under the key."""
     return hmac.new(key, purpose.encode(), hashlib.sha256).digest()
 
 
-def sealed(key: bytes, name: str, text: str) -> str:
-    """A text that only `opened` with the same key and name gives back."""
+def seal(key: bytes, name: str, text: str) -> str:
+    """Return a text encrypted with a key; `unseal` needs the same key and name."""
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    box = _aes(key).encrypt(nonce, text.encode(), name.encode())
-    return _MARK + base64.b64encode(nonce + box).decode()
+    sealed_text = _cipher(key).encrypt(nonce, text.encode(), name.encode())
+    return _PREFIX + base64.b64encode(nonce + sealed_text).decode()
 
 
-def opened(key: bytes, name: str, box: str) -> str | None:
-    """The text; None for what was not sealed by this key under this name."""
-    if not box.startswith(_MARK):
+def unseal(key: bytes, name: str, sealed_text: str) -> str | None:
+    """Return the text; None if it was not sealed with this key under this name."""
+    if not sealed_text.startswith(_PREFIX):
         return None
-    cipher = _aes(key)
+    cipher = _cipher(key)
     from cryptography.exceptions import InvalidTag
 
     try:
-        data = base64.b64decode(box.removeprefix(_MARK), validate=True)
+        data = base64.b64decode(sealed_text.removeprefix(_PREFIX), validate=True)
         nonce, inner = data[:_NONCE_BYTES], data[_NONCE_BYTES:]
         return cipher.decrypt(nonce, inner, name.encode()).decode()
     except (InvalidTag, ValueError):
         return None
 
 
-def _aes(key: bytes) -> AESGCM:
+def _cipher(key: bytes) -> AESGCM:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ModuleNotFoundError:
         raise ConfigError(
             "passwords in the database need cryptography; run `pip install 'focus-crawler[serve]'`"
         ) from None
-    return AESGCM(derived(key, "seal"))
+    return AESGCM(derive_secret(key, "seal"))

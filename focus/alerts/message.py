@@ -1,8 +1,8 @@
-"""Writes the message about new pages that a person gets to read: subject, text, HTML.
+"""Text of a message about new pages: subject, plain text, HTML.
 
-Pure: what is to be told goes in, three texts come out, the same for the same input, so
-that a message that has to be sent again is the same message. The HTML asks for nothing
-from the network and fits light and dark; everything that came from the web is escaped.
+The functions are pure: the same input gives the same three texts, so that a repeated message is
+identical. The HTML loads nothing from the network and suits light and dark displays; everything
+that comes from the web is escaped.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from focus.i18n import Msg, language_of, msg, plural, tag, told
 from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
 from focus.text.formatting import cut, printable
 
-_SUBJECT_CELLS = 120
-_TITLE_CELLS = 240
+_SUBJECT_WIDTH = 120
+_TITLE_WIDTH = 240
 
 UNTITLED = msg("(no title)")
 _INBOX = msg("Open the inbox")
@@ -30,11 +30,11 @@ _WHY = msg("You get this because an alert in focus is set to send to this addres
 
 
 class MessageItem(msgspec.Struct, frozen=True):
-    """A page as it is told of; texts are one line each and may be printed as they are.
+    """Page in a message; its texts are one line each, without control characters.
 
-    when     `发布于 2026-11-21 08:30`, in the reader's zone and language
-    pieces   the snippet, cut where a matched word begins or ends: every second one matched
-    similar  near-duplicates folded under it
+    when     `发布于 2026-11-21 08:30`, in the reader's time zone and language.
+    pieces   Snippet, split where a matched word begins or ends: every second part matched.
+    similar  Number of near-duplicates that are left out.
     """
 
     match: Match
@@ -46,12 +46,12 @@ class MessageItem(msgspec.Struct, frozen=True):
 
     @property
     def snippet(self) -> str:
-        """The snippet without marks."""
+        """Snippet without marks."""
         return "".join(self.pieces)
 
 
 class AlertSection(msgspec.Struct, frozen=True):
-    """One alert's part of a message; `more` pages are in the inbox only."""
+    """Section of a message about one alert; `more` pages are in the inbox only."""
 
     name: str
     number: int
@@ -60,10 +60,10 @@ class AlertSection(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A message for one channel.
+    """Message to one channel.
 
-    id           the batch; the same when it is sent again
-    unsubscribe  a URL that stops mails to this address by one POST; "": none
+    id           Batch id, the same when the message is sent again.
+    unsubscribe  URL that unsubscribes this address by one POST; an empty string if there is none.
     """
 
     id: str
@@ -71,38 +71,38 @@ class Message(msgspec.Struct, frozen=True):
     subject: str
     text: str
     html: str
-    groups: tuple[AlertSection, ...] = ()
+    sections: tuple[AlertSection, ...] = ()
     unsubscribe: str = ""
 
 
-def of_lease(lease: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
-    """The message of what was leased, which is never nothing."""
+def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
+    """Return the message about a leased batch, which contains at least one page."""
     assert lease.parts and all(part.matches for part in lease.parts), "an empty message"
     language, zone = language_of(lease.language), zone_of(lease.zone)
-    groups = tuple(_group(part, language, zone) for part in lease.parts)
+    sections = tuple(_section(part, language, zone) for part in lease.parts)
     inbox = f"{base_url}/inbox" if base_url else ""
     return Message(
         lease.batch,
         language,
-        _subject(groups, language),
-        "\n".join(_text(groups, language, inbox, unsubscribe)) + "\n",
-        _html(groups, language, inbox, unsubscribe),
-        groups,
+        _subject_line(sections, language),
+        "\n".join(_text_lines(sections, language, inbox, unsubscribe)) + "\n",
+        _compose_html(sections, language, inbox, unsubscribe),
+        sections,
         unsubscribe,
     )
 
 
 def plain_message(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
-    """A message of words only: a test, a forgotten password. `link` stands on its own line."""
-    subject, body = cut(printable(told(subject, language)), _SUBJECT_CELLS), told(body, language)
+    """Return a message of plain words, such as a new password; `link` is on its own line."""
+    subject, body = cut(printable(told(subject, language)), _SUBJECT_WIDTH), told(body, language)
     anchor = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
-    html = _page(language, subject, f"<p>{escape(body)}</p>{anchor}")
+    html = _html_document(language, subject, f"<p>{escape(body)}</p>{anchor}")
     text = f"{body}\n" + (f"\n{link}\n" if link else "")
     return Message(batch, language_of(language), subject, text, html)
 
 
-def trial(batch: str, language: str) -> Message:
-    """What "send test" sends."""
+def trial_message(batch: str, language: str) -> Message:
+    """Return the message that "send test" sends."""
     subject = msg("A test message from focus")
     body = msg("This test message has arrived: the channel works.")
     return plain_message(batch, language, subject=subject, body=body)
@@ -111,31 +111,32 @@ def trial(batch: str, language: str) -> Message:
 # -- parts --------------------------------------------------------------------------
 
 
-def _group(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
+def _section(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
     items = tuple(
-        _item(each, part.similar.get(each.id, 0), language, zone) for each in part.matches
+        _message_item(match, part.similar.get(match.id, 0), language, zone)
+        for match in part.matches
     )
     return AlertSection(printable(part.alert.name), part.number, items, part.total - len(items))
 
 
-def _item(match: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
-    title = printable(match.title, _TITLE_CELLS) or told(UNTITLED, language)
-    when = told(dated(match, zone), language)
+def _message_item(match: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
+    title = printable(match.title, _TITLE_WIDTH) or told(UNTITLED, language)
+    when = told(date_label(match, zone), language)
     site = printable(urlsplit(match.url).hostname or "")
-    return MessageItem(match, title, site, when, pieces(match.snippet), similar)
+    return MessageItem(match, title, site, when, split_snippet(match.snippet), similar)
 
 
-def dated(match: Match, zone: ZoneInfo) -> Msg:
-    """When a page was published, or found."""
+def date_label(match: Match, zone: ZoneInfo) -> Msg:
+    """Return when a page was published or, if unknown, found."""
     if match.published_at is not None:
-        return msg("published {when}", when=clock_time(match.published_at, zone))
-    return msg("found {when}", when=clock_time(match.found_at, zone))
+        return msg("published {when}", when=format_time(match.published_at, zone))
+    return msg("found {when}", when=format_time(match.found_at, zone))
 
 
-def clock_time(moment: float, zone: ZoneInfo) -> str:
-    """`2026-11-21 08:30`; "" for a moment outside the calendar, as pages may claim one.
+def format_time(moment: float, zone: ZoneInfo) -> str:
+    """Return `2026-11-21 08:30`; an empty string for a time that the calendar lacks.
 
-    Midnight is what a page means that gives a day only: `2026-11-21`.
+    Midnight is left out (`2026-11-21`), since pages that state only a day are dated so.
     """
     try:
         text = datetime.fromtimestamp(moment, zone).strftime("%Y-%m-%d %H:%M")
@@ -144,39 +145,39 @@ def clock_time(moment: float, zone: ZoneInfo) -> str:
     return text.removesuffix(" 00:00")
 
 
-def pieces(snippet: str) -> tuple[str, ...]:
-    """A snippet cut at its marks, every second piece a matched word; one line, printable."""
-    found = snippet.split(MARK)
-    if len(found) % 2 == 0:  # a mark that nothing closes marks nothing
-        found[-2:] = ["".join(found[-2:])]
-    return tuple("".join(c if c.isprintable() else " " for c in piece) for piece in found)
+def split_snippet(snippet: str) -> tuple[str, ...]:
+    """Return a snippet split at its marks, every second part a matched word, on one line."""
+    parts = snippet.split(MARK)
+    if len(parts) % 2 == 0:  # ignore a mark without its counterpart
+        parts[-2:] = ["".join(parts[-2:])]
+    return tuple("".join(c if c.isprintable() else " " for c in part) for part in parts)
 
 
-def _subject(groups: Sequence[AlertSection], language: str) -> str:
-    total = sum(len(group.items) + group.more for group in groups)
-    first = groups[0]
+def _subject_line(sections: Sequence[AlertSection], language: str) -> str:
+    total = sum(len(section.items) + section.more for section in sections)
+    first = sections[0]
     if total == 1:
         title = first.items[0].title
         subject = msg("{name}: {title}", name=first.name, title=title)
-    elif len(groups) == 1:
-        subject = msg("{name}: {pages}", name=first.name, pages=_pages(total))
+    elif len(sections) == 1:
+        subject = msg("{name}: {pages}", name=first.name, pages=_page_count(total))
     else:
-        names = told(msg(", "), language).join(group.name for group in groups)
-        subject = msg("{pages} ({names})", pages=_pages(total), names=names)
-    return cut(told(subject, language), _SUBJECT_CELLS)
+        names = told(msg(", "), language).join(section.name for section in sections)
+        subject = msg("{pages} ({names})", pages=_page_count(total), names=names)
+    return cut(told(subject, language), _SUBJECT_WIDTH)
 
 
-def _pages(total: int) -> Msg:
+def _page_count(total: int) -> Msg:
     return plural("{n} new page", "{n} new pages", n=total)
 
 
-def _more(group: AlertSection, language: str, inbox: str) -> str:
-    more = msg("and {n} more in the inbox", n=group.more)
-    return told(more if inbox else msg("and {n} more", n=group.more), language)
+def _more_line(section: AlertSection, language: str, inbox: str) -> str:
+    more = msg("and {n} more in the inbox", n=section.more)
+    return told(more if inbox else msg("and {n} more", n=section.more), language)
 
 
-def about(item: MessageItem, language: str) -> str:
-    """`sina.com.cn · 发布于 2026-11-21 08:30 · 另有 4 篇相似`."""
+def details_line(item: MessageItem, language: str) -> str:
+    """Return site, date and near-duplicates: `a.cn · 发布于 2026-11-21 08:30 · 另有 4 篇相似`."""
     similar = told(msg("+{n} similar", n=item.similar), language) if item.similar else ""
     return " · ".join(filter(None, (item.site, item.when, similar)))
 
@@ -184,28 +185,28 @@ def about(item: MessageItem, language: str) -> str:
 # -- text ---------------------------------------------------------------------------
 
 
-def _text(
-    groups: Iterable[AlertSection], language: str, inbox: str, unsubscribe: str
+def _text_lines(
+    sections: Iterable[AlertSection], language: str, inbox: str, unsubscribe: str
 ) -> Iterator[str]:
-    for group in groups:
-        yield f"== {group.name} =="
+    for section in sections:
+        yield f"== {section.name} =="
         yield ""
-        for item in group.items:
+        for item in section.items:
             yield from filter(
                 None,
-                (f"* {item.title}", f"  {about(item, language)}", _indented(item.snippet)),
+                (f"* {item.title}", f"  {details_line(item, language)}", _indent(item.snippet)),
             )
             yield f"  {printable(item.match.url)}"
             yield ""
-        if group.more:
-            yield from (_more(group, language, inbox), "")
+        if section.more:
+            yield from (_more_line(section, language, inbox), "")
     if inbox:
         yield f"{told(_INBOX, language)}: {inbox}"
     if unsubscribe:
         yield f"{told(_STOP, language)}: {unsubscribe}"
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return f"  {text.strip()}" if text.strip() else ""
 
 
@@ -233,14 +234,16 @@ mark{background:#6b5900;color:#fff}
 }"""
 
 
-def _html(groups: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str) -> str:
-    total = sum(len(group.items) + group.more for group in groups)
-    body = [f"<h1>{escape(told(_pages(total), language))}</h1>"]
-    for group in groups:
-        body.append(f"<section><h2>{escape(group.name)}</h2>")
-        body += [_article(item, language) for item in group.items]
-        if group.more:
-            body.append(f'<p class="about">{escape(_more(group, language, inbox))}</p>')
+def _compose_html(
+    sections: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str
+) -> str:
+    total = sum(len(section.items) + section.more for section in sections)
+    body = [f"<h1>{escape(told(_page_count(total), language))}</h1>"]
+    for section in sections:
+        body.append(f"<section><h2>{escape(section.name)}</h2>")
+        body += [_article(item, language) for item in section.items]
+        if section.more:
+            body.append(f'<p class="about">{escape(_more_line(section, language, inbox))}</p>')
         body.append("</section>")
     foot = [f"<p>{_anchor(inbox, told(_INBOX, language))}</p>"] if inbox else []
     if unsubscribe:
@@ -248,19 +251,19 @@ def _html(groups: Sequence[AlertSection], language: str, inbox: str, unsubscribe
         foot.append(f"<p>{escape(told(_WHY, language))} {stop}</p>")
     if foot:
         body.append(f"<footer>{''.join(foot)}</footer>")
-    return _page(language, _subject(groups, language), "\n".join(body))
+    return _html_document(language, _subject_line(sections, language), "\n".join(body))
 
 
 def _article(item: MessageItem, language: str) -> str:
     return (
         f"<article><h3>{_anchor(item.match.url, item.title)}</h3>"
-        f'<p class="about">{escape(about(item, language))}</p>'
-        f"<p>{marked(item.pieces)}</p></article>"
+        f'<p class="about">{escape(details_line(item, language))}</p>'
+        f"<p>{highlight_html(item.pieces)}</p></article>"
     )
 
 
-def marked(snippet: Sequence[str]) -> str:
-    """A snippet's pieces as HTML, the matched ones in <mark>."""
+def highlight_html(snippet: Sequence[str]) -> str:
+    """Return the parts of a snippet as HTML, the matched ones in <mark>."""
     return "".join(
         f"<mark>{escape(piece)}</mark>" if index % 2 else escape(piece)
         for index, piece in enumerate(snippet)
@@ -268,13 +271,13 @@ def marked(snippet: Sequence[str]) -> str:
 
 
 def _anchor(url: str, words: str) -> str:
-    """A link; words alone where the URL is none that a browser should follow."""
+    """Return a link; the words alone for a URL that is not http or https."""
     if not url.startswith(("http://", "https://")):
         return escape(words)
     return f'<a href="{escape(url)}" rel="noopener noreferrer">{escape(words)}</a>'
 
 
-def _page(language: str, title: str, body: str) -> str:
+def _html_document(language: str, title: str, body: str) -> str:
     return (
         f'<!doctype html>\n<html lang="{tag(language)}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

@@ -1,13 +1,12 @@
-"""Sends what is due: outbox rows in, messages out, by all channels at once.
+"""Delivery of everything that is due, through all channels at the same time.
 
-    lease (committed) → send → sent, or failed and when to try again (committed)
+    lease (committed) -> send -> sent, or failed with the time of the next attempt (committed)
 
-Any number of relays may run at once, in one process or several: a lease gives each
-message to one of them. Killed anywhere, nothing is lost, and only a message whose receiver
-had not answered yet goes out again, under the same id. Or had answered a moment ago: what a
-receiver has said is not known here before it was read and committed. To keep that moment
-short, messages are leased and written some at a time, before any of them goes out; while
-they are under way nothing else is done than to note the answers.
+Any number of relays may run at the same time, in one process or several: a lease gives each
+message to one of them. After a kill nothing is lost, and only a message whose outcome was not
+committed is sent again, under the same id. To keep that window short, messages are leased and
+composed in groups before any of them is sent; while they are being sent, only outcomes are
+committed.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from focus.alerts.delivery import (
     sent_channels,
     split_channel,
 )
-from focus.alerts.message import Message, of_lease, trial
+from focus.alerts.message import Message, compose_message, trial_message
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError, FocusError
 from focus.http.network_errors import one_line
@@ -43,18 +42,20 @@ from focus.storage.alerts.store import AlertStore
 
 MAX_TRIES = 5
 FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
-_GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five tries within two days
+_GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five attempts within two days
 
-SHUT = msg("its address was sealed by another key file; name that with --key-file, or type it anew")
+SEALED_WITH_OTHER_KEY = msg(
+    "its address was sealed by another key file; name that with --key-file, or type it anew"
+)
 
-PATIENCE_S = 1.0
-"""After it others are made ready though some are still under way."""
+REFILL_INTERVAL_S = 1.0
+"""Time after which more messages are prepared although some are still being sent."""
 
 
-class Summary(msgspec.Struct):
-    """A round of delivery, counted in messages; `items` are the pages in those sent.
+class DeliverySummary(msgspec.Struct):
+    """Result of a round of delivery, in messages; `items` is the number of pages in those sent.
 
-    failures  kind of channel -> the last reason why one failed
+    failures  Kind of channel -> reason of its last failure.
     """
 
     sent: int = 0
@@ -65,33 +66,33 @@ class Summary(msgspec.Struct):
 
 
 class ChannelSenders:
-    """The channels that are used in a round, with what they keep open."""
+    """Channels used in a round of delivery; they are closed at its end."""
 
     def __init__(
         self, settings: DeliverySettings, store: AlertStore, *, clock: Callable[[], float]
     ) -> None:
-        self._made: dict[str, Channel] = {}
-        self._given = partial(_make, settings, store, clock)
+        self._channels: dict[str, Channel] = {}
+        self._create_channel = partial(_create_channel_of, settings, store, clock)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for each in self._made.values():
-            await each.close()
+        for channel in self._channels.values():
+            await channel.close()
 
     async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
-        """Bring one message to one address."""
+        """Send one message to one address."""
         kind, address = split_channel(channel)
         if address.startswith(SEALED):
-            return NotDelivered(SHUT, retry=False)
+            return NotDelivered(SEALED_WITH_OTHER_KEY, retry=False)
         try:
-            if kind not in self._made:
-                self._made[kind] = self._given(kind)
-            return await self._made[kind].deliver(message, address, user=user)
+            if kind not in self._channels:
+                self._channels[kind] = self._create_channel(kind)
+            return await self._channels[kind].deliver(message, address, user=user)
         except FocusError:
             raise
-        except Exception as error:  # a border: it may be somebody else's code
+        except Exception as error:  # a channel of another package may raise anything
             return _unexpected(error)
 
 
@@ -99,7 +100,7 @@ def _unexpected(error: Exception) -> NotDelivered:
     return NotDelivered(one_line(within(type(error).__name__, line_of(error))))
 
 
-def _make(
+def _create_channel_of(
     settings: DeliverySettings, store: AlertStore, clock: Callable[[], float], kind: str
 ) -> Channel:
     return CHANNELS[kind](settings, store, clock=clock)
@@ -113,29 +114,31 @@ async def deliver_due(
     rng: Random,
     lease_s: float = outbox_lease.LEASE_S,
     stop: asyncio.Event | None = None,
-) -> Summary:
-    """Send everything that is due when it is called.
+) -> DeliverySummary:
+    """Send everything that is due now.
 
-    clock    Unix seconds; a message is leased by it
-    rng      spreads the times of the next tries
-    lease_s  how long a message stays with a relay that died; longer than any takes to send
-    stop     once it is set, what is under way is brought, and nothing more
+    clock    Unix seconds; leases are taken by it.
+    rng      Spreads the times of further attempts.
+    lease_s  How long a message stays leased by a relay that died; longer than any delivery takes.
+    stop     Once it is set, messages that are being sent are finished and no others are started.
 
-    Raises StoreError only; what receivers do is in the summary and in the delivery log.
+    Raises StoreError only; the failures of receivers are in the summary and in the delivery log.
     """
     async with ChannelSenders(settings, store, clock=clock) as senders:
-        round_ = _Round(store, settings, senders, clock=clock, rng=rng, lease_s=lease_s)
-        round_.stop = stop or round_.stop
+        delivery_round = _DeliveryRound(
+            store, settings, senders, clock=clock, rng=rng, lease_s=lease_s
+        )
+        delivery_round.stop = stop or delivery_round.stop
         try:
             async with asyncio.TaskGroup() as group:
                 for kind in CHANNELS:
-                    group.create_task(round_.work(kind, group))
+                    group.create_task(delivery_round.work(kind, group))
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
-    return round_.summary
+    return delivery_round.summary
 
 
-class _Round:
+class _DeliveryRound:
     """One round of delivery."""
 
     def __init__(
@@ -148,7 +151,7 @@ class _Round:
         rng: Random,
         lease_s: float,
     ) -> None:
-        self.summary = Summary()
+        self.summary = DeliverySummary()
         self._store, self._settings, self._senders = store, settings, senders
         self._clock, self._rng, self._lease_s = clock, rng, lease_s
         self._due = clock()
@@ -156,58 +159,64 @@ class _Round:
         self.stop = asyncio.Event()
 
     async def work(self, kind: str, group: asyncio.TaskGroup) -> None:
-        """Send all that is due of a kind."""
-        going: set[asyncio.Task[None]] = set()
+        """Send all messages of a kind of channel that are due."""
+        sending: set[asyncio.Task[None]] = set()
         try:
-            most = CHANNELS[kind].concurrency
-        except ConfigError as error:  # a package that cannot be imported holds up no other
+            free_slots = CHANNELS[kind].concurrency
+        except ConfigError as error:  # its package cannot be imported; the other channels go on
             self.summary.failures[kind] = str(error)
             return
         while True:
-            ready = [each async for each in self._made_ready(kind, most - len(going))]
-            going |= {group.create_task(self._send(kind, *each)) for each in ready}
-            if not going:
+            ready = [prepared async for prepared in self._prepare(kind, free_slots - len(sending))]
+            sending |= {group.create_task(self._send(kind, *prepared)) for prepared in ready}
+            if not sending:
                 return
-            _, going = await asyncio.wait(going, timeout=PATIENCE_S)
+            _, sending = await asyncio.wait(sending, timeout=REFILL_INTERVAL_S)
 
-    async def _made_ready(self, kind: str, most: int) -> AsyncIterator[tuple[OutboxLease, Message]]:
-        """The next messages, so many at most, leased and written."""
-        while most and not self.stop.is_set() and (lease := self._lease(kind)) is not None:
+    async def _prepare(
+        self, kind: str, free_slots: int
+    ) -> AsyncIterator[tuple[OutboxLease, Message]]:
+        """Lease and compose the next messages, at most `free_slots`."""
+        while free_slots and not self.stop.is_set() and (lease := self._lease(kind)) is not None:
             if (failed := self._blocked.get(kind)) is not None:
-                self._note(lease, kind, failed)  # counts as a try for all that are due now
+                self._record_outcome(
+                    lease, kind, failed
+                )  # counts as an attempt of every message due
             else:
                 try:
-                    message = self._written(lease)
+                    message = self._compose(lease)
                 except FocusError:
                     raise
-                except Exception as error:  # one message that cannot be written stops no other
-                    self._note(lease, kind, _unexpected(error))
+                except Exception as error:  # only this message fails
+                    self._record_outcome(lease, kind, _unexpected(error))
                 else:
-                    most -= 1
+                    free_slots -= 1
                     yield lease, message
-            await asyncio.sleep(0)  # let others note their answers
+            await asyncio.sleep(0)  # let other tasks commit their outcomes
 
     def _lease(self, kind: str) -> OutboxLease | None:
         now = self._clock()
-        return outbox_lease.lease(self._store, kind, due=self._due, now=now, lease_s=self._lease_s)
+        return outbox_lease.lease_message(
+            self._store, kind, due=self._due, now=now, lease_s=self._lease_s
+        )
 
-    def _written(self, lease: OutboxLease) -> Message:
-        stop = ""
+    def _compose(self, lease: OutboxLease) -> Message:
+        url = ""
         if lease.channel.startswith("mail:"):
             user, channel, now = lease.user, lease.channel, self._clock()
-            stop = unsubscribe.link(
+            url = unsubscribe.unsubscribe_url(
                 self._store, self._settings, user=user, channel=channel, now=now
             )
-        return of_lease(lease, base_url=self._settings.base_url, unsubscribe=stop)
+        return compose_message(lease, base_url=self._settings.base_url, unsubscribe=url)
 
     async def _send(self, kind: str, lease: OutboxLease, message: Message) -> None:
-        """Bring one message, and note what came of it at once."""
+        """Send one message and commit the outcome at once."""
         outcome = await self._senders.send(message, user=lease.user, channel=lease.channel)
         if isinstance(outcome, NotDelivered) and outcome.blocks_channel:
             self._blocked[kind] = outcome
-        self._note(lease, kind, outcome)
+        self._record_outcome(lease, kind, outcome)
 
-    def _note(self, lease: OutboxLease, kind: str, outcome: DeliveryOutcome) -> None:
+    def _record_outcome(self, lease: OutboxLease, kind: str, outcome: DeliveryOutcome) -> None:
         now, summary, outbox = self._clock(), self.summary, self._store.outbox
         if isinstance(outcome, Delivered):
             outbox.ended(lease, SENT, now=now, detail=outcome.detail)
@@ -220,18 +229,20 @@ class _Round:
             outbox.ended(lease, DEAD, now=now, detail=outcome.reason)
             summary.dead += 1
             return
-        wait = max(wait_s(tries, self._rng), min(outcome.retry_after_s or 0.0, LONGEST_WAIT_S))
+        wait = max(
+            retry_delay_s(tries, self._rng), min(outcome.retry_after_s or 0.0, LONGEST_WAIT_S)
+        )
         outbox.retried(lease, now=now, due_at=now + wait, reason=outcome.reason)
         summary.waiting += 1
 
 
-def wait_s(tries: int, rng: Random) -> float:
-    """Seconds to the next try after so many that failed: 1 min, 11 min, 2 h, 22 h."""
+def retry_delay_s(tries: int, rng: Random) -> float:
+    """Return the seconds until the next attempt: 1 min, 11 min, 2 h, 22 h after 1 to 4 attempts."""
     spread = 1.0 + _JITTER * rng.random()
     return min(LONGEST_WAIT_S, FIRST_WAIT_S * _GROWTH ** (tries - 1) * spread)
 
 
-async def send_test(
+async def send_test_message(
     store: AlertStore,
     settings: DeliverySettings,
     *,
@@ -239,19 +250,20 @@ async def send_test(
     channel: str,
     clock: Callable[[], float],
 ) -> DeliveryOutcome:
-    """Send a test message by a channel at once; it stands in the delivery log.
+    """Send a test message to a channel now and write it to the delivery log.
 
-    Nothing to do for a channel that is not sent to; ConfigError for a channel that is none.
+    A channel to which no messages are sent counts as delivered. Raises ConfigError for an invalid
+    channel.
     """
     check_channel(channel)
     if not sent_channels([channel]):
         return Delivered()
     owner = store.users.active(user)
-    message = trial(uuid.uuid4().hex, owner.language if owner else "")
+    message = trial_message(uuid.uuid4().hex, owner.language if owner else "")
     async with ChannelSenders(settings, store, clock=clock) as senders:
         outcome = await senders.send(message, user=user, channel=channel)
-    good = isinstance(outcome, Delivered)
-    state = SENT if good else DEAD
+    is_delivered = isinstance(outcome, Delivered)
+    state = SENT if is_delivered else DEAD
     detail = outcome.detail if isinstance(outcome, Delivered) else outcome.reason
     store.outbox.log(DeliveryRecord(clock(), user, channel, message.id, 0, state, detail))
     return outcome

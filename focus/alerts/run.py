@@ -19,7 +19,7 @@ import msgspec
 from focus.alerts import matching, schedule
 from focus.alerts.health import first_failed
 from focus.alerts.matching import Matched
-from focus.alerts.outbox_relay import Summary
+from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.schedule import FLOOR_S, SLACK_S, zone_of
 from focus.errors import FocusError, StoreLocked
 from focus.i18n import msg, within
@@ -35,7 +35,7 @@ away, FocusError for other failures; trouble of the site itself stands in its ro
 """
 
 
-Deliver = Callable[[], Awaitable[Summary]]
+Deliver = Callable[[], Awaitable[DeliverySummary]]
 """Brings what is due. Raises StoreError only; what receivers do is in the summary."""
 
 
@@ -76,7 +76,7 @@ class Ran(msgspec.Struct):
     matched: list[Matched] = msgspec.field(default_factory=list)
     failures: list[str] = msgspec.field(default_factory=list)
     lasting: list[str] = msgspec.field(default_factory=list)
-    delivered: Summary = msgspec.field(default_factory=Summary)
+    delivered: DeliverySummary = msgspec.field(default_factory=DeliverySummary)
 
     @property
     def all_failed(self) -> bool:

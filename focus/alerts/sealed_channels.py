@@ -1,8 +1,8 @@
-"""Seals the addresses of channels that hold secrets, as tokens in a webhook's URL, in the database.
+"""Encryption of channel addresses that contain secrets, such as tokens in a webhook's URL.
 
-By the installation's key (`keyfile`) and AES-SIV (RFC 5297): the same address is sealed to the same
-text, so that the database can tell whether two channels are one. What another key has sealed
-stays sealed: it is shown masked, and cannot be sent to until its address is typed anew.
+They are encrypted with the installation's key (`keyfile`) and AES-SIV (RFC 5297): equal addresses
+have equal ciphertexts, so that the database can compare channels. An address that another key
+sealed is shown masked and cannot be delivered to until it is entered again.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
 
 class SealedChannels:
-    """Seals and opens channels; the key is asked for when it is first needed.
+    """Encrypts and decrypts channels; the key is read when it is first needed.
 
-    Without the package `cryptography` (extra `serve`) nothing is sealed, and nothing opened.
+    Without the package `cryptography` (extra `serve`) channels stay as they are.
     """
 
     def __init__(self, key: Callable[[], bytes]) -> None:
         self._key = key
 
     @classmethod
-    def by_file(cls, database: Path, chosen: Path | None = None) -> SealedChannels:
-        """By the key beside a database, or in a chosen file; it is made when there is none."""
-        return cls(lambda: keyfile.key_of(keyfile.place(database, chosen)))
+    def from_key_file(cls, database: Path, chosen: Path | None = None) -> SealedChannels:
+        """Return the cipher with the key beside a database, or in a chosen file."""
+        return cls(lambda: keyfile.read_key(keyfile.key_path(database, chosen)))
 
     def seal(self, channel: str) -> str:
-        """A channel as it is kept: `webhook:sealed:2:…`; `mail:a@b.org` as it is."""
+        """Return a channel as it is stored: `webhook:sealed:2:…`, or `mail:a@b.org` unchanged."""
         kind, address = split_channel(channel)
-        if not address or address.startswith(SEALED) or not _is_secret(kind):
+        if not address or address.startswith(SEALED) or not _has_secret_address(kind):
             return channel
         if (cipher := self._cipher) is None:
             return channel
         box = cipher.encrypt(address.encode(), [kind.encode()])
         return f"{kind}:{SEALED}{base64.urlsafe_b64encode(box).decode()}"
 
-    def open(self, kept: str) -> str:
-        """The channel; what cannot be opened as it is kept."""
-        kind, address = split_channel(kept)
+    def open(self, stored_channel: str) -> str:
+        """Return the channel; a channel that cannot be decrypted is returned unchanged."""
+        kind, address = split_channel(stored_channel)
         if not address.startswith(SEALED) or (cipher := self._cipher) is None:
-            return kept
+            return stored_channel
         from cryptography.exceptions import InvalidTag
 
         try:
             box = base64.urlsafe_b64decode(address.removeprefix(SEALED))
             return f"{kind}:{cipher.decrypt(box, [kind.encode()]).decode()}"
         except (InvalidTag, ValueError):
-            return kept
+            return stored_channel
 
     @cached_property
     def _cipher(self) -> AESSIV | None:
@@ -64,12 +64,12 @@ class SealedChannels:
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
         key = self._key()
-        halves = (keyfile.derived(key, f"channel:{half}") for half in ("mac", "stream"))
+        halves = (keyfile.derive_secret(key, f"channel:{half}") for half in ("mac", "stream"))
         return AESSIV(b"".join(halves))
 
 
 def can_seal() -> bool:
-    """Whether the package that seals is installed."""
+    """Return whether the package `cryptography` with AES-SIV is installed."""
     try:
         from cryptography.hazmat.primitives.ciphers import aead
     except ModuleNotFoundError:
@@ -77,5 +77,5 @@ def can_seal() -> bool:
     return hasattr(aead, "AESSIV")
 
 
-def _is_secret(kind: str) -> bool:
+def _has_secret_address(kind: str) -> bool:
     return kind not in CHANNELS or CHANNELS[kind].has_secret_address

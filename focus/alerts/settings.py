@@ -1,14 +1,13 @@
-"""Says how this installation reaches people: mail server, public address, key; secrets masked.
+"""Settings of delivery: mail server, SMS gateway, public address and key; secrets are masked.
 
-What is given at the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_URL) goes
-before what an administrator has stored in the table `setting`:
+Values of the command line (FOCUS_SMTP_URL, FOCUS_MAIL_FROM, FOCUS_BASE_URL) take precedence over
+those that an administrator stored in the table `setting`:
 
     smtp      {"url": "smtp://user:pass@mail.example.org:587", "from": "focus@example.org"}, sealed
     sms       "twilio://SID:TOKEN@FROM/{phone}", sealed     see delivery.sms
-    base_url  "https://focus.example.org"   where the web pages are reached; links point there
+    base_url  "https://focus.example.org"   address of the web pages, used in links
 
-The key that seals, and from which webhook secrets and links to unsubscribe are derived, is in a
-file of its own (`keyfile`).
+The key that seals them is in a file of its own (`keyfile`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from focus.alerts import keyfile
-from focus.alerts.addresses import is_mail
+from focus.alerts.addresses import is_mail_address
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.i18n import msg
@@ -38,11 +37,11 @@ _STORED = (*_SEALED, "base_url")
 
 
 class MailSettings(msgspec.Struct, frozen=True):
-    """A mail server and who we are to it.
+    """Mail server and the account used there.
 
-    tls     `always` from the first byte (smtps), `starttls` before anything is said, `none`
-    sender  bare address, as in From
-    ca      file of certificates to trust instead of the system's; None: the system's
+    tls     `always` (smtps), `starttls`, or `none`.
+    sender  Address in From, without a name.
+    ca      File of trusted certificates; None trusts those of the system.
     """
 
     host: str
@@ -53,21 +52,20 @@ class MailSettings(msgspec.Struct, frozen=True):
     password: str = ""
     ca: str | None = None
 
-    def __repr__(self) -> str:
-        """Without the password: this may land in a log."""
+    def __repr__(self) -> str:  # without the password: it may be logged
         login = f"{self.user}:{MASK}@" if self.user else ""
         return f"MailSettings({login}{self.host}:{self.port}, {self.tls}, from {self.sender})"
 
 
 class DeliverySettings(msgspec.Struct, frozen=True):
-    """The settings of delivery.
+    """Settings of delivery.
 
-    mail      None: no mail server is set
-    base_url  no slash at the end; "": there are no web pages, so no links to them
-    key       derives secrets; never shown
-    sms       the gateway of short messages, an apprise URL; "": there is none
-    options   of channels, as the command line gave them: name -> value
-    fetch     guard, proxy and User-Agent of webhooks
+    mail      None if no mail server is configured.
+    base_url  Without a trailing slash; an empty string if there are no web pages to link to.
+    key       Secrets are derived from it; never shown.
+    sms       Gateway of short messages; an empty string if there is none.
+    options   Options of channels on the command line: name -> value.
+    fetch     SSRF guard, proxy and User-Agent of webhooks.
     """
 
     mail: MailSettings | None = None
@@ -77,15 +75,14 @@ class DeliverySettings(msgspec.Struct, frozen=True):
     options: dict[str, str] = {}
     fetch: FetchConfig = FetchConfig()
 
-    def __repr__(self) -> str:
-        """Without the key."""
+    def __repr__(self) -> str:  # without the key
         return f"Settings({self.mail!r}, base_url={self.base_url!r})"
 
-    def derived(self, purpose: str) -> bytes:
-        """32 secret bytes for one purpose: HMAC-SHA256 of it under the key."""
+    def derive_secret(self, purpose: str) -> bytes:
+        """Return 32 secret bytes for one purpose: HMAC-SHA256 of its name under the key."""
         if len(self.key) < keyfile.KEY_BYTES:
             raise ConfigError("settings have no key; read them with settings.read")
-        return keyfile.derived(self.key, purpose)
+        return keyfile.derive_secret(self.key, purpose)
 
 
 # -- reading and writing ------------------------------------------------------------
@@ -99,74 +96,76 @@ def read(
     fetch: FetchConfig | None = None,
     key_file: Path | None = None,
 ) -> DeliverySettings:
-    """The settings that hold; ConfigError for one that makes no sense, or cannot be unsealed.
+    """Return the settings in effect. Raises ConfigError for an invalid one, or if unsealing fails.
 
-    options  of channels, as the command line gave them; they go before what is stored
+    options  Options of channels on the command line; they take precedence over stored values.
     """
-    place = keyfile.place(store.path, key_file)
-    key = keyfile.key_of(place)
+    key_path = keyfile.key_path(store.path, key_file)
+    key = keyfile.read_key(key_path)
     stored = store.settings.read(*_STORED)
-    given = dict(options or {})
-    smtp = {} if "smtp_url" in given else _unsealed(stored, "smtp", key, place) or {}
-    url = given.get("smtp_url") or smtp.get("url", "")
-    sender = given.get("mail_from") or smtp.get("from", "")
+    channel_options = dict(options or {})
+    smtp = (
+        {} if "smtp_url" in channel_options else _read_sealed(stored, "smtp", key, key_path) or {}
+    )
+    url = channel_options.get("smtp_url") or smtp.get("url", "")
+    sender = channel_options.get("mail_from") or smtp.get("from", "")
     return DeliverySettings(
-        mail=mail_settings(url, sender) if url else None,
-        base_url=checked_base_url(base_url or stored.get("base_url", "")),
+        mail=parse_mail_url(url, sender) if url else None,
+        base_url=normalise_base_url(base_url or stored.get("base_url", "")),
         key=key,
-        sms=_unsealed(stored, "sms", key, place) or "",
-        options=given,
+        sms=_read_sealed(stored, "sms", key, key_path) or "",
+        options=channel_options,
         fetch=fetch or FetchConfig(),
     )
 
 
-def put_sealed(store: AlertStore, name: str, value: Any, key: bytes) -> None:
-    """Store one setting that nobody else may read."""
-    store.settings.put(name, keyfile.sealed(key, name, msgspec.json.encode(value).decode()))
+def store_sealed(store: AlertStore, name: str, value: Any, key: bytes) -> None:
+    """Store one setting encrypted with the key."""
+    store.settings.put(name, keyfile.seal(key, name, msgspec.json.encode(value).decode()))
 
 
-def forget_sealed(store: AlertStore) -> None:
-    """Take out what only a key file opens that is no longer there."""
+def delete_sealed(store: AlertStore) -> None:
+    """Delete the settings that were sealed with a key that is lost."""
     store.settings.remove(*_SEALED)
 
 
-def _unsealed(stored: dict[str, Any], name: str, key: bytes, place: Path) -> Any:
-    """What was stored sealed; None for nothing. ConfigError if another key sealed it."""
+def _read_sealed(stored: dict[str, Any], name: str, key: bytes, key_path: Path) -> Any:
+    """Return a sealed setting or None. Raises ConfigError if another key sealed it."""
     if not stored.get(name):
         return None
-    text = keyfile.opened(key, name, str(stored[name]))
+    text = keyfile.unseal(key, name, str(stored[name]))
     if text is None:
         raise ConfigError(
             "--key-file {place}: does not open the passwords in the database; name the file "
             "that sealed them, or forget them with `focus serve --forget-passwords`",
-            place=place,
+            place=key_path,
         )
     return msgspec.json.decode(text)
 
 
-def shown(store: AlertStore, key: bytes) -> dict[str, Any]:
-    """What is stored, and can be unsealed; the mail server's password is masked."""
+def masked_settings(store: AlertStore, key: bytes) -> dict[str, Any]:
+    """Return the stored settings that can be unsealed; passwords are masked."""
     stored = store.settings.read(*_STORED)
     for name in _SEALED:
-        text = keyfile.opened(key, name, str(stored.pop(name, "")))
+        text = keyfile.unseal(key, name, str(stored.pop(name, "")))
         if text is not None:
             stored[name] = msgspec.json.decode(text)
     if "smtp" in stored:
-        stored["smtp"] = {**stored["smtp"], "url": masked_url(stored["smtp"].get("url", ""))}
+        stored["smtp"] = {**stored["smtp"], "url": mask_url(stored["smtp"].get("url", ""))}
     return stored
 
 
 # -- mail servers -------------------------------------------------------------------
 
 
-def mail_settings(url: str, sender: str) -> MailSettings:
-    """The mail server of `smtp[s]://[user:password@]host[:port][?starttls=off][&ca=FILE]`.
+def parse_mail_url(url: str, sender: str) -> MailSettings:
+    """Return the mail server of `smtp[s]://[user:password@]host[:port][?starttls=off][&ca=FILE]`.
 
-    Without TLS only to the own machine, or when `starttls=off` says so, and a password
-    never. `sender` may be left out if the user name is an address. ConfigError otherwise,
-    which never repeats the password.
+    An unencrypted connection is allowed to this machine, or with `starttls=off` without a password.
+    `sender` may be omitted if the user name is an address. Raises ConfigError, which never contains
+    the password.
     """
-    where = msg("mail server {address!r}", address=masked_url(url))
+    where = msg("mail server {address!r}", address=mask_url(url))
     parts, port = _split(url, where)
     options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if unknown := sorted(set(options) - set(_OPTIONS)):
@@ -184,7 +183,7 @@ def mail_settings(url: str, sender: str) -> MailSettings:
             "{where}: a password would go unencrypted; drop starttls=off", where=where
         )
     sender = sender or user
-    if not is_mail(sender):
+    if not is_mail_address(sender):
         raise ConfigError(
             "{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM",
             where=where,
@@ -218,15 +217,15 @@ def _tls(where: str, scheme: str, host: str, starttls: str | None) -> str:
 
 
 def _is_local(host: str) -> bool:
-    """Whether a server runs on this machine: nobody listens in between."""
+    """Return whether a server runs on this machine, so that nobody can listen in between."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def checked_base_url(url: str) -> str:
-    """Where our web pages are reached, without the slash at the end; ConfigError if nowhere."""
+def normalise_base_url(url: str) -> str:
+    """Return a base URL without its trailing slash. Raises ConfigError."""
     if not url:
         return ""
     parts = urlsplit(url)
@@ -239,8 +238,8 @@ def checked_base_url(url: str) -> str:
 # -- masks --------------------------------------------------------------------------
 
 
-def masked_url(url: str) -> str:
-    """A URL without its password."""
+def mask_url(url: str) -> str:
+    """Return a URL without its password."""
     head, at, tail = url.rpartition("@")
     if not at:
         return url

@@ -1,8 +1,8 @@
-"""Lets somebody stop messages with one click, without logging in.
+"""Unsubscription from a channel with one click, without logging in (RFC 8058).
 
-By a link with a token that stands for one person and one channel (RFC 8058). It is derived
-from the installation's key, so that a message sent again is the same, and kept as its
-SHA-256 like every token. Using it twice does nothing more.
+A link contains a token for one person and one channel. The token is derived from the
+installation's key, so that a repeated message is identical, and stored as its SHA-256 like every
+token. Using it again has no further effect.
 """
 
 from __future__ import annotations
@@ -21,51 +21,63 @@ _KIND = "unsubscribe"
 _BYTES = 24
 
 
-class Stopped(NamedTuple):
-    """An unsubscription: whose messages, by which channel; the alerts that have it, or had it."""
+class Unsubscription(NamedTuple):
+    """Person and channel of an unsubscription, and the names of the alerts that use the channel."""
 
     user: int
     channel: str
     alerts: list[str]
 
 
-def link(
+def unsubscribe_url(
     store: AlertStore, settings: DeliverySettings, *, user: int, channel: str, now: float
 ) -> str:
-    """The URL for one person and channel; "" when there are no web pages to reach."""
+    """Return the URL for one person and channel; an empty string without a base URL."""
     if not settings.base_url:
         return ""
-    secret = settings.derived(f"{_KIND}:{user}:{channel}")[:_BYTES]
+    secret = settings.derive_secret(f"{_KIND}:{user}:{channel}")[:_BYTES]
     token = base64.urlsafe_b64encode(secret).decode()
     data = {"channel": channel}
     store.tokens.add(_KIND, token, now=now, expires_at=None, user=user, data=data)
     return f"{settings.base_url}{PATH}{token}"
 
 
-def look(store: AlertStore, token: str, *, now: float) -> Stopped | None:
-    """What a token would stop; None for one that we have not given, or took back."""
-    found = store.tokens.find(_KIND, token, now=now)
-    if found is None or found.user is None:
+def find_unsubscription(store: AlertStore, token: str, *, now: float) -> Unsubscription | None:
+    """Return what a token unsubscribes from; None for an unknown or revoked token."""
+    token_data = store.tokens.find(_KIND, token, now=now)
+    if token_data is None or token_data.user is None:
         return None
-    channel: str = found.data["channel"]
-    having = [each for each in store.alerts.all(found.user) if channel in each.alert.channels]
-    return Stopped(found.user, channel, [each.alert.name for each in having])
+    channel: str = token_data.data["channel"]
+    alerts = [
+        stored_alert
+        for stored_alert in store.alerts.all(token_data.user)
+        if channel in stored_alert.alert.channels
+    ]
+    return Unsubscription(
+        token_data.user, channel, [stored_alert.alert.name for stored_alert in alerts]
+    )
 
 
-def stop(store: AlertStore, token: str, *, now: float) -> Stopped | None:
-    """Take the channel off all alerts of the token's owner; what waits for it is given up.
+def unsubscribe(store: AlertStore, token: str, *, now: float) -> Unsubscription | None:
+    """Remove the channel from all alerts of the token's owner; None for an unknown token.
 
-    The pages stay in the inbox. None for a token that is none.
+    Pending messages of the channel are abandoned. The pages stay in the inbox.
     """
     with store.transaction():
-        found = look(store, token, now=now)
-        if found is None:
+        unsubscription = find_unsubscription(store, token, now=now)
+        if unsubscription is None:
             return None
-        user, channel, names = found
-        for each in store.alerts.all(user):
-            if channel in each.alert.channels:
-                left = tuple(other for other in each.alert.channels if other != channel)
-                store.alerts.redefine(each.id, replace(each.alert, channels=left or ("inbox",)))
+        user, channel, names = unsubscription
+        for stored_alert in store.alerts.all(user):
+            if channel in stored_alert.alert.channels:
+                remaining = tuple(
+                    other_channel
+                    for other_channel in stored_alert.alert.channels
+                    if other_channel != channel
+                )
+                store.alerts.redefine(
+                    stored_alert.id, replace(stored_alert.alert, channels=remaining or ("inbox",))
+                )
         detail = f"{channel}: {', '.join(names)}"
         store.audit.note(msg("user {id}", id=user), msg("unsubscribe"), detail, now=now)
-    return found
+    return unsubscription

@@ -35,7 +35,7 @@ def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]
     from focus.storage.alerts import store
 
     path = db.expanduser()
-    sealed = SealedChannels.by_file(path, key_file())
+    sealed = SealedChannels.from_key_file(path, key_file())
     with ExitStack() as stack:
         if not makes and not path.exists():
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name

@@ -42,11 +42,11 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
     from focus.storage.backup import backup
 
     path = db.expanduser()
-    key = keyfile.place(path, key_file())
-    kept = keyfile.place(file)
+    key = keyfile.key_path(path, key_file())
+    kept = keyfile.key_path(file)
     with ExitStack() as stack:
         if with_key:
-            stack.enter_context(keyfile.taken_along(key, kept, replace=force))
+            stack.enter_context(keyfile.copying_key(key, kept, replace=force))
         progress = stack.enter_context(bar(say("Copying")))
         copied = backup(path, file, replace=force, progress=progress)
     _tell(copied, file)
@@ -81,12 +81,12 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     from focus.storage.private import make_folder
 
     path = db.expanduser()
-    key = keyfile.place(path, key_file())
+    key = keyfile.key_path(path, key_file())
     make_folder(path)
     with ExitStack() as stack:
         stack.enter_context(alone(path))
         if with_key:
-            stack.enter_context(keyfile.taken_along(keyfile.place(file), key, replace=force))
+            stack.enter_context(keyfile.copying_key(keyfile.key_path(file), key, replace=force))
         progress = stack.enter_context(bar(say("Copying")))
         restored = restore(file, path, replace=force, pid=os.getpid(), progress=progress)
     _tell(restored, path)

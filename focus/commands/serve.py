@@ -61,7 +61,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             "focus serve needs {name}; pip install 'focus-crawler[serve]'", name=error.name
         ) from None
     from focus.alerts.delivery import check_installation
-    from focus.alerts.settings import forget_sealed
+    from focus.alerts.settings import delete_sealed
     from focus.commands.settings import watched_web
     from focus.serve.scheduler import SchedulerOptions, SendingOptions
     from focus.session.process_limits import raise_open_files
@@ -81,7 +81,7 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         path = db.expanduser()
         if forget_passwords:
             with opened(db, time.time(), makes=True) as store:
-                forget_sealed(store)
+                delete_sealed(store)
         app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         check_installation(app_state.settings())

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from focus.alerts.delivery import mask_channel
 from focus.alerts.health import STATES, Health, SiteHealth
-from focus.alerts.message import UNTITLED, clock_time, dated, pieces
+from focus.alerts.message import UNTITLED, date_label, format_time, split_snippet
 from focus.alerts.preview import Preview
 from focus.alerts.run import Ran, to_visit
 from focus.i18n import mark, say, says, told
@@ -126,8 +126,8 @@ def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]
     """A page as it was found: what it is, and why it matches."""
     folded = f", {say('+{n} similar', n=similar)}" if similar else ""
     yield f"{match.relevance:.2f}  {printable(match.title, 90) or told(UNTITLED)}"
-    yield f"      {told(dated(match, zone))}{folded}  {printable(match.url, 200)}"
-    if snippet := printable("".join(pieces(match.snippet)), 240):
+    yield f"      {told(date_label(match, zone))}{folded}  {printable(match.url, 200)}"
+    if snippet := printable("".join(split_snippet(match.snippet)), 240):
         yield f"      {snippet}"
     yield say("      why: {why}", why=printable(_why(match), 200))
 
@@ -185,7 +185,7 @@ def log_lines(found: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
         return [say("Nothing was delivered yet")]
     rows = [
         (
-            clock_time(each.at, zone),
+            format_time(each.at, zone),
             printable(each.channel, 60),
             count(each.items, "page") if each.items else "",
             told(STATES[each.state]),
@@ -235,4 +235,4 @@ def ran_lines(ran: Ran) -> Iterator[str]:
 
 
 def _when(moment: float | None, zone: ZoneInfo, without: str) -> str:
-    return without if moment is None else clock_time(moment, zone)
+    return without if moment is None else format_time(moment, zone)

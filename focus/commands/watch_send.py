@@ -128,7 +128,7 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
         from focus.cluster.visits import visits_by
 
         around = visits_by(order)
-    deliver = delivery_process.sender(store, settings_of(store, options, web))
+    deliver = delivery_process.delivery_in_process(store, settings_of(store, options, web))
     visit = visitor(store, web, around=around)
     return asyncio.run(run_due(store, visit, deliver, clock=time.time, wanted=wanted))
 
@@ -162,7 +162,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     import asyncio
 
     from focus.alerts.delivery import NotDelivered, mask_channel, sent_channels
-    from focus.alerts.outbox_relay import send_test
+    from focus.alerts.outbox_relay import send_test_message
     from focus.commands.settings import web_of
     from focus.storage.alerts.records import LOCAL
 
@@ -171,7 +171,7 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
         owned = chosen(store, (name,))[0]
         how = settings_of(store, options, web_of(options))
         for channel in sent_channels(owned.alert.channels):
-            sending = send_test(store, how, user=LOCAL, channel=channel, clock=time.time)
+            sending = send_test_message(store, how, user=LOCAL, channel=channel, clock=time.time)
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
             said = say("sent")

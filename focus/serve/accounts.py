@@ -11,7 +11,7 @@ from zoneinfo import available_timezones
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from focus.alerts.addresses import is_mail, is_phone
+from focus.alerts.addresses import is_mail_address, is_phone_number
 from focus.alerts.clock_change import to_zone
 from focus.alerts.schedule import parse_quiet
 from focus.errors import ConfigError
@@ -323,7 +323,7 @@ def checked_mail(text: str) -> str:
     mail = text.strip()
     if not mail:
         return ""
-    if not is_mail(mail) or len(mail) > 254 or not mail.isprintable():
+    if not is_mail_address(mail) or len(mail) > 254 or not mail.isprintable():
         raise Wrong("This is no mail address.")
     return mail
 
@@ -331,7 +331,7 @@ def checked_mail(text: str) -> str:
 def checked_phone(text: str) -> str:
     """A number without what people write between its digits, or ""."""
     phone = re.sub(r"[\s().-]", "", text)
-    if phone and not is_phone(phone):
+    if phone and not is_phone_number(phone):
         raise Wrong("Write the phone as +4930123456.")
     return phone
 

@@ -28,7 +28,7 @@ def page(request: RequestContext, invitation: str = "") -> Response:
             error = request.wrong(wrong)
         else:
             return request.to("/admin", saved=1)
-    shown = settings.shown(request.store, request.app_state.settings().key)
+    shown = settings.masked_settings(request.store, request.app_state.settings().key)
     return request.page(
         "admin.html",
         400 if error else 200,
@@ -53,7 +53,7 @@ def _change(request: RequestContext) -> None:
         known = ", ".join(accounts.REGISTRATION)
         raise ConfigError("registration {choice!r}: none of {known}", choice=choice, known=known)
     if url:
-        settings.mail_settings(url, sender)
+        settings.parse_mail_url(url, sender)
     gateway = request.form.get("sms", "").strip()
     if gateway:
         sms.check_gateway(gateway)
@@ -63,10 +63,10 @@ def _change(request: RequestContext) -> None:
             store.settings.put("registration", choice)
             _note(request, msg("registration"), accounts.REGISTRATION[choice])
         if url:
-            settings.put_sealed(store, "smtp", {"url": url, "from": sender}, key)
-            _note(request, msg("mail server"), settings.masked_url(url))
+            settings.store_sealed(store, "smtp", {"url": url, "from": sender}, key)
+            _note(request, msg("mail server"), settings.mask_url(url))
         if gateway or "sms_off" in request.form:
-            settings.put_sealed(store, "sms", gateway, key)
+            settings.store_sealed(store, "sms", gateway, key)
             _note(request, msg("SMS gateway"), sms.mask_gateway(gateway) or msg("off"))
 
 

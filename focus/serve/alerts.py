@@ -18,7 +18,7 @@ from focus.alerts.delivery import (
     split_channel,
 )
 from focus.alerts.health import SILENT_S, health
-from focus.alerts.outbox_relay import send_test
+from focus.alerts.outbox_relay import send_test_message
 from focus.alerts.preview import Preview, preview
 from focus.alerts.schedule import FLOOR_S, SLACK_S
 from focus.errors import ConfigError
@@ -200,7 +200,9 @@ def test(request: RequestContext) -> Response:
         raise Wrong("This channel is for administrators.")
     spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
     how, clock = request.app_state.settings(), request.app_state.clock
-    sending = send_test(request.store, how, user=request.me.id, channel=channel, clock=clock)
+    sending = send_test_message(
+        request.store, how, user=request.me.id, channel=channel, clock=clock
+    )
     outcome = asyncio.run(sending)
     if isinstance(outcome, NotDelivered):
         error = request.say("The test failed: {reason}", reason=outcome.reason)

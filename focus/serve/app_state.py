@@ -99,7 +99,7 @@ class AppState:
         self.path, self.clock, self.home, self.zone = path, clock, home, zone
         self.sending = sending or SendingOptions()
         self.passwords = passwords or Passwords()
-        self._sealed = SealedChannels.by_file(path, self.sending.key_file)
+        self._sealed = SealedChannels.from_key_file(path, self.sending.key_file)
         self.previewing = Lock()  # a preview reads thousands of pages: one at a time
         self._stores = Kept(self._connected, AlertStore.close, most=8)
         self._indexes = Kept(

@@ -228,7 +228,7 @@ def reset(request: RequestContext) -> Response:
 def unsubscribe(request: RequestContext) -> Response:
     """Ask, and by POST do it: a link that is only looked at must not act (RFC 8058)."""
     token = request.parts["token"]
-    found = stopping.look(request.store, token, now=request.now)
+    found = stopping.find_unsubscription(request.store, token, now=request.now)
     if found is None:
         return request.page(
             "failure.html",
@@ -236,7 +236,7 @@ def unsubscribe(request: RequestContext) -> Response:
             error=request.say("This link is no longer good. Ask for a new one."),
         )
     if request.is_post:
-        stopping.stop(request.store, token, now=request.now)
+        stopping.unsubscribe(request.store, token, now=request.now)
     return request.page(
         "stop.html", found=found, channel=mask_channel(found.channel), is_done=request.is_post
     )

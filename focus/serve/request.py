@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from focus.alerts.delivery import mask_channel
 from focus.alerts.health import STATES
-from focus.alerts.message import clock_time, pieces
+from focus.alerts.message import format_time, split_snippet
 from focus.alerts.schedule import zone_of
 from focus.errors import FocusError
 from focus.i18n import msg, plural, tag, told
@@ -110,7 +110,7 @@ class RequestContext:
 
     def when(self, moment: float | None) -> str:
         """A moment on the asker's clock."""
-        return "" if moment is None else clock_time(moment, zone_of(str(self.zone)))
+        return "" if moment is None else format_time(moment, zone_of(str(self.zone)))
 
 
 def cookie_name(secure: bool) -> str:
@@ -180,7 +180,7 @@ def _strength(relevance: float, language: str) -> str:
 _PAGES = environment("focus.serve")
 _PAGES.filters.update(
     host=_host,
-    pieces=pieces,
+    pieces=split_snippet,
     marked=_marked,
     masked=mask_channel,
     part=lambda name, language: told(_PARTS.get(str(name), str(name)), language),

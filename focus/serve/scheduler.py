@@ -54,12 +54,12 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
 
 def run(order: SchedulerOptions) -> Ran | None:
     """Do what is due and index what came; None when another program is at it."""
-    sealed = SealedChannels.by_file(order.db, order.sending.key_file)
+    sealed = SealedChannels.from_key_file(order.db, order.sending.key_file)
     with opened(order.db, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
         how = settings.read(store, **msgspec.structs.asdict(order.sending))
         try:
             with alone(order.db):
-                deliver = delivery_process.sender(store, how)
+                deliver = delivery_process.delivery_in_process(store, how)
                 around = None if order.cluster is None else visits_by(order.cluster)
                 visit = visitor(store, order.web, around=around)
                 ran = asyncio.run(run_due(store, visit, deliver, clock=time.time))

@@ -88,7 +88,7 @@ class OutboxFixture:
             )
         return numbers
 
-    async def deliver(self, **options: Any) -> outbox_relay.Summary:
+    async def deliver(self, **options: Any) -> outbox_relay.DeliverySummary:
         """One round."""
         return await outbox_relay.deliver_due(
             self.store, self.settings(), clock=self.clock, rng=Random(1), **options
@@ -125,6 +125,6 @@ def outbox(
     """A new store in a folder, at nine o'clock UTC."""
     clock = Clock(NOON)
     path = folder / "watch.db"
-    sealed = SealedChannels.by_file(path)
+    sealed = SealedChannels.from_key_file(path)
     with opened(path, now=NOON, language=language, zone=zone, channels=sealed) as store:
         yield OutboxFixture(store, clock)

@@ -201,7 +201,7 @@ def _recorded(told: list[Told], clock: Clock) -> Iterator[None]:
     async def send(self: object, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         told.extend(
             Told(clock(), group.name, item.match.url)
-            for group in message.groups
+            for group in message.sections
             for item in group.items
         )
         return Delivered()

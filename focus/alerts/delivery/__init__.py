@@ -42,10 +42,10 @@ __all__ = [
     "NotDelivered",
     "check_channel",
     "check_installation",
-    "masked_channel",
-    "parted",
-    "sent_of",
-    "signed_of",
+    "mask_channel",
+    "sent_channels",
+    "signed_channels",
+    "split_channel",
 ]
 
 INBOX = "inbox"

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
-from focus.alerts.message import UNTITLED, Message, marked, pieces
+from focus.alerts.message import UNTITLED, Message, highlight_html, split_snippet
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError
 from focus.i18n import msg, tag, told
@@ -232,7 +232,7 @@ def _entries(
 
 
 def _uuid_urn(settings: DeliverySettings, key: str) -> str:
-    return uuid.UUID(bytes=settings.derived(f"feed:{key}")[:16], version=4).urn
+    return uuid.UUID(bytes=settings.derive_secret(f"feed:{key}")[:16], version=4).urn
 
 
 # -- the document -------------------------------------------------------------------
@@ -274,7 +274,7 @@ def _add_entry(root: Element, entry: Entry, language: str) -> None:
     if match.published_at is not None and 0 <= match.published_at <= _LAST_TIME:
         _add_text(element, "published", _timestamp(match.published_at))
     SubElement(element, "category", term=_without_invalid(entry.alert))
-    _add_text(element, "summary", marked(pieces(match.snippet))).set("type", "html")
+    _add_text(element, "summary", highlight_html(split_snippet(match.snippet))).set("type", "html")
 
 
 def _add_text(parent: Element, name: str, text: str) -> Element:

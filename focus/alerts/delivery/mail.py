@@ -20,7 +20,7 @@ from email.utils import format_datetime
 from threading import Lock
 from typing import Any, NamedTuple
 
-from focus.alerts.addresses import is_mail
+from focus.alerts.addresses import is_mail_address
 from focus.alerts.delivery.channel import (
     Channel,
     Delivered,
@@ -114,7 +114,7 @@ class Mail(Channel):
     @classmethod
     def is_address(cls, text: str) -> bool:
         """Return whether a text is an address such as `a@b.org`."""
-        return is_mail(text)
+        return is_mail_address(text)
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
         return await self._mailer.deliver(message, address, now=self.clock())

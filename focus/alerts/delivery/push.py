@@ -154,15 +154,15 @@ def payload(message: Message) -> bytes:
     The title counts the pages. For a single page the body is its snippet and the URL leads to it;
     for several pages the body is the best titles.
     """
-    items = [item for group in message.groups for item in group.items]
-    is_one = len(items) == 1 and not any(group.more for group in message.groups)
+    items = [item for section in message.sections for item in section.items]
+    is_one = len(items) == 1 and not any(section.more for section in message.sections)
     lines = [items[0].snippet.strip()] if is_one else [item.title for item in items[:MAX_TITLES]]
     body = "\n".join(lines) if items else message.text.strip()
     url = "/inbox"
     if is_one:
         url = f"/inbox/{items[0].match.id}/open"
-    elif len(message.groups) == 1:
-        url = f"/inbox?alert={message.groups[0].number}"
+    elif len(message.sections) == 1:
+        url = f"/inbox?alert={message.sections[0].number}"
     fields = {"url": url, "tag": message.id, "lang": tag(message.language)}
     title = message.subject[:_TITLE_CHARACTERS]
     while len(encoded := msgspec.json.encode({"title": title, "body": body, **fields})) > MAX_BYTES:
@@ -201,7 +201,7 @@ def public_key(settings: DeliverySettings) -> str:
 def _sender_key(settings: DeliverySettings) -> EllipticCurvePrivateKey:
     from focus.alerts.delivery import push_encryption
 
-    return push_encryption.sender_key(settings.derived("vapid"))
+    return push_encryption.sender_key(settings.derive_secret("vapid"))
 
 
 def _contact(settings: DeliverySettings) -> str:

@@ -48,9 +48,9 @@ def _rotation(store: AlertStore, settings: DeliverySettings, purpose: str) -> tu
 
 def _setting_name(settings: DeliverySettings, purpose: str) -> str:
     """Return the key of the setting; it contains neither the person nor the address."""
-    return "secret:" + settings.derived(f"name:{purpose}").hex()[:32]
+    return "secret:" + settings.derive_secret(f"name:{purpose}").hex()[:32]
 
 
 def _secret(settings: DeliverySettings, purpose: str, number: int) -> str:
-    derived = settings.derived(f"{purpose}:{number}" if number else purpose)
+    derived = settings.derive_secret(f"{purpose}:{number}" if number else purpose)
     return PREFIX + base64.b64encode(derived).decode()

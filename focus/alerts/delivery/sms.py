@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts.addresses import is_phone
+from focus.alerts.addresses import is_phone_number
 from focus.alerts.delivery import apprise, sms_gateway, webhook
 from focus.alerts.delivery.channel import (
     Channel,
@@ -61,7 +61,7 @@ class Sms(Channel):
     @classmethod
     def is_address(cls, text: str) -> bool:
         """Return whether a text is a telephone number."""
-        return is_phone(text)
+        return is_phone_number(text)
 
     @classmethod
     def is_available(cls, settings: DeliverySettings) -> bool:
@@ -180,10 +180,10 @@ def shorten_message(message: Message, base_url: str, limit: int) -> str:
 
     Example, limit 40: `欧冠：2 篇新页面\\n抽签今日举…\\nhttps://f.example/inbox`.
     """
-    items = [item for group in message.groups for item in group.items]
+    items = [item for section in message.sections for item in section.items]
     if not items:
         return truncate(message.text.strip(), limit)
-    is_single = len(items) == 1 and not any(group.more for group in message.groups)
+    is_single = len(items) == 1 and not any(section.more for section in message.sections)
     lines = [message.subject, *([] if is_single else (item.title for item in items))]
     link = f"{base_url}/inbox" if base_url else items[0].match.url
     room = limit - utf16_length(link) - 1

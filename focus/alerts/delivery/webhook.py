@@ -143,19 +143,21 @@ def sign_body(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 
 def payload(message: Message) -> bytes:
     """Return the body, which is the same bytes whenever the message is the same."""
-    groups = message.groups
-    newest = max((item.match.found_at for group in groups for item in group.items), default=None)
+    sections = message.sections
+    newest = max(
+        (item.match.found_at for section in sections for item in section.items), default=None
+    )
     alerts = [
         {
-            "id": group.number,
-            "name": group.name,
-            "more": group.more,
-            "items": [_item_fields(item) for item in group.items],
+            "id": section.number,
+            "name": section.name,
+            "more": section.more,
+            "items": [_item_fields(item) for item in section.items],
         }
-        for group in groups
+        for section in sections
     ]
-    kind = "pages.found" if groups else "test"
-    data = {"alerts": alerts} if groups else {"text": message.text.strip()}
+    kind = "pages.found" if sections else "test"
+    data = {"alerts": alerts} if sections else {"text": message.text.strip()}
     return msgspec.json.encode({"type": kind, "timestamp": _rfc3339(newest), "data": data})
 
 
