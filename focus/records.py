@@ -353,7 +353,7 @@ class HostRow(msgspec.Struct, frozen=True):
     address: str = ""
 
 
-class UrlRow(msgspec.Struct, frozen=True, gc=False):
+class UrlRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A URL that became known.
 
     id        dense, from 0, in order of discovery; ties in priority go by it

@@ -19,7 +19,6 @@ from focus.cluster.leases import POISON, Lease, Leases, Terms
 from focus.cluster.membership import Membership
 from focus.cluster.messages import (
     VERSION,
-    ForwardedLink,
     Hello,
     ShardStatus,
     TaskResult,
@@ -43,10 +42,11 @@ from focus.config import (
     PolitenessConfig,
 )
 from focus.engine.limits import reached
+from focus.engine.partition import Crossing
 from focus.engine.unit_of_work import Totals
 from focus.errors import ClusterError, ConfigError
 from focus.records import FailureKind as K
-from focus.records import FetchResult, Link, Page, Result, Task
+from focus.records import FetchResult, Link, Page, Result, Task, UrlRow
 from focus.score.strategy import Parent
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import from_words, to_builtins
@@ -426,12 +426,13 @@ def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
     links = [Link(f"http://{host}/", host.encode().ljust(16), host) for host in (own, other)]
     assert border.part(parent, links, [(0.5, 0.1), (0.5, 0.1)]) == [(0.5, 0.1), None]
     ((to, link),) = border.take()
-    assert (to, link.host, link.depth, link.link_evidence) == (2, other, 4, (0.5, 0.1))
+    assert (to, link.row.url) == (2, f"http://{other}/")
+    assert (link.row.depth, link.row.link_evidence) == (4, (0.5, 0.1))
     border.part(parent, links, [None, (0.5, 0.05)])
     assert border.take() == []
     border.part(parent, links, [None, (0.2, 0.9)])
     ((_, better),) = border.take()
-    assert better.link_evidence == (0.5, 0.9)
+    assert better.row.link_evidence == (0.5, 0.9)
 
 
 def test_links_deeper_than_wanted_do_not_leave() -> None:
@@ -653,5 +654,6 @@ async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_n
 
 
 def test_a_stray_says_everything() -> None:
-    link = ForwardedLink("http://a/", b"k" * 16, "a", 2, (0.5,), 1.0, "text", 1, True, False, "")
-    assert unpack(pack([link]), list[ForwardedLink]) == [link]
+    row = UrlRow(-1, b"k" * 16, "http://a/", -1, 2, 1.0, (0.5,), anchor="text", hops=1)
+    link = Crossing(row, is_home=True)
+    assert unpack(pack([link]), list[Crossing]) == [link]

@@ -15,7 +15,7 @@ from aiormq.exceptions import ChannelNotFoundEntity
 
 from focus.cluster.broker import Address, IncomingMessage
 from focus.cluster.connection import ReconnectingConnection
-from focus.cluster.forwarded_links import forwarded_seed
+from focus.cluster.forwarded_links import seed_crossing
 from focus.cluster.messages import VERSION, ClusterCommand, Hello, ShardStatus, unpack
 from focus.cluster.sharding import owner
 from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
@@ -131,7 +131,7 @@ class ControlConnection:
         """Hand seeds to the shards that own them; they keep them, and come when they can."""
         for text in seeds:
             url = seed_candidates(text)[0]
-            link = forwarded_seed(text, url)
+            link = seed_crossing(text, url)
             queue = self.names.links(owner(host_of(url), shards))
             await self.connection.send(queue, **packed([link], "links"))
 

@@ -1,6 +1,6 @@
 """Forwards links to the shards that own their hosts, and takes in those of other shards.
 
-A link to a host that another shard owns becomes a `ForwardedLink`: it goes into the database with
+A link to a host that another shard owns becomes a `Crossing`: it goes into the database with
 the page that has it, then to that shard's queue, and is deleted when the broker has it for
 sure. There it is treated as any link. Evidence is merged by maximum, so a link that comes
 twice, or late, does no harm.
@@ -12,7 +12,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from operator import le
 
-from focus.cluster.messages import ForwardedLink
+from msgspec.structs import replace
+
 from focus.cluster.sharding import Shard, owner
 from focus.cluster.shared_budget import OtherShards
 from focus.engine.partition import Crossing, Partition
@@ -35,8 +36,8 @@ class ForwardedLinks(Partition):
         self.shard = shard
         self.others = others
         self.max_depth: int | None = None
-        self._outgoing: list[tuple[int, ForwardedLink]] = []
-        self._arrived: list[ForwardedLink] = []
+        self._outgoing: list[tuple[int, Crossing]] = []
+        self._arrived: list[Crossing] = []
         self._sent: OrderedDict[bytes, LinkEvidence] = OrderedDict()
 
     def owns(self, host: str) -> bool:
@@ -70,35 +71,18 @@ class ForwardedLinks(Partition):
         self._sent[link.key] = link_evidence
         if len(self._sent) > MEMORY:
             self._sent.popitem(last=False)
-        self.send(
-            ForwardedLink(link.url, link.key, link.host, depth, link_evidence, anchor=link.anchor)
-        )
+        row = UrlRow(-1, link.key, link.url, -1, depth, 0.0, link_evidence, anchor=link.anchor)
+        self._outgoing.append((owner(link.host, self.shard.of), Crossing(row)))
 
     def forward(self, crossing: Crossing) -> None:
         """Send a seed, a redirect's target or a feed to the shard that owns its host."""
-        row, typed = crossing.row, crossing.typed
-        self.send(
-            forwarded_seed(typed, row.url)
-            if typed
-            else ForwardedLink(
-                url=row.url,
-                key=row.key,
-                host=host_of(row.url),
-                depth=row.depth,
-                link_evidence=row.link_evidence,
-                priority=row.priority,
-                anchor=row.anchor,
-                hops=row.hops,
-                is_home=crossing.is_home,
-                listing=crossing.listing,
-            )
-        )
+        row = replace(crossing.row, id=-1, queue=-1, parent=None)
+        crossing = crossing._replace(row=row)
+        if crossing.typed:
+            crossing = seed_crossing(crossing.typed, row.url)
+        self._outgoing.append((owner(host_of(row.url), self.shard.of), crossing))
 
-    def send(self, link: ForwardedLink) -> None:
-        """Let one go, whatever went before."""
-        self._outgoing.append((owner(link.host, self.shard.of), link))
-
-    def take(self) -> list[tuple[int, ForwardedLink]]:
+    def take(self) -> list[tuple[int, Crossing]]:
         """The links that are to go, once: (shard, link)."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
@@ -108,31 +92,16 @@ class ForwardedLinks(Partition):
         """Whether nothing is to go."""
         return not self._outgoing
 
-    def came(self, link: ForwardedLink) -> None:
+    def came(self, link: Crossing) -> None:
         """Another shard has sent a link."""
         self._arrived.append(link)
 
     def arrived(self) -> Iterable[Crossing]:
         """What other shards have sent, once."""
         arrived, self._arrived = self._arrived, []
-        return map(_crossing, arrived)
+        return arrived
 
 
-def _crossing(link: ForwardedLink) -> Crossing:
-    row = UrlRow(
-        id=-1,
-        key=link.key,
-        url=link.url,
-        queue=-1,
-        depth=link.depth,
-        priority=link.priority,
-        link_evidence=link.link_evidence,
-        anchor=link.anchor,
-        hops=link.hops,
-    )
-    return Crossing(row, link.listing, link.is_home, link.typed)
-
-
-def forwarded_seed(text: str, url: str) -> ForwardedLink:
+def seed_crossing(text: str, url: str) -> Crossing:
     """A seed for the shard that owns its host; `url` is what `text` means."""
-    return ForwardedLink(url, fingerprint(url), host_of(url), 0, is_home=True, typed=text)
+    return Crossing(UrlRow(-1, fingerprint(url), url, -1, 0, 0.0), is_home=True, typed=text)

@@ -19,7 +19,7 @@ from focus.http import zstd
 from focus.i18n import read_stored, stored
 from focus.records import FetchResult, Page, Result, Task
 
-VERSION = 6
+VERSION = 7
 MAX_BYTES = 256 * 1024 * 1024  # of a message, unpacked
 _LEVEL = 1
 
@@ -73,29 +73,6 @@ class WorkerReport(msgspec.Struct, frozen=True, array_like=True):
     lost: list[int] = []
     unbegun: list[int] = []
     held: list[int] = []
-
-
-class ForwardedLink(msgspec.Struct, frozen=True, array_like=True):
-    """A link whose target another shard owns, or a seed for it.
-
-    link_evidence      the evidence the strategy gives it
-    priority   at least this, 0.0 for what follows from the evidence (seeds, redirects)
-    is_home    a seed, or where one redirects to
-    listing    a sitemap or feed
-    typed      a seed, as its user wrote it
-    """
-
-    url: str
-    key: bytes
-    host: str
-    depth: int
-    link_evidence: tuple[float, ...] = ()
-    priority: float = 0.0
-    anchor: str = ""
-    hops: int = 0
-    is_home: bool = False
-    listing: bool = False
-    typed: str = ""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):

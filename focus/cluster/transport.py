@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from focus.cluster.broker import IncomingMessage
 from focus.cluster.flow_control import FlowControl
 from focus.cluster.leases import POISON, Lease, Leases
-from focus.cluster.messages import ForwardedLink, WorkerReport, result_of
+from focus.cluster.messages import WorkerReport, result_of
+from focus.engine.partition import Crossing
 from focus.engine.transports import ready_within
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Result, Task
@@ -45,7 +46,7 @@ class ClusterTransport:
         clock: Callable[[], float],
         setup: bytes,
         several: bool = False,
-        on_link: Callable[[ForwardedLink], None] = lambda link: None,
+        on_link: Callable[[Crossing], None] = lambda link: None,
         on_update: Callable[[bytes], None] = lambda payload: None,
     ) -> None:
         self.now = clock
@@ -63,7 +64,7 @@ class ClusterTransport:
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
         self._reports: list[tuple[WorkerReport, IncomingMessage]] = []
-        self._links: list[tuple[list[ForwardedLink], IncomingMessage]] = []
+        self._links: list[tuple[list[Crossing], IncomingMessage]] = []
         self._poisoned: list[Lease] = []
         self._closed: list[int] = []
         self._homes: list[str] = []
@@ -138,7 +139,7 @@ class ClusterTransport:
             self.activity += 1
             for link in links:
                 if link.is_home:
-                    self._homes.append(link.typed or link.url)
+                    self._homes.append(link.typed or link.row.url)
                 self._on_link(link)
             self._owed.append(delivery)
 
@@ -176,7 +177,7 @@ class ClusterTransport:
         self._reports.append((report, delivery))
         self._ready.set()
 
-    def links_came(self, links: list[ForwardedLink], delivery: IncomingMessage) -> None:
+    def links_came(self, links: list[Crossing], delivery: IncomingMessage) -> None:
         """Links of other shards have come."""
         self._links.append((links, delivery))
         self._ready.set()
