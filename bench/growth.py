@@ -81,8 +81,8 @@ class GeneratedWeb:
 
     is_live = True
     window = sys.maxsize
-    expects = False
-    locates = False
+    awaits_urls = False
+    supports_lookups = False
 
     def __init__(self, marks: Sequence[int], pages: int) -> None:
         self.in_flight = 0
@@ -121,11 +121,11 @@ class GeneratedWeb:
         self._generating_s += time.thread_time() - began
         return results
 
-    def departed(self) -> list[tuple[Task, float]]:
+    def sent_tasks(self) -> list[tuple[Task, float]]:
         """Return nothing: departures are not tracked."""
         return []
 
-    def answered(self) -> list[tuple[Task, FetchResult]]:
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
         """Return nothing: responses are not tracked before they are scored."""
         return []
 
@@ -248,7 +248,7 @@ async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dic
         text = msgspec.json.encode(settings).decode()
         info = await store.begin_crawl(identity(settings), text, fresh=True, now=time.time())
         crawl = web.crawl = Crawl(settings, web, crawl_store=_CrawlStore(store, info.id))
-        crawl.sow(settings.seeds)
+        crawl.add_seeds(settings.seeds)
         watching = asyncio.create_task(pauses.watch())
         # In a crawl the import has finished before the first page is scored.
         await asyncio.to_thread(import_module, "numpy")

@@ -184,7 +184,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
             if info.resumed and age_s is not None:
                 await restore(crawl, store, info)
                 await look_again(crawl, store, info, age_s)
-            crawl.sow(config.seeds)
+            crawl.add_seeds(config.seeds)
             reason = await crawl.run()
             await store.finish(info.id, reason=reason, report_json="{}", now=at)
     return [request for request in log if request.at > BEGIN + DAY / 2]

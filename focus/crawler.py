@@ -1,12 +1,13 @@
 """The crawl loop: take → fetch → score → rank → record, until a limit or an empty frontier.
 
-    _dispatch   the frontier gives its best URL; its host's robots.txt comes first
-    receive     the transport brings results: fetched, parsed and scored
-    decide      (`engine.results`) what follows from each, as a list of intents
-    apply       (`engine.effects`) that is done: links, priorities, states, hosts
-    _commit     everything that follows from a few pages, in one transaction
+    _dispatch   take the best URL from the frontier; its host's robots.txt is requested first
+    receive     wait for results of the transport: fetched, parsed and scored
+    decide      (`engine.results`) decide what follows from a result, as a list of intents
+    apply       (`engine.effects`) apply the intents: links, priorities, states, hosts
+    _commit     write the changes of a few pages in one transaction
 
-One coroutine decides everything, so the same results in the same order give the same crawl.
+All decisions are made in one coroutine, so the same results in the same order produce the same
+crawl.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from focus.admission.scope import Scope
 from focus.admission.traps import Traps
 from focus.config import CrawlConfig
 from focus.engine.effects import Effects
-from focus.engine.failures import shut
+from focus.engine.failures import closed_scheme_intents
 from focus.engine.intents import DropUrl, FailUrl, FetchRobots, RequeueUrl, ReturnToQueue
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
@@ -34,12 +35,12 @@ from focus.engine.partition import Partition
 from focus.engine.ranking import Ranker
 from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
-from focus.engine.results import counted, decide
+from focus.engine.results import count_page, decide
+from focus.engine.seeding import Seeder
 from focus.engine.sitemaps import SitemapHandler
-from focus.engine.sowing import Sower
 from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
-from focus.engine.view import Request, Seeds, View, conditions
+from focus.engine.view import Request, Seeds, View, conditional_headers
 from focus.frontier import Frontier
 from focus.i18n import msg
 from focus.records import (
@@ -60,19 +61,19 @@ from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
 from focus.topic.topic import expected
 
-BATCH = 64  # answers that one transaction writes, a quarter of what is in flight if less
-FEWEST = 8  # but so many, unless they are over a quarter of what may be in flight
-MANY = 500_000  # waiting URLs that are better looked through in a thread: 10 ms and more
+MAX_BATCH = 64  # responses per transaction; less if a quarter of the requests in flight is less
+MIN_BATCH = 8  # responses per transaction at least, unless the window is small
+THREAD_MIN_IDS = 500_000  # from this many ids on, a search takes over 10 ms and runs in a thread
 _UNBOUNDED = 1 << 60
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One request that came to an end: for the live line, logs and comparisons.
+    """A finished request, for the live display, logs and comparisons.
 
-    nth       its number, counting every request (robots.txt and failures too)
-    state     of the URL now; None for a robots.txt
-    reason    why it failed or was dropped
-    again     it was a look at a page of an earlier run, which stays what it was if this failed
+    nth         its number, counting every request (robots.txt and failures included)
+    state       state of the URL now, None for a robots.txt
+    reason      why it failed or was dropped
+    is_revisit  whether a page of an earlier run was requested again
     """
 
     nth: int
@@ -85,21 +86,21 @@ class Event(msgspec.Struct, frozen=True):
     title: str = ""
     priority: float = 0.0
     depth: int = 0
-    again: bool = False
+    is_revisit: bool = False
 
 
 class CrawlStore(Protocol):
-    """The store of one crawl: batches go there, and waiting URLs come back."""
+    """Database of one crawl."""
 
     async def write(self, batch: Batch) -> None:
-        """Keep a batch, whole or not at all."""
+        """Write a batch in one transaction."""
 
     async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
-        """(id, url) of URLs that were written, in any order."""
+        """Return (id, URL) of stored URLs, in any order."""
 
 
-def _nofollow(config: CrawlConfig) -> str:
-    """What becomes of such links; the papers are older than they are, and weigh none."""
+def _nofollow_policy(config: CrawlConfig) -> str:
+    """Return the treatment of nofollow links; the papers do not know nofollow."""
     weighs = config.nofollow == "weigh"
     return "follow" if weighs and config.as_published else config.nofollow
 
@@ -107,10 +108,11 @@ def _nofollow(config: CrawlConfig) -> str:
 class Crawl:
     """One crawl over a transport.
 
-    partition    whose hosts are whose; None: all are this crawl's
-    crawl_store  None: nothing is kept (comparisons)
-    observe      is called with each request that came to an end
-    on_outage    is called when our network is found to be away, and with None when it is back
+    partition    assigns hosts to crawls; None assigns every host to this crawl
+    crawl_store  receives finished batches; None stores nothing, as in comparisons
+    observe      called with an `Event` for each finished request
+    on_outage    called with an `Outage` when the local network is down, and with None when it is
+                 back
     """
 
     def __init__(
@@ -139,7 +141,7 @@ class Crawl:
             self.url_table,
             config.politeness,
             self.ranker,
-            peers=self.partition.others,
+            peers=self.partition.peers,
             strict=config.concurrency == 1,
             capacity=config.frontier_memory if crawl_store is not None else _UNBOUNDED,
             reports_sends=transport.is_live,
@@ -153,17 +155,17 @@ class Crawl:
         self.sitemap_handler = SitemapHandler(
             self.link_handler,
             self.view.robots_gate,
-            wanted=config.fetch.listings,
+            is_enabled=config.fetch.listings,
             per_host=config.sitemaps_per_host,
         )
         self.effects = Effects(self.view, self.link_handler, self.sitemap_handler, transport)
-        self._sower = Sower(self.view, self.link_handler, self.sitemap_handler, self.effects)
+        self._seeder = Seeder(self.view, self.link_handler, self.sitemap_handler, self.effects)
         self.outages = Outages(
             self.view, self.effects, transport, config.max_offline_s, on_change=on_outage
         )
         self.stop_reason = ""
         began_at = self._committed_at = transport.now()
-        others = self.partition.others
+        others = self.partition.peers
         self.recent_harvest = RecentHarvest()
         self.limits = Limits(
             config, self.unit_of_work, self.recent_harvest, others, began_at=began_at
@@ -182,9 +184,9 @@ class Crawl:
             near_duplicates=NearDuplicates(),
             agent=config.agent,
             max_redirects=config.max_redirects,
-            locates=self.transport.locates and config.politeness.per_ip > 0,
-            left=set() if config.cookies else None,
-            kept_s=DECAY_RATIO * (config.refresh_s or 0.0),
+            uses_lookups=self.transport.supports_lookups and config.politeness.per_ip > 0,
+            redirected_ids=set() if config.cookies else None,
+            decay_s=DECAY_RATIO * (config.refresh_s or 0.0),
         )
 
     def _link_handler(self) -> LinkHandler:
@@ -197,27 +199,27 @@ class Crawl:
             partition=self.partition,
             traps=Traps(self.config.traps, now=self.transport.now()),
             min_priority=self.config.min_priority,
-            nofollow=_nofollow(self.config),
+            nofollow=_nofollow_policy(self.config),
         )
 
     def _clock(self) -> float:
-        """The clock of intervals: seconds, or requests where time is not real."""
+        """Return the clock of adaptation: seconds, or requests in a replayed crawl."""
         live = self.transport.is_live
         return self.transport.now() if live else float(self.unit_of_work.totals.requests)
 
     async def _adapt(self, page: Page | None) -> None:
-        """Hand a page to a model that adapts, and its update to the scorers."""
+        """Pass a page to a relevance model that adapts, and send its update to the workers."""
         if self.relevance_feedback is not None:
-            change = self.relevance_feedback.after(page, self._clock())
+            change = self.relevance_feedback.process_page(page, self._clock())
             if change is not None:
                 await self.transport.update(change)
 
-    def sow(self, seeds: Iterable[str]) -> None:
-        """Enter the seeds, as typed; one without a scheme is tried as https, then http."""
-        self._sower.sow(seeds, self.transport.now())
+    def add_seeds(self, seeds: Iterable[str]) -> None:
+        """Add seed URLs. A seed without a scheme is tried over https first, then over http."""
+        self._seeder.add_seeds(seeds, self.transport.now())
 
     def requeue(self, url_id: int, url: str) -> None:
-        """Let a URL wait (again) under this address."""
+        """Put a URL back into the frontier under the given address."""
         self.effects.apply([RequeueUrl(url_id, url)], self.transport.now())
 
     def revisit(
@@ -230,90 +232,94 @@ class Crawl:
         last_modified: str = "",
         priority: float = SEED_PRIORITY,
     ) -> bool:
-        """Ask once more for a page (or listing) that was had; False if it is in flight.
+        """Schedule a conditional request for a page or URL source that was fetched before.
 
-        It waits before all links, as its priority is that of seeds or more; so does one that
-        a killed run was to ask for again, even if it was laid aside since. With a validator the
-        server may answer that nothing has changed; else its page is kept anew, its new links, too.
+        Its priority is before all links by default. With a validator the server may answer that
+        nothing has changed; else the page is stored anew with its new links. Returns False if it
+        is being fetched already.
         """
         state = self.url_table.state[url_id]
         if state == UrlState.FETCHING:
             return False
         if state != UrlState.WAITING:
             hops = self.url_table.hops[url_id]
-            self.unit_of_work.ended(Outcome(url_id, UrlState.WAITING, hops=hops))
+            self.unit_of_work.set_outcome(Outcome(url_id, UrlState.WAITING, hops=hops))
         request = self.requests.setdefault(url_id, Request())
         request.before = UrlState.DROPPED if is_listing else UrlState.DONE
-        request.conditions = conditions(etag, last_modified)
+        request.conditions = conditional_headers(etag, last_modified)
         self.frontier.push(url_id, url, priority)
         return True
 
     # -- the loop -----------------------------------------------------------------
 
     async def run(self) -> str:
-        """Crawl until a limit, an empty frontier or `stop`; returns why it ended."""
+        """Crawl until a limit, an empty frontier or `stop`; return the reason of the end."""
         self.relevance_feedback = make_feedback(self.config.analysis, start=self._clock())
-        await self._commit()  # a host is in the store before it is asked: a kill is no excuse
+        await (
+            self._commit()
+        )  # store hosts before the first request, so that a resumed crawl respects their delays
         while True:
-            await self._refill()
+            await self._load_waiting_urls()
             self._dispatch()
             if not self.stop_reason:
                 self.outages.update(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
                 if reason == "frontier empty" and self.frontier.include_excluded():
-                    continue  # with what was laid aside
+                    continue  # with the excluded URLs
                 break
             results = await self.transport.receive(self._wake_at())
-            for task, at in self.transport.departed():
+            for task, at in self.transport.sent_tasks():
                 self.frontier.record_send(self.frontier.host(task.host), at)
-            self.effects.settle(self.transport.answered(), self.transport.now())
-            for crossing in self.partition.arrived():
-                self._sower.arrive(crossing, self.transport.now())
+            self.effects.start_delays(self.transport.unscored_answers(), self.transport.now())
+            for crossing in self.partition.received():
+                self._seeder.add_forwarded(crossing, self.transport.now())
             for number, result in enumerate(self.outages.release(results)):
                 if number:
-                    await asyncio.sleep(0)  # a page full of new links takes milliseconds
-                await self._adapt(self._take_in(result))
-            self._shed()
+                    await asyncio.sleep(0)  # a page with many new links takes milliseconds
+                await self._adapt(self._process(result))
+            self._drop_overflow()
             await self._commit_if_due()
         self.stop_reason = reason
         states = self.url_table.state
-        left = [ReturnToQueue(each) for each in self.requests if states[each] == UrlState.FETCHING]
-        self.effects.apply(left, self.transport.now())  # all was dropped (`Transport.cancel`)
-        self.effects.leave_kept()
+        unfinished = [
+            ReturnToQueue(url_id) for url_id in self.requests if states[url_id] == UrlState.FETCHING
+        ]
+        self.effects.apply(unfinished, self.transport.now())  # their requests were cancelled
+        self.effects.restore_revisited()
         await self._commit()
         return reason
 
-    def _shed(self) -> None:
-        """Drop what a bounded frontier has no room for."""
-        shed = self.frontier.remove_overflow(self.strategy.bound)
-        drops = [DropUrl(url_id, DropReason.FRONTIER_FULL) for url_id in shed]
+    def _drop_overflow(self) -> None:
+        """Drop the lowest-priority URLs of a strategy that bounds its frontier."""
+        url_ids = self.frontier.remove_overflow(self.strategy.bound)
+        drops = [DropUrl(url_id, DropReason.FRONTIER_FULL) for url_id in url_ids]
         self.effects.apply(drops, self.transport.now())
 
     def stop(self, reason: str) -> None:
-        """Take no new URLs; `run` ends when what is in flight has come home."""
+        """Stop sending requests. `run` returns when the requests in flight have finished."""
         self.stop_reason = self.stop_reason or reason
         self.transport.wake()
 
     def _end_reason(self) -> str:
-        if reason := self.stop_reason or self.limits.reached(self.transport.now()):
+        if reason := self.stop_reason or self.limits.reached_limit(self.transport.now()):
             return reason
         if self.outages.is_busy:
             return "offline" if self.outages.has_timed_out(self.transport.now()) else ""
         waits = self.frontier.next_due() is not None or self.frontier.url_cache.needs_loading
-        # Nobody is there to do it: it will be done.
+        # There is no worker at present; wait for one instead of ending the crawl.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
-        return "" if waits or halts or self.transport.expects else "frontier empty"
+        return "" if waits or halts or self.transport.awaits_urls else "frontier empty"
 
     def _wake_at(self) -> float | None:
-        """When `receive` must come back though no result has arrived."""
+        """Return when `receive` must return even if no result has arrived."""
         times = []
         if self._may_send() and (due := self.frontier.next_due()) is not None:
             times.append(due)
         ends_at = self.limits.ends_at()
-        if ends_at is not None and not self.limits.reached(self.transport.now()):
+        if ends_at is not None and not self.limits.reached_limit(self.transport.now()):
             times.append(ends_at)
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
-            times.append(self._due_at())
+            times.append(self._commit_due_at())
         if (look_at := self.outages.wake_at(self.transport.now())) is not None:
             times.append(look_at)
         return min(times, default=None)
@@ -322,18 +328,23 @@ class Crawl:
 
     @property
     def _window(self) -> int:
-        """Requests that may be under way at once, by who crawls and who carries them."""
+        """Maximum number of concurrent requests of crawl and transport."""
         return min(self.config.concurrency, self.transport.window)
 
     def _may_send(self) -> bool:
         in_flight = self.transport.in_flight
-        # What was answered and not written yet counts: a kill costs no more requests.
+        # Responses that are not written yet count as in flight, so that a kill loses no more than
+        # one window of requests.
         if in_flight + self.unit_of_work.unwritten >= self._window:
             return False
-        if self.stop_reason or self.outages.is_paused or self.limits.reached(self.transport.now()):
+        if (
+            self.stop_reason
+            or self.outages.is_paused
+            or self.limits.reached_limit(self.transport.now())
+        ):
             return False
-        left = self.limits.left()
-        return left is None or in_flight + len(self.outages.held_results) < left
+        remaining = self.limits.remaining_requests()
+        return remaining is None or in_flight + len(self.outages.held_results) < remaining
 
     def _dispatch(self) -> None:
         while self._may_send():
@@ -344,10 +355,10 @@ class Crawl:
                 return
             url_id, url, host, _, start_at = candidate
             gate = self.view.robots_gate
-            if spent := self.link_handler.spent_on(url_id, candidate.priority):
+            if spent := self.link_handler.exhausted_reason_for_url(url_id, candidate.priority):
                 self.effects.apply([DropUrl(url_id, DropReason.TRAP_BUDGET, spent)], now)
             elif why := gate.shut(host, url):
-                self.effects.apply(shut(url_id, host, why, self.view), now)
+                self.effects.apply(closed_scheme_intents(url_id, host, why, self.view), now)
             elif self._must_wait(candidate):
                 self.frontier.return_candidate(candidate)
             elif (robots := gate.question(host, url, start_at)) is not None:
@@ -360,9 +371,9 @@ class Crawl:
                 self.effects.send(candidate)
 
     def _must_wait(self, candidate: Candidate) -> bool:
-        """Whether a host is set aside: until it is found, or its domain has earned more hosts."""
+        """Pause a host that is unresolved or exceeds its domain's budget. Return whether it was."""
         host, now = candidate.host, self.transport.now()
-        if self.view.locates and not host.is_resolved:
+        if self.view.uses_lookups and not host.is_resolved:
             self.frontier.pause_host(host, math.inf, now)
             self.transport.send(Task(None, candidate.url, host.name, lookup=True))
             return True
@@ -373,22 +384,25 @@ class Crawl:
 
     # -- results in ---------------------------------------------------------------
 
-    def _take_in(self, result: Result) -> Page | None:
-        """Draw the conclusions; the page as it counts now."""
+    def _process(self, result: Result) -> Page | None:
+        """Apply the consequences of a result. Return the page if it counts as a new one."""
         now = self.transport.now()
-        result = counted(result, self.view)
-        again = self.view.request(-1 if result.task.id is None else result.task.id).kept is not None
+        result = count_page(result, self.view)
+        is_revisit = (
+            self.view.request(-1 if result.task.id is None else result.task.id).stored_page
+            is not None
+        )
         self.effects.apply(decide(result, self.view, now), now)
         if result.task.lookup:
             return None
-        self._report(result, again=again)
-        return None if again else result.page
+        self._notify(result, is_revisit=is_revisit)
+        return None if is_revisit else result.page
 
-    def _report(self, result: Result, *, again: bool) -> None:
+    def _notify(self, result: Result, *, is_revisit: bool) -> None:
         task, fetch, page = result.task, result.fetch, result.page
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
-        if not again:
+        if not is_revisit:
             self.recent_harvest.add([scored is not None and scored.relevant])
         self._observe(
             Event(
@@ -402,35 +416,39 @@ class Crawl:
                 title=scored.title if scored else "",
                 priority=task.priority,
                 depth=task.depth,
-                again=again,
+                is_revisit=is_revisit,
             )
         )
 
     # -- keeping ----------------------------------------------------
 
-    async def _refill(self) -> None:
-        """Bring URLs of hungry queues back from the store; fail those of hosts given up.
+    async def _load_waiting_urls(self) -> None:
+        """Load the addresses of queues that ran out of URLs, and fail those of abandoned hosts.
 
-        What waits there was written before memory let go of it: no need to write now.
+        Evicted URLs are always in the database, so nothing has to be written first.
         """
         memory = self.frontier.url_cache
         if self._crawl_store is None or not memory.needs_loading:
             return
-        many = memory.evicted_count > MANY
+        many = memory.evicted_count > THREAD_MIN_IDS
         ids = await asyncio.to_thread(memory.ids_to_load) if many else memory.ids_to_load()
-        left = {each for each in ids if self.view.queue(each).host.is_abandoned}
+        abandoned = {url_id for url_id in ids if self.view.queue(url_id).host.is_abandoned}
         kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
-        self.effects.apply([FailUrl(each, kind, why) for each in left], self.transport.now())
-        here = [each for each in ids if each not in left]
-        self.frontier.add_loaded(await self._crawl_store.addresses(here))
+        self.effects.apply(
+            [FailUrl(url_id, kind, why) for url_id in abandoned], self.transport.now()
+        )
+        loadable = [url_id for url_id in ids if url_id not in abandoned]
+        self.frontier.add_loaded(await self._crawl_store.addresses(loadable))
 
-    def _due_at(self) -> float:
-        """When what is not written must be; one sum for who waits and who looks."""
+    def _commit_due_at(self) -> float:
+        """Return when unwritten changes must be written."""
         return self._committed_at + self.config.commit_every_s
 
     async def _commit_if_due(self) -> None:
-        most = min(BATCH, max(min(FEWEST, self._window // 4), self.transport.in_flight // 4))
-        if self.unit_of_work.unwritten > most or self.transport.now() >= self._due_at():
+        limit = min(
+            MAX_BATCH, max(min(MIN_BATCH, self._window // 4), self.transport.in_flight // 4)
+        )
+        if self.unit_of_work.unwritten > limit or self.transport.now() >= self._commit_due_at():
             await self._commit()
 
     async def _commit(self) -> None:
@@ -438,6 +456,6 @@ class Crawl:
         self.unit_of_work.totals.active_s += now - self._committed_at
         self._committed_at = now
         if self._crawl_store is not None and not self.unit_of_work.is_empty:
-            await self._crawl_store.write(self.unit_of_work.take(now))
+            await self._crawl_store.write(self.unit_of_work.take_batch(now))
             if self.frontier.url_cache.is_over_capacity:
                 self.frontier.update_queues(await asyncio.to_thread(self.frontier.url_cache.evict))

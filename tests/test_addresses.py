@@ -42,7 +42,7 @@ class Live(ReplayTransport):
     """
 
     is_live = True
-    locates = True
+    supports_lookups = True
 
     def __init__(self, world: World, *, busy_s: float = 0.0) -> None:
         super().__init__(world, InlineScorer(TOPIC), start=1000.0)
@@ -97,7 +97,7 @@ def order(seeds: list[str], *, concurrency: int = 64, **politeness: float) -> Cr
 
 async def crawl(live: Live, config: CrawlConfig) -> Crawl:
     engine = Crawl(config, live)
-    engine.sow(config.seeds)
+    engine.add_seeds(config.seeds)
     await engine.run()
     return engine
 
@@ -181,7 +181,7 @@ async def test_one_at_a_time_keeps_the_order_of_a_recorded_web(strategy: str) ->
         world = World(web)
         live = Live(world) if kind is Live else ReplayTransport(world, InlineScorer(TOPIC))
         engine = Crawl(config, live)
-        engine.sow(config.seeds)
+        engine.add_seeds(config.seeds)
         await engine.run()
         asked.append(web.urls(robots=True))
     assert asked[0] == asked[1]

@@ -41,8 +41,8 @@ from focus.config import (
     LimitConfig,
     PolitenessConfig,
 )
-from focus.engine.limits import reached
-from focus.engine.partition import Crossing
+from focus.engine.limits import reached_limit
+from focus.engine.partition import ForwardedUrl
 from focus.engine.unit_of_work import Totals
 from focus.errors import ClusterError, ConfigError
 from focus.records import FailureKind as K
@@ -478,8 +478,8 @@ def test_limits_hold_for_all_shards_together() -> None:
     membership.record(status(2, {}, totals={"pages": 60.0, "relevant": 5.0}), now=0.0)
     sums = membership.totals({"pages": 40.0, "relevant": 1.0})
     totals = msgspec.convert(dict(sums), Totals, strict=False)
-    assert reached(LimitConfig(max_pages=100), totals) == "max-pages reached"
-    assert reached(LimitConfig(max_pages=101, target=7), totals) == ""
+    assert reached_limit(LimitConfig(max_pages=100), totals) == "max-pages reached"
+    assert reached_limit(LimitConfig(max_pages=101, target=7), totals) == ""
     assert membership.ended() == ""
     membership.record(status(2, {}, ended="terminated"), now=1.0)
     assert membership.ended() == "", "that is the end of a process"
@@ -655,5 +655,5 @@ async def test_one_host_that_workers_cannot_reach_is_given_up_and_asked_by_the_n
 
 def test_a_stray_says_everything() -> None:
     row = UrlRow(-1, b"k" * 16, "http://a/", -1, 2, 1.0, (0.5,), anchor="text", hops=1)
-    link = Crossing(row, is_home=True)
-    assert unpack(pack([link]), list[Crossing]) == [link]
+    link = ForwardedUrl(row, is_home=True)
+    assert unpack(pack([link]), list[ForwardedUrl]) == [link]

@@ -18,7 +18,7 @@ from focus.config import (
     TrapConfig,
 )
 from focus.crawler import Crawl, Event
-from focus.engine.transports import AHEAD, LiveTransport, ReplayTransport
+from focus.engine.transports import MAX_UNSCORED, LiveTransport, ReplayTransport
 from focus.records import Batch, FailureKind, FetchResult, Page, Result, UrlState
 from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
@@ -93,7 +93,7 @@ async def crawl(
     events: list[Event] = []
     transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
     engine = Crawl(config, transport, observe=events.append)
-    engine.sow(seeds)
+    engine.add_seeds(seeds)
     return Run(engine, world.web, events, await engine.run())
 
 
@@ -293,7 +293,7 @@ async def test_a_commit_is_due_when_it_is_waited_for(web: TinyWeb) -> None:
     config = CrawlConfig(concurrency=64, commit_every_s=every_s, strategy="bfs", analysis=TOPIC)
     transport = Patient(World(web), InlineScorer(TOPIC), start=start)
     engine = Crawl(config, transport, crawl_store=Forgetful())
-    engine.sow(["http://a.test/"])
+    engine.add_seeds(["http://a.test/"])
     assert await engine.run() == "frontier empty"
 
 
@@ -318,9 +318,9 @@ async def test_others_have_a_turn_between_answers() -> None:
     seen = []
 
     class Noted(Crawl):
-        def _shed(self) -> None:
+        def _drop_overflow(self) -> None:
             seen.append((len(transport.given), transport.turns))
-            super()._shed()
+            super()._drop_overflow()
 
     async def others() -> None:
         while True:
@@ -333,7 +333,7 @@ async def test_others_have_a_turn_between_answers() -> None:
         transport,
         crawl_store=Forgetful(),
     )
-    engine.sow(hosts)
+    engine.add_seeds(hosts)
     assert await engine.run() == "frontier empty"
     waiting.cancel()
     assert max(given for given, _ in seen) == len(hosts)
@@ -609,7 +609,7 @@ async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> 
     config = CrawlConfig(strategy="bfs", concurrency=1, analysis=TOPIC)
     events: list[Event] = []
     engine = Crawl(config, ReplayTransport(World(web), Broken(TOPIC)), observe=events.append)
-    engine.sow(["http://a.test/"])
+    engine.add_seeds(["http://a.test/"])
     await engine.run()
     assert engine.unit_of_work.failures["parse-crash"] == 1
     assert engine.url_table.counts[UrlState.DONE] == 4
@@ -715,7 +715,7 @@ class Undecided:
     def crawl(self, delay_s: float) -> Crawl:
         politeness = PolitenessConfig(delay_s=delay_s)
         engine = Crawl(CrawlConfig(politeness=politeness, analysis=TOPIC), self.transport)
-        engine.sow(self.SEEDS)
+        engine.add_seeds(self.SEEDS)
         return engine
 
 
@@ -734,13 +734,13 @@ async def test_a_host_is_asked_on_while_its_pages_are_judged() -> None:
 async def test_only_so_many_pages_wait_to_be_judged() -> None:
     """A kill costs what waits."""
     web = Undecided()
-    web.SEEDS = tuple(f"http://a.test/{n}" for n in range(2 * AHEAD))
+    web.SEEDS = tuple(f"http://a.test/{n}" for n in range(2 * MAX_UNSCORED))
     engine = web.crawl(delay_s=0.0)
     running = asyncio.create_task(engine.run())
-    assert await web.rounds() == AHEAD + 1
+    assert await web.rounds() == MAX_UNSCORED + 1
     web.go.set()
     assert await running == "frontier empty"
-    assert await web.rounds() == 2 * AHEAD
+    assert await web.rounds() == 2 * MAX_UNSCORED
 
 
 async def test_a_host_rests_from_its_answer_not_from_the_judgement() -> None:

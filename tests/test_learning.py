@@ -2,12 +2,12 @@
 
 import pytest
 
-from focus.engine.hit_rates import EXPLORED
+from focus.engine.hit_rates import EXPLORATION_INTERVAL
 from focus.records import Page, UrlState
 from tests.support.drawn import Walk, link, page
 from tests.test_strategies import parent
 
-HOSTS = [f"h{n}" for n in range(2 * EXPLORED)]
+HOSTS = [f"h{n}" for n in range(2 * EXPLORATION_INTERVAL)]
 """The seed's own host is there before them, as number 0."""
 NEW = [("h7", "/other"), ("late", "/z")]
 
@@ -18,7 +18,7 @@ def walk() -> Walk:
     web = {"A": page(*(link(f"x{n}", host=host) for n, host in enumerate(HOSTS)))}
     found = Walk("yield", web, ("A",), as_published=False, params={})
     assert found.run(1) == ["A"]
-    found.link_handler.hit_rates.outcome(0, Page())
+    found.link_handler.hit_rates.count_result(0, Page())
     return found
 
 
@@ -32,7 +32,7 @@ def tried(walk: Walk, number: int, relevance: float | None) -> None:
     url_id = number + 1
     walk.url_table.set_state(url_id, UrlState.FETCHING)
     brought = None if relevance is None else Page(relevance=relevance)
-    walk.link_handler.hit_rates.outcome(url_id, brought)
+    walk.link_handler.hit_rates.count_result(url_id, brought)
 
 
 def test_poor_newcomers_put_the_others_off_but_one_in_ten(walk: Walk) -> None:
@@ -43,7 +43,7 @@ def test_poor_newcomers_put_the_others_off_but_one_in_ten(walk: Walk) -> None:
     found = bonuses(walk)
     assert found["h7"] == walk.strategy.newcomer_bonus(walk.link_handler.hit_rates.newcomers) < -2.0
     spared = [host for host in HOSTS[6:] if found[host] == 0.0]
-    assert [walk.frontier.host(host).id % EXPLORED for host in spared] == [0, 0]
+    assert [walk.frontier.host(host).id % EXPLORATION_INTERVAL for host in spared] == [0, 0]
 
 
 def test_good_newcomers_bring_the_others_back(walk: Walk) -> None:
@@ -73,16 +73,16 @@ def test_a_new_queue_of_a_newcomer_stands_where_newcomers_do(walk: Walk) -> None
     for number in range(6):
         tried(walk, number, None)
     found = [link("y", host="h7", pattern="/other"), link("z", host="late")]
-    walk.link_handler.expand(parent(walk.strategy, 0.0), found)
+    walk.link_handler.add_links(parent(walk.strategy, 0.0), found)
     others = {walk.frontier.host(host).queues[pattern].bonus for host, pattern in NEW}
     assert others == {bonuses(walk)["h7"]}
 
 
 def test_seeds_and_what_they_redirect_to_are_no_newcomers(walk: Walk) -> None:
     assert walk.unit_of_work.totals.newcomers == 0
-    walk.link_handler.hit_rates.lost(walk.frontier.host("h"), seeds=[0])
+    walk.link_handler.hit_rates.count_abandoned(walk.frontier.host("h"), seeds=[0])
     assert walk.unit_of_work.totals.newcomers == 0
-    walk.link_handler.hit_rates.lost(walk.frontier.host("h3"), seeds=[0])
+    walk.link_handler.hit_rates.count_abandoned(walk.frontier.host("h3"), seeds=[0])
     assert (walk.unit_of_work.totals.newcomers, walk.unit_of_work.totals.newcomers_yielded) == (
         1,
         0.0,

@@ -95,7 +95,7 @@ async def run(
     )
     changes: list[Outage | None] = []
     crawl = transport.crawl = Crawl(config, transport, on_outage=changes.append)
-    crawl.sow(seeds)
+    crawl.add_seeds(seeds)
     reason = await crawl.run()
     return Ended(reason, crawl, transport, changes)
 

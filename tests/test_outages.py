@@ -69,7 +69,7 @@ class CrawlRuns:
             )
             if info.resumed:
                 await restore(self.crawl, store, info)
-            self.crawl.sow(self.config.seeds)
+            self.crawl.add_seeds(self.config.seeds)
             reason = await self.crawl.run()
         self.took_s = self.transport.now() - self.at
         self.at = self.transport.now()
@@ -322,7 +322,7 @@ async def test_kill_repeats_at_most_a_quarter_more_than_the_requests_in_flight(
         info = await store.begin_crawl({}, "{}", fresh=False, now=START)
         transport = ExposureTransport(world(hosts), SCORER, [], start=START)
         transport.crawl = Crawl(config, transport, crawl_store=CrawlWriter(store, info.id))
-        transport.crawl.sow(config.seeds)
+        transport.crawl.add_seeds(config.seeds)
         await transport.crawl.run()
     assert transport.crawl.unit_of_work.totals.pages == len(hosts) * (PAGES + 1)
     assert 24 < transport.max_exposed <= bound

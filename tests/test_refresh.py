@@ -94,7 +94,7 @@ class Rounds:
                 await restore(self.crawl, store, info)
                 if age is not None:
                     await look_again(self.crawl, store, info, age)
-            self.crawl.sow([self.seed])
+            self.crawl.add_seeds([self.seed])
             try:
                 reason = await self.crawl.run()
             except Killed:

@@ -9,7 +9,7 @@ import pytest
 from focus.config import CrawlConfig
 from focus.crawler import Crawl
 from focus.engine import intents as i
-from focus.engine.results import counted, decide
+from focus.engine.results import count_page, decide
 from focus.engine.transports import ReplayTransport
 from focus.records import DropReason, FailureKind, FetchResult, Link, Page, Result, Task, UrlState
 from focus.urls.normal_form import fingerprint
@@ -25,7 +25,7 @@ def crawl() -> Crawl:
     """A crawl whose only seed is in flight."""
     transport = ReplayTransport(World(TinyWeb()), InlineScorer(TOPIC), start=100.0)
     crawl = Crawl(CrawlConfig(analysis=TOPIC), transport)
-    crawl.sow([SEED])
+    crawl.add_seeds([SEED])
     candidate = crawl.frontier.next_candidate(100.0)
     assert candidate is not None
     crawl.effects.send(candidate)
@@ -37,7 +37,7 @@ def decided(
 ) -> Sequence[i.Intent]:
     """What follows from an answer to the seed's request, but for its being counted."""
     task = Task(0, SEED, "a.test", priority=crawl.url_table.priority[0])
-    result = counted(Result(task, FetchResult(SEED, 100.0, **fetch), page), crawl.view)
+    result = count_page(Result(task, FetchResult(SEED, 100.0, **fetch), page), crawl.view)
     settled, *intents = decide(result, crawl.view, now)
     assert type(settled) is i.FinishRequest
     return intents

@@ -64,7 +64,7 @@ class Lives:
             self.crawl = Crawl(self._config, transport, crawl_store=crawl_store, observe=observe)
             if info.resumed:
                 await restore(self.crawl, store, info)
-            self.crawl.sow(seeds)
+            self.crawl.add_seeds(seeds)
             await self.crawl.run()
             self.at = transport.now()
         return {event.url: event.state for event in events}

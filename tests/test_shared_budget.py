@@ -58,7 +58,7 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
 
 def test_a_task_of_an_earlier_run_whose_url_was_not_written_is_forgotten() -> None:
     engine = Crawl(CrawlConfig(seeds=("http://a.test/",)), ReplayTransport(None, None))  # type: ignore[arg-type]
-    engine.sow(("http://a.test/",))
+    engine.add_seeds(("http://a.test/",))
     assert not readopt(engine, Task(7, "http://a.test/7", "a.test"))
     assert not readopt(engine, Task(None, "http://b.test/robots.txt", "b.test"))
     assert not engine.frontier.has_host("b.test")

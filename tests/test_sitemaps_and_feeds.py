@@ -73,7 +73,7 @@ async def crawl(
     world = ListingWorld(web) if wanted else World(web)
     transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
     engine = Crawl(config, transport, observe=events.append, crawl_store=keeper)
-    engine.sow(seeds)
+    engine.add_seeds(seeds)
     await engine.run()
     return engine, events, keeper
 

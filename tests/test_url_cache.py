@@ -57,7 +57,7 @@ async def order(folder: Path, strategy: str, web: TinyWeb, addresses: int) -> li
             crawl_store=CrawlWriter(store, info.id),
             observe=lambda event: asked.append(event.url),
         )
-        crawl.sow(config.seeds)
+        crawl.add_seeds(config.seeds)
         await crawl.run()
     return asked
 

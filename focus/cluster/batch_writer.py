@@ -16,7 +16,7 @@ from focus.cluster.broker import IncomingMessage
 from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.messages import chunks
 from focus.cluster.transport import ClusterTransport
-from focus.engine.partition import Crossing
+from focus.engine.partition import ForwardedUrl
 from focus.engine.unit_of_work import UnitOfWork
 from focus.records import Batch
 from focus.storage.cluster_leases import Pending, settle
@@ -70,7 +70,7 @@ class ShardStore(CrawlWriter):
             await asyncio.wait([asyncio.create_task(acknowledge())], timeout=ACK_S)
 
 
-def _packed(links: Sequence[tuple[int, Crossing]]) -> list[tuple[int, int, bytes]]:
+def _packed(links: Sequence[tuple[int, ForwardedUrl]]) -> list[tuple[int, int, bytes]]:
     """Links by shard, packed as they will travel: (shard, how many, packed) of each row."""
     by_shard = groupby(sorted(links, key=itemgetter(0)), itemgetter(0))
     return [

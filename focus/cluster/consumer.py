@@ -22,7 +22,7 @@ from focus.cluster.messages import (
 )
 from focus.cluster.shard_context import ShardContext
 from focus.cluster.topology import declare_all, declare_own_queue, version_of
-from focus.engine.partition import Crossing
+from focus.engine.partition import ForwardedUrl
 from focus.errors import ClusterError
 from focus.i18n import msg
 
@@ -149,7 +149,7 @@ class ShardConsumer:
 
     async def _links(self, message: IncomingMessage) -> None:
         try:
-            batches = unpack(message.body, list[list[Crossing]])
+            batches = unpack(message.body, list[list[ForwardedUrl]])
             self._context.transport.links_came([*chain.from_iterable(batches)], message)
         except ValueError as error:
             await self._unreadable(message, error)

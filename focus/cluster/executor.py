@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from focus.cluster.messages import SentTask, TaskResult, WorkerSetup, answer_of
 from focus.config import FetchConfig
-from focus.engine.bodies import Bodies
+from focus.engine.body_memory import BodyMemory
 from focus.engine.transports import Clock, LiveTransport
 from focus.fetch import WebFetcher
 from focus.records import FetchResult, Task
@@ -91,7 +91,7 @@ class TaskExecutor:
         clock = Clock()
         web = WebFetcher(fetch, clock=clock)
         self._live = LiveTransport(
-            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=Bodies()
+            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=BodyMemory()
         )
         stack.push_async_callback(self._live.close)
         await pool.start()
@@ -143,7 +143,7 @@ class TaskExecutor:
         assert live is not None
         while True:
             results = await live.receive(None)
-            for task, _ in live.departed():
+            for task, _ in live.sent_tasks():
                 if (running := self._running.get(id(task))) is not None:
                     self._report_sent(running[1])
             for result in results:

@@ -1,6 +1,6 @@
 """Forwards links to the shards that own their hosts, and takes in those of other shards.
 
-A link to a host that another shard owns becomes a `Crossing`: it goes into the database with
+A link to a host that another shard owns becomes a `ForwardedUrl`: it goes into the database with
 the page that has it, then to that shard's queue, and is deleted when the broker has it for
 sure. There it is treated as any link. Evidence is merged by maximum, so a link that comes
 twice, or late, does no harm.
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from focus.cluster.sharding import Shard, owner
 from focus.cluster.shared_budget import OtherShards
-from focus.engine.partition import Crossing, Partition
+from focus.engine.partition import ForwardedUrl, Partition
 from focus.records import Link, UrlRow
 from focus.score.strategy import LinkEvidence, Parent
 from focus.urls.normal_form import fingerprint, host_of
@@ -36,8 +36,8 @@ class ForwardedLinks(Partition):
         self.shard = shard
         self.others = others
         self.max_depth: int | None = None
-        self._outgoing: list[tuple[int, Crossing]] = []
-        self._arrived: list[Crossing] = []
+        self._outgoing: list[tuple[int, ForwardedUrl]] = []
+        self._arrived: list[ForwardedUrl] = []
         self._sent: OrderedDict[bytes, LinkEvidence] = OrderedDict()
 
     def owns(self, host: str) -> bool:
@@ -72,9 +72,9 @@ class ForwardedLinks(Partition):
         if len(self._sent) > MEMORY:
             self._sent.popitem(last=False)
         row = UrlRow(-1, link.key, link.url, -1, depth, 0.0, link_evidence, anchor=link.anchor)
-        self._outgoing.append((owner(link.host, self.shard.of), Crossing(row)))
+        self._outgoing.append((owner(link.host, self.shard.of), ForwardedUrl(row)))
 
-    def forward(self, crossing: Crossing) -> None:
+    def forward(self, crossing: ForwardedUrl) -> None:
         """Send a seed, a redirect's target or a feed to the shard that owns its host."""
         row = replace(crossing.row, id=-1, queue=-1, parent=None)
         crossing = crossing._replace(row=row)
@@ -82,7 +82,7 @@ class ForwardedLinks(Partition):
             crossing = seed_crossing(crossing.typed, row.url)
         self._outgoing.append((owner(host_of(row.url), self.shard.of), crossing))
 
-    def take(self) -> list[tuple[int, Crossing]]:
+    def take(self) -> list[tuple[int, ForwardedUrl]]:
         """The links that are to go, once: (shard, link)."""
         outgoing, self._outgoing = self._outgoing, []
         return outgoing
@@ -92,16 +92,16 @@ class ForwardedLinks(Partition):
         """Whether nothing is to go."""
         return not self._outgoing
 
-    def came(self, link: Crossing) -> None:
+    def came(self, link: ForwardedUrl) -> None:
         """Another shard has sent a link."""
         self._arrived.append(link)
 
-    def arrived(self) -> Iterable[Crossing]:
+    def arrived(self) -> Iterable[ForwardedUrl]:
         """What other shards have sent, once."""
         arrived, self._arrived = self._arrived, []
         return arrived
 
 
-def seed_crossing(text: str, url: str) -> Crossing:
+def seed_crossing(text: str, url: str) -> ForwardedUrl:
     """A seed for the shard that owns its host; `url` is what `text` means."""
-    return Crossing(UrlRow(-1, fingerprint(url), url, -1, 0, 0.0), is_home=True, typed=text)
+    return ForwardedUrl(UrlRow(-1, fingerprint(url), url, -1, 0, 0.0), is_home=True, typed=text)

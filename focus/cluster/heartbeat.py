@@ -16,7 +16,7 @@ from focus.cluster.messages import LeaseQuery, ShardStatus
 from focus.cluster.shard_context import HEARTBEAT_INTERVAL_S, ShardContext
 from focus.cluster.shared_budget import quantiles_of
 from focus.cluster.topology import packed
-from focus.engine.limits import reached
+from focus.engine.limits import reached_limit
 from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.storage import cluster_leases as rows
@@ -128,7 +128,9 @@ class Heartbeat:
         context.other_shards.update(own, others, context.membership.totals({}), context.clock())
         context.opened.crawl.frontier.reset()
         totals = msgspec.convert(dict(context.membership.totals(own.totals)), Totals, strict=False)
-        reason = context.membership.ended() or reached(context.opened.crawl.config.limits, totals)
+        reason = context.membership.ended() or reached_limit(
+            context.opened.crawl.config.limits, totals
+        )
         if not reason and context.membership.all_idle(own):
             reason = "frontier empty"
         if reason:

@@ -18,8 +18,8 @@ from focus.cluster.broker import IncomingMessage
 from focus.cluster.flow_control import FlowControl
 from focus.cluster.leases import POISON, Lease, Leases
 from focus.cluster.messages import WorkerReport, result_of
-from focus.engine.partition import Crossing
-from focus.engine.transports import ready_within
+from focus.engine.partition import ForwardedUrl
+from focus.engine.transports import wait_for
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Result, Task
 
@@ -36,7 +36,7 @@ class ClusterTransport:
     """
 
     is_live = True
-    locates = True
+    supports_lookups = True
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ClusterTransport:
         clock: Callable[[], float],
         setup: bytes,
         several: bool = False,
-        on_link: Callable[[Crossing], None] = lambda link: None,
+        on_link: Callable[[ForwardedUrl], None] = lambda link: None,
         on_update: Callable[[bytes], None] = lambda payload: None,
     ) -> None:
         self.now = clock
@@ -57,14 +57,14 @@ class ClusterTransport:
         self.used = 0
         self.in_flight = 0
         self.activity = 0
-        self.expects = several
+        self.awaits_urls = several
         self._on_link = on_link
         self._on_update = on_update
         self._departed: list[tuple[Task, float]] = []
         self.outgoing = asyncio.Event()  # a lease may be ready
         self._ready = asyncio.Event()
         self._reports: list[tuple[WorkerReport, IncomingMessage]] = []
-        self._links: list[tuple[list[Crossing], IncomingMessage]] = []
+        self._links: list[tuple[list[ForwardedUrl], IncomingMessage]] = []
         self._poisoned: list[Lease] = []
         self._closed: list[int] = []
         self._homes: list[str] = []
@@ -88,7 +88,7 @@ class ClusterTransport:
     async def receive(self, until: float | None) -> list[Result]:
         """All results that are there; links of other shards are taken in on the way."""
         if not (self._reports or self._links or self._poisoned):
-            await ready_within(self._ready, None if until is None else until - self.now())
+            await wait_for(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
         if self._is_cancelled:
@@ -124,12 +124,12 @@ class ClusterTransport:
         if task is not None and task.tell:
             self._departed.append((task, self.now()))
 
-    def departed(self) -> list[tuple[Task, float]]:
+    def sent_tasks(self) -> list[tuple[Task, float]]:
         """What workers have said to have gone out, by when they said so."""
         departed, self._departed = self._departed, []
         return departed
 
-    def answered(self) -> list[tuple[Task, FetchResult]]:
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
         """Nothing: workers answer with whole results."""
         return []
 
@@ -177,7 +177,7 @@ class ClusterTransport:
         self._reports.append((report, delivery))
         self._ready.set()
 
-    def links_came(self, links: list[Crossing], delivery: IncomingMessage) -> None:
+    def links_came(self, links: list[ForwardedUrl], delivery: IncomingMessage) -> None:
         """Links of other shards have come."""
         self._links.append((links, delivery))
         self._ready.set()

@@ -194,7 +194,7 @@ def page_line(event: Event) -> str:
     """A request that ended, as one line: number, what became of it, URL, title."""
     if event.state is None:
         outcome = f"robots.txt {say(event.reason)}".rstrip()
-    elif event.again:
+    elif event.is_revisit:
         outcome = f"{say('again')} {say(event.reason)}".rstrip()
     elif event.state is UrlState.DONE:
         outcome = f"{say('relevant' if event.relevant else 'page')} {event.relevance:.2f}"

@@ -1,7 +1,7 @@
-"""Performs intents on frontier, URL table, graph, unit of work and all else that a crawl changes.
+"""Applies intents to the frontier, the URL table, the link graph and the unit of work.
 
-`apply` is the one place where a crawl changes after a result. What is to change was decided
-before (`results`, `failures`); here nothing is weighed up.
+`Effects.apply` is the only place where a crawl changes after a result. The decisions are made
+before, in `results` and `failures`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from focus.engine import intents as i
 from focus.engine.links import LinkHandler
-from focus.engine.refreshes import looked, unanswered
+from focus.engine.revisit_records import answered_revisit, failed_revisit
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
@@ -34,7 +34,7 @@ from focus.urls.normal_form import host_of
 
 
 class Effects:
-    """Changes one crawl. `view` is what decisions see of it."""
+    """Changes of one crawl. `view` is the state that decisions read."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Effects:
         self._unit_of_work = view.unit_of_work
         self._requests = view.requests
         self._seeds = view.seeds
-        self._do: dict[type, Callable[[Any, float], None]] = {
+        self._handlers: dict[type, Callable[[Any, float], None]] = {
             i.SetAddress: self._set_address,
             i.FinishRequest: self._finish_request,
             i.ApplyRobots: self._apply_robots,
@@ -78,19 +78,19 @@ class Effects:
         }
 
     def apply(self, intents: Iterable[i.Intent], now: float) -> None:
-        """Do all of it, in its order; `now` by the crawl's clock."""
-        do = self._do
+        """Apply intents in order; `now` is the time of the crawl's clock."""
+        handlers = self._handlers
         for intent in intents:
-            do[type(intent)](intent, now)
+            handlers[type(intent)](intent, now)
 
     def send(self, candidate: Candidate) -> None:
-        """Let a URL go out that the frontier has given."""
+        """Send the request for a URL that was taken from the frontier."""
         url_table, host, url_id = self._url_table, candidate.host, candidate.id
         request = self._requests.setdefault(url_id, Request())
         request.waiting = url_table.counts[UrlState.WAITING] + 1
         request.bonus = self._view.queue(url_id).bonus
         request.is_settled = False
-        self._unit_of_work.sent(url_id)
+        self._unit_of_work.add_request(url_id)
         self._link_handler.domains.asked(host)
         self._frontier.start_request(host, candidate.start_at)
         self._transport.send(
@@ -103,7 +103,7 @@ class Effects:
                 depth=url_table.depth[url_id],
                 priority=candidate.priority,
                 conditions=request.conditions,
-                wording=self._link_handler.wants_wording(url_id),
+                wording=self._link_handler.needs_wording(url_id),
                 rest_s=host.delay_s,
                 tell=self._frontier.waits_for_send,
             )
@@ -111,12 +111,12 @@ class Effects:
 
     # -- hosts --------------------------------------------------------------------
 
-    def settle(self, answered: Iterable[tuple[Task, FetchResult]], now: float) -> None:
-        """These hosts have said all: they rest from now on, though their pages are not judged."""
+    def start_delays(self, answered: Iterable[tuple[Task, FetchResult]], now: float) -> None:
+        """Start the crawl delay of hosts whose responses are complete but not scored yet."""
         for task, fetch in answered:
             if task.id is not None and (request := self._requests.get(task.id)) is not None:
                 request.is_settled = True
-                self._let_go(self._frontier.host(task.host), fetch, now)
+                self._start_delay(self._frontier.host(task.host), fetch, now)
 
     def _set_address(self, intent: i.SetAddress, now: float) -> None:
         self._frontier.set_address(intent.host, intent.address, now)
@@ -127,17 +127,17 @@ class Effects:
         totals.robots += intent.is_robots
         totals.bytes += intent.fetch.raw_bytes
         if not intent.is_settled:
-            self._let_go(intent.host, intent.fetch, now)
+            self._start_delay(intent.host, intent.fetch, now)
 
-    def _let_go(self, host: Host, fetch: FetchResult, now: float) -> None:
+    def _start_delay(self, host: Host, fetch: FetchResult, now: float) -> None:
         self._frontier.record_answer(host, fetch, now)
         self._frontier.finish_request(host, now)
 
     def _apply_robots(self, intent: i.ApplyRobots, now: float) -> None:
         host = intent.host
         self._view.robots_gate.settle(host, intent.turn)
-        host.next_at = max(host.next_at, now + host.delay_s)  # by the Crawl-delay it has told
-        self._unit_of_work.host_changed(host)
+        host.next_at = max(host.next_at, now + host.delay_s)  # its robots.txt may set a Crawl-delay
+        self._unit_of_work.update_host(host)
 
     def _fetch_robots(self, intent: i.FetchRobots, now: float) -> None:
         host, start_at = intent.host, max(intent.start_at, intent.host.next_at)
@@ -156,73 +156,77 @@ class Effects:
 
     def _count_failure(self, intent: i.CountFailure, now: float) -> None:
         intent.host.failures += 1
-        self._unit_of_work.host_changed(intent.host)
+        self._unit_of_work.update_host(intent.host)
 
     def _reset_failures(self, intent: i.ResetFailures, now: float) -> None:
         intent.host.failures = 0
-        self._unit_of_work.host_changed(intent.host)
+        self._unit_of_work.update_host(intent.host)
 
     def _abandon_host(self, intent: i.AbandonHost, now: float) -> None:
         host, kind, detail = intent.host, intent.kind, intent.detail
         if intent.is_untried:
-            self._link_handler.hit_rates.lost(host, self._seeds.typed)
-        self._unit_of_work.host_changed(host)
+            self._link_handler.hit_rates.count_abandoned(host, self._seeds.typed)
+        self._unit_of_work.update_host(host)
         why = within(msg(kind), detail)
-        left = self._frontier.abandon_host(host)
-        self.apply((i.FailUrl(each, FailureKind.HOST_GIVEN_UP, why) for each in left), now)
+        url_ids = self._frontier.abandon_host(host)
+        self.apply((i.FailUrl(url_id, FailureKind.HOST_GIVEN_UP, why) for url_id in url_ids), now)
 
     def _fetch_sitemaps(self, intent: i.FetchSitemaps, now: float) -> None:
-        self._sitemap_handler.rules_came(intent.host)
+        self._sitemap_handler.add_from_robots(intent.host)
 
     # -- URLs ---------------------------------------------------------------------
 
     def _mark_done(self, intent: i.MarkDone, now: float) -> None:
-        self._seeds.note(intent.id)
-        self._ended(Outcome(intent.id, UrlState.DONE, detail=intent.detail, hops=intent.hops))
+        self._seeds.set_failure(intent.id)
+        self._end_url(Outcome(intent.id, UrlState.DONE, detail=intent.detail, hops=intent.hops))
 
     def _drop_url(self, intent: i.DropUrl, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
-        if (kept := self._view.request(url_id).kept) is not None:
+        if (stored_page := self._view.request(url_id).stored_page) is not None:
             if reason is DropReason.LISTING:
-                self._note_look(kept, now, ChangeKind(0))
+                self._store_revisit(stored_page, now, ChangeKind(0))
             elif reason is not DropReason.NOINDEX:
-                return self._keep(kept, str(reason), now)
-        self._ended(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
-        if self._view.left is not None and reason is DropReason.REDIRECTED:
-            self._view.left.add(url_id)
+                return self._store_failed_revisit(stored_page, str(reason), now)
+        self._end_url(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
+        if self._view.redirected_ids is not None and reason is DropReason.REDIRECTED:
+            self._view.redirected_ids.add(url_id)
         if reason is DropReason.LISTING:
-            self._seeds.note(url_id)
+            self._seeds.set_failure(url_id)
         elif reason is not DropReason.REDIRECTED:
-            self._seeds.note(url_id, str(reason), detail)
+            self._seeds.set_failure(url_id, str(reason), detail)
 
     def _fail_url(self, intent: i.FailUrl, now: float) -> None:
         url_id, kind, detail = intent.id, intent.kind, intent.detail
-        if (kept := self._view.request(url_id).kept) is not None:
+        if (stored_page := self._view.request(url_id).stored_page) is not None:
             self._unit_of_work.failures[str(kind)] += 1
-            return self._keep(kept, str(kind), now)
-        self._ended(Outcome(url_id, UrlState.FAILED, str(kind), detail, intent.tries))
-        told = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail says it
-        self._seeds.note(url_id, told, detail)
+            return self._store_failed_revisit(stored_page, str(kind), now)
+        self._end_url(Outcome(url_id, UrlState.FAILED, str(kind), detail, intent.tries))
+        reason = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail contains it
+        self._seeds.set_failure(url_id, reason, detail)
 
-    def _ended(self, outcome: Outcome) -> None:
-        self._unit_of_work.ended(outcome)
+    def _end_url(self, outcome: Outcome) -> None:
+        self._unit_of_work.set_outcome(outcome)
         self._requests.pop(outcome.id, None)
 
-    def _waits(self, outcome: Outcome) -> None:
-        """A URL waits again; in the store a page of an earlier run stays what it is there."""
-        kept = self._view.request(outcome.id).kept
-        if kept is None:
-            return self._unit_of_work.ended(outcome)
-        stored = msgspec.structs.replace(kept_as(kept), hops=outcome.hops, url=outcome.url)
-        self._unit_of_work.ended(stored, UrlState.WAITING)
+    def _set_waiting(self, outcome: Outcome) -> None:
+        """Set a URL to waiting; the database keeps the state of a page that is being revisited."""
+        stored_page = self._view.request(outcome.id).stored_page
+        if stored_page is None:
+            return self._unit_of_work.set_outcome(outcome)
+        stored = msgspec.structs.replace(
+            stored_outcome(stored_page), hops=outcome.hops, url=outcome.url
+        )
+        self._unit_of_work.set_outcome(stored, UrlState.WAITING)
 
     def _retry_url(self, intent: i.RetryUrl, now: float) -> None:
         url_id, kind, detail = intent.id, str(intent.kind), intent.detail
         self._requests.setdefault(url_id, Request()).tries = intent.tries
         waits = UrlState.WAITING
-        self._waits(Outcome(url_id, waits, kind, detail, intent.tries, intent.at, intent.hops))
+        self._set_waiting(
+            Outcome(url_id, waits, kind, detail, intent.tries, intent.at, intent.hops)
+        )
         self._frontier.defer(url_id, intent.url, intent.at)
-        self._seeds.note(url_id, kind, detail)
+        self._seeds.set_failure(url_id, kind, detail)
 
     def _requeue_url(self, intent: i.RequeueUrl, now: float) -> None:
         url_id, url = intent.id, intent.url
@@ -232,16 +236,16 @@ class Effects:
             del self._seeds.fallbacks[url_id]
         if (request := self._requests.get(url_id)) is not None:
             request.tries = 0
-        if self._view.left is not None:
-            self._view.left.discard(url_id)
+        if self._view.redirected_ids is not None:
+            self._view.redirected_ids.discard(url_id)
         self._url_table.hops[url_id] = intent.hops
-        self._waits(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
+        self._set_waiting(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
         self._frontier.push(url_id, url, self._url_table.priority[url_id])
 
     def _return_to_queue(self, intent: i.ReturnToQueue, now: float) -> None:
         url_id = intent.id
         tries, hops = self._view.request(url_id).tries, self._url_table.hops[url_id]
-        self._waits(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
+        self._set_waiting(Outcome(url_id, UrlState.WAITING, tries=tries, hops=hops))
         if intent.url:
             self._frontier.push(url_id, intent.url, intent.priority)
 
@@ -252,90 +256,96 @@ class Effects:
 
     def _follow_links(self, intent: i.FollowLinks, now: float) -> None:
         parent, row, links = intent.parent, intent.row, self._link_handler
-        targets = [] if intent.links is None else links.expand(parent, intent.links)
-        self._sitemap_handler.of_page(
+        targets = [] if intent.links is None else links.add_links(parent, intent.links)
+        self._sitemap_handler.add_feeds(
             parent.id, parent.depth, intent.feeds, relevant=parent.relevant
         )
         if row is None:
-            self._unit_of_work.linked(parent.id, targets)
+            self._unit_of_work.add_links(parent.id, targets)
             return
-        self._unit_of_work.page(
+        self._unit_of_work.add_page(
             msgspec.structs.replace(
                 row,
                 targets=tuple(targets),
                 pagerank=links.strategy.graph.rank(parent.id),
-                host_nth=links.hit_rates.requests(self._view.queue(parent.id).host) + 1,
+                host_nth=links.hit_rates.request_count(self._view.queue(parent.id).host) + 1,
             )
         )
         first = self._unit_of_work.totals.refreshed_from
         if row.page.relevant and 0 < first <= parent.id:
-            self._count_news(parent.id)
+            self._count_discovery(parent.id)
 
-    def _count_news(self, page: int) -> None:
-        """A relevant page was found: news of the page whose look told of it."""
-        known = self._url_table
-        while known.hops[page] and known.parent[page] >= 0:
-            page = known.parent[page]
-        if (hub := known.parent[page]) >= 0:
-            self._unit_of_work.news_of(hub)
-            if (kept := self._view.request(hub).kept) is not None:
-                kept.news += 1.0
+    def _count_discovery(self, page: int) -> None:
+        """Count a relevant page as a discovery of the revisited page that linked to it."""
+        url_table = self._url_table
+        while url_table.hops[page] and url_table.parent[page] >= 0:
+            page = url_table.parent[page]
+        if (hub := url_table.parent[page]) >= 0:
+            self._unit_of_work.add_discovery(hub)
+            if (stored_page := self._view.request(hub).stored_page) is not None:
+                stored_page.news += 1.0
 
     def _follow_url_source(self, intent: i.FollowUrlSource, now: float) -> None:
         parent, fetch = intent.parent, intent.fetch
-        detail = self._sitemap_handler.came(parent, intent.url, intent.listing, intent.links)
+        detail = self._sitemap_handler.add_entries(parent, intent.url, intent.listing, intent.links)
         etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
-        self._unit_of_work.validated(parent.id, etag, last_modified)
+        self._unit_of_work.set_source_validators(parent.id, etag, last_modified)
         self._drop_url(i.DropUrl(parent.id, DropReason.LISTING, detail, intent.hops), now)
 
     # -- pages of earlier runs ----------------------------------------------------
 
     def _record_revisit(self, intent: i.RecordRevisit, now: float) -> None:
-        kept = self._requests[intent.id].kept
-        assert kept is not None
-        links = 0 if intent.follow is None else self._follow_again(intent.follow)
-        if intent.tags is not None and intent.tags != (kept.etag, kept.last_modified):
-            self._unit_of_work.tagged(kept.id, *intent.tags)
+        stored_page = self._requests[intent.id].stored_page
+        assert stored_page is not None
+        links = 0 if intent.follow is None else self._follow_revisited(intent.follow)
+        if intent.tags is not None and intent.tags != (stored_page.etag, stored_page.last_modified):
+            self._unit_of_work.set_page_validators(stored_page.id, *intent.tags)
         self._unit_of_work.totals.unchanged += intent.follow is None and not intent.kinds
         kinds = intent.kinds | (ChangeKind.LINKS if links else ChangeKind(0))
-        self._note_look(kept, intent.at, kinds, links=links, detail=intent.detail)
-        self._seeds.note(intent.id)
-        self._ended(Outcome(intent.id, UrlState.DONE, hops=intent.hops))
+        self._store_revisit(stored_page, intent.at, kinds, links=links, detail=intent.detail)
+        self._seeds.set_failure(intent.id)
+        self._end_url(Outcome(intent.id, UrlState.DONE, hops=intent.hops))
 
-    def _follow_again(self, intent: i.FollowLinks) -> int:
-        """Take in its links, and its row if it is to be stored anew; how many links are new."""
+    def _follow_revisited(self, intent: i.FollowLinks) -> int:
+        """Add the links of a revisited page, and its row if it changed. Return how many are new."""
         parent, row, links = intent.parent, intent.row, self._link_handler
         known = len(self._url_table)
-        targets = [] if intent.links is None else links.expand(parent, intent.links)
+        targets = [] if intent.links is None else links.add_links(parent, intent.links)
         new = sum(target >= known for target in targets)
-        self._sitemap_handler.of_page(
+        self._sitemap_handler.add_feeds(
             parent.id, parent.depth, intent.feeds, relevant=parent.relevant
         )
         if row is not None:
             rank = links.strategy.graph.rank(parent.id)
             row = msgspec.structs.replace(row, targets=tuple(targets), pagerank=rank)
-            self._unit_of_work.reread(row)
+            self._unit_of_work.replace_page(row)
         elif new:
-            self._unit_of_work.linked(parent.id, targets)
+            self._unit_of_work.add_links(parent.id, targets)
         return new
 
-    def _note_look(
-        self, kept: KeptPage, at: float, kinds: ChangeKind, *, links: int = 0, detail: str = ""
+    def _store_revisit(
+        self,
+        stored_page: KeptPage,
+        at: float,
+        kinds: ChangeKind,
+        *,
+        links: int = 0,
+        detail: str = "",
     ) -> None:
-        kept_s = self._view.kept_s
-        found = looked(kept, at, kinds, links=links, detail=detail, kept_s=kept_s)
-        self._unit_of_work.looked(*found)
+        decay_s = self._view.decay_s
+        rows = answered_revisit(stored_page, at, kinds, links=links, detail=detail, decay_s=decay_s)
+        self._unit_of_work.add_revisit(*rows)
 
-    def leave_kept(self) -> None:
-        """The run is over: pages that are still to be looked at are what they were."""
+    def restore_revisited(self) -> None:
+        """Reset pages whose revisit was not made to their stored state, at the end of a run."""
         for url_id, request in self._requests.items():
-            if request.kept is not None:
-                self._url_table.set_state(url_id, kept_as(request.kept).state)
+            if request.stored_page is not None:
+                self._url_table.set_state(url_id, stored_outcome(request.stored_page).state)
 
-    def _keep(self, kept: KeptPage, trouble: str, now: float) -> None:
-        """It did not answer: what was had of it stays, with a mark."""
-        self._unit_of_work.looked(unanswered(kept, now, trouble))
-        self._ended(kept_as(kept))
+    def _store_failed_revisit(self, stored_page: KeptPage, trouble: str, now: float) -> None:
+        """Record that a revisit failed; the stored page stays."""
+        self._unit_of_work.add_revisit(failed_revisit(stored_page, now, trouble))
+        self._end_url(stored_outcome(stored_page))
 
     def _enter_redirect(self, intent: i.EnterRedirect, now: float) -> None:
         row, typed = intent.row, self._seeds.typed.get(intent.source)
@@ -344,28 +354,28 @@ class Effects:
             self._sitemap_handler.add_home(row.url)
             self._redirected_seed(typed, intent.source, row.url)
         known = self._url_table.find(row.key)
-        target = self._link_handler.offer(row, is_home=typed is not None)
+        target = self._link_handler.add_or_forward(row, is_home=typed is not None)
         if typed is not None and known < 0 <= target:
             self._seeds.typed[target] = typed
 
     def _redirected_seed(self, typed: str, source: int, target: str) -> None:
         host = self._view.queue(source).host.name
-        self._seeds.redirected(typed, host, host_of(target))
+        self._seeds.record_redirect(typed, host, host_of(target))
 
     def _learn_from_result(self, intent: i.LearnFromResult, now: float) -> None:
         links, page = self._link_handler, intent.page
         if intent.wording is not None:
             queue = self._view.queue(intent.id)
             fetched = links.hit_rates.tallies(queue)[0].fetched + 1
-            is_new = page is not None and page.relevant  # one of a text before is not
+            is_new = page is not None and page.relevant  # a near-duplicate is not relevant
             links.traps.saw(queue, fetched, intent.wording, is_new=is_new)
-        links.hit_rates.outcome(intent.id, page)
+        links.hit_rates.count_result(intent.id, page)
         if intent.titled is not None:
             links.strategy.saw(intent.titled)
 
 
-def kept_as(kept: KeptPage) -> Outcome:
-    """How a page or listing stands in the store while it is looked at again."""
-    if kept.is_listing:
-        return Outcome(kept.id, UrlState.DROPPED, str(DropReason.LISTING))
-    return Outcome(kept.id, UrlState.DONE)
+def stored_outcome(stored_page: KeptPage) -> Outcome:
+    """Return the stored outcome of a page or URL source that is being revisited."""
+    if stored_page.is_listing:
+        return Outcome(stored_page.id, UrlState.DROPPED, str(DropReason.LISTING))
+    return Outcome(stored_page.id, UrlState.DONE)

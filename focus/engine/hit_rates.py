@@ -1,17 +1,16 @@
-"""Hit rates of queues, hosts and hubs: where this crawl pays, and what follows.
+"""Hit rates of queues, hosts and hub pages, and the bonuses that follow from them.
 
-Every request is counted for its queue (a host's URLs of one pattern), its host and its
-hub (the page whose link brought it here). A strategy that learns turns the rates into
-what is added to priorities: per queue (`Frontier.set_bonus`), and per hub, for the
-URLs that still wait on it. Rewards are soft: the strategy's `reward` of a page, a failure 0.
+Every request is counted for its queue (a host's URLs of one pattern), its host and its hub page
+(the page whose link led to the URL). A strategy that learns turns the rates into bonuses that are
+added to priorities: one per queue (`Frontier.set_bonus`), and one per hub page for its waiting
+links. A reward is a number: the strategy's `reward` of a page, 0 for a failure.
 
-A host that links lead to and that was never tried is a *newcomer*: it stands by what such
-hosts have brought so far (`newcomer_bonus`), but one in `EXPLORED`, which stands as if nothing
-were known of them: so newcomers are tried however poor the others were, and may recover.
+A host that was never requested is a *newcomer*. Its bonus follows from the rewards of newcomers so
+far (`newcomer_bonus`), except for one newcomer in `EXPLORATION_INTERVAL`, which has no bonus, so
+that newcomers are tried even if all earlier ones were poor.
 
-Queues run dry: one that has given its good pages goes on to give its poor ones. So the rates
-that steer are counted by `Recent`, in which every further request to the host lets the earlier
-ones count less.
+A queue that has given its good pages goes on to give its poor ones. Bonuses therefore use `Recent`
+tallies, in which each further request to the host lowers the weight of the earlier ones.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from focus.records import AGAIN_PRIORITY, Page, Recent, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 
-_NOTHING = Tally()
-_NOTHING_YET = Recent()
-EXPLORED = 10  # one newcomer in so many stands as if nothing were known of newcomers
-_FEW_QUEUES = 64  # of a host: beyond, only the queue itself is looked at after each request
+_NO_TALLY = Tally()
+_NO_RECENT = Recent()
+EXPLORATION_INTERVAL = 10  # one newcomer in this many has no bonus
+_MAX_QUEUES_UPDATED = 64  # per host; with more queues, only the requested one is updated
 
 
 class HitRates:
-    """Tallies of one crawl. `domains`: the budgets that hosts share, by what they brought."""
+    """Tallies of one crawl. `domains` holds the budgets of registered domains."""
 
     def __init__(
         self,
@@ -56,84 +55,86 @@ class HitRates:
         self.domains = DomainBudget(traps, frontier.hosts, self._hosts)
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
-        """What a queue and its host have brought."""
+        """Return the tallies of a queue and of its host."""
         tallies = self._unit_of_work.queue_tallies
-        return tallies.get(queue.id, _NOTHING), self._hosts.get(queue.host.id, _NOTHING)
+        return tallies.get(queue.id, _NO_TALLY), self._hosts.get(queue.host.id, _NO_TALLY)
 
-    def outcome(self, url_id: int, page: Page | None) -> None:
-        """A request for a URL came to its end; `page` None: it brought none."""
+    def count_result(self, url_id: int, page: Page | None) -> None:
+        """Count a finished request; `page` is None if it returned no page."""
         reward = self._strategy.reward(page) if page is not None else 0.0
         queue = self._frontier.queues[self._url_table.queue[url_id]]
-        first = not self.requests(queue.host)
-        self.count(queue, Tally(1, reward))
-        self._unit_of_work.queue_changed(queue)
+        first = not self.request_count(queue.host)
+        self.add_tally(queue, Tally(1, reward))
+        self._unit_of_work.update_queue(queue)
         if not self._strategy.learns:
             return
-        self._remember(queue, reward)
+        self._update_recent(queue, reward)
         siblings = queue.host.queues.values()
-        for other in siblings if first or len(siblings) <= _FEW_QUEUES else (queue,):
-            self._set_bonus(other)
+        for queue_to_update in (
+            siblings if first or len(siblings) <= _MAX_QUEUES_UPDATED else (queue,)
+        ):
+            self._set_bonus(queue_to_update)
         hub = self._url_table.parent[url_id]
         if first and self._url_table.depth[url_id]:
-            self.newcomer_came(reward)
+            self.count_newcomer(reward)
         if hub >= 0:
-            before = self._ranker.hubs.get(hub) or _NOTHING
+            before = self._ranker.hubs.get(hub) or _NO_TALLY
             tally = self._ranker.count_hub(hub, Tally(1, reward))
-            self._unit_of_work.hub_changed(hub, tally)
-            self._reweigh_children(hub, before, tally)
+            self._unit_of_work.update_hub(hub, tally)
+            self._raise_children(hub, before, tally)
 
     @property
     def newcomers(self) -> Tally:
-        """The newcomers that were tried, and what their first pages brought."""
+        """Tally of newcomers that were requested, and the rewards of their first pages."""
         totals = self._unit_of_work.totals
         return Tally(totals.newcomers, totals.newcomers_yielded)
 
-    def newcomer_came(self, reward: float) -> None:
-        """A newcomer was tried; what its first page brought."""
+    def count_newcomer(self, reward: float) -> None:
+        """Count a newcomer with the reward of its first page."""
         totals = self._unit_of_work.totals
         totals.newcomers += 1
         totals.newcomers_yielded += reward
         self.set_newcomer_bonus()
 
-    def lost(self, host: Host, seeds: Iterable[int]) -> None:
-        """A host is given up; if it was a newcomer, it brought nothing."""
+    def count_abandoned(self, host: Host, seeds: Iterable[int]) -> None:
+        """Count an abandoned host as a newcomer without reward, if it was one."""
         homes = {self._frontier.queues[self._url_table.queue[seed]].host for seed in seeds}
-        if self._strategy.learns and not self.requests(host) and host not in homes:
-            self.newcomer_came(0.0)
+        if self._strategy.learns and not self.request_count(host) and host not in homes:
+            self.count_newcomer(0.0)
 
     def set_newcomer_bonus(self) -> None:
-        """Let newcomers stand by what those have brought that were tried."""
+        """Update the bonus of all newcomers from the rewards of those that were requested."""
         bonus = self._strategy.newcomer_bonus(self.newcomers)
         if bonus != self._newcomer_bonus:
             self._newcomer_bonus = bonus
             for host in self._frontier.hosts:
                 for queue in host.queues.values():
-                    self.welcome(queue)
+                    self.set_newcomer_queue_bonus(queue)
 
-    def welcome(self, queue: Queue) -> None:
-        """Let a queue of a newcomer stand where newcomers do."""
-        if not self.requests(queue.host) and queue.host.id % EXPLORED:
+    def set_newcomer_queue_bonus(self, queue: Queue) -> None:
+        """Set the bonus of a queue if its host is a newcomer."""
+        if not self.request_count(queue.host) and queue.host.id % EXPLORATION_INTERVAL:
             self._frontier.set_bonus(queue, self._newcomer_bonus)
 
-    def count(self, queue: Queue, more: Tally) -> None:
-        """Add to the tallies of a queue, its host and its domain."""
+    def add_tally(self, queue: Queue, more: Tally) -> None:
+        """Add a tally to those of a queue, its host and its domain."""
         host = self._hosts.setdefault(queue.host.id, Tally())
         for tally in (self._unit_of_work.queue_tallies.setdefault(queue.id, Tally()), host):
             tally.fetched += more.fetched
             tally.yielded += more.yielded
         self.domains.count(queue.host, more)
 
-    def of_host(self, host: Host) -> Tally:
-        """What a host has brought."""
-        return self._hosts.get(host.id, _NOTHING)
+    def host_tally(self, host: Host) -> Tally:
+        """Return the tally of a host."""
+        return self._hosts.get(host.id, _NO_TALLY)
 
-    def requests(self, host: Host) -> int:
-        """Requests to a host that came to their end."""
-        return self.of_host(host).fetched
+    def request_count(self, host: Host) -> int:
+        """Return the number of finished requests to a host."""
+        return self.host_tally(host).fetched
 
-    def amend(self, queue: Queue, change: float, nth: int) -> None:
-        """The request that was `nth`-th to its host had another reward than was counted."""
-        self.count(queue, Tally(0, change))
+    def correct_reward(self, queue: Queue, change: float, nth: int) -> None:
+        """Add `change` to the reward of the `nth` request to a host."""
+        self.add_tally(queue, Tally(0, change))
         if not self._strategy.learns:
             return
         fade = self._strategy.fade
@@ -141,54 +142,53 @@ class HitRates:
             if recent is not None:
                 recent.yielded += change * fade ** (recent.at - nth)
 
-    def _remember(self, queue: Queue, reward: float) -> None:
-        """One more request to a queue: all before it to the host fade."""
-        at, fade = self.requests(queue.host), self._strategy.fade
+    def _update_recent(self, queue: Queue, reward: float) -> None:
+        """Add a reward to the recent tallies; the earlier ones of the host decay."""
+        at, fade = self.request_count(queue.host), self._strategy.fade
         for url_table, key in (
             (self._unit_of_work.recent, queue.id),
             (self._recent, queue.host.id),
         ):
-            recent = url_table.get(key, _NOTHING_YET).faded(at, fade)
+            recent = url_table.get(key, _NO_RECENT).faded(at, fade)
             recent.fetched += 1.0
             recent.yielded += reward
             url_table[key] = recent
 
     def restore(self, queue: Queue, tally: Tally, recent: Recent) -> None:
-        """What an earlier run has counted for a queue; then `restore_hosts`."""
-        self.count(queue, tally)
+        """Restore the tallies of a queue from an earlier run; call `restore_hosts` afterwards."""
+        self.add_tally(queue, tally)
         if self._strategy.learns:
             self._unit_of_work.recent[queue.id] = recent
 
     def restore_hosts(self) -> None:
-        """What is recent of a host is what is recent of its queues."""
+        """Restore the recent tallies of hosts from those of their queues."""
         for queue_id, recent in self._unit_of_work.recent.items():
             queue = self._frontier.queues[queue_id]
-            at = self.requests(queue.host)
+            at = self.request_count(queue.host)
             recent = recent.faded(at, self._strategy.fade)
             host = self._recent.setdefault(queue.host.id, Recent(at=at))
             host.fetched += recent.fetched
             host.yielded += recent.yielded
 
     def reset_bonuses(self) -> None:
-        """Set the bonuses of all queues by the tallies that were counted."""
+        """Compute the bonuses of all queues from their tallies."""
         for queue in self._frontier.queues:
             self._set_bonus(queue)
 
     def _set_bonus(self, queue: Queue) -> None:
-        if not self.requests(queue.host):
-            return self.welcome(queue)
-        host = self._recent.get(queue.host.id, _NOTHING_YET)
-        recent = self._unit_of_work.recent.get(queue.id, _NOTHING_YET)
+        if not self.request_count(queue.host):
+            return self.set_newcomer_queue_bonus(queue)
+        host = self._recent.get(queue.host.id, _NO_RECENT)
+        recent = self._unit_of_work.recent.get(queue.id, _NO_RECENT)
         bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.fade), host)
         if bonus != queue.bonus:
             self._frontier.set_bonus(queue, bonus)
-            self._unit_of_work.queue_changed(queue)
+            self._unit_of_work.update_queue(queue)
 
-    def _reweigh_children(self, hub: int, before: Tally, tally: Tally) -> None:
-        """The rate of a hub has changed: its waiting children rise by what it adds now.
+    def _raise_children(self, hub: int, before: Tally, tally: Tally) -> None:
+        """Raise the priorities of a hub page's waiting links after its hit rate has risen.
 
-        Those that fall stay where they stand: the frontier asks again before it takes one. So
-        none is below what the rate before has earned it, and only a better one lifts any.
+        Priorities that fall are corrected when the frontier is about to take the URL.
         """
         table, strategy = self._url_table, self._strategy
         bonus = strategy.hub_bonus(tally)
@@ -202,4 +202,4 @@ class HitRates:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
                     self._frontier.set_priority(child, priority)
-                    self._unit_of_work.improved(child)
+                    self._unit_of_work.update_priority(child)

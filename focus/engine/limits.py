@@ -1,4 +1,4 @@
-"""Ends a crawl at its limits."""
+"""Limits of a crawl: pages, requests, bytes, relevant pages, time, harvest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from focus.scheduling.priority_gate import Budget, PeerCrawls
 
 
 class RoundTotals(msgspec.Struct):
-    """The totals of a round of a crawl that looks again at its pages; looks count as pages."""
+    """Totals of a revisit round; revisits count as pages."""
 
     pages: int
     requests: int
@@ -19,8 +19,8 @@ class RoundTotals(msgspec.Struct):
     relevant: int
 
 
-def reached(limits: LimitConfig, totals: Totals | RoundTotals) -> str:
-    """Which limit on what is counted is reached, "" if none."""
+def reached_limit(limits: LimitConfig, totals: Totals | RoundTotals) -> str:
+    """Which limit on what is counted is reached_limit, "" if none."""
     for name, limit, value in (
         ("max-pages", limits.max_pages, totals.pages),
         ("max-requests", limits.max_requests, totals.requests),
@@ -32,8 +32,8 @@ def reached(limits: LimitConfig, totals: Totals | RoundTotals) -> str:
     return ""
 
 
-def of_round(totals: Totals) -> RoundTotals:
-    """The totals since the present round began."""
+def round_totals(totals: Totals) -> RoundTotals:
+    """Return the totals since the current revisit round began."""
     return RoundTotals(
         pages=totals.pages + totals.looked - totals.round_pages,
         requests=totals.requests - totals.round_requests,
@@ -43,11 +43,11 @@ def of_round(totals: Totals) -> RoundTotals:
 
 
 class Limits:
-    """The limits of one crawl, which it may share with others.
+    """Limits of one crawl, which it may share with others.
 
-    They count over all its runs; where it looks again at its pages, over those of a round.
+    Counts are over all runs of the crawl; with `--refresh`, over the runs of a revisit round.
 
-    began_at  this run's start, by the crawl's clock
+    began_at  start of this run on the crawl's clock
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Limits:
         config: CrawlConfig,
         unit_of_work: UnitOfWork,
         recent_harvest: RecentHarvest,
-        others: PeerCrawls | None,
+        peers: PeerCrawls | None,
         *,
         began_at: float,
     ) -> None:
@@ -64,12 +64,12 @@ class Limits:
         self._is_eager = config.eager
         self._unit_of_work = unit_of_work
         self._recent_harvest = recent_harvest
-        self._others = others
+        self._peers = peers
         self._began_at = began_at
 
-    def reached(self, now: float) -> str:
-        """Which limit is reached, "" if none."""
-        if reason := reached(self._limits, self._counted):
+    def reached_limit(self, now: float) -> str:
+        """Return the reason for ending the crawl now, "" if no limit is reached."""
+        if reason := reached_limit(self._limits, self._counted):
             return reason
         share = self._limits.stop_harvest
         if share is not None and self._recent_harvest.is_below(share):
@@ -80,28 +80,28 @@ class Limits:
     @property
     def _counted(self) -> Totals | RoundTotals:
         totals = self._unit_of_work.totals
-        return of_round(totals) if self._by_round else totals
+        return round_totals(totals) if self._by_round else totals
 
     def ends_at(self) -> float | None:
-        """The instant of `--max-time`, if that is a limit."""
-        most = self._limits.max_time_s
-        return None if most is None else self._began_at + most
+        """Return the time at which `--max-time` ends the run, None without that limit."""
+        max_time_s = self._limits.max_time_s
+        return None if max_time_s is None else self._began_at + max_time_s
 
-    def left(self) -> int | None:
-        """Requests, with those under way, before a limit on pages or requests; None: neither."""
+    def remaining_requests(self) -> int | None:
+        """Return how many requests may still be sent or be in flight, None without such a limit."""
         limits, totals = self._limits, self._counted
-        pages, requests = self._others.spent_totals() if self._others is not None else (0, 0)
+        pages, requests = self._peers.spent_totals() if self._peers is not None else (0, 0)
         pairs = (
             (limits.max_pages, totals.pages + pages),
             (limits.max_requests, totals.requests + requests),
         )
-        return min((most - so_far for most, so_far in pairs if most is not None), default=None)
+        return min((limit - so_far for limit, so_far in pairs if limit is not None), default=None)
 
     def budget(self, *, is_idle: bool) -> Budget | None:
-        """What the frontier holds poor URLs back by; None: it holds none."""
-        # Behind new links come pages to look at again: nothing of what waits is poor.
+        """Return the use of the request limit for the frontier, None without a limit."""
+        # Revisits wait behind new links; none of them needs a minimum priority.
         is_again = self._by_round and self._unit_of_work.totals.refreshed_from
-        if self._is_eager or is_again or self.left() is None:
+        if self._is_eager or is_again or self.remaining_requests() is None:
             return None
-        theirs = self._others.spent_totals()[1] if self._others is not None else 0
-        return Budget(self._counted.requests + theirs, is_idle)
+        peer_requests = self._peers.spent_totals()[1] if self._peers is not None else 0
+        return Budget(self._counted.requests + peer_requests, is_idle)

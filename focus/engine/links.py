@@ -1,11 +1,11 @@
-"""Takes in a page's links: new URLs, better evidence, ranks, and the priorities that follow.
+"""Adds the links of pages: new URLs, better link evidence, graph edges, priorities.
 
-    expand       the links of a page: each target known or new, the graph, the priorities
-    offer        any other URL, as a seed, a redirect's target or a sitemap
-    enter        a URL becomes known: host, queue, state
+    add_links        add the links of a page
+    add_or_forward   add any other URL: a seed, a redirect target or a sitemap
+    add_url          add a new URL with its host, queue and state
 
-A URL keeps the largest of each float of evidence that any link gave it; its priority
-is the strategy's function of that, so it only rises, whoever links to it.
+For each number of link evidence a URL keeps the largest that any link gave it. Its priority is the
+strategy's function of these numbers, so that further links can only raise it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from focus.admission.scope import Scope
 from focus.admission.traps import Suspicion, Traps
 from focus.config import TrapConfig
 from focus.engine.hit_rates import HitRates
-from focus.engine.partition import Crossing, Partition
+from focus.engine.partition import ForwardedUrl, Partition
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
@@ -41,9 +41,9 @@ from focus.urls.normal_form import host_of, url_pattern
 class LinkHandler:
     """Turns links into known URLs with priorities.
 
-    partition     takes the URLs of hosts that are not this crawl's own
-    min_priority  new URLs under it are dropped
-    nofollow      what links with rel=nofollow are worth: follow, weigh or skip
+    partition     receives the URLs of hosts that other crawls own
+    min_priority  new URLs below it are dropped
+    nofollow      treatment of links with rel=nofollow: follow, weigh or skip
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LinkHandler:
         self._priority = ranker.priority
         self._min_priority = min_priority
         self._nofollow = nofollow
-        self._fresh: dict[int, UrlRow] = {}  # known since just now, priority not made yet
+        self._new_rows: dict[int, UrlRow] = {}  # new URLs without a priority yet
         self.hit_rates = HitRates(
             ranker,
             url_table=url_table,
@@ -80,25 +80,25 @@ class LinkHandler:
         )
         self.domains = self.hit_rates.domains
 
-    def expand(self, parent: Parent, links: Sequence[Link]) -> list[int]:
-        """Take in a page's links; the ids of those that are followed.
+    def add_links(self, parent: Parent, links: Sequence[Link]) -> list[int]:
+        """Add the links of a page and return the ids of those that are followed.
 
-        The graph comes before the priorities, so that a child's rank counts this page.
+        The graph is updated before the priorities, so that a target's rank counts this page.
         """
-        found = self.url_table.find_all([link.key for link in links])
+        known_ids = self.url_table.find_all([link.key for link in links])
         evidence: Sequence[LinkEvidence | None]
         if self.strategy.follows_all:
-            evidence = self._evidence_wanted(parent, links, found)
+            evidence = self._evidence_for_waiting(parent, links, known_ids)
         else:
-            evidence = self.evidence(parent, links)
+            evidence = self.link_evidence(parent, links)
         if not self.partition.is_whole:
-            evidence = self.partition.part(parent, links, evidence)
+            evidence = self.partition.forward_links(parent, links, evidence)
         targets, followed, entered = [], [], dict[bytes, int]()
-        for target, link, link_evidence in zip(found, links, evidence, strict=True):
+        for target, link, link_evidence in zip(known_ids, links, evidence, strict=True):
             if link_evidence is None:
                 continue
             if target < 0 and (target := entered.get(link.key, -1)) < 0:
-                if (target := self._enter_link(link, parent)) < 0:
+                if (target := self._add_link(link, parent)) < 0:
                     continue
                 entered[link.key] = target
             targets.append(target)
@@ -107,43 +107,43 @@ class LinkHandler:
         state, waiting = self.url_table.state, UrlState.WAITING
         for target, anchor, link_evidence in followed:
             if state[target] == waiting:
-                self._weigh(target, link_evidence, parent.id, anchor)
+                self._add_evidence(target, link_evidence, parent.id, anchor)
         if self.strategy.moves:
             for target in sorted(risen):
                 if state[target] == waiting:
-                    self._rerank(target)
+                    self._raise_priority(target)
         return targets
 
-    def _evidence_wanted(
-        self, parent: Parent, links: Sequence[Link], found: Sequence[int]
+    def _evidence_for_waiting(
+        self, parent: Parent, links: Sequence[Link], known_ids: Sequence[int]
     ) -> list[LinkEvidence | None]:
-        """`evidence`, but () for links to URLs that have come to an end: it is of no use there."""
+        """Return `link_evidence`, but () for links to URLs that do not wait any longer."""
         state, waiting = self.url_table.state, UrlState.WAITING
-        wanted = [target < 0 or state[target] == waiting for target in found]
-        made = iter(self.evidence(parent, [*compress(links, wanted)]))
-        return [next(made) if each else () for each in wanted]
+        is_needed = [target < 0 or state[target] == waiting for target in known_ids]
+        needed_evidence = iter(self.link_evidence(parent, [*compress(links, is_needed)]))
+        return [next(needed_evidence) if is_link_needed else () for is_link_needed in is_needed]
 
-    def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        """What each link gives its target, None: it is not followed.
+    def link_evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+        """Return the evidence that each link gives its target, None if it is not followed.
 
-        One with rel=nofollow, where that is to weigh, gives what it would on a page half as
-        relevant and off topic, itself half as promising; never more than without.
+        With `weigh`, a link with rel=nofollow counts as if its page were irrelevant and half as
+        relevant, and the link half as promising, but never more than without nofollow.
         """
         evidence = self.strategy.evidence(parent, links)
         if self._nofollow == "follow" or not any(link.nofollow for link in links):
             return evidence
         weak: Sequence[LinkEvidence | None] = [None] * len(links)
         if self._nofollow == "weigh":
-            weak = self.strategy.evidence(_halved_parent(parent), [*map(_halved, links)])
+            weak = self.strategy.evidence(_halved_parent(parent), [*map(_halved_link, links)])
         return [
-            _lesser(link_evidence, less) if link.nofollow else link_evidence
+            _minimum(link_evidence, less) if link.nofollow else link_evidence
             for link, link_evidence, less in zip(links, evidence, weak, strict=True)
         ]
 
-    def _enter_link(self, link: Link, parent: Parent) -> int:
-        """The id of a link that is not known yet, -1 if it is not to be.
+    def _add_link(self, link: Link, parent: Parent) -> int:
+        """Add an unknown URL that a page links to; return its id.
 
-        It lies too deep, or its host would be one too many of its domain.
+        Returns -1 if it is too deep or its host exceeds the budget of its domain.
         """
         max_depth = self.scope.max_depth
         if max_depth is not None and parent.depth >= max_depth:
@@ -161,26 +161,26 @@ class LinkHandler:
             parent=parent.id,
             anchor=link.anchor,
         )
-        return self.enter(blank, link.host, link.pattern)
+        return self.add_url(blank, link.host, link.pattern)
 
-    def wants_wording(self, url_id: int) -> bool:
-        """Whether traps will compare the text of a page that is asked for now."""
+    def needs_wording(self, url_id: int) -> bool:
+        """Return whether trap detection needs the text of a page that is requested now."""
         queue = self.frontier.queues[self.url_table.queue[url_id]]
         return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].fetched)
 
-    def enter(
+    def add_url(
         self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
     ) -> int:
-        """Make a URL known; its id. It waits for its evidence unless it is not wanted."""
+        """Add an unknown URL and return its id. It waits for its evidence unless it is dropped."""
         host = self.frontier.host(host_name or host_of(row.url))
         if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
             pattern = url_pattern(row.url)
         queue = self.frontier.queue(host, pattern)
         if self.strategy.learns:
-            self.hit_rates.welcome(queue)
+            self.hit_rates.set_newcomer_queue_bonus(queue)
         self.traps.count(host)
         self.domains.look()
-        self.unit_of_work.place_known(host, queue)
+        self.unit_of_work.add_place(host, queue)
         reason = self.scope.reason_against(row.url, host.name, listing=listing)
         state, why, detail = UrlState.WAITING, "", ""
         if reason is not None:
@@ -193,106 +193,108 @@ class LinkHandler:
         self.url_table.parent[url_id] = -1 if row.parent is None else row.parent
         self.strategy.graph.grow(url_id + 1)
         if state is UrlState.WAITING:
-            self._fresh[url_id] = row
+            self._new_rows[url_id] = row
         else:
             dropped = msgspec.structs.replace(
                 row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
             )
-            self.unit_of_work.discovered(dropped)
+            self.unit_of_work.add_url(dropped)
         return url_id
 
-    def offer(
+    def add_or_forward(
         self, row: UrlRow, *, listing: bool = False, is_home: bool = False, typed: str = ""
     ) -> int:
-        """Make a URL known, with its evidence and at least its priority, here or where it belongs.
+        """Add a URL with its evidence and at least its priority, or forward it to its owner.
 
-        Its id; -1: its host is another crawl's. For all but a page's links (`expand`).
+        Returns its id, -1 if another crawl owns its host. Links of pages use `add_links`.
         """
         host = host_of(row.url)
         if not self.partition.owns(host):
-            self.partition.forward(Crossing(row, listing, is_home, typed))
+            self.partition.forward(ForwardedUrl(row, listing, is_home, typed))
             return -1
         url_id = self.url_table.find(row.key)
         if url_id < 0:
-            url_id = self.enter(row, host, listing=listing)
-        self.strengthen(url_id, row.link_evidence, row.priority, row.parent)
+            url_id = self.add_url(row, host, listing=listing)
+        self.raise_to(url_id, row.link_evidence, row.priority, row.parent)
         return url_id
 
-    def arrive(self, row: UrlRow, *, listing: bool = False) -> int:
-        """A URL with its evidence (priority: at least that) from another crawl; its id."""
+    def add_forwarded(self, row: UrlRow, *, listing: bool = False) -> int:
+        """Add a URL that another crawl forwarded, with at least its priority; return its id."""
         url_id = self.url_table.find(row.key)
         if url_id < 0:
-            url_id = self.enter(row, listing=listing)
+            url_id = self.add_url(row, listing=listing)
         if self.url_table.state[url_id] == UrlState.WAITING:
-            self._weigh(url_id, row.link_evidence, None, row.anchor)
+            self._add_evidence(url_id, row.link_evidence, None, row.anchor)
             if row.priority > 0.0:
-                self.strengthen(url_id, row.link_evidence, row.priority, None)
+                self.raise_to(url_id, row.link_evidence, row.priority, None)
         return url_id
 
     def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
-        """Why a new URL is taken for part of a trap; seeds never are."""
+        """Return why a new URL is considered part of a trap, None if it is not; seeds never are."""
         if row.parent is None and row.depth == 0:
             return None
-        spent = self.spent(queue)
+        spent = self.exhausted_reason(queue)
         if spent:
             return Suspicion(DropReason.TRAP_BUDGET, spent)
         return self.traps.look(row.url, queue.host)
 
-    def spent(self, queue: Queue) -> str:
-        """Why no more of a queue is to be asked for, "" if nothing speaks against it."""
+    def exhausted_reason(self, queue: Queue) -> str:
+        """Return why no more URLs of a queue are requested, "" if they are."""
         by_pattern = self.traps.is_spent(queue, *self.hit_rates.tallies(queue))
         return by_pattern or self.domains.is_spent(queue.host)
 
-    def spent_on(self, url_id: int, priority: float) -> str:
-        """The same of a URL that is about to be asked for; seeds always are."""
+    def exhausted_reason_for_url(self, url_id: int, priority: float) -> str:
+        """Return why a URL is not requested because of its queue, "" if it is; seeds always are."""
         if priority >= SEED_PRIORITY:
             return ""
-        return self.spent(self.frontier.queues[self.url_table.queue[url_id]])
+        return self.exhausted_reason(self.frontier.queues[self.url_table.queue[url_id]])
 
-    def _weigh(
+    def _add_evidence(
         self, target: int, link_evidence: LinkEvidence, parent: int | None, anchor: str
     ) -> None:
-        """Add a link's evidence to a waiting URL; most links to known URLs bring none."""
+        """Add the evidence of a link to a waiting URL."""
         url_table = self.url_table
-        fresh = self._fresh.pop(target, None)
+        fresh = self._new_rows.pop(target, None)
         if fresh is not None:
             url_table.set_link_evidence(target, link_evidence)
-            self._admit(target, fresh, self._priority(target), url_table.link_evidence(target))
+            self._enqueue_new(
+                target, fresh, self._priority(target), url_table.link_evidence(target)
+            )
         elif (
             url_table.improves(target, link_evidence)
             and url_table.priority[target] > AGAIN_PRIORITY
         ):
-            self._gain(target, link_evidence, parent, anchor)
+            self._improve_evidence(target, link_evidence, parent, anchor)
 
-    def _gain(
+    def _improve_evidence(
         self, target: int, link_evidence: LinkEvidence, parent: int | None, anchor: str
     ) -> None:
-        """Keep what is better in a link's evidence; its URL rises in the frontier if that helps."""
-        url_table, of_evidence = self.url_table, self.strategy.priority
+        """Store better link evidence and raise the URL's priority accordingly."""
+        url_table, evidence_priority = self.url_table, self.strategy.priority
         old = url_table.link_evidence(target)
-        before = of_evidence(target, old)
+        before = evidence_priority(target, old)
         url_table.set_link_evidence(target, tuple(map(max, link_evidence, old)))
-        after = of_evidence(target, url_table.link_evidence(target))
+        after = evidence_priority(target, url_table.link_evidence(target))
         if after <= before:
             parent = None
         elif parent is not None:
             url_table.parent[target] = parent
-        priority = self._ranker.with_hub(target, after)
+        priority = self._ranker.add_hub_bonus(target, after)
         if priority > url_table.priority[target]:
             self.frontier.set_priority(target, priority)
-        self.unit_of_work.improved(target, parent, anchor)
+        self.unit_of_work.update_priority(target, parent, anchor)
 
-    def _rerank(self, target: int) -> None:
-        """The graph has changed: a waiting URL rises in the frontier if that helps."""
-        kept = self.url_table.priority[target]
-        if kept > AGAIN_PRIORITY and (priority := self._priority(target)) > kept:
+    def _raise_priority(self, target: int) -> None:
+        """Raise the priority of a waiting URL after the link graph has changed."""
+        current = self.url_table.priority[target]
+        if current > AGAIN_PRIORITY and (priority := self._priority(target)) > current:
             self.frontier.set_priority(target, priority)
-            self.unit_of_work.improved(target)
+            self.unit_of_work.update_priority(target)
 
-    def _admit(
+    def _enqueue_new(
         self, url_id: int, row: UrlRow, priority: float, link_evidence: LinkEvidence
     ) -> None:
-        """A new URL has its priority: into the frontier, or dropped if that is too low."""
+        """Add a new URL with its priority to the frontier, or drop it if that is too low."""
         queue = self.frontier.queues[self.url_table.queue[url_id]]
         state, reason = UrlState.WAITING, ""
         if self._min_priority is not None and priority < self._min_priority:
@@ -312,31 +314,31 @@ class LinkHandler:
             state=state,
             reason=reason,
         )
-        self.unit_of_work.discovered(row)
+        self.unit_of_work.add_url(row)
 
-    def strengthen(
+    def raise_to(
         self, target: int, link_evidence: LinkEvidence, priority: float, parent: int | None
     ) -> None:
-        """Give a waiting URL this evidence and at least this priority (seeds, redirects)."""
+        """Give a waiting URL this evidence and at least this priority (seeds, redirect targets)."""
         is_waiting = self.url_table.state[target] == UrlState.WAITING
         if not is_waiting or self.url_table.priority[target] <= AGAIN_PRIORITY:
             return
-        fresh = self._fresh.pop(target, None)
+        fresh = self._new_rows.pop(target, None)
         if fresh is not None:
             self.url_table.set_link_evidence(target, link_evidence)
-            self._admit(target, fresh, priority, link_evidence)
+            self._enqueue_new(target, fresh, priority, link_evidence)
             return
-        self._weigh(target, link_evidence, parent, "")
+        self._add_evidence(target, link_evidence, parent, "")
         if priority > self.url_table.priority[target]:
             self.frontier.set_priority(target, priority)
-            self.unit_of_work.improved(target)
+            self.unit_of_work.update_priority(target)
 
 
 def _halved_parent(parent: Parent) -> Parent:
     return msgspec.structs.replace(parent, relevance=parent.relevance / 2, relevant=False)
 
 
-def _halved(link: Link) -> Link:
+def _halved_link(link: Link) -> Link:
     return msgspec.structs.replace(
         link,
         anchor_score=link.anchor_score / 2,
@@ -348,5 +350,5 @@ def _halved(link: Link) -> Link:
     )
 
 
-def _lesser(one: LinkEvidence | None, other: LinkEvidence | None) -> LinkEvidence | None:
-    return None if one is None or other is None else tuple(map(min, one, other))
+def _minimum(first: LinkEvidence | None, second: LinkEvidence | None) -> LinkEvidence | None:
+    return None if first is None or second is None else tuple(map(min, first, second))

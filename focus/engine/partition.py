@@ -1,7 +1,7 @@
-"""Says which hosts are a crawl's own, and hands the URLs of others to the crawls that own them.
+"""Assigns hosts to crawls, and forwards URLs to the crawl that owns their host.
 
-A crawl by itself owns all hosts: `Partition`. A shard of a cluster has one that knows the others
-(`cluster.forwarded_links`). Nobody else in a crawl asks whose a host is but `engine.links`.
+A single crawl owns all hosts (`Partition`). A shard of a cluster has a partition that knows the
+other shards (`cluster.forwarded_links`). Only `engine.links` uses the partition.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from focus.scheduling.priority_gate import PeerCrawls
 from focus.score.strategy import LinkEvidence, Parent
 
 
-class Crossing(NamedTuple):
-    """A URL on its way to the crawl that owns its host; the row has evidence and priority.
+class ForwardedUrl(NamedTuple):
+    """A URL for the crawl that owns its host; the row has link evidence and priority.
 
-    listing  it is a sitemap or feed
-    is_home  its host is home to the scope, too
-    typed    a seed, as the user typed it; "" for all else
+    listing  whether it is a sitemap or feed
+    is_home  whether its host is added to the scope
+    typed    a seed as the user typed it, "" for other URLs
     """
 
     row: UrlRow
@@ -29,29 +29,29 @@ class Crossing(NamedTuple):
 
 
 class Partition:
-    """The hosts of a crawl by itself: all.
+    """Partition of a single crawl, which owns all hosts.
 
-    others    crawls that share its limits; None: there are none
-    is_whole  there are no hosts of others
+    peers     crawls that share its limits, None if there are none
+    is_whole  whether the crawl owns all hosts
     """
 
-    others: PeerCrawls | None = None
+    peers: PeerCrawls | None = None
     is_whole = True
 
     def owns(self, host: str) -> bool:
-        """Whether a host is this crawl's own."""
+        """Return whether this crawl owns a host."""
         return True
 
-    def part(
+    def forward_links(
         self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
     ) -> Sequence[LinkEvidence | None]:
-        """The evidence of a page's links; None for those to hosts of others: they are forwarded."""
+        """Forward links to hosts of other crawls; return the evidence, None for these links."""
         return evidence
 
-    def forward(self, crossing: Crossing) -> None:
-        """Hand over a URL of a host that this crawl does not own."""
+    def forward(self, crossing: ForwardedUrl) -> None:
+        """Forward a URL of a host that another crawl owns."""
         raise NotImplementedError(f"there is no other crawl for {crossing.row.url}")
 
-    def arrived(self) -> Iterable[Crossing]:
-        """What other crawls have forwarded to this one, once."""
+    def received(self) -> Iterable[ForwardedUrl]:
+        """Return and forget the URLs that other crawls have forwarded to this one."""
         return ()

@@ -1,7 +1,7 @@
-"""Feeds found pages back to a relevance model that adapts, and sends its updates to the scorers.
+"""Relevance feedback: adapts a relevance model to the fetched pages and updates the workers.
 
-The crawl hands over each page that came; a changed model goes to the scorers, which judge
-all later pages by it. A crawl that is continued adapts anew from its topic.
+The crawl passes each page; a changed model is sent to the workers, which score all later pages
+with it. A resumed crawl adapts anew from its topic.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from focus.topic.topic import Topic, from_builtins
 
 
 class RelevanceFeedback:
-    """Follows the pages of one crawl.
+    """Adaptation of one crawl's relevance model.
 
-    start   the clock now: seconds of a live crawl, requests of a replayed one (a count of
-            pages would make every interval bring as many pages as it is long)
+    start   current clock: seconds in a live crawl, number of requests in a replayed one
     """
 
     def __init__(self, config: AnalysisConfig, *, start: float) -> None:
@@ -33,7 +32,7 @@ class RelevanceFeedback:
         if config.trained:
             features = msgspec.msgpack.decode(config.trained, type=dict[str, float])
         self._adaptation = Adaptation(
-            keywords={fold(each.text): each.weight for each in self._topic.keywords},
+            keywords={fold(keyword.text): keyword.weight for keyword in self._topic.keywords},
             features=features,
             threshold=relevance_threshold(
                 kind.name, self._topic, option=config.threshold, as_published=published
@@ -42,10 +41,10 @@ class RelevanceFeedback:
             params=settle(kind, config.params, as_published=published),
         )
 
-    def after(self, page: Page | None, clock: float) -> bytes | None:
-        """A request ended, with a page or without; what to send to the scorers, if anything.
+    def process_page(self, page: Page | None, clock: float) -> bytes | None:
+        """Process a finished request and return an update for the workers, None if there is none.
 
-        That is the changed `AnalysisConfig` as MessagePack.
+        The update is the changed `AnalysisConfig` as MessagePack.
         """
         if page is not None and page.failure is None:
             self._adaptation.page(page.terms if page.relevant else {})
@@ -63,5 +62,5 @@ class RelevanceFeedback:
 
 
 def make_feedback(config: AnalysisConfig, *, start: float) -> RelevanceFeedback | None:
-    """For a model that adapts; None for the others."""
+    """Return the feedback of a model that adapts, None for other models."""
     return RelevanceFeedback(config, start=start) if model_class(config.relevance).adapts else None

@@ -1,7 +1,7 @@
-"""Decides what follows from a result: from a page, redirect, sitemap, failure or robots.txt.
+"""Decides what follows from a result: a page, redirect, sitemap, failure or robots.txt.
 
-    counted   the page of a result as it counts: not a second time, not if it says "not found"
-    decide    result and view -> intents, which `effects` performs in their order
+    count_page  result with its page marked as near-duplicate or soft 404
+    decide      result and view -> intents, which `effects` applies in order
 
 Nothing is changed here: the same result and the same view give the same intents.
 """
@@ -12,7 +12,7 @@ import math
 
 import msgspec
 
-from focus.engine.failures import failed, fall_back
+from focus.engine.failures import failure_intents, fallback_intents
 from focus.engine.intents import (
     AbandonHost,
     ApplyRobots,
@@ -35,7 +35,7 @@ from focus.engine.intents import (
     ResetFailures,
     SetAddress,
 )
-from focus.engine.refreshes import differences, is_gone
+from focus.engine.revisit_records import content_changes, is_gone
 from focus.engine.view import View
 from focus.http.robots_tag import of_headers
 from focus.i18n import msg, within
@@ -58,8 +58,8 @@ from focus.score.subtopics import Titled
 from focus.urls.normal_form import fingerprint, normalise
 
 
-def counted(result: Result, view: View) -> Result:
-    """A result with its page as it counts."""
+def count_page(result: Result, view: View) -> Result:
+    """Return a result with its page marked as near-duplicate or soft 404 where it is one."""
     task, page = result.task, result.page
     if page is None or task.id is None or page.failure is not None:
         return result
@@ -68,28 +68,31 @@ def counted(result: Result, view: View) -> Result:
 
 
 def decide(result: Result, view: View, now: float) -> list[Intent]:
-    """What is to be done after a result whose page is `counted`."""
+    """Return the intents that follow from a result returned by `count_page`."""
     task, fetch = result.task, result.fetch
     host = view.frontier.host(task.host)
     if task.lookup:
         return [SetAddress(host, fetch.address or "")]
     if task.id is None:
-        return [FinishRequest(host, fetch, is_robots=True), *_rules(host, fetch, view, now)]
+        return [
+            FinishRequest(host, fetch, is_robots=True),
+            *_robots_intents(host, fetch, view, now),
+        ]
     ended = FinishRequest(host, fetch, is_robots=False, is_settled=view.request(task.id).is_settled)
-    return [ended, *_of_url(task.id, task, fetch, result.page, view, now)]
+    return [ended, *_url_intents(task.id, task, fetch, result.page, view, now)]
 
 
 # -- robots.txt -----------------------------------------------------------------------
 
 
-def _rules(host: Host, fetch: FetchResult, view: View, now: float) -> list[Intent]:
+def _robots_intents(host: Host, fetch: FetchResult, view: View, now: float) -> list[Intent]:
     turn = view.robots_gate.judge(host, fetch, now)
     obey = ApplyRobots(host, turn)
     if turn.ask is not None:
-        if view.locates:  # in its turn, by the pace of host and address
+        if view.uses_lookups:  # requested when host and address are due
             return [obey, FetchRobotsLater(host, turn.ask)]
         return [obey, FetchRobots(host, turn.ask, now)]
-    others = fall_back(host, view) if turn.wait_s is not None or turn.failure else []
+    others = fallback_intents(host, view) if turn.wait_s is not None or turn.failure else []
     if turn.wait_s is not None and not others:
         return [obey, PauseHost(host, now + turn.wait_s)]
     if turn.failure is not None and not others:
@@ -103,26 +106,30 @@ def _rules(host: Host, fetch: FetchResult, view: View, now: float) -> list[Inten
 # -- a URL ----------------------------------------------------------------------------
 
 
-def _of_url(
+def _url_intents(
     url_id: int, task: Task, fetch: FetchResult, page: Page | None, view: View, now: float
 ) -> list[Intent]:
     failure = fetch.failure or (page.failure if page is not None else None)
     intents: list[Intent] = []
-    kept = view.request(url_id).kept
-    if kept is not None and not kept.is_listing:
-        looked = _looked_again(kept, task, fetch, page, view)
-        if looked is not None:
+    stored_page = view.request(url_id).stored_page
+    if stored_page is not None and not stored_page.is_listing:
+        revisit_intents = _revisit_intents(stored_page, task, fetch, page, view)
+        if revisit_intents is not None:
             host = view.frontier.host(task.host)
-            return [*looked, ResetFailures(host)] if host.failures and not failure else looked
+            return (
+                [*revisit_intents, ResetFailures(host)]
+                if host.failures and not failure
+                else revisit_intents
+            )
     elif page is not None and page.failure is None:
         intents.append(RememberText(url_id, task.host, page))
     if fetch.unchanged:
-        intents.append(_unchanged(url_id, task, view))
+        intents.append(_unchanged_intent(url_id, task, view))
     elif fetch.redirect_to is not None:
-        intents += _redirected(url_id, task, fetch.redirect_to, view)
+        intents += _redirect_intents(url_id, task, fetch.redirect_to, view)
     elif failure is not None:
         detail = fetch.detail or (page.detail if page else "")
-        intents += failed(task, failure, detail, fetch, view, now)
+        intents += failure_intents(task, failure, detail, fetch, view, now)
     elif page is not None and fetch.listing is not None:
         parent = _parent(url_id, task, page, view)
         intents.append(
@@ -130,76 +137,79 @@ def _of_url(
         )
         page = None
     elif page is not None:
-        intents += _page_came(url_id, task, fetch, page, view)
+        intents += _page_intents(url_id, task, fetch, page, view)
     host = view.frontier.host(task.host)
     if failure is None and host.failures:
         intents.append(ResetFailures(host))
     if fetch.redirect_to is None and view.request(url_id).before is None:
-        is_kept = any(type(each) is MarkDone for each in intents)
-        intents.append(_count(url_id, task, failure, page, view, is_kept=is_kept))
+        is_stored = any(type(intent) is MarkDone for intent in intents)
+        intents.append(_learn_intent(url_id, task, failure, page, view, is_stored=is_stored))
     return intents
 
 
-def _looked_again(
-    kept: KeptPage, task: Task, fetch: FetchResult, page: Page | None, view: View
+def _revisit_intents(
+    stored_page: KeptPage, task: Task, fetch: FetchResult, page: Page | None, view: View
 ) -> list[Intent] | None:
-    """What follows for a page of an earlier run; None: the same as for any other."""
+    """Return the intents of a revisit, None if it is processed like a first visit."""
     at = fetch.fetched_at
     if fetch.unchanged:
-        return [RecordRevisit(kept.id, at, ChangeKind(0), task.hops)]
+        return [RecordRevisit(stored_page.id, at, ChangeKind(0), task.hops)]
     if fetch.redirect_to is not None:
-        as_first = msgspec.structs.replace(task, priority=kept.priority)
-        entered, *dropped = _redirected(kept.id, as_first, fetch.redirect_to, view)
+        as_first = msgspec.structs.replace(task, priority=stored_page.priority)
+        entered, *dropped = _redirect_intents(stored_page.id, as_first, fetch.redirect_to, view)
         if not (isinstance(entered, EnterRedirect) and dropped):
             return None
-        look = RecordRevisit(kept.id, at, ChangeKind.MOVED, task.hops, fetch.redirect_to)
-        return [entered, look]
+        revisit = RecordRevisit(stored_page.id, at, ChangeKind.MOVED, task.hops, fetch.redirect_to)
+        return [entered, revisit]
     if is_gone(fetch, page):
-        return [RecordRevisit(kept.id, at, ChangeKind.GONE, task.hops, str(fetch.status or ""))]
+        return [
+            RecordRevisit(stored_page.id, at, ChangeKind.GONE, task.hops, str(fetch.status or ""))
+        ]
     if page is None or page.failure is not None or fetch.listing is not None:
         return None
-    follow, ended = _page_came(kept.id, task, fetch, page, view)
+    follow, ended = _page_intents(stored_page.id, task, fetch, page, view)
     if not (
         isinstance(ended, MarkDone) and isinstance(follow, FollowLinks) and follow.row is not None
     ):
         return None
-    kinds = differences(kept, page)
-    is_new = bool(kinds) or not kept.digest
-    row = msgspec.structs.replace(follow.row, priority=kept.priority) if is_new else None
-    look = RecordRevisit(
-        kept.id,
+    kinds = content_changes(stored_page, page)
+    is_new = bool(kinds) or not stored_page.digest
+    row = msgspec.structs.replace(follow.row, priority=stored_page.priority) if is_new else None
+    revisit = RecordRevisit(
+        stored_page.id,
         at,
         kinds,
         task.hops,
-        kept.title if kinds & ChangeKind.TITLE else "",
+        stored_page.title if kinds & ChangeKind.TITLE else "",
         msgspec.structs.replace(follow, row=row),
         (follow.row.etag, follow.row.last_modified),
     )
-    learned = [RememberText(kept.id, task.host, page)] if kinds & ChangeKind.TEXT else []
-    return [*learned, look]
+    remembered = [RememberText(stored_page.id, task.host, page)] if kinds & ChangeKind.TEXT else []
+    return [*remembered, revisit]
 
 
-def _unchanged(url_id: int, task: Task, view: View) -> Intent:
-    """It is as it was when it was asked for last (304): a result still, or still none."""
+def _unchanged_intent(url_id: int, task: Task, view: View) -> Intent:
+    """Return the intent for a response 304: the URL ends in the same state as before."""
     if view.request(url_id).before is UrlState.DROPPED:
         return DropUrl(url_id, DropReason.LISTING, msg("as it was"), task.hops)
     return MarkDone(url_id, task.hops)
 
 
-def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Intent]:
-    """The target takes the URL's place, just before its equals: same evidence, one hop more.
+def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> list[Intent]:
+    """Return the intents of a redirect: its target has the same evidence and one hop more.
 
-    With cookies, who sent us away may let us in when we come back.
+    The target comes just before URLs of equal priority. With cookies, a redirect may lead back to
+    a URL that redirected before and answers now.
     """
     hops = task.hops + 1
     target = normalise(location, task.url)
-    is_same = target == task.url and view.left is None
+    is_same = target == task.url and view.redirected_ids is None
     if target is None or is_same or task.hops >= view.max_redirects:
         return [FailUrl(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
     key = fingerprint(target)
     if (known := view.url_table.find(key)) == url_id:
         return [RequeueUrl(url_id, target, hops)]
-    if view.left is not None and known in view.left:
+    if view.redirected_ids is not None and known in view.redirected_ids:
         return [DropUrl(url_id, DropReason.REDIRECTED, target), RequeueUrl(known, target, hops)]
     row = UrlRow(
         id=-1,
@@ -215,7 +225,9 @@ def _redirected(url_id: int, task: Task, location: str, view: View) -> list[Inte
     return [EnterRedirect(row, url_id), DropUrl(url_id, DropReason.REDIRECTED, target)]
 
 
-def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> list[Intent]:
+def _page_intents(
+    url_id: int, task: Task, fetch: FetchResult, page: Page, view: View
+) -> list[Intent]:
     asked = of_headers(fetch.headers, view.agent)
     nofollow = asked.nofollow or page.nofollow
     until = min(asked.unavailable_after, page.unavailable_after)
@@ -226,12 +238,12 @@ def _page_came(url_id: int, task: Task, fetch: FetchResult, page: Page, view: Vi
         unwanted = DropUrl(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
         return [FollowLinks(parent, links, page.feeds, None), lost if page.lost else unwanted]
     detail = fetch.detail if fetch.truncated else page.detail
-    row = _row(url_id, task, fetch, page, view)
+    row = _page_row(url_id, task, fetch, page, view)
     return [FollowLinks(parent, links, page.feeds, row), MarkDone(url_id, task.hops, detail)]
 
 
-def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
-    """A page to be kept; its links' ids, its PageRank and `host_nth` follow when it is."""
+def _page_row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
+    """Return the row of a page; `effects` adds link targets, PageRank and `host_nth`."""
     return PageRow(
         id=url_id,
         url=task.url,
@@ -244,7 +256,7 @@ def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) ->
         priority=task.priority,
         bonus=view.request(url_id).bonus,
         pagerank=0.0,
-        page=msgspec.structs.replace(page, links=[]),  # they are known URLs by then
+        page=msgspec.structs.replace(page, links=[]),  # stored as URLs
         content_type=fetch.header("content-type") or "",
         etag=fetch.header("etag") or "",
         last_modified=fetch.header("last-modified") or "",
@@ -252,7 +264,7 @@ def _row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) ->
 
 
 def _parent(url_id: int, task: Task, page: Page, view: View) -> Parent:
-    """A page as its links' strategy sees it."""
+    """Return the parent record of a page's links."""
     return Parent(
         id=url_id,
         nth=view.unit_of_work.totals.pages + 1,
@@ -267,21 +279,21 @@ def _parent(url_id: int, task: Task, page: Page, view: View) -> Parent:
     )
 
 
-def _count(
+def _learn_intent(
     url_id: int,
     task: Task,
     failure: FailureKind | None,
     page: Page | None,
     view: View,
     *,
-    is_kept: bool,
+    is_stored: bool,
 ) -> Intent:
-    """What a request teaches; one that failed for now says nothing of repeats."""
+    """Return the intent to learn from a result; a failure says nothing about repeated texts."""
     if page is None:
         return LearnFromResult(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
     hub = view.url_table.parent[url_id]
     words = page.title, page.title_runs
-    titled = Titled(task.url, *words, page.relevant, hub) if is_kept else None
+    titled = Titled(task.url, *words, page.relevant, hub) if is_stored else None
     if page.lost or page.duplicate_of is not None:
         return LearnFromResult(url_id, None, 0, titled)
     return LearnFromResult(url_id, page, page.wording, titled)

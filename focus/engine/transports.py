@@ -1,10 +1,10 @@
-"""Carries tasks from the frontier to the web or to a recorded one, and their results back.
+"""Transports: send tasks to the web or to a recorded web, and return their results.
 
-    LiveTransport     one asyncio task per request: fetch, then score in the pool
-    ReplayTransport   a recorded web under a virtual clock: the same order everywhere
+    LiveTransport     one asyncio task per request: fetch, then score in a worker
+    ReplayTransport   a recorded web with a virtual clock, in the same order everywhere
 
-Both take a `Task` and give a `Result` back, so the crawl does not know which web it
-is on. A third body behind the same methods is `cluster.transport`: over a message broker.
+Both take a `Task` and return a `Result`, so the crawl does not know which web it uses.
+`cluster.transport` implements the same methods over a message broker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from focus.engine.bodies import Bodies, Grow
+from focus.engine.body_memory import BodyMemory, Reserve
 from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
@@ -29,13 +29,13 @@ from focus.records import FetchResult, Link, Listing, Page, Result, Task
 if TYPE_CHECKING:
     from focus.fetch import WebFetcher  # loads the HTTP client, which a recorded web does not need
 
-LISTING_PART = 1000  # links of a listing that are scored at once
+SOURCE_CHUNK = 1000  # links of a sitemap or feed that are scored at once
 UNBOUNDED = 1 << 60
-AHEAD = 16  # pages that wait for a worker while their hosts are asked on: what a kill may cost more
+MAX_UNSCORED = 16  # pages that may wait for a worker while their hosts are requested again
 
 
-async def ready_within(ready: asyncio.Event, seconds: float | None) -> None:
-    """Wait until an event happens anew or the time is over; None: however long."""
+async def wait_for(ready: asyncio.Event, seconds: float | None) -> None:
+    """Clear an event and wait until it is set or the time is over; None waits without limit."""
     ready.clear()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(None if seconds is None else max(0.0, seconds)):
@@ -43,72 +43,78 @@ async def ready_within(ready: asyncio.Event, seconds: float | None) -> None:
 
 
 class Scorer(Protocol):
-    """Parses and scores pages."""
+    """Parser and relevance model."""
 
     async def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
-        """A page, or one whose `failure` says why there is none. `wording`: fill that in."""
+        """Return the page, with `failure` set if it cannot be read. `wording` fills that field."""
 
     async def update(self, payload: bytes) -> None:
-        """A changed topic or model for later pages."""
+        """Use a changed topic or model for later pages."""
 
     async def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
 
 
 class Transport(Protocol):
-    """Takes tasks away and brings results back.
+    """Interface that sends tasks and returns results.
 
-    in_flight   tasks sent whose results were not received yet
-    is_live     the clock is the world's, not a replayed one
-    locates     takes look-ups (`Task.lookup`), so that a host's address is known before it is asked
-    window      tasks that it takes at once
-    expects     more URLs may come by themselves: an empty frontier is no end
+    in_flight          tasks that were sent and whose results were not received yet
+    is_live            whether the clock is real time
+    supports_lookups   whether it performs DNS lookups (`Task.lookup`)
+    window             maximum number of concurrent tasks
+    awaits_urls        whether an empty frontier is not the end, as others may forward URLs
     """
 
     in_flight: int
     is_live: bool
-    locates: bool
+    supports_lookups: bool
 
     @property
     def window(self) -> int: ...
 
     @property
-    def expects(self) -> bool: ...
+    def awaits_urls(self) -> bool: ...
 
     def now(self) -> float:
-        """The crawl's clock, Unix seconds."""
+        """Return the time of the crawl's clock in Unix seconds."""
 
     def send(self, task: Task) -> None:
-        """Start a task; never blocks."""
+        """Start a task without blocking."""
 
     async def receive(self, until: float | None) -> list[Result]:
-        """Results as they come; [] when `until` passes, `wake` is called or there is something to
-        be told of (`departed`, `answered`) first."""
+        """Return results as they arrive.
 
-    def departed(self) -> list[tuple[Task, float]]:
-        """Tasks to be told of (`Task.tell`) whose requests have gone out, or never will, since
-        the last call, and when. A replayed one goes out exactly at its `start_at`: none."""
+        Returns [] when the time `until` passes, when `wake` is called, or when `sent_tasks` or
+        `unscored_answers` have something to return.
+        """
 
-    def answered(self) -> list[tuple[Task, FetchResult]]:
-        """Answers since the last call whose pages wait to be judged, if that is done here."""
+    def sent_tasks(self) -> list[tuple[Task, float]]:
+        """Return the tasks with `Task.tell` that were sent since the last call, with the time.
+
+        Tasks that will never be sent are included. A replayed task is sent exactly at `start_at`,
+        so there are none.
+        """
+
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
+        """Return responses since the last call whose pages still wait to be scored."""
 
     async def update(self, payload: bytes) -> None:
-        """Tell the scorers of a changed topic or model; pages fetched later are judged by it."""
+        """Send a changed topic or model to the workers; later pages are scored with it."""
 
     def wake(self) -> None:
-        """End a `receive` that waits."""
+        """End a waiting `receive`."""
 
     def cancel(self) -> None:
-        """Drop what is under way; nothing comes of it."""
+        """Cancel all tasks in flight; they return no result."""
 
     async def close(self) -> None:
-        """Cancel, and give up connections and workers."""
+        """Cancel all tasks and close connections and workers."""
 
 
 class Clock:
-    """Unix seconds that never jump: the wall clock at the start plus monotonic time."""
+    """Clock in Unix seconds that never jumps: the wall clock at the start plus monotonic time."""
 
     def __init__(self) -> None:
         self._offset = time.time() - time.monotonic()
@@ -117,11 +123,11 @@ class Clock:
         return self._offset + time.monotonic()
 
 
-async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
+async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
     if task.id is None or fetch.redirect_to is not None or fetch.unchanged:
         return Result(task, fetch)
     if fetch.listing is not None:
-        return Result(task, fetch, await _scored_listing(scorer, fetch.url, fetch.listing))
+        return Result(task, fetch, await _score_source(scorer, fetch.url, fetch.listing))
     if fetch.failure:
         return Result(task, *refreshed(fetch, None))
     kind, body = fetch.header("content-type"), fetch.body
@@ -131,48 +137,48 @@ async def _scored(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
     return Result(task, *refreshed(fetch, page))
 
 
-async def _scored_listing(scorer: Scorer, url: str, listing: Listing) -> Page:
+async def _score_source(scorer: Scorer, url: str, listing: Listing) -> Page:
     """A sitemap or feed as a page of nothing but links, scored in parts of a page's size."""
     links: list[Link] = []
     page = Page()
     entries = [] if listing.kind == "index" else listing.links
-    for start in range(0, len(entries), LISTING_PART):
-        body = as_html(entries[start : start + LISTING_PART])
+    for start in range(0, len(entries), SOURCE_CHUNK):
+        body = as_html(entries[start : start + SOURCE_CHUNK])
         page = await scorer.score(url, body, "text/html; charset=utf-8", wording=False)
         links += page.links
     return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
 
 
-class Departure:
+class SendNotice:
     """Tells once when a request has gone out."""
 
     def __init__(self, task: Task, tell: Callable[[Task], None]) -> None:
         self._task, self._tell = task, tell
-        self._is_told = False
+        self._is_notified = False
 
-    def soon(self) -> None:
+    def notify_soon(self) -> None:
         """The request is handed to the event loop, which writes it before its next round."""
-        asyncio.get_running_loop().call_soon(self.now)
+        asyncio.get_running_loop().call_soon(self.notify_now)
 
-    def now(self) -> None:
+    def notify_now(self) -> None:
         """The request is out, or its fetch has ended."""
-        if not self._is_told:
-            self._is_told = True
+        if not self._is_notified:
+            self._is_notified = True
             self._tell(self._task)
 
 
 class LiveTransport:
-    """Requests over the network, as many at once as were sent.
+    """Requests over the network.
 
-    locate   finds the address at which a URL will be asked for, "" if there is none
-    bodies   bounds what answers take of memory; None: nothing does
-    render   makes of a scored page what its scripts make of it; None: nothing does
-    tells    of answers whose pages wait for a worker (`answered`), of `AHEAD` at a time
+    locate   resolves the IP address for a URL, "" if there is none
+    bodies   limits the memory of response bodies; None sets no limit
+    render   renders scored pages in a browser; None renders none
+    tells    report responses whose pages wait for a worker, up to `MAX_UNSCORED` at a time
     """
 
     is_live = True
     window = UNBOUNDED
-    expects = False
+    awaits_urls = False
 
     def __init__(
         self,
@@ -182,16 +188,16 @@ class LiveTransport:
         clock: Callable[[], float],
         observe: Callable[[FetchResult], object] | None = None,
         locate: Callable[[str], Awaitable[str]] | None = None,
-        bodies: Bodies | None = None,
+        bodies: BodyMemory | None = None,
         render: Callable[[Result], Awaitable[Result]] | None = None,
         tells: bool = False,
     ) -> None:
         self.now = clock
-        self._tells = tells and render is None  # a browser goes on asking
-        self._told = 0
+        self._reports_answers = tells and render is None  # a browser sends further requests
+        self._unscored = 0
         self._render = render
         self._bodies = bodies
-        self.locates = locate is not None
+        self.supports_lookups = locate is not None
         self._locate = locate
         self.in_flight = 0
         self._departed: list[tuple[Task, float]] = []
@@ -207,11 +213,11 @@ class LiveTransport:
     def send(self, task: Task) -> None:
         """Start a request."""
         self.in_flight += 1
-        running = asyncio.create_task(self._work(task))
+        running = asyncio.create_task(self._run_task(task))
         self._tasks.add(running)
-        running.add_done_callback(self._ended)
+        running.add_done_callback(self._finish_task)
 
-    async def _work(self, task: Task) -> None:
+    async def _run_task(self, task: Task) -> None:
         if task.lookup and self._locate is not None:
             asked_at, address = self.now(), await self._locate(task.url)
             self._done.append(Result(task, FetchResult(task.url, asked_at, address=address)))
@@ -224,34 +230,39 @@ class LiveTransport:
         else:
             owner = object()
             try:
-                result = await self._result(task, partial(self._bodies.grow, owner))
+                result = await self._result(task, partial(self._bodies.reserve, owner))
             finally:
-                self._bodies.drop(owner)
-        self._done.append(result)  # the list of now: `receive` has swapped it meanwhile
+                self._bodies.free(owner)
+        self._done.append(result)  # `receive` may have replaced the list meanwhile
 
-    async def _result(self, task: Task, grow: Grow | None) -> Result:
+    async def _result(self, task: Task, grow: Reserve | None) -> Result:
         fetch = await self._fetch(task, grow)
         if self._observe is not None:
             self._observe(fetch)
-        result = await self._judged(task, fetch)
+        result = await self._score(task, fetch)
         if task.id is None:
             return result
         if self._render is not None:
             result = await self._render(result)
         return Result(task, msgspec.structs.replace(result.fetch, body=b""), result.page)
 
-    async def _judged(self, task: Task, fetch: FetchResult) -> Result:
-        if not self._tells or task.id is None or fetch.failure or self._told >= AHEAD:
-            return await _scored(self._scorer, task, fetch)
+    async def _score(self, task: Task, fetch: FetchResult) -> Result:
+        if (
+            not self._reports_answers
+            or task.id is None
+            or fetch.failure
+            or self._unscored >= MAX_UNSCORED
+        ):
+            return await _score_response(self._scorer, task, fetch)
         self._answered.append((task, fetch))
         self._ready.set()
-        self._told += 1
+        self._unscored += 1
         try:
-            return await _scored(self._scorer, task, fetch)
+            return await _score_response(self._scorer, task, fetch)
         finally:
-            self._told -= 1
+            self._unscored -= 1
 
-    async def _fetch(self, task: Task, grow: Grow | None) -> FetchResult:
+    async def _fetch(self, task: Task, grow: Reserve | None) -> FetchResult:
         fetch = partial(
             self._fetcher.fetch, task.url, robots=task.id is None, conditions=task.conditions
         )
@@ -259,17 +270,17 @@ class LiveTransport:
             fetch = partial(fetch, grow=grow)
         if not task.tell:
             return await fetch()
-        going = Departure(task, self._departs)
+        going = SendNotice(task, self._record_sent)
         try:
-            return await fetch(sent=going.soon)
+            return await fetch(sent=going.notify_soon)
         finally:
-            going.now()
+            going.notify_now()
 
-    def _departs(self, task: Task) -> None:
+    def _record_sent(self, task: Task) -> None:
         self._departed.append((task, self.now()))
         self._ready.set()
 
-    def _ended(self, running: asyncio.Task[None]) -> None:
+    def _finish_task(self, running: asyncio.Task[None]) -> None:
         self._tasks.discard(running)
         if running.cancelled():
             self.in_flight -= 1  # nothing will be received
@@ -278,21 +289,21 @@ class LiveTransport:
         self._ready.set()
 
     async def receive(self, until: float | None) -> list[Result]:
-        """All results that are there, at least one unless something cuts it short."""
+        """Return all results, waiting for at least one unless the wait is ended."""
         if not (self._done or self._departed or self._answered):
-            await ready_within(self._ready, None if until is None else until - self.now())
+            await wait_for(self._ready, None if until is None else until - self.now())
         if self._failed is not None:
             raise self._failed
         done, self._done = self._done, []
         self.in_flight -= len(done)
         return done
 
-    def departed(self) -> list[tuple[Task, float]]:
+    def sent_tasks(self) -> list[tuple[Task, float]]:
         """What has gone out since the last call."""
         departed, self._departed = self._departed, []
         return departed
 
-    def answered(self) -> list[tuple[Task, FetchResult]]:
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
         """What was answered since the last call."""
         answered, self._answered = self._answered, []
         return answered
@@ -302,7 +313,7 @@ class LiveTransport:
         await self._scorer.update(payload)
 
     def wake(self) -> None:
-        """End a `receive` that waits."""
+        """End a waiting `receive`."""
         self._ready.set()
 
     def cancel(self) -> None:
@@ -318,7 +329,7 @@ class LiveTransport:
         await self._scorer.close()
 
 
-class World(Protocol):
+class RecordedWeb(Protocol):
     """A recorded web: answers by URL, at once."""
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
@@ -338,11 +349,11 @@ class ReplayTransport:
     """
 
     is_live = False
-    locates = False
+    supports_lookups = False
     window = UNBOUNDED
-    expects = False
+    awaits_urls = False
 
-    def __init__(self, world: World, scorer: Scorer, *, start: float = 0.0) -> None:
+    def __init__(self, world: RecordedWeb, scorer: Scorer, *, start: float = 0.0) -> None:
         self.in_flight = 0
         self._world = world
         self._scorer = scorer
@@ -351,18 +362,18 @@ class ReplayTransport:
         self._running: list[tuple[float, int, Task]] = []
 
     def now(self) -> float:
-        """Virtual Unix seconds."""
+        """Return the virtual time in Unix seconds."""
         return self._clock
 
     def send(self, task: Task) -> None:
-        """Start a request; its answer is due after its virtual latency."""
+        """Start a request; its response is due after its virtual latency."""
         ends_at = max(self._clock, task.start_at) + latency_s(task.url)
         self._sent += 1
         self.in_flight += 1
         heapq.heappush(self._running, (ends_at, self._sent, task))
 
     async def receive(self, until: float | None) -> list[Result]:
-        """The next result, unless `until` comes first; the clock jumps there."""
+        """Return the next result, or [] if `until` comes first; the clock jumps to that time."""
         if not self._running or (until is not None and until < self._running[0][0]):
             self._clock = max(self._clock, until or 0.0)
             return []
@@ -373,25 +384,25 @@ class ReplayTransport:
         fetch = self._world.lookup(
             task.url, robots=task.id is None, fetched_at=ends_at - elapsed_s, elapsed_s=elapsed_s
         )
-        return [await _scored(self._scorer, task, fetch)]
+        return [await _score_response(self._scorer, task, fetch)]
 
-    def departed(self) -> list[tuple[Task, float]]:
-        """Nothing that its `start_at` would not tell."""
+    def sent_tasks(self) -> list[tuple[Task, float]]:
+        """Return []: a replayed task is sent at its `start_at`."""
         return []
 
-    def answered(self) -> list[tuple[Task, FetchResult]]:
-        """Nothing: results come with their answers."""
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
+        """Return []: results arrive scored."""
         return []
 
     async def update(self, payload: bytes) -> None:
-        """Pass it on to the scorer."""
+        """Send a changed topic or model to the scorer."""
         await self._scorer.update(payload)
 
     def wake(self) -> None:
-        """Nothing waits here."""
+        """Do nothing: `receive` never waits."""
 
     def cancel(self) -> None:
-        """Forget the tasks under way."""
+        """Cancel all tasks in flight."""
         self._running.clear()
         self.in_flight = 0
 

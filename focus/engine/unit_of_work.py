@@ -1,7 +1,7 @@
-"""Collects everything that is still to be written to the database, as one batch.
+"""Unit of work: collects the changes of a crawl for the next batch.
 
-Facts go in one by one; `take` gives everything since the last time as one `Batch`,
-which the store writes in one transaction. Totals and counts are kept here alone.
+Changes are added one by one; `take_batch` returns all since the last call as one `Batch`, which the
+store writes in one transaction. The totals of a crawl are counted here only.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ from focus.scheduling.url_table import UrlTable
 
 
 class Totals(msgspec.Struct):
-    """A crawl's counts so far, over all its runs.
+    """Counts of a crawl over all its runs.
 
-    first_relevant   number of the request that brought the first relevant page, 0 = none
+    first_relevant   number of the request that returned the first relevant page, 0 if none has
     active_s         seconds on the crawl's clock
-    shells           pages that seem to need scripts, and were not rendered
-    rendered, unrendered   pages whose scripts were run, and whose could not be
-    newcomers        hosts that links led to and that were tried; what their first pages brought
+    shells           pages that seem to need scripts and were not rendered
+    rendered, unrendered   pages that were rendered, and pages whose rendering failed
+    newcomers, newcomers_yielded   requested newcomers, and the rewards of their first pages
+    looked, unchanged, changed, gone, unanswered   revisits by result
+    refreshed_from, round_*   first new URL id and totals at the start of the revisit round
     """
 
     requests: int = 0
@@ -68,14 +70,14 @@ class Totals(msgspec.Struct):
 
 
 class UnitOfWork:
-    """Collects what follows from each result. `keep` False: counts only, no rows."""
+    """Changes for the next batch. With `keep` False only totals are counted, no rows."""
 
     def __init__(self, url_table: UrlTable, frontier: Frontier, *, keep: bool) -> None:
         self.totals = Totals()
         self.failures: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
         self.queue_tallies: dict[int, Tally] = {}
-        self.recent: dict[int, Recent] = {}  # by queue, where a strategy learns
+        self.recent: dict[int, Recent] = {}  # by queue, for strategies that learn
         self._url_table = url_table
         self._frontier = frontier
         self._keep = keep
@@ -85,10 +87,10 @@ class UnitOfWork:
         self._queues: set[int] = set()
         self._hosts_known = 0
         self._queues_known = 0
-        self._written = 0  # requests that the batches so far count
+        self._written = 0  # requests counted by the batches so far
 
     def resume(self, totals: Totals) -> None:
-        """Go on from the totals of an earlier run; its hosts and queues are written."""
+        """Continue from the totals of an earlier run, whose hosts and queues are stored."""
         self.totals = totals
         self._written = totals.requests
         self._hosts_known = len(self._frontier.hosts)
@@ -96,17 +98,17 @@ class UnitOfWork:
 
     @property
     def unwritten(self) -> int:
-        """Answers taken in since the last batch: a kill would have them asked for again."""
+        """Number of responses since the last batch; a kill makes these requests again."""
         return self.totals.requests - self._written if self._keep else 0
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be written."""
+        """Whether there is nothing to write."""
         b = self._batch
         return not (b.pages or b.outcomes or b.urls or b.changes or self._hosts)
 
-    def place_known(self, host: Host, queue: Queue) -> None:
-        """A URL was entered there: write host and queue if they are new."""
+    def add_place(self, host: Host, queue: Queue) -> None:
+        """Write host and queue with the next batch if they are new."""
         if host.id >= self._hosts_known:
             self._hosts_known = host.id + 1
             self._hosts.add(host.id)
@@ -114,33 +116,33 @@ class UnitOfWork:
             self._queues_known = queue.id + 1
             self._queues.add(queue.id)
 
-    def host_changed(self, host: Host) -> None:
-        """A host is new, or its robots, rest or failures changed."""
+    def update_host(self, host: Host) -> None:
+        """Write a host with the next batch."""
         self._hosts.add(host.id)
 
-    def queue_changed(self, queue: Queue) -> None:
-        """A queue is new, or its tally changed."""
+    def update_queue(self, queue: Queue) -> None:
+        """Write a queue with the next batch."""
         self._queues.add(queue.id)
 
-    def discovered(self, row: UrlRow) -> None:
-        """A URL became known."""
+    def add_url(self, row: UrlRow) -> None:
+        """Write a new URL."""
         if row.state is UrlState.DROPPED:
             self.drops[row.reason] += 1
         if self._keep:
             self._batch.urls.append(row)
 
-    def validated(self, url_id: int, etag: str, last_modified: str) -> None:
-        """A listing came with these; if any."""
+    def set_source_validators(self, url_id: int, etag: str, last_modified: str) -> None:
+        """Write the validators of a sitemap or feed, if it has any."""
         if self._keep and (etag or last_modified):
             self._batch.validators.append((url_id, etag, last_modified))
 
-    def listed(self, url_id: int, changed_at: float) -> None:
-        """A sitemap or feed says when a page changed."""
+    def set_lastmod(self, url_id: int, changed_at: float) -> None:
+        """Write when a page changed according to a sitemap or feed."""
         if self._keep:
             self._batch.lastmods.append((url_id, changed_at))
 
-    def improved(self, url_id: int, parent: int | None = None, anchor: str = "") -> None:
-        """A waiting URL has better evidence; from that page, None: from where it had it before."""
+    def update_priority(self, url_id: int, parent: int | None = None, anchor: str = "") -> None:
+        """Write priority and link evidence of a waiting URL; `parent` None keeps its parent."""
         if self._keep:
             url_table = self._url_table
             self._batch.changes.append(
@@ -153,13 +155,13 @@ class UnitOfWork:
                 )
             )
 
-    def sent(self, url_id: int) -> None:
-        """A request for a URL went out."""
+    def add_request(self, url_id: int) -> None:
+        """Write that a URL is being fetched."""
         if self._keep:
             self._batch.fetching.append(url_id)
 
-    def ended(self, outcome: Outcome, state: UrlState | None = None) -> None:
-        """A URL moves to another state (told to the known URLs as well, there to `state`)."""
+    def set_outcome(self, outcome: Outcome, state: UrlState | None = None) -> None:
+        """Write the outcome of a URL and set its state in the URL table (there to `state`)."""
         self._url_table.set_state(outcome.id, outcome.state if state is None else state)
         if outcome.state is UrlState.FAILED:
             self.failures[outcome.reason] += 1
@@ -171,8 +173,8 @@ class UnitOfWork:
                 outcome = msgspec.structs.replace(outcome, parent=parent)
             self._batch.outcomes.append(outcome)
 
-    def page(self, row: PageRow) -> None:
-        """A page was fetched and scored; it counts as a result."""
+    def add_page(self, row: PageRow) -> None:
+        """Count and write a fetched page."""
         totals = self.totals
         totals.pages += 1
         if row.page.relevant:
@@ -185,19 +187,19 @@ class UnitOfWork:
         if self._keep:
             self._batch.pages.append(row)
 
-    def reread(self, row: PageRow) -> None:
-        """A page of an earlier run has come anew: it takes the place of what is stored."""
+    def replace_page(self, row: PageRow) -> None:
+        """Write a revisited page in place of its stored version."""
         if self._keep:
             self._batch.pages.append(row)
             self._batch.reread.append(row.id)
 
-    def tagged(self, url_id: int, etag: str, last_modified: str) -> None:
-        """A page that is as it was has come with these."""
+    def set_page_validators(self, url_id: int, etag: str, last_modified: str) -> None:
+        """Write new validators of an unchanged page."""
         if self._keep:
             self._batch.tags.append((url_id, etag, last_modified))
 
-    def looked(self, check: PageCheck, change: PageChange | None = None) -> None:
-        """A page of an earlier run was looked at again."""
+    def add_revisit(self, check: PageCheck, change: PageChange | None = None) -> None:
+        """Count and write a revisit."""
         totals, kinds = self.totals, ChangeKind(0 if change is None else change.kinds)
         if check.trouble:
             totals.unanswered += 1
@@ -210,28 +212,28 @@ class UnitOfWork:
             if change is not None:
                 self._batch.page_changes.append(change)
 
-    def news_of(self, page: int) -> None:
-        """A relevant page was found that a look at this one has told of."""
+    def add_discovery(self, page: int) -> None:
+        """Write that a revisit of this page led to a relevant page."""
         if self._keep:
             self._batch.news.append(page)
 
-    def linked(self, url_id: int, targets: Sequence[int]) -> None:
-        """Links were followed from what is no page of the results: the graph has them, too."""
+    def add_links(self, url_id: int, targets: Sequence[int]) -> None:
+        """Write links of a page that is not stored, for the link graph."""
         if self._keep:
             self._batch.links.append((self.totals.requests, url_id, tuple(targets)))
 
-    def hub_changed(self, hub: int, tally: Tally) -> None:
-        """What a page's links brought has changed."""
+    def update_hub(self, hub: int, tally: Tally) -> None:
+        """Write the tally of a hub page."""
         if self._keep:
             self._hubs[hub] = tally
 
-    def take(self, now: float) -> Batch:
-        """Everything since the last time."""
+    def take_batch(self, now: float) -> Batch:
+        """Return all changes since the last call as a batch."""
         batch, self._batch = self._batch, Batch()
         hosts, queues = self._frontier.hosts, self._frontier.queues
         batch.hosts = [_host_row(hosts[i]) for i in sorted(self._hosts)]
         batch.queues = [self.queue_row(queues[i]) for i in sorted(self._queues)]
-        batch.hubs = [(hub, each.fetched, each.yielded) for hub, each in self._hubs.items()]
+        batch.hubs = [(hub, tally.fetched, tally.yielded) for hub, tally in self._hubs.items()]
         self._hubs.clear()
         self._hosts.clear()
         self._queues.clear()
@@ -241,7 +243,7 @@ class UnitOfWork:
         return batch
 
     def queue_row(self, queue: Queue) -> QueueRow:
-        """A queue as the store keeps it."""
+        """Return the row of a queue."""
         tally = self.queue_tallies.get(queue.id) or Tally()
         recent = self.recent.get(queue.id) or Recent()
         return QueueRow(

@@ -1,6 +1,6 @@
-"""Holds what decisions look at: requests that are not over yet, seeds, and the rest by reference.
+"""The state of a crawl that decisions read: open requests, seeds, and references to the rest.
 
-Whoever decides (`results`, `failures`) reads a `View` and changes nothing; `effects` changes it.
+Decisions (`results`, `failures`) read a `View` and change nothing; `effects` changes it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from focus.urls.normal_form import registrable_domain
 
 
 class Request(msgspec.Struct):
-    """The request for a URL, from when it is sent (or was to be repeated) to the URL's end.
+    """The open request for a URL, from its first sending until the URL has ended.
 
-    waiting     URLs that waited when it was taken, itself among them; 0: not yet
-    bonus       of its queue, when it was taken
-    tries       times that it has failed
-    before      how the URL ended when it was asked for last; None: it never was
-    conditions  headers that ask for an answer only if the page has changed since
-    kept        what an earlier run had of it, which stays whatever comes of this; None: nothing
-    is_settled  its host has answered and been let go, while the page is still to be judged
+    waiting      number of URLs that waited when it was taken, itself included; 0 before that
+    bonus        bonus of its queue when it was taken
+    tries        number of failed tries
+    before       state in which the URL ended before, None if this is its first request
+    conditions   headers of a conditional request
+    stored_page  page stored by an earlier run, which stays if this request fails; None if none
+    is_settled   whether the host's crawl delay has begun, before the page is scored
     """
 
     waiting: int = 0
@@ -37,27 +37,27 @@ class Request(msgspec.Struct):
     tries: int = 0
     before: UrlState | None = None
     conditions: tuple[tuple[str, str], ...] = ()
-    kept: KeptPage | None = None
+    stored_page: KeptPage | None = None
     is_settled: bool = False
 
 
 _FIRST = Request()
 
 
-def conditions(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
-    """What asks for an answer only if the page has changed since it came with these."""
+def conditional_headers(etag: str, last_modified: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers of a conditional request with these validators."""
     validators = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
     return tuple((name, value) for name, value in validators if value)
 
 
 class Seeds:
-    """The seeds of a crawl, and what became of them.
+    """The seeds of a crawl and their results.
 
-    typed       id -> as the user typed it
-    fallbacks   id -> http form of a seed without a scheme, which is tried as https first
-    failures    seed -> why it came to nothing
-    led         seed -> (the site it is on, the host that its redirects led to)
-    led_before  id -> the host that its redirects led to in an earlier run
+    typed       id -> seed as the user typed it
+    fallbacks   id -> http form of a seed without scheme, which is tried over https first
+    failures    seed -> why it failed
+    led         seed -> (its site, host that its redirects led to)
+    led_before  id -> host that its redirects led to in an earlier run
     """
 
     def __init__(self) -> None:
@@ -67,13 +67,13 @@ class Seeds:
         self.led: dict[str, tuple[str, str]] = {}
         self.led_before: dict[int, str] = {}
 
-    def redirected(self, typed: str, source: str, target: str) -> None:
-        """One host sent a seed on to another, perhaps itself."""
+    def record_redirect(self, typed: str, source: str, target: str) -> None:
+        """Record that a seed was redirected from host `source` to host `target`."""
         site, _ = self.led.get(typed, (registrable_domain(source), ""))
         self.led[typed] = site, target
 
-    def led_away(self) -> dict[str, str]:
-        """Seed -> the host that it led to, if every single one led to another site; else {}."""
+    def redirected_away(self) -> dict[str, str]:
+        """Return seed -> target host if every seed was redirected to another site, else {}."""
         away = {
             typed: host
             for typed, (site, host) in self.led.items()
@@ -81,8 +81,8 @@ class Seeds:
         }
         return away if away.keys() >= set(self.typed.values()) else {}
 
-    def note(self, url_id: int, *why: str) -> None:
-        """Why a URL came to nothing, if it is a seed; nothing: it came through."""
+    def set_failure(self, url_id: int, *why: str) -> None:
+        """Set why a URL failed if it is a seed; without `why`, it succeeded."""
         if (typed := self.typed.get(url_id)) is None:
             return
         if why:
@@ -92,12 +92,13 @@ class Seeds:
 
 
 class View(NamedTuple):
-    """A crawl, to be looked at.
+    """The state of a crawl as decisions see it.
 
-    agent      whom robots.txt and X-Robots-Tag may speak to, besides everybody
-    locates    hosts are looked up before they are asked
-    left       URLs that redirected, where cookies are kept: with one, they may answer; else None
-    kept_s     how long news of pages that are looked at again counts (`revisits.Refreshing`)
+    agent           name for rules of robots.txt and X-Robots-Tag
+    uses_lookups    whether hosts are resolved before their first request
+    redirected_ids  URLs that redirected, if cookies are used (with a cookie they may answer);
+                    else None
+    decay_s         decay time of observed changes (`revisits.RevisitPolicy`)
     """
 
     url_table: UrlTable
@@ -109,19 +110,19 @@ class View(NamedTuple):
     near_duplicates: NearDuplicates
     agent: str
     max_redirects: int
-    locates: bool
-    left: set[int] | None = None
-    kept_s: float = 0.0
+    uses_lookups: bool
+    redirected_ids: set[int] | None = None
+    decay_s: float = 0.0
 
     def request(self, url_id: int) -> Request:
-        """The request for a URL that is not over yet."""
+        """Return the open request for a URL."""
         return self.requests.get(url_id, _FIRST)
 
     def queue(self, url_id: int) -> Queue:
-        """The queue that a URL belongs to."""
+        """Return the queue of a URL."""
         return self.frontier.queues[self.url_table.queue[url_id]]
 
     def fallbacks(self, host: Host) -> list[tuple[int, str]]:
-        """The seeds of a host that may be tried in another scheme, and how."""
+        """Return (id, URL) of the seeds of a host that may be tried over another scheme."""
         fallbacks = self.seeds.fallbacks.items()
         return [(url_id, url) for url_id, url in fallbacks if self.queue(url_id).host is host]

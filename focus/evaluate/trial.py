@@ -176,7 +176,7 @@ def run_trial(trial: Trial, replay: Replay) -> TrialResult:
     start = replay.recorded_at
     transport = ReplayTransport(replay, replay, start=start)
     crawl = Crawl(trial.config, transport)
-    crawl.sow(trial.config.seeds)
+    crawl.add_seeds(trial.config.seeds)
     stop = asyncio.run(crawl.run())
     requests, brought = len(replay.pages), sum(number >= 0 for number in replay.pages)
     engine_s = time.process_time() - cpu_began - replay.scoring_s

@@ -126,7 +126,7 @@ async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event],
         paths = RunPaths(db=Path(), archive=web.archive)
         transport = await open_transport(config, paths, stack)
         crawl = Crawl(config, transport, crawl_store=basket, observe=watch)
-        crawl.sow(config.seeds)
+        crawl.add_seeds(config.seeds)
         await crawl.run()
     pages = [Found(url, html, _seed_of(crawl, number)) for number, url, html in basket.pages]
     return Gathered(pages, dict(crawl.seeds.failures))

@@ -63,7 +63,7 @@ class _Still:
 
     in_flight = 0
     is_live = False
-    locates = False
+    supports_lookups = False
 
     def now(self) -> float:
         """No time passes."""
@@ -175,7 +175,7 @@ class _Replay:
             return
         hit_rates = self._crawl.link_handler.hit_rates
         queue = self._crawl.frontier.queues[self._url_table.queue[stored.id]]
-        hit_rates.amend(queue, change, stored.host_nth)
+        hit_rates.correct_reward(queue, change, stored.host_nth)
         if stored.host_nth == 1 and self._url_table.depth[stored.id]:
             self._crawl.unit_of_work.totals.newcomers_yielded += change
         self._rewards_changed = True
@@ -198,7 +198,7 @@ class _Replay:
             index=page.index,
             named=page.named,
         )
-        evidence = self._crawl.link_handler.evidence(parent, page.links)
+        evidence = self._crawl.link_handler.link_evidence(parent, page.links)
         for link, link_evidence in zip(page.links, evidence, strict=False):
             target = url_table.find(link.key)
             if (

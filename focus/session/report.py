@@ -84,7 +84,7 @@ def make_report(
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
         seed_failures=dict(crawl.seeds.failures),
-        led_away=crawl.seeds.led_away(),
+        led_away=crawl.seeds.redirected_away(),
         database=str(paths.db),
         outage=crawl.outages.current,
         warc=str(paths.warc) if paths.warc else None,

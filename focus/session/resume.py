@@ -117,7 +117,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
         next_at = min(row.next_at - ahead, now + MAX_WAIT_S)
         host.next_at = max(next_at, now + host.delay_s)
         if ahead:
-            crawl.unit_of_work.host_changed(host)
+            crawl.unit_of_work.update_host(host)
 
 
 def _queues(crawl: Crawl, saved: Saved) -> None:

@@ -17,8 +17,8 @@ import sqlite3
 
 from focus.admission.near_duplicates import text_digest
 from focus.crawler import Crawl
-from focus.engine.limits import of_round
-from focus.engine.view import Request, conditions
+from focus.engine.limits import round_totals
+from focus.engine.view import Request, conditional_headers
 from focus.html.main_content import own_text
 from focus.records import AGAIN_PRIORITY, KeptPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
@@ -57,15 +57,15 @@ async def look_again(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) 
 def _ask_again(crawl: Crawl, page: KeptPage, priority: float) -> None:
     """Let it wait behind all links; in the store it stays what it is until it has answered."""
     before = UrlState.DROPPED if page.is_listing else UrlState.DONE
-    validators = conditions(page.etag, page.last_modified)
-    crawl.requests[page.id] = Request(before=before, conditions=validators, kept=page)
+    validators = conditional_headers(page.etag, page.last_modified)
+    crawl.requests[page.id] = Request(before=before, conditions=validators, stored_page=page)
     crawl.url_table.set_state(page.id, UrlState.WAITING)
     crawl.frontier.push(page.id, page.url, priority)
 
 
 def _most(crawl: Crawl) -> int | None:
     """Pages that the limits leave room for, at most; None: no limit says so."""
-    limits, done = crawl.config.limits, of_round(crawl.unit_of_work.totals)
+    limits, done = crawl.config.limits, round_totals(crawl.unit_of_work.totals)
     pairs = (limits.max_pages, done.pages), (limits.max_requests, done.requests)
     return min((max(0, most - spent) for most, spent in pairs if most is not None), default=None)
 

@@ -84,7 +84,7 @@ async def run(
 
                 await look_again(crawl, store, info, config.refresh_s)
         await around.opened(crawl, store, info)
-        crawl.sow(config.seeds)
+        crawl.add_seeds(config.seeds)
         before = msgspec.structs.replace(crawl.unit_of_work.totals)
         began = time.monotonic()
         with stop_on_signals(crawl, transport, watcher) if signals else contextlib.nullcontext():

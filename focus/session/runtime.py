@@ -10,7 +10,7 @@ from collections.abc import Callable
 from focus import __version__
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
-from focus.engine.bodies import Bodies
+from focus.engine.body_memory import BodyMemory
 from focus.engine.partition import Partition
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.fetch import WebFetcher
@@ -85,7 +85,7 @@ async def open_transport(
             clock=clock,
             observe=observe,
             locate=web.locate,
-            bodies=Bodies(),
+            bodies=BodyMemory(),
             render=await second_look(config, pool, sessions, stack, browser=paths.browser),
             tells=True,
         )

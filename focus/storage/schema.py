@@ -288,7 +288,7 @@ CREATE TABLE forwarded_link (
     crawl  INTEGER NOT NULL,         -- whose
     shard  INTEGER NOT NULL,         -- whose
     links  INTEGER NOT NULL,         -- how many a row has: those of one batch, up to 250
-    packed BLOB NOT NULL             -- MessagePack of a list of partition.Crossing
+    packed BLOB NOT NULL             -- MessagePack of a list of partition.ForwardedUrl
 );
 -- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
 CREATE TABLE home (

@@ -31,7 +31,7 @@ from focus.cluster.transport import ClusterTransport
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl, CrawlStore
 from focus.engine.outages import Outage
-from focus.engine.transports import Transport, ready_within
+from focus.engine.transports import Transport, wait_for
 from focus.records import FetchResult, Result, Task
 from focus.score.strategy import strategy_class
 from focus.session import RunReport as Summary
@@ -54,7 +54,7 @@ class SimulatedTransport(ClusterTransport):
         if not (self._reports or self._links or self._poisoned):
             self.until = until
             self.waits.set()
-            await ready_within(self._ready, None)
+            await wait_for(self._ready, None)
             self.waits.clear()
         return await super().receive(self.now())
 

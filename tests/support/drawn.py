@@ -94,8 +94,8 @@ class Walk:
         for seed in seeds:
             url = link(seed).url
             row = UrlRow(-1, key_of(url), url, queue=-1, depth=0, priority=0.0)
-            seed_id = self.link_handler.enter(row)
-            self.link_handler.strengthen(seed_id, self.strategy.seed(), SEED_PRIORITY, None)
+            seed_id = self.link_handler.add_url(row)
+            self.link_handler.raise_to(seed_id, self.strategy.seed(), SEED_PRIORITY, None)
 
     def run(self, limit: int) -> list[str]:
         names: list[str] = []
@@ -113,6 +113,6 @@ class Walk:
             }
             relevant = drawn.relevance > THRESHOLD
             parent = Parent(relevance=drawn.relevance, relevant=relevant, **url_table)
-            self.link_handler.expand(parent, drawn.links)
-            self.unit_of_work.ended(Outcome(taken.id, UrlState.DONE))
+            self.link_handler.add_links(parent, drawn.links)
+            self.unit_of_work.set_outcome(Outcome(taken.id, UrlState.DONE))
         return names

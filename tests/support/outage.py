@@ -67,7 +67,7 @@ class FaultyTransport(ReplayTransport):
         """
         super().__init__(self, scorer, start=start)
         self.web, self.faults = web, faults
-        self.locates = locates
+        self.supports_lookups = locates
         self._outcomes = outcomes or {}
         self._requests: Counter[str] = Counter()  # of each host of `outcomes`
         self._settled: list[tuple[Task, FetchResult]] = []
@@ -106,12 +106,12 @@ class FaultyTransport(ReplayTransport):
         ]
         return results
 
-    def departed(self) -> list[tuple[Task, float]]:
+    def sent_tasks(self) -> list[tuple[Task, float]]:
         """Requests that went out, each as soon as it was sent."""
         departed, self._departed = self._departed, []
         return departed
 
-    def answered(self) -> list[tuple[Task, FetchResult]]:
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
         """Answers of the latest results."""
         settled, self._settled = self._settled, []
         return settled

@@ -7,7 +7,7 @@ import pytest
 import rjieba
 
 from focus.config import FetchConfig
-from focus.engine.bodies import Bodies, Grow
+from focus.engine.body_memory import BodyMemory, Reserve
 from focus.engine.transports import LiveTransport
 from focus.fetch import WebFetcher
 from focus.http.connection import Exchange, _Handler
@@ -19,9 +19,9 @@ from tests.test_fetch import Raw, answer, config, serving
 MIB = 1024 * 1024
 
 
-async def waits(bodies: Bodies, owner: object, size: int) -> asyncio.Task[None] | None:
+async def waits(bodies: BodyMemory, owner: object, size: int) -> asyncio.Task[None] | None:
     """A task that waits for room; None if there is."""
-    found = bodies.grow(owner, size)
+    found = bodies.reserve(owner, size)
     if found is None:
         return None
     task = asyncio.ensure_future(found)
@@ -30,22 +30,22 @@ async def waits(bodies: Bodies, owner: object, size: int) -> asyncio.Task[None] 
 
 
 async def test_who_finds_no_room_waits_until_another_body_goes() -> None:
-    bodies = Bodies(10)
+    bodies = BodyMemory(10)
     assert await waits(bodies, "first", 6) is None
     assert await waits(bodies, "second", 4) is None
     task = await waits(bodies, "second", 1)
     assert task is not None
     assert not task.done()
-    bodies.drop("first")
+    bodies.free("first")
     await task
     assert bodies.total == 5
-    bodies.drop("second")
-    bodies.drop("second")
+    bodies.free("second")
+    bodies.free("second")
     assert bodies.total == 0
 
 
 async def test_who_came_first_may_always_read_on() -> None:
-    bodies = Bodies(10)
+    bodies = BodyMemory(10)
     assert await waits(bodies, "first", 6) is None
     assert await waits(bodies, "second", 4) is None
     assert await waits(bodies, "first", 100) is None
@@ -53,7 +53,7 @@ async def test_who_came_first_may_always_read_on() -> None:
     third = await waits(bodies, "third", 1)
     assert later is not None
     assert third is not None
-    bodies.drop("first")
+    bodies.free("first")
     await asyncio.gather(later, third)
     assert bodies.total == 6
 
@@ -66,7 +66,7 @@ class Pages:
         self.scored = 0
         self.go = asyncio.Event()
 
-    async def fetch(self, url: str, *, grow: Grow, **_: object) -> FetchResult:
+    async def fetch(self, url: str, *, grow: Reserve, **_: object) -> FetchResult:
         if (room := grow(6 * MIB)) is not None:
             await room
         self.read += 1
@@ -88,7 +88,7 @@ class Pages:
 
 async def test_a_body_counts_until_it_is_scored() -> None:
     pages = Pages()
-    live = LiveTransport(pages, pages, clock=lambda: 0.0, bodies=Bodies(20 * MIB))
+    live = LiveTransport(pages, pages, clock=lambda: 0.0, bodies=BodyMemory(20 * MIB))
     for number in range(8):
         live.send(Task(number, f"http://a.test/{number}", "a.test"))
     for _ in range(20):
