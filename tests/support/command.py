@@ -38,6 +38,7 @@ def runner(capfd: pytest.CaptureFixture[str], *command: str) -> Focus:
 
     def run(*arguments: str, said: str = "") -> Ended:
         with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sys, "argv", ["focus"])
             patched.setattr(sys, "stdin", io.StringIO(said))
             capfd.readouterr()
             return Ended(main((*command, *arguments)), *capfd.readouterr())
