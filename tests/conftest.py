@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import os
 import random
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import settings
 
+from focus.text import tokenisation
 from tests.support.timetravel import TimeTravel
 
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
@@ -63,9 +65,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(reason, yellow=True, bold=True)
 
 
+# A segmenter loads its dictionary in 0.2 s and keeps two: enough for a crawl, not for a process
+# in which tests of many topics take turns.
+tokenisation._other_cut = functools.lru_cache(maxsize=6)(tokenisation._other_cut.__wrapped__)
+
+
 TIMING = set(
-    "test_cluster test_courier test_errand test_fetch test_mail test_merging test_pace "
-    "test_progress test_serve test_serve_limits test_store test_webhook test_workers".split()
+    "test_cluster test_delivery_process test_fetch test_mail test_outbox_relay test_progress "
+    "test_serve test_serve_limits test_shard_merge test_store test_throttling test_webhook "
+    "test_workers".split()
 )
 """Files in which things happen at once, or time out: a busy machine shows what depends on it."""
 
