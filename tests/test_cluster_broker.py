@@ -50,6 +50,7 @@ from focus.fetch import WebFetcher
 from focus.records import FetchResult
 from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cables import Cables
 from tests.support.processes import pages, served
 
 pytestmark = [
@@ -442,9 +443,9 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
     monkeypatch.setattr(worker, "CUT_S", 1.5)
     wanted = await alone(config(site), tmp_path)
     cluster = BrokerCluster(broker, site, tmp_path, terms=QUICK)
-    async with Cut(broker.port) as proxy:
-        near = cluster.address
-        cluster.address = read_address(f"amqp://guest:guest@127.0.0.1:{proxy.port}/")
+    with Cables(broker.port) as cables:
+        near, cable = cluster.address, cables.lay()
+        cluster.address = read_address(f"amqp://guest:guest@127.0.0.1:{cable.port}/")
         async with cluster.workers(1) as (far,):
             cluster.address = near
             async with cluster.workers(1):
@@ -452,49 +453,13 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
                 await until(lambda: far.pages > 5 or crawling.done())
                 site.latency_s = 3.0
                 await until(lambda: far.busy > 0 or crawling.done())
-                proxy.is_cut, site.latency_s = True, 0.0
+                cable.deaden()
+                site.latency_s = 0.0
                 await until(lambda: far.busy == 0)
                 (report,) = await crawling
-            proxy.is_cut = False
+            cable.mend()
     assert report.stop_reason == "frontier empty"
     assert cluster.pages() == wanted
-
-
-class Cut:
-    """A way to the broker that can be made to swallow everything."""
-
-    def __init__(self, to: int) -> None:
-        self._to, self.is_cut, self.port = to, False, 0
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Cut:
-        self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, here = await asyncio.open_connection("127.0.0.1", self._to)
-        for source, target in ((reader, here), (there, writer)):
-            task = asyncio.create_task(self._link_evidence(source, target))
-            self._tasks.add(task)
-
-    async def _link_evidence(
-        self, source: asyncio.StreamReader, target: asyncio.StreamWriter
-    ) -> None:
-        try:
-            while data := await source.read(65_536):
-                if not self.is_cut:
-                    target.write(data)
-        except ConnectionError:
-            pass
-        finally:
-            target.close()
 
 
 # -- who does not fit ---------------------------------------------------------------

@@ -908,3 +908,21 @@ def test_looking_at_a_file_drops_nobodys_locks(tmp_path: Path) -> None:
     command = [sys.executable, "-c", f"import sqlite3, sys; {script}", path]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "[(1,)]\n"
     db.close()
+
+
+# -- where SQL may stand --------------------------------------------------------------
+
+FOCUS = ROOT / "focus"
+SQL = re.compile(r"""["']\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALTER|PRAGMA)\s""")
+CONNECTION = re.compile(r"import sqlite3|store\.(database|connection)\b")
+
+
+def test_sql_statements_and_connections_stay_in_storage() -> None:
+    texts = {
+        path.relative_to(FOCUS).as_posix(): path.read_text(encoding="utf-8")
+        for path in FOCUS.rglob("*.py")
+    }
+    outside = {name for name in texts if not name.startswith(("storage/", "learn/kb/"))}
+    assert not [name for name in outside if SQL.search(texts[name])]
+    callers = {name for name in outside if name.startswith(("alerts/", "serve/", "commands/"))}
+    assert not [name for name in callers if CONNECTION.search(texts[name])]

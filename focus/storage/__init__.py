@@ -24,7 +24,7 @@ of their own and may run at the same time.
 
 It must not decide anything: which URL is next, what matches and what is sent are arguments or
 results. It must not import event loops, the network or its callers. No other package contains SQL,
-except knowledge bases (`focus.learn.kb`); tests/test_sql_border.py checks that.
+except knowledge bases (`focus.learn.kb`); tests/test_store.py checks that.
 
 Closing any descriptor of a database file drops all POSIX locks of the process on it, so only SQLite
 opens these files. A read transaction that becomes a write fails at once in spite of any timeout, so

@@ -8,50 +8,19 @@ with Cables(port) as cables:
 """
 
 import asyncio
-import struct
 import threading
-from collections import Counter
 from contextlib import suppress
-from typing import ClassVar, Self
+from typing import Self
 
 CHUNK = 65_536
 _FAULTS = (OSError, asyncio.IncompleteReadError)
 
 
-class Frames:
-    """Counts what goes over a wire in one direction: AMQP methods by name, and bytes."""
-
-    NAMES: ClassVar = {(60, 40): "publish", (60, 60): "deliver", (60, 80): "ack"}
-    HEAD = 7  # type, channel, size; a frame ends with one byte more
-    GREETING = 8  # of a client, before its first frame
-
-    def __init__(self, counts: Counter[str], *, is_client: bool) -> None:
-        self._counts = counts
-        self._rest = b""
-        self._skip = self.GREETING if is_client else 0
-
-    def feed(self, data: bytes) -> None:
-        """Some bytes went over it."""
-        self._counts["bytes"] += len(data)
-        data, at = self._rest + data, self._skip
-        while at + self.HEAD + 4 <= len(data):
-            kind, _, size = struct.unpack_from(">BHI", data, at)
-            if kind == 1:
-                name = self.NAMES.get(struct.unpack_from(">HH", data, at + self.HEAD))
-                self._counts[name or "other"] += 1
-            at += self.HEAD + size + 1
-        self._rest, self._skip = data[at:], max(0, at - len(data))
-
-
 class Cable:
-    """One way to the broker. `counts` of methods and bytes, in both directions.
-
-    Its methods may be called from any thread.
-    """
+    """One way to the broker. Its methods may be called from any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, target: int) -> None:
         self.port = 0
-        self.counts: Counter[str] = Counter()
         self._loop, self._target = loop, target
         self._flows = asyncio.Event()
         self._flows.set()
@@ -75,10 +44,7 @@ class Cable:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
             ends.append(far_writer)
             self._open.add(far_writer)
-            await asyncio.gather(
-                self._carry(reader, far_writer, Frames(self.counts, is_client=True)),
-                self._carry(far_reader, writer, Frames(self.counts, is_client=False)),
-            )
+            await asyncio.gather(self._carry(reader, far_writer), self._carry(far_reader, writer))
         except _FAULTS:
             pass
         finally:
@@ -86,12 +52,9 @@ class Cable:
                 self._open.discard(end)
                 end.transport.abort()
 
-    async def _carry(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, frames: Frames
-    ) -> None:
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(CHUNK):
             await self._flows.wait()
-            frames.feed(data)
             writer.write(data)
             await writer.drain()
         raise ConnectionError("one end hung up")

@@ -1,6 +1,6 @@
 """Runs the roles of a cluster for a measurement, as processes on a cable each.
 
-    with crew(server, folder, shards=2, workers=3, slots=32) as crew: crew.finish()
+    with crew(server, folder, shards=2, workers=3) as crew: …
 
 The broker is a private one. A role may have a clock that is wrong by `skews` seconds.
 """
@@ -119,16 +119,6 @@ class Crew:
             if role.starts_at is None and role.code not in (None, *DONE):
                 role.starts_at = time.monotonic() + PAUSE_S
                 self.breakdowns += role.code != NO_BROKER
-
-    def finish(self, timeout_s: float) -> bool:
-        """Let the crawl come to its end; False if it does not in time."""
-        deadline = time.monotonic() + timeout_s
-        while not self.is_done:
-            self.look()
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.05)
-        return True
 
     def end(self) -> None:
         """End all roles."""
