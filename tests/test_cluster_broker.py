@@ -348,7 +348,7 @@ class Mortal(WorkerRole):
     deaths = 0
 
     def _take(self, found: TaskBundle, delivery: object, *, is_again: bool) -> None:
-        if not is_again and any(self.poison in each.url for each in found.tasks):
+        if not is_again and any(self.poison in each.task.url for each in found.tasks):
             type(self).deaths += 1
             if self._executor is not None:
                 self._executor.let_go()
