@@ -1,10 +1,10 @@
 """Consequences of a response: new URLs, priorities, retries, limits, and records to store.
 
     transports — carry a task to the network or to a recorded web, and return its result
-    bodies — memory taken by responses that are read or wait for a scorer process
+    body_memory — memory taken by responses that are read or wait for a scorer process
     view — what decisions read: unfinished requests, seeds, frontier, URL table
     results, failures — decide what follows from a result or a failure, without changing anything
-    refreshes — decide what follows from revisiting a page of an earlier run
+    revisit_records — decide what follows from revisiting a page of an earlier run
     intents — one record for each kind of decided change
     effects — applies intents in their order; the only module that changes the crawl
     links — adds the links of a page to the URL table, with link evidence and priority
@@ -12,7 +12,7 @@
     ranking — the current priority of a waiting URL
     hit_rates — relevant pages per request of queues, hosts and hub pages; the resulting bonus
     sitemaps — which sitemaps and feeds are fetched, and the URLs that they list
-    sowing — seeds, and links forwarded by other crawls
+    seeding — seeds, and links forwarded by other crawls
     outages, connectivity — outages of the local network, for which no host is blamed
     relevance_feedback — relevant pages returned to a model that adapts
     limits — when a crawl ends, and what it may still request
@@ -27,8 +27,8 @@ each component of its link evidence, and stores the priority that the `Ranker` c
 page counts in the hit rates of its queue, its host and the hub page that led to it. Every change
 becomes a row in the `UnitOfWork`, whose batch the store writes in one transaction.
 
-No module except `transports` and `bodies` may use files, sockets, clocks or the event loop, and
-none uses global randomness: the same results in the same order produce the same crawl, live,
+No module except `transports` and `body_memory` may use files, sockets, clocks or the event loop,
+and none uses global randomness: the same results in the same order produce the same crawl, live,
 replayed or in a cluster.
 
 Nine of ten links to a waiting URL change its rank very little. Ranks are therefore reported only
