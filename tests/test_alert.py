@@ -38,7 +38,7 @@ def at(text: str, zone: ZoneInfo = SHANGHAI) -> float:
     ],
 )
 def test_words_say_which_pages_are_asked_for(text: str, found: set[str], taken: bool) -> None:
-    assert query.parse(text).satisfied(found) is taken
+    assert query.parse(text).is_satisfied_by(found) is taken
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_any_text_is_words_or_a_clear_error(text: str) -> None:
     except ConfigError as error:
         assert "\n" not in str(error).replace(text, "")
     else:
-        assert parsed.satisfied(parsed.wanted())
+        assert parsed.is_satisfied_by(parsed.positive_words())
 
 
 # -- schedules ------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_schedules_that_are_none(text: str, reason: str) -> None:
 def test_quiet_hours_hold_until_they_are_over(hours: str, now: str, free: str) -> None:
     quiet = schedule.parse_quiet(hours)
     assert quiet is not None
-    assert quiet.release(at(now), SHANGHAI) == at(free)
+    assert quiet.next_release(at(now), SHANGHAI) == at(free)
 
 
 # -- alerts -------------------------------------------------------------------------
@@ -140,7 +140,7 @@ GOOD = alert.Alert("足球", ("sports.example.cn", "https://b.example/zh/"), wor
 
 
 def test_a_alert_survives_a_file() -> None:
-    made = alert.checked(GOOD)
+    made = alert.validate_alert(GOOD)
     assert made.sites == ("https://sports.example.cn/", "https://b.example/zh/")
     assert alert.from_json(alert.to_json([made]), "c.json") == [made]
 
@@ -164,7 +164,7 @@ def test_a_alert_survives_a_file() -> None:
 )
 def test_alerts_that_are_wrong(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
-        alert.checked(msgspec.structs.replace(GOOD, **change))
+        alert.validate_alert(msgspec.structs.replace(GOOD, **change))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from focus.admission.near_duplicates import NEAR
-from focus.alerts.near_duplicates import ABROAD, AlertTexts
+from focus.alerts.near_duplicates import MAX_BITS_BETWEEN_SITES, AlertTexts
 
 TEXT = Random(1).getrandbits(64)
 HERE, THERE = "https://a.test/1", "https://b.test/1"
@@ -23,8 +23,8 @@ def changed(bits: int) -> int:
         (NEAR, HERE, True),
         (NEAR + 1, HERE, False),  # another day of the same column
         (NEAR + 1, THERE, True),  # a reprint
-        (ABROAD, THERE, True),
-        (ABROAD + 1, THERE, False),
+        (MAX_BITS_BETWEEN_SITES, THERE, True),
+        (MAX_BITS_BETWEEN_SITES + 1, THERE, False),
     ],
 )
 def test_between_sites_more_may_differ(bits: int, url: str, is_known: bool) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from focus.alerts import keyfile
-from focus.alerts.run import AlreadyRunning, alone
+from focus.alerts.run import AlreadyRunning, watch_lock
 from focus.errors import StoreError, StoreLocked
 from focus.records import Batch, HostRow, QueueRow, UrlRow
 from focus.storage import schema
@@ -294,7 +294,7 @@ def test_a_restore_says_what_it_replaced(focus: Focus, database: Path) -> None:
 
 def test_a_restore_waits_for_no_watch(focus: Focus, database: Path) -> None:
     assert focus("backup", "copy.db").code == 0
-    with alone(database):
+    with watch_lock(database):
         ended = focus("restore", "copy.db", "--force")
     assert ended.code == AlreadyRunning.exit_code
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import matching, votes
-from focus.alerts.clock_change import to_zone
-from focus.alerts.matching import Matched
+from focus.alerts.clock_change import change_zone
+from focus.alerts.matching import MatchingSummary
 from focus.alerts.message import format_time
-from focus.alerts.page_match import PageView, Subject, topic_of
-from focus.alerts.preview import preview
+from focus.alerts.page_match import Criteria, PageView, alert_topic
+from focus.alerts.preview import preview_alert
 from focus.alerts.schedule import parse
 from focus.alerts.snippet import MARK
 from focus.errors import ConfigError
@@ -56,16 +56,16 @@ class AlertsFixture:
         for number in numbers:
             self.crawled.page(f"/{number}", f"{subject} {number}", article(subject, number), **said)
 
-    def check(self) -> Matched:
+    def check(self) -> MatchingSummary:
         """What a run does for all alerts, with nothing left to fetch."""
         self.now += DAY
         self.crawled.now = self.now - 60
         owned = self.store.alerts.all()
         due = [each.id for each in owned]
-        found = matching.match(self.store, self.crawled.attach(), now=self.now, due=due)
+        found = matching.match_site(self.store, self.crawled.attach(), now=self.now, due=due)
         for each in owned:
             if each.checked_at is None:
-                matching.welcome(self.store, each, now=self.now)
+                matching.end_first_check(self.store, each, now=self.now)
             self.store.alerts.checked(each.id, now=self.now, next_at=self.now + DAY)
         return found
 
@@ -170,7 +170,7 @@ def test_site_that_was_down_at_first_begins_when_it_is_up(alerts: AlertsFixture)
     alert = alerts.alert()
     alerts.check()
     alerts.pages(range(8))
-    found = matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now)
+    found = matching.match_site(alerts.store, alerts.crawled.attach(), now=alerts.now)
     assert (found.news, found.old) == (0, 8)
     assert alerts.sent(alert) == []
 
@@ -201,17 +201,17 @@ def test_site_added_later_is_marked_as_seen_without_more_ado(alerts: AlertsFixtu
     sites = (*owned.alert.sites, "https://other.test/")
     changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
     alerts.store.alerts.change(alert, changed, now=alerts.now)
-    found = matching.match(alerts.store, other.attach(), now=alerts.now)
+    found = matching.match_site(alerts.store, other.attach(), now=alerts.now)
     assert (found.news, found.old) == (0, 1)
     other.page("/y", "足球", article("足球", 51))
-    found = matching.match(alerts.store, other.attach(), now=alerts.now)
+    found = matching.match_site(alerts.store, other.attach(), now=alerts.now)
     assert found.news == 1
 
 
 def test_baseline_looks_at_the_latest_pages_only(
     alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "BASELINE", 4)
+    monkeypatch.setattr(matching, "BASELINE_PAGES", 4)
     alerts.pages(range(10))
     alerts.alert("没有")
     alerts.check()
@@ -235,7 +235,7 @@ def test_found_for_others_waits_for_the_own_schedule(alerts: AlertsFixture) -> N
     alerts.check()
     alerts.pages(range(1))
     next_at = alerts.now + DAY
-    matching.match(alerts.store, alerts.crawled.attach(), now=alerts.now + 60)
+    matching.match_site(alerts.store, alerts.crawled.attach(), now=alerts.now + 60)
     rows = alerts.store.database.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
     assert rows == [(next_at,)]
 
@@ -364,11 +364,11 @@ def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], te
 
     asked = " ".join(f'+"{word}"' for word in words)
     alert = Alert("c", ("https://a.test/",), words=asked)
-    subject = Subject(alert, topic_of(alert, trusted=True), Segmenter(cut=str.split))
+    subject = Criteria(alert, alert_topic(alert, trusted=True), Segmenter(cut=str.split))
     page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
     sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
     if not subject.may_match(sheet):
-        assert not subject.words.satisfied(subject.matcher.counts(sheet.words_text))
+        assert not subject.words.is_satisfied_by(subject.matcher.counts(sheet.searchable_text))
 
 
 # -- all or nothing -------------------------------------------------------------------
@@ -413,11 +413,11 @@ def test_preview_tells_what_the_last_days_would_have_sent(alerts: AlertsFixture)
     alerts.crawled.page("/twin", "足球 4", article("足球", 4))
     alerts.crawled.attach()
     wanted = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
-    found = preview(alerts.store, wanted, now=NOW, zone=UTC)
+    found = preview_alert(alerts.store, wanted, now=NOW, zone=UTC)
     assert sorted(hit.url[-2:] for hit in found.matches) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
     assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
-    assert len(preview(alerts.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
+    assert len(preview_alert(alerts.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
     assert alerts.store.database.rows("SELECT count(*) FROM alert_match") == [(0,)]
 
 
@@ -474,7 +474,7 @@ def test_votes_teach_the_topic_of_the_alert_and_of_no_other(alerts: AlertsFixtur
     assert alerts.store.matches.count_votes(mine) == (6, 6)
     alerts.crawled.page("/20", "体育馆 20", article("足球", 20))
     alerts.crawled.page("/21", "足球 21", article("足球", 21))
-    found = preview(alerts.store, owned(alerts, mine), now=alerts.now, zone=UTC)
+    found = preview_alert(alerts.store, owned(alerts, mine), now=alerts.now, zone=UTC)
     assert not any(hit.title.startswith("体育馆") for hit in found.matches)
     alerts.check()
     assert {"/20", "/21"} & set(alerts.sent(mine)) == {"/21"}
@@ -487,15 +487,15 @@ def test_one_vote_does_not_silence_a_young_alert(alerts: AlertsFixture) -> None:
     for number in range(8):
         alerts.crawled.page(f"/{number}", f"足球 {number}", article("足球", number))
     alerts.check()
-    assert votes.effect(alerts.store, owned(alerts, mine), trusted=True) == (8, 0)
+    assert votes.vote_effect(alerts.store, owned(alerts, mine), trusted=True) == (8, 0)
     alerts.store.matches.vote(mine, "https://news.test/0", False)
-    assert votes.effect(alerts.store, owned(alerts, mine), trusted=True) == (7, 0)
+    assert votes.vote_effect(alerts.store, owned(alerts, mine), trusted=True) == (7, 0)
     alerts.crawled.page("/9", "足球 9", article("足球", 9))
     alerts.check()
     assert "/9" in alerts.sent(mine)
     for number in range(1, 8):
         alerts.store.matches.vote(mine, f"https://news.test/{number}", False)
-    effect = votes.effect(alerts.store, owned(alerts, mine), trusted=True)
+    effect = votes.vote_effect(alerts.store, owned(alerts, mine), trusted=True)
     assert effect == (1, 1), "who insists is heard"
 
 
@@ -507,14 +507,14 @@ def test_checks_by_the_clock_move_with_the_zone(alerts: AlertsFixture) -> None:
     )
     late = alerts.alert("足球", "c", schedule="daily 07:30")
     now += 60
-    to_zone(store, 1, "Asia/Shanghai", now=now)
+    change_zone(store, 1, "Asia/Shanghai", now=now)
     before = {}
     for number in (daily, often):
         zone = ZoneInfo("Asia/Shanghai")
         before[number] = parse(owned(alerts, number).alert.schedule).next(now, zone)
         store.alerts.checked(number, now=now, next_at=before[number])
     store.alerts.checked(late, now=None, next_at=now - 5)
-    to_zone(store, 1, "America/New_York", now=now)
+    change_zone(store, 1, "America/New_York", now=now)
     moved = owned(alerts, daily).next_at
     assert datetime.fromtimestamp(moved, ZoneInfo("America/New_York")).strftime("%H:%M") == "07:30"
     assert now < moved <= now + 86400 and moved != before[daily]
@@ -531,7 +531,7 @@ def test_what_waits_for_an_alerts_own_time_moves_along(alerts: AlertsFixture) ->
     store.alerts.checked(number, now=alerts.now, next_at=alerts.now + 500)
     with store.database.transaction() as db:
         db.execute("UPDATE outbox SET due_at = ?", (alerts.now + 500,))
-    to_zone(store, 1, "America/New_York", now=alerts.now)
+    change_zone(store, 1, "America/New_York", now=alerts.now)
     assert store.outbox.next_due() == owned(alerts, number).next_at != alerts.now + 500
 
 
@@ -542,8 +542,8 @@ def test_a_vote_that_is_taken_back_teaches_nothing(alerts: AlertsFixture) -> Non
     alerts.check()
     for says in (False, None):
         alerts.store.matches.vote(mine, "https://news.test/0", says)
-    topic = topic_of(owned(alerts, mine).alert, trusted=True)
-    assert votes.learned(alerts.store, mine, topic) is None
+    topic = alert_topic(owned(alerts, mine).alert, trusted=True)
+    assert votes.learn_from_votes(alerts.store, mine, topic) is None
 
 
 def owned(alerts: AlertsFixture, number: int) -> StoredAlert:

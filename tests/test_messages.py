@@ -14,9 +14,9 @@ import pytest
 
 from focus.__main__ import main
 from focus.alerts import query, schedule, settings
-from focus.alerts.alert import checked, from_json
+from focus.alerts.alert import from_json, validate_alert
 from focus.alerts.message import trial_message
-from focus.alerts.page_match import topic_of
+from focus.alerts.page_match import alert_topic
 from focus.commands.crawl_progress import Moment, spelled
 from focus.errors import ConfigError, FocusError
 from focus.i18n import (
@@ -256,7 +256,7 @@ def test_lines_of_ideographs_break_by_cells() -> None:
 def test_what_is_wrong_with_an_alert_is_said_in_chinese(alert: dict[str, Any], ours: str) -> None:
     given = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}
     with pytest.raises(FocusError) as caught:
-        topic_of(checked(Alert(**given)), trusted=False)
+        alert_topic(validate_alert(Alert(**given)), trusted=False)
     assert ours in told(caught.value.line, "zh")
 
 

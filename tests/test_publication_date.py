@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import message
-from focus.alerts.snippet import MARK, aligned, plain, snippet
+from focus.alerts.snippet import MARK, cut_snippet, fold_aligned, snippet_source
 from focus.html.publication_date import EARLIEST, instant, of_url, published_at
 from focus.score.matching import Matcher
 from focus.text.formatting import cells
@@ -199,8 +199,8 @@ MATCHER = Matcher(from_words("足球,欧冠,machine learning"), Segmenter(cut=st
 
 
 def cut(text: str, width: int = 240) -> str:
-    text = plain(text)
-    return snippet(text, MATCHER.spans(aligned(text)), width=width)
+    text = snippet_source(text)
+    return cut_snippet(text, MATCHER.spans(fold_aligned(text)), width=width)
 
 
 def test_snippet_marks_words_in_whole_sentences() -> None:
@@ -256,4 +256,4 @@ def test_snippet_is_short_and_its_marks_pair(text: str) -> None:
     assert "\n" not in found
     bare = found.replace(MARK, "")
     assert cells(bare) <= 52
-    assert len(aligned(text)) == len(text)
+    assert len(fold_aligned(text)) == len(text)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from focus.alerts import revisits
-from focus.alerts.health import health
+from focus.alerts.health import alert_health
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import run_due
 from focus.alerts.schedule import SLACK_S
@@ -40,13 +40,13 @@ def hub(*, etag: str = "", listing: bool = False, checked_at: float = 0.0) -> Du
 def test_a_site_is_left_alone_as_it_gives_leave_to(
     hubs: list[DueHub], delay_s: float, rest_s: float
 ) -> None:
-    assert revisits.rest_s(hubs, delay_s=delay_s) == rest_s
+    assert revisits.visit_interval_s(hubs, delay_s=delay_s) == rest_s
 
 
 def test_a_page_without_validators_keeps_its_quarter_of_an_hour() -> None:
-    assert not revisits.may_look(hub(checked_at=1000.0), now=1060.0)
-    assert revisits.may_look(hub(checked_at=1000.0, etag="x"), now=1060.0)
-    assert revisits.may_look(hub(checked_at=1000.0), now=1900.0)
+    assert not revisits.may_revisit(hub(checked_at=1000.0), now=1060.0)
+    assert revisits.may_revisit(hub(checked_at=1000.0, etag="x"), now=1060.0)
+    assert revisits.may_revisit(hub(checked_at=1000.0), now=1900.0)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_an_alert_says_why_a_site_is_visited_less_often(
         with here.store.database.transaction() as db:
             values = (NOON, NOON + rest_s, site.id)
             db.execute("UPDATE site SET visited_at = ?, free_at = ? WHERE id = ?", values)
-        found = health(here.store, owned, now=NOON)
-    assert [each.slowed.partition(":")[0].partition(",")[0] for each in found.sites] == [said]
+        found = alert_health(here.store, owned, now=NOON)
+    assert [each.slow_reason.partition(":")[0].partition(",")[0] for each in found.sites] == [said]
     assert any(said in each for each in found.remarks) or not said
 
 

@@ -17,8 +17,8 @@ import pytest
 from aiohttp import web
 from msgspec.structs import replace
 
-from focus.alerts.alert import checked
-from focus.alerts.health import health
+from focus.alerts.alert import validate_alert
+from focus.alerts.health import alert_health
 from focus.alerts.visit import visit
 from focus.config import (
     AnalysisConfig,
@@ -546,7 +546,7 @@ async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, st
     routes, now = site(), time.time()
     routes["/list/0"].headers["etag"] = '"as it was"'
     with store_of(folder / "x.db", now=now, language="en", zone="UTC") as store:
-        store.alerts.add(LOCAL, checked(Alert("足球", (SECTION,), words="足球")), now=now)
+        store.alerts.add(LOCAL, validate_alert(Alert("足球", (SECTION,), words="足球")), now=now)
         async with serving(routes, []) as port:
             fetch = FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",))
             render = replace(CONFIG, mode=mode)
@@ -558,7 +558,7 @@ async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, st
                 await visit(store, seen, source, clock=time.time)
         rows = store.database.rows("SELECT url, etag FROM page_text")
         [owned] = store.alerts.all()
-        remarks = "\n".join(health(store, owned, now=now).remarks)
+        remarks = "\n".join(alert_health(store, owned, now=now).remarks)
     return {url.removeprefix("http://site.example"): etag for url, etag in rows}, remarks
 
 

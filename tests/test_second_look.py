@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from focus.alerts.alert import checked
+from focus.alerts.alert import validate_alert
 from focus.commands.cluster import frontier
 from focus.commands.crawl import SCRIPTS
 from focus.commands.options.declared import DECLARED
@@ -305,7 +305,7 @@ def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
 
     db = tmp_path / "x.db"
     with opened(db, now=0.0, language="en", zone="UTC") as store:
-        store.alerts.add(LOCAL, checked(Alert("x", ("a.test",), words="x")), now=0.0)
+        store.alerts.add(LOCAL, validate_alert(Alert("x", ("a.test",), words="x")), now=0.0)
     result = CliRunner().invoke(cli, [*command, "--db", str(db), "--render", "auto", *options])
     assert isinstance(result.exception, ConfigError)
     assert refusal in str(result.exception)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import revisits
-from focus.alerts.alert import checked
-from focus.alerts.visit import REST_S, visit
+from focus.alerts.alert import validate_alert
+from focus.alerts.visit import RETRY_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
 from focus.i18n import msg, stored
@@ -37,7 +37,7 @@ async def served() -> AsyncIterator[tuple[TinyWeb, PageSource]]:
 def store(tmp_path: Path) -> Iterator[AlertStore]:
     with opened(tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai") as made:
         made.alerts.add(
-            LOCAL, checked(Alert("足球", ("news.test",), words="足球")), now=time.time()
+            LOCAL, validate_alert(Alert("足球", ("news.test",), words="足球")), now=time.time()
         )
         yield made
 
@@ -76,7 +76,9 @@ async def test_only_news_is_asked_for(
     assert site is not None and site.crawl == 1 and not site.trouble
     rows = store.database.rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
-    assert store.database.rows("SELECT round(fresh, 2) FROM revisit") == [(1 + revisits.SECTION,)]
+    assert store.database.rows("SELECT round(fresh, 2) FROM revisit") == [
+        (1 + revisits.SECTION_PRIOR,)
+    ]
 
 
 async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
@@ -84,18 +86,18 @@ async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
 ) -> None:
     web, how = served
     front(web, "/a", etag='"1"')
-    monkeypatch.setattr("focus.alerts.visit.FIRST", 2)
+    monkeypatch.setattr("focus.alerts.visit.FIRST_VISIT_REQUESTS", 2)
     await look(store, how)
     assert asked(web) == ["/"], "one request is for robots.txt; /a was there before"
     front(web, "/a", *(f"/new{n}" for n in range(5)), etag='"2"')
-    monkeypatch.setattr("focus.alerts.visit.DAILY", 4)
+    monkeypatch.setattr("focus.alerts.visit.DAILY_REQUESTS", 4)
     had = []
     for visits in (1, 2):
         await look(store, how)
         had += [path for path in asked(web) if path != "/"]
         site = store.sites.named("news.test")
         assert site is not None and (site.news_from is None) == (visits == 2)
-        assert site.next_at <= time.time() + REST_S or visits == 2
+        assert site.next_at <= time.time() + RETRY_S or visits == 2
     assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
 
 
@@ -140,22 +142,26 @@ async def test_a_site_that_cannot_be_had_says_why(
     [(168, 168, 1.04), (7, 168, 5.07), (0.5, 0, 4.87), (0, 106.2, 153.75), (1e5, 12, 0.25)],
 )
 def test_how_soon_a_page_is_due_again(fresh: float, watched_h: float, hours: float) -> None:
-    assert revisits.interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(hours, abs=0.05)
+    assert revisits.revisit_interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(
+        hours, abs=0.05
+    )
 
 
 def test_rare_news_is_waited_for_longer_and_never_past_a_week() -> None:
-    waits = [revisits.interval_s(fresh, 168 * 3600) for fresh in (1000, 100, 10, 1, 0.1, 0)]
+    waits = [revisits.revisit_interval_s(fresh, 168 * 3600) for fresh in (1000, 100, 10, 1, 0.1, 0)]
     assert waits == sorted(waits)
     assert waits[-1] <= 7 * 86_400
     # Four times the news: half the wait.
-    assert revisits.interval_s(4, 1e6) / revisits.interval_s(1, 1e6) == pytest.approx(0.5, abs=0.01)
+    assert revisits.revisit_interval_s(4, 1e6) / revisits.revisit_interval_s(
+        1, 1e6
+    ) == pytest.approx(0.5, abs=0.01)
 
 
 def test_few_pages_lead_to_all_that_is_wanted() -> None:
     links = {1: [10, 11, 12, 13], 2: [12, 13, 14], 3: [14, 15, 16, 17], 4: [10, 99]}
-    assert revisits.cover(links, range(10, 18)) == [1, 3]
-    assert revisits.cover(links, range(10, 18), chosen=[1]) == [3]
-    assert revisits.cover(links, [10, 11, 14]) == [], "two pages are not worth it"
+    assert revisits.choose_hubs(links, range(10, 18)) == [1, 3]
+    assert revisits.choose_hubs(links, range(10, 18), known_hubs=[1]) == [3]
+    assert revisits.choose_hubs(links, [10, 11, 14]) == [], "two pages are not worth it"
 
 
 @given(
@@ -165,10 +171,10 @@ def test_few_pages_lead_to_all_that_is_wanted() -> None:
 def test_no_page_is_left_that_would_lead_to_many_more(
     links: dict[int, list[int]], wanted: set[int]
 ) -> None:
-    chosen = revisits.cover(links, wanted)
+    chosen = revisits.choose_hubs(links, wanted)
     left = wanted.difference(*(links[each] for each in chosen))
     assert len(set(chosen)) == len(chosen)
-    assert all(len(left.intersection(row)) < revisits.CHILDREN for row in links.values())
+    assert all(len(left.intersection(row)) < revisits.MIN_CHILDREN for row in links.values())
 
 
 def watched(store: AlertStore, **fresh: float) -> None:
@@ -212,7 +218,7 @@ async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
     asked(web)
     wish = msgspec.structs.replace(store.alerts.all()[0].alert, schedule=schedule)
     store.alerts.change(1, wish, now=0.0)
-    watched(store, a=revisits.PROVEN / 2, b=9.0)
+    watched(store, a=revisits.PROVEN_PAGES / 2, b=9.0)
     with store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = ?", (time.time() + 5000,))
     await look(store, how)
@@ -265,7 +271,7 @@ async def test_nobody_can_have_a_site_of_our_own_network_looked_up(
         how = PageSource(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
         with opened(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as store:
             try:
-                store.alerts.add(LOCAL, checked(wanted), now=0.0)
+                store.alerts.add(LOCAL, validate_alert(wanted), now=0.0)
             except ConfigError:
                 return
             (name,) = store.database.rows("SELECT host FROM site")[0]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from focus.alerts import visit
-from focus.alerts.run import alone
+from focus.alerts.run import watch_lock
 from focus.errors import ConfigError, StoreLocked
 from focus.storage.alerts.records import LOCAL, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
@@ -75,7 +75,7 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
-    monkeypatch.setattr(visit, "visitor", world.visitor)
+    monkeypatch.setattr(visit, "create_visit", world.visitor)
     return world
 
 
@@ -259,7 +259,7 @@ def test_no_site_is_visited_twice_within_a_minute_even_if_asked_to(
 
 def test_second_run_ends_at_once(focus: Focus, world: World, home: Path) -> None:
     add(focus)
-    with alone(home / "focus.db"):
+    with watch_lock(home / "focus.db"):
         assert focus("run") == Ended(6, "", "")
         assert "another `focus watch run`" in focus("run", "-v").err
     assert not world.visits

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from focus.alerts.alert import checked
+from focus.alerts.alert import validate_alert
 from focus.alerts.run import Offline
-from focus.alerts.visit import visit, visitor
+from focus.alerts.visit import create_visit, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ClusterError
 from focus.learn.memory_crawl import PageSource
@@ -27,7 +27,7 @@ FRONT = "http://news.test/"
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[AlertStore]:
     with opened(tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai") as made:
-        wish = checked(Alert("足球", (FRONT,), words="足球"))
+        wish = validate_alert(Alert("足球", (FRONT,), words="足球"))
         made.alerts.add(LOCAL, wish, now=time.time())
         yield made
 
@@ -89,7 +89,7 @@ class Nobody(Runtime):
 async def test_a_cluster_without_workers_puts_a_visit_off(store: AlertStore) -> None:
     found = store.sites.named("news.test")
     assert found is not None
-    look_up = visitor(store, PageSource(), around=Nobody)
+    look_up = create_visit(store, PageSource(), around=Nobody)
     with pytest.raises(Offline, match="no worker"):
         await look_up(found)
     after = store.sites.named("news.test")

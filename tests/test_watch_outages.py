@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from focus.alerts.alert import checked
-from focus.alerts.health import health
+from focus.alerts.alert import validate_alert
+from focus.alerts.health import alert_health
 from focus.alerts.outbox_relay import DeliverySummary
-from focus.alerts.run import Ran, run_due
-from focus.alerts.visit import visitor
+from focus.alerts.run import WatchRunSummary, run_due
+from focus.alerts.visit import create_visit
 from focus.config import CrawlConfig, PolitenessConfig, RunPaths
 from focus.engine.transports import Transport
 from focus.learn.memory_crawl import PageSource
@@ -65,16 +65,18 @@ class WatchFixture:
         links = [(url, "足球新闻") for url in reversed(numbers)]
         self.web.page(f"http://{site}/", title="新闻", links=links)
 
-    async def cron(self) -> Ran:
+    async def cron(self) -> WatchRunSummary:
         """One `focus watch run`."""
 
         async def deliver() -> DeliverySummary:
             return DeliverySummary()
 
-        visit = visitor(self.store, PageSource(politeness=PolitenessConfig()), clock=self.clock)
+        visit = create_visit(
+            self.store, PageSource(politeness=PolitenessConfig()), clock=self.clock
+        )
         return await run_due(self.store, visit, deliver, clock=self.clock)
 
-    async def until(self, moment: float, every_s: float = 900.0) -> list[Ran]:
+    async def until(self, moment: float, every_s: float = 900.0) -> list[WatchRunSummary]:
         runs = []
         while self.clock() < moment:
             runs.append(await self.cron())
@@ -90,14 +92,14 @@ class WatchFixture:
 
     def remarks(self) -> str:
         owned = self.store.alerts.all()[0]
-        return "\n".join(health(self.store, owned, now=self.clock()).remarks)
+        return "\n".join(alert_health(self.store, owned, now=self.clock()).remarks)
 
 
 @pytest.fixture
 def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchFixture]:
     with opened(tmp_path / "f.db", now=START, language="en", zone="UTC") as store:
         wish = Alert("c", (f"http://{ONE}/", f"http://{OTHER}/"), words="足球", schedule="hourly")
-        store.alerts.add(LOCAL, checked(wish), now=START)
+        store.alerts.add(LOCAL, validate_alert(wish), now=START)
         made = WatchFixture(store, monkeypatch)
         for site in (ONE, OTHER, ONE):
             made.publish(site)
@@ -134,7 +136,9 @@ async def test_no_outage_loses_news(
     assert begin_s < HOUR or not watch.remarks()
     while watch.clock() < end:
         runs.append(await watch.cron())
-        assert hosts is not None or not runs[-1].visited or runs[-1].all_failed or length_s < 60
+        assert (
+            hosts is not None or not runs[-1].visited or runs[-1].has_only_failures or length_s < 60
+        )
         watch.clock.reach(watch.clock() + 6 * HOUR)
     if length_s > DAY:
         assert f"{ONE}: failing since " in watch.remarks()
@@ -161,7 +165,7 @@ async def test_news_of_the_days_without_a_network_is_told_afterwards(
     watch.publish(ONE)
     watch.publish(OTHER)
     assert all(
-        ran.all_failed for ran in await watch.until(watch.faults[0].end, HOUR) if ran.visited
+        ran.has_only_failures for ran in await watch.until(watch.faults[0].end, HOUR) if ran.visited
     )
     assert not watch.told() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
     await watch.until(watch.clock() + 2 * HOUR)
@@ -171,7 +175,7 @@ async def test_news_of_the_days_without_a_network_is_told_afterwards(
 async def test_a_laptop_without_a_network_stays_due(watch: WatchFixture) -> None:
     watch.faults.append(NetworkFault(START, START + HOUR))
     ran = await watch.cron()
-    assert (ran.all_failed, len(ran.put_off), ran.alerts) == (True, 2, 0)
+    assert (ran.has_only_failures, len(ran.postponed), ran.alerts) == (True, 2, 0)
     owned = watch.store.alerts.all()[0]
     assert owned.checked_at is None and owned.next_at <= watch.clock(), "the next run tries again"
     assert "offline: no network here" in watch.remarks()
@@ -215,7 +219,7 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
         watch.path, clock=watch.clock, passwords=passwords
     )
 
-    async def serve(until: float) -> list[Ran]:
+    async def serve(until: float) -> list[WatchRunSummary]:
         runs = []
         while watch.clock() < until:
             is_due = server.is_due(app_state)
@@ -235,7 +239,7 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
         assert len(runs) <= length_s / server.REST_S + 1, "once a minute at most"
         if length_s > HOUR:
             assert "no network here" in watch.remarks(), "what its user reads at the alert"
-            assert bool(hosts) == any(ran.visited and not ran.all_failed for ran in runs)
+            assert bool(hosts) == any(ran.visited and not ran.has_only_failures for ran in runs)
         runs = await serve(end + 2 * HOUR)
         assert runs and not watch.remarks()
         if begin_s > HOUR:

@@ -19,7 +19,7 @@ import standardwebhooks
 from msgspec.structs import replace
 
 from focus.alerts import outbox_relay
-from focus.alerts.alert import checked
+from focus.alerts.alert import validate_alert
 from focus.alerts.delivery import (
     Delivered,
     NotDelivered,
@@ -346,4 +346,4 @@ async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: Out
         assert [mask_channel(each) for each in owned.alert.channels] == ["webhook:***"]
         assert (await other.deliver()).failures == {"webhook": outbox_relay.SEALED_WITH_OTHER_KEY}
         made = replace(owned.alert, name="renamed")
-        other.store.alerts.change(owned.id, checked(made), now=NOON)
+        other.store.alerts.change(owned.id, validate_alert(made), now=NOON)

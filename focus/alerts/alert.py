@@ -1,4 +1,4 @@
-"""Checks what somebody wants to be told of (an alert), and reads and writes files of alerts."""
+"""Validation of alerts, and their JSON files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from focus.alerts import query as words
-from focus.alerts import schedule
+from focus.alerts import query, schedule
 from focus.alerts.delivery import check_channel
 from focus.errors import ConfigError
 from focus.i18n import msg
@@ -19,71 +18,71 @@ MAX_SITES, MAX_ITEMS = 50, 200
 
 
 _OPTIONS = {"sites": "--site", "words": "--words, --topic"}
-"""What the command line calls fields that may have been left out."""
+"""Options of the command line for fields that may have been omitted."""
 
 
-def checked(alert: Alert) -> Alert:
-    """The alert with its sites as they will be asked for. ConfigError says what is wrong."""
-    for field, what in problems(alert).items():
+def validate_alert(alert: Alert) -> Alert:
+    """Return the alert with its sites as URLs. Raises ConfigError for the first problem."""
+    for field, what in find_problems(alert).items():
         where = msg("alert {name!r}", name=alert.name)
         if options := _OPTIONS.get(field):
             what = msg("{what} ({options})", what=what, options=options)
         raise ConfigError("{where}: {what}", where=where, what=what)
-    sites = tuple(dict.fromkeys(_site(site) for site in alert.sites))
+    sites = tuple(dict.fromkeys(_site_url(site) for site in alert.sites))
     return msgspec.structs.replace(alert, sites=sites)
 
 
-def problems(alert: Alert) -> dict[str, str]:
-    """All that is wrong: a field's name -> a line on it; {} for an alert that can be kept."""
-    found: dict[str, str] = {}
+def find_problems(alert: Alert) -> dict[str, str]:
+    """Return the problems of an alert by field; an empty dict for a valid alert."""
+    problems: dict[str, str] = {}
     if not alert.name.strip() or len(alert.name) > 100:
-        found["name"] = msg("give it a name of 1 to 100 characters")
+        problems["name"] = msg("give it a name of 1 to 100 characters")
     if not 1 <= len(alert.sites) <= MAX_SITES:
-        found["sites"] = msg(
+        problems["sites"] = msg(
             "give 1 to {max_sites} sites, as https://example.org/", max_sites=MAX_SITES
         )
     if not alert.words.strip() and not alert.topic.strip():
-        found["words"] = msg("say what about, by words or a topic")
+        problems["words"] = msg("say what about, by words or a topic")
     if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
-        found["min_relevance"] = msg(
+        problems["min_relevance"] = msg(
             "relevance {min_relevance} is not within 0 to 1", min_relevance=alert.min_relevance
         )
     if not 1 <= alert.max_items <= MAX_ITEMS:
-        found["max_items"] = msg(
+        problems["max_items"] = msg(
             "a digest has 1 to {max_items} pages, not {n}", max_items=MAX_ITEMS, n=alert.max_items
         )
-    for field, check, value in _typed(alert):
+    for field, check, value in _parsed_fields(alert):
         try:
             check(value)
         except ConfigError as error:
-            found.setdefault(field, error.line)
-    return found
+            problems.setdefault(field, error.line)
+    return problems
 
 
-def _typed(alert: Alert) -> Iterator[tuple[str, Callable[[str], object], str]]:
-    """Field, what it has to pass, its value."""
-    yield from (("sites", _site, site) for site in alert.sites)
+def _parsed_fields(alert: Alert) -> Iterator[tuple[str, Callable[[str], object], str]]:
+    """Yield the name, the parser and the value of each field that is parsed."""
+    yield from (("sites", _site_url, site) for site in alert.sites)
     if alert.words.strip():
-        yield "words", words.parse, alert.words
+        yield "words", query.parse, alert.words
     yield "schedule", schedule.parse, alert.schedule
     yield "quiet", schedule.parse_quiet, alert.quiet
     yield from (("channels", check_channel, channel) for channel in alert.channels)
 
 
-def _site(text: str) -> str:
-    """A site as a URL; one without a scheme is asked for by https."""
+def _site_url(text: str) -> str:
+    """Return the URL of a site; one without a scheme is requested over https."""
     url, *_ = seed_candidates(text)
     return url
 
 
 def to_json(alerts: Iterable[Alert]) -> bytes:
-    """A list of alerts as a file that people can read and edit."""
+    """Return alerts as JSON that people can read and edit."""
     text = msgspec.json.format(msgspec.json.encode(list(alerts)), indent=2)
     return text + b"\n"
 
 
 def from_json(data: bytes, where: str) -> list[Alert]:
-    """Alerts of a file; ConfigError names the file, the alert and what is wrong."""
+    """Return the alerts of a file. Raises ConfigError with file, alert and problem."""
     try:
         rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -93,7 +92,7 @@ def from_json(data: bytes, where: str) -> list[Alert]:
     alerts = []
     for number, row in enumerate(rows, 1):
         try:
-            alerts.append(checked(msgspec.convert(row, Alert)))
+            alerts.append(validate_alert(msgspec.convert(row, Alert)))
         except (msgspec.ValidationError, ConfigError) as error:
             raise ConfigError(
                 "{where}: alert {number}: {error}", where=where, number=number, error=error

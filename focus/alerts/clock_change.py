@@ -1,24 +1,24 @@
-"""Moves what is due by somebody's clock when their time zone changes.
+"""Change of a person's time zone, with the times of their alerts.
 
-A check at 07:30 is at 07:30 of the new zone from the next one on; what was found meanwhile and
-waits for that time goes along. What comes at intervals or by itself keeps its times.
+A check at 07:30 is at 07:30 of the new zone from the next one on; matches that wait for that time
+are moved with it. Alerts with an interval, or with the schedule `auto`, keep their times.
 """
 
 from __future__ import annotations
 
 from focus.alerts import schedule
-from focus.alerts.schedule import zone_of
+from focus.alerts.schedule import find_zone
 from focus.storage.alerts.store import AlertStore
 
 
-def to_zone(store: AlertStore, user: int, zone: str, *, now: float) -> None:
-    """Make a person's zone this one (an IANA name). What is due already stays due."""
+def change_zone(store: AlertStore, user: int, zone: str, *, now: float) -> None:
+    """Set a person's time zone (an IANA name). Checks that are due already stay due."""
     with store.transaction():
         store.users.change(user, zone=zone)
-        for owned in store.alerts.all(user):
-            timed = schedule.parse(owned.alert.schedule)
-            if timed.cron is None or owned.next_at <= now:
+        for stored_alert in store.alerts.all(user):
+            parsed = schedule.parse(stored_alert.alert.schedule)
+            if parsed.cron is None or stored_alert.next_at <= now:
                 continue
-            next_at = timed.next(now, zone_of(zone))
-            store.alerts.checked(owned.id, now=owned.checked_at, next_at=next_at)
-            store.outbox.move(owned.id, since=owned.next_at, to=next_at)
+            next_at = parsed.next(now, find_zone(zone))
+            store.alerts.checked(stored_alert.id, now=stored_alert.checked_at, next_at=next_at)
+            store.outbox.move(stored_alert.id, since=stored_alert.next_at, to=next_at)

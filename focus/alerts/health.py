@@ -1,4 +1,4 @@
-"""Says how an alert fares: its last and next check, its sites, and what is wrong."""
+"""State of an alert: its last and next check, its sites, and its problems."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 from focus.alerts import schedule
 from focus.alerts.message import format_time
-from focus.alerts.page_match import topic_of
-from focus.alerts.schedule import FLOOR_S, SHORTEST_S, SLACK_S, zone_of
+from focus.alerts.page_match import alert_topic
+from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_zone
 from focus.errors import ConfigError, FocusError
 from focus.i18n import msg, plural, within
 from focus.storage.alerts.records import (
@@ -26,7 +26,7 @@ from focus.storage.alerts.records import (
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import needing_scripts, printable
 
-SILENT_S = 3 * 86400.0  # without news: worth a word
+SILENCE_S = 3 * 86400.0  # without news, after which a remark says so
 
 
 STATES: dict[str | int, str] = {
@@ -37,35 +37,35 @@ STATES: dict[str | int, str] = {
     SENT: msg("sent"),
     DEAD: msg("given up"),
 }
-"""What the states of alerts and of their messages are called."""
+"""Names of the states of alerts and of their messages."""
 
 
 class SiteHealth(msgspec.Struct, frozen=True):
-    """A site of an alert.
+    """Site of an alert.
 
-    unmatched  pages that came in and were held against no alert yet
-    slowed     why it is visited less often than the alert asks for; "": it is not
-    lacking    that its pages seem to need scripts, which nobody runs; "": they do not
+    unmatched    Pages that were not matched against any alert yet.
+    slow_reason  Why it is visited less often than the alert asks; empty if it is not.
+    script_hint  That its pages seem to need scripts, which are not run; empty if they do not.
     """
 
     site: WatchedSite
     figures: SiteFigures
     unmatched: int
-    slowed: str = ""
-    lacking: str = ""
+    slow_reason: str = ""
+    script_hint: str = ""
 
     @property
     def is_failing(self) -> bool:
-        """Whether its last visit brought no answer."""
+        """Whether its last visit failed."""
         return self.site.failing_since is not None
 
 
 class Health(msgspec.Struct, frozen=True):
-    """An alert as it stands.
+    """State of an alert.
 
-    state     `active`, `paused` or `expired`
-    silent_s  seconds without news, since its last or since it began
-    remarks   what its owner may want to act on, a line each
+    state     `active`, `paused` or `expired`.
+    silent_s  Seconds since its last news, or since it was added.
+    remarks   Lines about what its owner may want to change.
     """
 
     id: int
@@ -74,55 +74,55 @@ class Health(msgspec.Struct, frozen=True):
     created_at: float
     checked_at: float | None
     next_at: float | None
-    found: MatchCount
+    match_count: MatchCount
     sites: list[SiteHealth]
     silent_s: float
     remarks: list[str]
 
 
-def health(store: AlertStore, owned: StoredAlert, *, now: float) -> Health:
-    """How an alert fares."""
-    sites = [_site(store, owned.alert, site) for site in store.sites.of([owned.id])]
-    found = store.matches.count(owned.id)
-    state = "paused" if owned.paused else "active"
-    if owned.alert.is_over(now):
+def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) -> Health:
+    """Return the state of an alert."""
+    sites = [_site(store, stored_alert.alert, site) for site in store.sites.of([stored_alert.id])]
+    match_count = store.matches.count(stored_alert.id)
+    state = "paused" if stored_alert.paused else "active"
+    if stored_alert.alert.is_over(now):
         state = "expired"
-    zone = zone_of(store.users.zones().get(owned.user, "UTC"))
-    silent_s = now - (found.last_at or owned.created_at)
+    zone = find_zone(store.users.zones().get(stored_alert.user, "UTC"))
+    silent_s = now - (match_count.last_at or stored_alert.created_at)
     return Health(
-        id=owned.id,
-        alert=owned.alert,
+        id=stored_alert.id,
+        alert=stored_alert.alert,
         state=state,
-        created_at=owned.created_at,
-        checked_at=owned.checked_at,
-        next_at=owned.next_at if state == "active" else None,
-        found=found,
+        created_at=stored_alert.created_at,
+        checked_at=stored_alert.checked_at,
+        next_at=stored_alert.next_at if state == "active" else None,
+        match_count=match_count,
         sites=sites,
         silent_s=silent_s,
-        remarks=_remarks(owned, state, sites, silent_s, zone),
+        remarks=_remarks(stored_alert, state, sites, silent_s, zone),
     )
 
 
 def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
     figures, unmatched = store.pages.figures(site.crawl), store.pages.unmatched(site)
-    lacking = needing_scripts(figures.shells) if figures.shells else ""
-    return SiteHealth(site, figures, unmatched, _slowed(alert, site), lacking)
+    script_hint = needing_scripts(figures.shells) if figures.shells else ""
+    return SiteHealth(site, figures, unmatched, _slow_reason(alert, site), script_hint)
 
 
 UNCHECKED = msg("never checked yet; `focus watch run` does it")
 
 
-def first_failed(owned: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
-    """That an alert's first check came to nothing, when the next is, and how to ask now."""
+def first_check_failure(stored_alert: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
+    """Return a line about a failed first check, with the time of the next."""
     return msg(
         "its first check failed; the next is at {when}, or now by `focus watch run --now {name}`",
         when=format_time(next_at, zone),
-        name=printable(owned.alert.name),
+        name=printable(stored_alert.alert.name),
     )
 
 
-def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
-    """`failing since 2026-11-21 08:30, 12 visits: ` before what is wrong."""
+def _failure_prefix(site: WatchedSite, zone: ZoneInfo) -> str:
+    """Return `failing since 2026-11-21 08:30, 12 visits: `, or an empty string."""
     if site.failing_since is None:
         return ""
     since = format_time(site.failing_since, zone)
@@ -134,53 +134,55 @@ def _failing(site: WatchedSite, zone: ZoneInfo) -> str:
     )
 
 
-def _slowed(alert: Alert, site: WatchedSite) -> str:
-    """Why a site is visited less often than a schedule of some minutes says."""
+def _slow_reason(alert: Alert, site: WatchedSite) -> str:
+    """Return why a site is visited less often than a quick schedule asks."""
     try:
-        every = schedule.parse(alert.schedule)
+        parsed = schedule.parse(alert.schedule)
     except ConfigError:
         return ""
-    if not every.is_quick or site.visited_at is None or site.trouble:
+    if not parsed.is_quick or site.visited_at is None or site.trouble:
         return ""
     rest_s = site.free_at - site.visited_at
-    if rest_s >= SHORTEST_S - SLACK_S:
+    if rest_s >= MIN_REVISIT_S - SLACK_S:
         return msg(
             "visited every 15 minutes at most: no page there that is looked at again says cheaply "
             "whether it has changed (by ETag, Last-Modified or a feed)"
         )
-    if rest_s > (every.every_s or FLOOR_S) + SLACK_S:
+    if rest_s > (parsed.every_s or MIN_INTERVAL_S) + SLACK_S:
         return msg("visited every {n:.0f} seconds at most, for its Crawl-delay", n=rest_s)
     return ""
 
 
-def _at(site: WatchedSite, what: str) -> str:
+def _site_remark(site: WatchedSite, what: str) -> str:
     return within(site.host, what)
 
 
 def _remarks(
-    owned: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float, zone: ZoneInfo
+    stored_alert: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float, zone: ZoneInfo
 ) -> list[str]:
     remarks = []
-    for each in sites:
-        if each.slowed:
-            remarks.append(_at(each.site, each.slowed))
-        if each.site.trouble:
-            since, trouble = _failing(each.site, zone), each.site.trouble
+    for site_health in sites:
+        if site_health.slow_reason:
+            remarks.append(_site_remark(site_health.site, site_health.slow_reason))
+        if site_health.site.trouble:
+            since, trouble = _failure_prefix(site_health.site, zone), site_health.site.trouble
             what = msg("{since}{trouble}", since=since, trouble=trouble)
-            remarks.append(_at(each.site, what))
-        elif each.figures.blocked and not each.figures.pages:
+            remarks.append(_site_remark(site_health.site, what))
+        elif site_health.figures.blocked and not site_health.figures.pages:
             what = msg("robots.txt forbids this site, so that nothing is seen.")
-            remarks.append(_at(each.site, what))
-        if each.lacking:
-            remarks.append(_at(each.site, each.lacking))
+            remarks.append(_site_remark(site_health.site, what))
+        if site_health.script_hint:
+            remarks.append(_site_remark(site_health.site, site_health.script_hint))
     try:
-        topic_of(owned.alert, trusted=owned.user == LOCAL)
+        alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL)
     except FocusError as error:
         remarks.append(error.line)
-    if state == "active" and owned.checked_at is None:
-        failed = any(each.is_failing for each in sites)
-        remarks.append(first_failed(owned, owned.next_at, zone) if failed else UNCHECKED)
-    elif state == "active" and silent_s >= SILENT_S:
+    if state == "active" and stored_alert.checked_at is None:
+        failed = any(site_health.is_failing for site_health in sites)
+        remarks.append(
+            first_check_failure(stored_alert, stored_alert.next_at, zone) if failed else UNCHECKED
+        )
+    elif state == "active" and silent_s >= SILENCE_S:
         days = round(silent_s / 86400.0)
         remarks.append(plural("nothing new for {n} day", "nothing new for {n} days", n=days))
     return remarks

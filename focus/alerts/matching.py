@@ -1,17 +1,16 @@
-"""Finds which new pages of a site match whose alerts.
+"""Matching of a site's new pages against all alerts on the site.
 
-    match(store, site, …)     pages behind the site's cursor, held against all alerts on it
-    welcome(store, owned, …)  the end of an alert's first check: the five best are told
-    match_page(…)             one page and one alert
+    match_site(store, site, …)       the pages that no alert has seen
+    end_first_check(store, alert, …) the end of an alert's first check: five pages are sent
+    match_page(…)                    one page and one alert
 
-A page becomes a match of each alert that asks for it, once per address. It is news, and goes
-out, unless it existed when the alert began, is dated long before the last check, is a list
-without a date, or repeats an earlier match nearly word by word. Matches, what has to go out for
-them, and the cursor are written in one transaction per `BATCH` pages, so that a process
-that is killed leaves nothing half done and nothing done twice.
+A page becomes a match of an alert once per URL. It is news, and is sent, unless it existed when the
+alert was added, is dated long before the last check, is an index page without a date, or repeats an
+earlier match almost literally. Matches, outbox rows and the site's cursor are written in one
+transaction per `BATCH` pages: after a kill nothing is incomplete and nothing is done twice.
 
-What a page costs: unpacking and sets, once; parsing and judging only
-where the words may stand, the parts shared by all alerts.
+A page is unpacked once. It is parsed and scored only if the required words may be on it, and alerts
+share these results.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ import msgspec
 from focus.alerts import votes
 from focus.alerts.delivery import sent_channels
 from focus.alerts.near_duplicates import AlertTexts
-from focus.alerts.page_match import PageView, Subject, subject_key, topic_of
-from focus.alerts.schedule import zone_of
+from focus.alerts.page_match import Criteria, PageView, alert_topic, criteria_key
+from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
 from focus.storage.alerts.pages import LAST
 from focus.storage.alerts.records import (
@@ -41,19 +40,19 @@ from focus.storage.alerts.store import AlertStore
 from focus.text.tokenisation import Segmenter
 
 BATCH = 500  # pages per transaction
-FEW = 10  # alerts: to look for their words in a page's source is cheaper than to parse it
-FORGET = 100  # pages after which the anchors that were met are forgotten
-BEST = 5  # of what existed when an alert began
-BASELINE = 3_000  # pages of a site, the latest, that are marked as seen for a new alert
-OLD_S = 7 * 86400.0  # dated so long before the last check: no news
+MAX_SOURCE_SEARCHES = 10  # alerts for which searching the source is cheaper than parsing it
+CACHE_PAGES = 100  # pages after which cached anchor texts are dropped
+BASELINE_SENT = 5  # existing pages sent when an alert begins
+BASELINE_PAGES = 3_000  # latest pages of a site that are marked as seen for a new alert
+OLD_S = 7 * 86400.0  # a page dated this long before the last check is no news
 
 
-class Matched(msgspec.Struct):
-    """The outcome of matching a site's new pages.
+class MatchingSummary(msgspec.Struct):
+    """Result of matching a site's new pages.
 
-    pages     held against `alerts`
-    news      matches that go out; `folded` repeat others, `old` existed before
-    failures  alert -> why it could not be looked after
+    pages     Number of pages matched against `alerts` alerts.
+    news      Matches to be sent; `folded` repeat others, `old` existed before.
+    failures  Alert id -> why it could not be matched.
     """
 
     site: str
@@ -65,57 +64,62 @@ class Matched(msgspec.Struct):
     failures: dict[int, str] = msgspec.field(default_factory=dict)
 
 
-class _Watcher:
-    """An alert on the site that is being matched."""
+class _SiteAlert:
+    """Alert on the site that is being matched."""
 
-    def __init__(self, owned: StoredAlert, subject: Subject, zone: tzinfo, *, is_new: bool) -> None:
-        self.owned = owned
-        self.subject = subject
+    def __init__(
+        self, stored_alert: StoredAlert, criteria: Criteria, zone: tzinfo, *, is_new: bool
+    ) -> None:
+        self.stored_alert = stored_alert
+        self.criteria = criteria
         self.zone = zone
-        self.is_new = is_new or owned.checked_at is None
+        self.is_new = is_new or stored_alert.checked_at is None
         self.texts: AlertTexts | None = None
 
     def is_news(self, match: Match, view: PageView) -> bool:
-        """Whether a page is news to the alert, or existed before."""
+        """Return whether a page is news to the alert or existed before."""
         if self.is_new:
             return False
         if match.published_at is None:
-            return not view.is_list
-        return match.published_at >= (self.owned.checked_at or 0.0) - OLD_S
+            return not view.is_index_page
+        return match.published_at >= (self.stored_alert.checked_at or 0.0) - OLD_S
 
 
 # -- matching -----------------------------------------------------------------------
 
 
-def match(store: AlertStore, site: WatchedSite, *, now: float, due: Iterable[int] = ()) -> Matched:
-    """Hold a site's pages that no alert has seen against all alerts on it.
+def match_site(
+    store: AlertStore, site: WatchedSite, *, now: float, due: Iterable[int] = ()
+) -> MatchingSummary:
+    """Match the pages of a site that no alert has seen against all alerts on it.
 
-    due   alerts being checked now: what is new goes out at once; for others, when
-          their schedule has it
+    due  Alerts that are being checked: their news is sent now, that of others by their schedule.
     """
-    begun = store.sites.begun(site.id)
+    begun_alerts = store.sites.begun(site.id)
     watched = [
-        (owned, begun.get(owned.id, False))
-        for owned in store.alerts.on(site.id)
-        if not owned.alert.is_over(now)
+        (stored_alert, begun_alerts.get(stored_alert.id, False))
+        for stored_alert in store.alerts.on(site.id)
+        if not stored_alert.alert.is_over(now)
     ]
-    begins = any(not is_begun or owned.checked_at is None for owned, is_begun in watched)
+    has_new_alerts = any(
+        not is_begun or stored_alert.checked_at is None for stored_alert, is_begun in watched
+    )
     last = store.pages.latest_nth(site.crawl)
-    if not last or not (begins or last > site.matched):
-        return Matched(site.host)
-    run = _Run(store, site, now, frozenset(due))
-    run.watch(watched)
-    beginners = [each for each in run.watchers if each.is_new]
-    if beginners:
-        start = store.pages.before_latest(run.crawl, to=site.matched, most=BASELINE)
-        run.take(beginners, after=start, to=site.matched)
-    run.take(run.watchers, after=site.matched, to=LAST)
-    store.sites.begin(site.id, [each.owned.id for each in beginners], now=now)
-    return run.matched
+    if not last or not (has_new_alerts or last > site.matched):
+        return MatchingSummary(site.host)
+    matching = _SiteMatching(store, site, now, frozenset(due))
+    matching.add_alerts(watched)
+    new_alerts = [site_alert for site_alert in matching.site_alerts if site_alert.is_new]
+    if new_alerts:
+        start = store.pages.before_latest(matching.crawl, to=site.matched, most=BASELINE_PAGES)
+        matching.match_pages(new_alerts, after=start, to=site.matched)
+    matching.match_pages(matching.site_alerts, after=site.matched, to=LAST)
+    store.sites.begin(site.id, [site_alert.stored_alert.id for site_alert in new_alerts], now=now)
+    return matching.summary
 
 
-class _Run:
-    """One matching of one site."""
+class _SiteMatching:
+    """Matching of one site."""
 
     def __init__(
         self, store: AlertStore, site: WatchedSite, now: float, due: frozenset[int]
@@ -123,105 +127,125 @@ class _Run:
         self.store, self.site, self.now, self.due = store, site, now, due
         self.zones = store.users.zones()
         self.crawl = site.crawl or 0
-        self.matched = Matched(site.host)
-        self.subjects = Subjects()
-        self.watchers: list[_Watcher] = []
+        self.summary = MatchingSummary(site.host)
+        self.criteria_cache = CriteriaCache()
+        self.site_alerts: list[_SiteAlert] = []
 
-    def watch(self, watched: Iterable[tuple[StoredAlert, bool]]) -> None:
-        """Take on alerts, each with whether what exists here is marked as seen for it."""
-        for owned, begun in watched:
-            if (subject := self._subject(owned)) is not None:
-                zone = zone_of(self.zones[owned.user])
-                self.watchers.append(_Watcher(owned, subject, zone, is_new=not begun))
-        self.matched.alerts = len(self.watchers)
+    def add_alerts(self, watched: Iterable[tuple[StoredAlert, bool]]) -> None:
+        """Add alerts, each with whether the existing pages were already marked as seen."""
+        for stored_alert, begun_alerts in watched:
+            if (criteria := self._find_criteria(stored_alert)) is not None:
+                zone = find_zone(self.zones[stored_alert.user])
+                self.site_alerts.append(
+                    _SiteAlert(stored_alert, criteria, zone, is_new=not begun_alerts)
+                )
+        self.summary.alerts = len(self.site_alerts)
 
-    def _subject(self, owned: StoredAlert) -> Subject | None:
+    def _find_criteria(self, stored_alert: StoredAlert) -> Criteria | None:
         try:
-            return self.subjects.of_owned(self.store, owned)
+            return self.criteria_cache.get_stored(self.store, stored_alert)
         except FocusError as error:
-            self.matched.failures[owned.id] = error.line
+            self.summary.failures[stored_alert.id] = error.line
             return None
 
-    def take(self, watchers: Sequence[_Watcher], *, after: int, to: int) -> None:
-        """Match the pages behind one, up to another, batch by batch."""
-        while some := self.store.pages.after(self.crawl, after, to=to, limit=BATCH):
-            found = [each for page in some for each in self._drafts(page, watchers)]
-            after = some[-1].nth
-            self._write(found, after)
-            self.matched.pages += len(some)
+    def match_pages(self, site_alerts: Sequence[_SiteAlert], *, after: int, to: int) -> None:
+        """Match the pages from number `after` to `to`, in batches."""
+        while pages := self.store.pages.after(self.crawl, after, to=to, limit=BATCH):
+            drafts = [draft for page in pages for draft in self._drafts(page, site_alerts)]
+            after = pages[-1].nth
+            self._write(drafts, after)
+            self.summary.pages += len(pages)
 
-    def _drafts(self, page: StoredPage, watchers: Sequence[_Watcher]) -> list[_Draft]:
+    def _drafts(self, page: StoredPage, site_alerts: Sequence[_SiteAlert]) -> list[_Draft]:
         if not page.wanted:
             return []
-        if page.nth % FORGET == 0:
-            self.subjects.forget()
+        if page.nth % CACHE_PAGES == 0:
+            self.criteria_cache.clear_cache()
         view = PageView(page, self.store.pages.source(page.id))
-        if len(watchers) <= FEW:
-            watchers = [each for each in watchers if each.subject.is_in_source(view)]
+        if len(site_alerts) <= MAX_SOURCE_SEARCHES:
+            site_alerts = [
+                site_alert
+                for site_alert in site_alerts
+                if site_alert.criteria.may_be_in_source(view)
+            ]
         drafts = []
-        for watcher in watchers:
-            owned = watcher.owned
-            zone = watcher.zone
-            match = match_page(view, watcher.subject, owned.alert, now=self.now, zone=zone)
+        for site_alert in site_alerts:
+            stored_alert = site_alert.stored_alert
+            zone = site_alert.zone
+            match = match_page(
+                view, site_alert.criteria, stored_alert.alert, now=self.now, zone=zone
+            )
             if match is not None:
-                match = msgspec.structs.replace(match, alert=owned.id)
-                drafts.append((watcher, match, watcher.is_news(match, view)))
+                match = msgspec.structs.replace(match, alert=stored_alert.id)
+                drafts.append((site_alert, match, site_alert.is_news(match, view)))
         return drafts
 
     def _write(self, drafts: Iterable[_Draft], nth: int) -> None:
-        news: dict[int, list[int]] = {}
+        news_by_alert: dict[int, list[int]] = {}
         with self.store.transaction():
-            for watcher, match, is_news in drafts:
-                texts = self._texts(watcher)
+            for site_alert, match, is_news in drafts:
+                texts = self._texts(site_alert)
                 earlier = texts.find(match.simhash, match.url)
                 match = msgspec.structs.replace(match, duplicate_of=earlier, baseline=not is_news)
-                number = self.store.matches.add(match)
-                if number is None:
-                    continue  # the alert has it
-                self._count(match)
+                match_id = self.store.matches.add(match)
+                if match_id is None:
+                    continue  # the alert has this match already
+                self._count_match(match)
                 if earlier is None:
-                    texts.add(number, match.simhash, match.url)
+                    texts.add(match_id, match.simhash, match.url)
                     if is_news:
-                        news.setdefault(watcher.owned.id, []).append(number)
-            for watcher in self.watchers:
-                if found := news.get(watcher.owned.id):
-                    _send(self.store, watcher.owned, found, self._due_at(watcher.owned))
+                        news_by_alert.setdefault(site_alert.stored_alert.id, []).append(match_id)
+            for site_alert in self.site_alerts:
+                if match_ids := news_by_alert.get(site_alert.stored_alert.id):
+                    _enqueue(
+                        self.store,
+                        site_alert.stored_alert,
+                        match_ids,
+                        self._due_at(site_alert.stored_alert),
+                    )
             self.store.sites.matched(self.site.id, nth)
 
-    def _texts(self, watcher: _Watcher) -> AlertTexts:
-        if watcher.texts is None:
-            watcher.texts = AlertTexts()
-            for text in self.store.matches.texts(watcher.owned.id):
-                watcher.texts.add(*text)
-        return watcher.texts
+    def _texts(self, site_alert: _SiteAlert) -> AlertTexts:
+        if site_alert.texts is None:
+            site_alert.texts = AlertTexts()
+            for text in self.store.matches.texts(site_alert.stored_alert.id):
+                site_alert.texts.add(*text)
+        return site_alert.texts
 
-    def _count(self, match: Match) -> None:
+    def _count_match(self, match: Match) -> None:
         if match.duplicate_of is not None:
-            self.matched.folded += 1
+            self.summary.folded += 1
         elif match.baseline:
-            self.matched.old += 1
+            self.summary.old += 1
         else:
-            self.matched.news += 1
+            self.summary.news += 1
 
-    def _due_at(self, owned: StoredAlert) -> float:
-        """Now, or at the alert's own time, when others had the site looked at."""
-        is_due = owned.id in self.due or owned.alert.schedule == "auto"
-        return self.now if is_due else max(self.now, owned.next_at)
-
-
-_Draft = tuple[_Watcher, Match, bool]
-"""A match to be written, and whether it is news."""
+    def _due_at(self, stored_alert: StoredAlert) -> float:
+        """Return now, or the alert's own time if other alerts caused the visit."""
+        is_due = stored_alert.id in self.due or stored_alert.alert.schedule == "auto"
+        return self.now if is_due else max(self.now, stored_alert.next_at)
 
 
-def _send(store: AlertStore, owned: StoredAlert, matches: Sequence[int], at: float) -> None:
-    channels = sent_channels(owned.alert.channels)
-    store.outbox.enqueue(owned.user, owned.id, matches=matches, channels=channels, due_at=at)
+_Draft = tuple[_SiteAlert, Match, bool]
+"""Match to be written, and whether it is news."""
 
 
-def welcome(store: AlertStore, owned: StoredAlert, *, now: float) -> int:
-    """End an alert's first check: its best go out; how many. In a transaction of the caller's."""
-    best = store.matches.best_of_baseline(owned.id, BEST)
-    _send(store, owned, best, now)
+def _enqueue(
+    store: AlertStore, stored_alert: StoredAlert, matches: Sequence[int], at: float
+) -> None:
+    channels = sent_channels(stored_alert.alert.channels)
+    store.outbox.enqueue(
+        stored_alert.user, stored_alert.id, matches=matches, channels=channels, due_at=at
+    )
+
+
+def end_first_check(store: AlertStore, stored_alert: StoredAlert, *, now: float) -> int:
+    """Send the best existing pages at the end of an alert's first check; return their number.
+
+    The caller opens the transaction.
+    """
+    best = store.matches.best_of_baseline(stored_alert.id, BASELINE_SENT)
+    _enqueue(store, stored_alert, best, now)
     return len(best)
 
 
@@ -230,55 +254,55 @@ def welcome(store: AlertStore, owned: StoredAlert, *, now: float) -> int:
 
 @cache
 def _segmenter() -> Segmenter:
-    """One for all: its dictionary takes a third of a second and 60 MB to load."""
+    """Return the shared segmenter; its dictionary takes 0.3 s and 60 MB to load."""
     return Segmenter()
 
 
-class Subjects:
-    """The subjects of alerts; those that ask the same share one."""
+class CriteriaCache:
+    """Criteria of alerts; those with the same requirements share one object."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, str, bool], Subject] = {}
-        self._taught: list[Subject] = []
+        self._shared: dict[tuple[str, str, bool], Criteria] = {}
+        self._own: list[Criteria] = []
 
-    def of(self, alert: Alert, *, trusted: bool) -> Subject:
-        """An alert's subject. ConfigError for a topic file that cannot be used.
+    def get(self, alert: Alert, *, trusted: bool) -> Criteria:
+        """Return an alert's criteria. Raises ConfigError for an unusable topic file.
 
-        trusted  see `topic_of`
+        trusted  See `alert_topic`.
         """
-        key = subject_key(alert, trusted=trusted)
-        if key not in self._made:
-            topic = topic_of(alert, trusted=trusted)
-            self._made[key] = Subject(alert, topic, _segmenter())
-        return self._made[key]
+        key = criteria_key(alert, trusted=trusted)
+        if key not in self._shared:
+            topic = alert_topic(alert, trusted=trusted)
+            self._shared[key] = Criteria(alert, topic, _segmenter())
+        return self._shared[key]
 
-    def of_owned(self, store: AlertStore, owned: StoredAlert) -> Subject:
-        """The same of an alert that is kept: its own, where its owner's votes have taught it."""
-        trusted = owned.user == LOCAL
-        if not any(store.matches.count_votes(owned.id)):
-            return self.of(owned.alert, trusted=trusted)
-        topic = topic_of(owned.alert, trusted=trusted)
-        learned = votes.learned(store, owned.id, topic)
-        made = Subject(owned.alert, topic, _segmenter(), learned=learned)
-        self._taught.append(made)
-        return made
+    def get_stored(self, store: AlertStore, stored_alert: StoredAlert) -> Criteria:
+        """Return the criteria of a stored alert, its own if votes have taught it."""
+        trusted = stored_alert.user == LOCAL
+        if not any(store.matches.count_votes(stored_alert.id)):
+            return self.get(stored_alert.alert, trusted=trusted)
+        topic = alert_topic(stored_alert.alert, trusted=trusted)
+        learned = votes.learn_from_votes(store, stored_alert.id, topic)
+        criteria = Criteria(stored_alert.alert, topic, _segmenter(), learned=learned)
+        self._own.append(criteria)
+        return criteria
 
-    def forget(self) -> None:
-        """Let go of what was remembered of pages."""
-        for subject in (*self._made.values(), *self._taught):
-            subject.forget()
+    def clear_cache(self) -> None:
+        """Forget what the criteria cached about pages."""
+        for criteria in (*self._shared.values(), *self._own):
+            criteria.clear_cache()
 
 
 def match_page(
-    view: PageView, subject: Subject, alert: Alert, *, now: float, zone: tzinfo
+    view: PageView, criteria: Criteria, alert: Alert, *, now: float, zone: tzinfo
 ) -> Match | None:
-    """A page as a match of an alert, for a reader in this zone; None when it is none."""
-    judgement = view.judged_by(subject)
-    if judgement is None or not _is_enough(judgement.relevance, subject, alert):
+    """Return a page as a match of an alert, for a reader in this time zone, or None."""
+    judgement = view.judgement_for(criteria)
+    if judgement is None or not _is_relevant(judgement.relevance, criteria, alert):
         return None
-    if alert.languages and not _is_spoken(view.language, alert.languages):
+    if alert.languages and not _is_in_languages(view.language, alert.languages):
         return None
-    if view.is_lost:
+    if view.is_not_found:
         return None
     page = view.stored
     return Match(
@@ -287,21 +311,21 @@ def match_page(
         url=page.url,
         title=page.title,
         language=view.language,
-        published_at=view.published(zone),
+        published_at=view.publication_time(zone),
         found_at=now,
         relevance=judgement.relevance,
-        snippet=view.snippet_for(subject),
+        snippet=view.snippet_for(criteria),
         why={"parts": judgement.parts, "words": judgement.matched},
         simhash=view.simhash,
     )
 
 
-def _is_enough(relevance: float, subject: Subject, alert: Alert) -> bool:
+def _is_relevant(relevance: float, criteria: Criteria, alert: Alert) -> bool:
     if alert.min_relevance is not None:
         return relevance >= alert.min_relevance
-    return relevance > subject.threshold
+    return relevance > criteria.threshold
 
 
-def _is_spoken(language: str, wanted: Iterable[str]) -> bool:
-    """Whether a page's language is wanted; one that nobody knows may be."""
-    return not language or any(each.lower().split("-")[0] == language for each in wanted)
+def _is_in_languages(language: str, languages: Iterable[str]) -> bool:
+    """Return whether a page's language is among these; an unknown language is."""
+    return not language or any(name.lower().split("-")[0] == language for name in languages)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from focus.alerts.schedule import zone_of
+from focus.alerts.schedule import find_zone
 from focus.i18n import Msg, language_of, msg, plural, tag, told
 from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
 from focus.text.formatting import cut, printable
@@ -78,7 +78,7 @@ class Message(msgspec.Struct, frozen=True):
 def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
     """Return the message about a leased batch, which contains at least one page."""
     assert lease.parts and all(part.matches for part in lease.parts), "an empty message"
-    language, zone = language_of(lease.language), zone_of(lease.zone)
+    language, zone = language_of(lease.language), find_zone(lease.zone)
     sections = tuple(_section(part, language, zone) for part in lease.parts)
     inbox = f"{base_url}/inbox" if base_url else ""
     return Message(

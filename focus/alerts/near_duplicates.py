@@ -1,10 +1,10 @@
-"""Finds the text that another one repeats, among those that an alert has.
+"""Search for the earlier match of an alert whose text a page repeats.
 
-Texts are compared by their simhash (`duplicates`). Pages of one site share a frame, and often
-a template of the day: there 3 bits may differ. Between sites nothing is shared but the text
-itself, and a reprint has its own tags, notes and links among it: 10 bits, which is about one
-word in eight. (On 1,900 pages of a recorded web about ten topics, pairs of one site within 4
-to 10 bits were other days of the same column, and none of two sites were unlike.)
+Texts are compared by simhash. Pages of one site share a frame and often a template of the day, so
+that at most 3 bits may differ. Pages of different sites share only the text, and a reprint adds
+tags, notes and links of its own: at most 10 bits may differ, about one word in eight. (Of 1,900
+pages of a recorded web about ten topics, pairs on one site within 4 to 10 bits were other days of
+the same column; no pair on different sites was unlike.)
 """
 
 from __future__ import annotations
@@ -12,34 +12,36 @@ from __future__ import annotations
 from focus.admission.near_duplicates import NearDuplicates
 from focus.urls.normal_form import host_of
 
-ABROAD = 10  # bits
+MAX_BITS_BETWEEN_SITES = 10  # bits
 
 
 class AlertTexts:
-    """The texts that an alert has, by number."""
+    """Fingerprints of the texts of an alert's matches."""
 
     def __init__(self) -> None:
-        self._alike = NearDuplicates()
+        self._near_duplicates = NearDuplicates()
         self._numbers: list[int] = []
         self._hashes: list[int] = []
         self._hosts: list[str] = []
 
     def add(self, number: int, simhash: int, url: str) -> None:
-        """Take in a text; 0: there is none."""
+        """Add a text; a simhash of 0 means that there is none."""
         if simhash:
-            self._alike.add(number, simhash)
+            self._near_duplicates.add(number, simhash)
             self._numbers.append(number)
             self._hashes.append(simhash)
             self._hosts.append(host_of(url))
 
     def find(self, simhash: int, url: str) -> int | None:
-        """The text that this one repeats; None: it is new."""
+        """Return the match whose text this one repeats, or None."""
         if not simhash:
             return None
-        if (number := self._alike.find(simhash)) is not None:
+        if (number := self._near_duplicates.find(simhash)) is not None:
             return number
-        host, best, found = host_of(url), ABROAD + 1, None
-        for at, other in enumerate(self._hashes):
-            if (bits := (other ^ simhash).bit_count()) < best and self._hosts[at] != host:
-                best, found = bits, self._numbers[at]
-        return found
+        host, fewest_bits, match = host_of(url), MAX_BITS_BETWEEN_SITES + 1, None
+        for index, known_hash in enumerate(self._hashes):
+            if (bits := (known_hash ^ simhash).bit_count()) < fewest_bits and self._hosts[
+                index
+            ] != host:
+                fewest_bits, match = bits, self._numbers[index]
+        return match

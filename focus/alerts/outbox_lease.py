@@ -14,7 +14,7 @@ from __future__ import annotations
 import uuid
 
 from focus.alerts.delivery import CHANNELS, split_channel
-from focus.alerts.schedule import parse_quiet, zone_of
+from focus.alerts.schedule import find_zone, parse_quiet
 from focus.i18n import msg
 from focus.storage.alerts.records import DEAD, DeliveryRecord, OutboxLease, OutboxRow
 from focus.storage.alerts.store import AlertStore
@@ -87,7 +87,7 @@ def refusal_reason(row: OutboxRow) -> str:
 def quiet_until(row: OutboxRow, now: float) -> float | None:
     """Return the end of the quiet hours that a row is in, or None."""
     quiet = parse_quiet(row.alert.quiet or row.quiet)
-    release = now if quiet is None else quiet.release(now, zone_of(row.zone))
+    release = now if quiet is None else quiet.next_release(now, find_zone(row.zone))
     return release if release > now else None
 
 

@@ -1,11 +1,11 @@
-"""Tells whether a page matches an alert: words first, for they are cheap; then the topic's judge.
+"""Decision whether a page matches an alert: first by words, which is cheap, then by relevance.
 
-    PageView  a stored page, its parts made as they are asked for, once for all alerts
-    Subject   what an alert asks: words, a topic, a model, from which relevance on
+    PageView  a stored page; its parts are computed on demand, once for all alerts
+    Criteria  what an alert requires: words, a topic, a model, a threshold
 
-Most pages match no alert. So a page is asked once which characters and Latin words it shows:
-a word that cannot stand there costs two comparisons of sets, and only those whose words may
-all be there have it searched and judged.
+Most pages match no alert. Therefore the characters and Latin words of a page are collected once: a
+word that cannot be on the page costs two comparisons of sets, and only pages that may contain all
+required words are searched and scored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash
 from focus.alerts import query
 from focus.alerts.query import WordQuery
-from focus.alerts.snippet import aligned, plain, snippet
+from focus.alerts.snippet import cut_snippet, fold_aligned, snippet_source
 from focus.config import AnalysisConfig
 from focus.errors import TopicError
 from focus.html.main_content import main_blocks
@@ -39,54 +39,54 @@ from focus.urls.normal_form import words as url_words
 _LATIN = re.compile(r"[a-z0-9]+")
 _KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]", "[\uac00-\ud7af]", "[\u4e00-\u9fff]"))
 ZONES = {"zh": "Asia/Shanghai", "ja": "Asia/Tokyo", "ko": "Asia/Seoul"}
-"""Zones of dates that name none, by the language of their page."""
-_FEW = 0.1  # share of its signs in a script that tells a text's language
-_LIST = 10  # links make a list, where they have most of the text
+"""Time zones of dates without one, by the language of their page."""
+_SCRIPT_SHARE = 0.1  # share of a script's characters that determines the language
+_MIN_LIST_LINKS = 10  # links of an index page, if they have most of the text
 KEYWORD_MODELS = ("evidence", "position", "boolean")
-"""They find nothing on a page without any keyword, so that such a page need not be judged."""
+"""Models that score a page without any keyword as 0, so that it need not be scored."""
 
-Need = tuple[frozenset[str], frozenset[str]]
-"""Characters and Latin words."""
+RequiredText = tuple[frozenset[str], frozenset[str]]
+"""Characters and Latin words that a page must contain."""
 
 
 class PageView:
-    """A stored page. `packed`: its source, None where that was not kept."""
+    """Stored page; `packed` is its compressed source, or None if it was not stored."""
 
     def __init__(self, stored: StoredPage, packed: bytes | None) -> None:
         self.stored = stored
         self.html = labels.unpacked(packed) if packed else ""
-        self._judged: dict[Subject, Judgement | None] = {}
-        self._snippets: dict[Subject, str] = {}
+        self._judgements: dict[Criteria, Judgement | None] = {}
+        self._snippets: dict[Criteria, str] = {}
         self._dates: dict[tzinfo, float | None] = {}
 
-    def judged_by(self, subject: Subject) -> Judgement | None:
-        """What a subject says of it, asked once for all alerts that share the subject."""
-        if subject not in self._judged:
-            self._judged[subject] = subject.judge(self)
-        return self._judged[subject]
+    def judgement_for(self, criteria: Criteria) -> Judgement | None:
+        """Return the judgement by an alert's criteria, computed once per criteria."""
+        if criteria not in self._judgements:
+            self._judgements[criteria] = criteria.judge(self)
+        return self._judgements[criteria]
 
-    def snippet_for(self, subject: Subject) -> str:
-        """The passage that a subject chooses, chosen once as well."""
-        if subject not in self._snippets:
-            self._snippets[subject] = subject.snippet(self)
-        return self._snippets[subject]
+    def snippet_for(self, criteria: Criteria) -> str:
+        """Return the snippet for an alert's criteria, computed once per criteria."""
+        if criteria not in self._snippets:
+            self._snippets[criteria] = criteria.snippet(self)
+        return self._snippets[criteria]
 
-    def published(self, zone: tzinfo) -> float | None:
-        """When it says that it was published; `zone` is the reader's."""
+    def publication_time(self, zone: tzinfo) -> float | None:
+        """Return when the page says it was published; `zone` is the reader's."""
         if zone not in self._dates:
-            of_language = ZONES.get(self.language)
+            language_zone = ZONES.get(self.language)
             self._dates[zone] = published_at(
                 self.html,
                 self.stored.url,
                 fetched_at=self.stored.fetched_at,
-                zone=ZoneInfo(of_language) if of_language else zone,
+                zone=ZoneInfo(language_zone) if language_zone else zone,
                 days=zone,
             )
         return self._dates[zone]
 
     @cached_property
-    def _seen(self) -> tuple[set[str], set[str]]:
-        """The characters and the Latin words that it shows, its head included."""
+    def _characters_and_words(self) -> tuple[set[str], set[str]]:
+        """Characters and Latin words of the page and its head."""
         page = self.stored
         head = fold_body(f"{page.title}\n{page.keywords}\n{page.description}\n")
         text = head + self.document.body
@@ -94,14 +94,14 @@ class PageView:
 
     @cached_property
     def source(self) -> str | None:
-        """Head and source, folded; None when character references hide text."""
+        """Head and source, folded; None if character references hide text."""
         page = self.stored
         text = f"{page.title}\n{page.keywords}\n{page.description}\n{self.html}"
         return None if "&#" in text else fold_body(text)
 
-    def may_hold(self, need: Need) -> bool:
-        """Whether a word can stand on it that needs these characters and Latin words."""
-        characters, latin = self._seen
+    def may_contain(self, need: RequiredText) -> bool:
+        """Return whether the page has all required characters and Latin words."""
+        characters, latin = self._characters_and_words
         return need[0] <= characters and need[1] <= latin
 
     @cached_property
@@ -110,7 +110,7 @@ class PageView:
 
     @cached_property
     def document(self) -> Document:
-        """As the judges want it; its text was searched already, so `source` is left out."""
+        """Document for the relevance model, without the source."""
         page = self.stored
         return Document.from_parsed(
             self._parsed,
@@ -122,54 +122,54 @@ class PageView:
         )
 
     @cached_property
-    def words_text(self) -> str:
-        """Title and text without navigation, folded: where words of an alert have to stand."""
+    def searchable_text(self) -> str:
+        """Title and text without navigation, folded, in which the words of alerts are searched."""
         return f"{fold_body(self.stored.title)}\n{self.document.main}"
 
     @cached_property
     def text(self) -> str:
-        """Its own text, for a snippet; its description where it has none."""
-        return plain(self.document.content or self.stored.description)
+        """Main text for a snippet; the description if there is none."""
+        return snippet_source(self.document.content or self.stored.description)
 
     @cached_property
-    def aligned(self) -> str:
-        """`text` folded for matching, character by character."""
-        return aligned(self.text)
+    def aligned_text(self) -> str:
+        """Text folded for matching, character by character."""
+        return fold_aligned(self.text)
 
     @cached_property
     def simhash(self) -> int:
-        """64 bits of its own text, 0 if it has none."""
+        """Fingerprint of the main text, 64 bits; 0 if there is none."""
         stored = self.stored.simhash & (1 << 64) - 1
         return stored or simhash(self.document.content, self.stored.title)
 
     @cached_property
     def language(self) -> str:
-        """`zh`, `en`, … by its text where the script tells, else as it declares; "" unknown."""
-        shown = (self.stored.title + self.text)[:2_000]
-        most = max(1.0, _FEW * len(shown))
+        """Language by its script, such as `zh`, else as declared; empty if unknown."""
+        shown_text = (self.stored.title + self.text)[:2_000]
+        min_characters = max(1.0, _SCRIPT_SHARE * len(shown_text))
         for code, script in (("ja", _KANA), ("ko", _HANGUL), ("zh", _HAN)):
-            if len(script.findall(shown)) > most:
+            if len(script.findall(shown_text)) > min_characters:
                 return code
         return re.split("[-_]", self.stored.language.strip().lower(), maxsplit=1)[0]
 
     @cached_property
-    def is_lost(self) -> bool:
-        """Whether it says "not found", and little else."""
+    def is_not_found(self) -> bool:
+        """Whether the page says "not found" and little else."""
         return looks_lost(self.stored.title) and len(self.document.content) <= LOST_CHARS
 
     @cached_property
-    def is_list(self) -> bool:
-        """Whether most of what it says are links: a listing, no article."""
+    def is_index_page(self) -> bool:
+        """Whether most of its text is in links, as on a page that lists others."""
         blocks = main_blocks(self.document.blocks)
         linked = sum(block.link_chars for block in blocks)
         linking = sum(1 for block in blocks if block.link_chars)
-        return linking >= _LIST and 2 * linked > sum(len(block.text) for block in blocks)
+        return linking >= _MIN_LIST_LINKS and 2 * linked > sum(len(block.text) for block in blocks)
 
 
-class Subject:
-    """The question that an alert asks of a page. Alerts that ask the same share one.
+class Criteria:
+    """What an alert requires of a page; alerts with the same requirements share it.
 
-    learned  what its owner's votes have taught; None: what the topic's own file has
+    learned  What the owner's votes have taught; None uses what the topic's own file contains.
     """
 
     def __init__(
@@ -183,94 +183,106 @@ class Subject:
         self.words = query.parse(alert.words) if alert.words.strip() else WordQuery()
         relevance = topic.relevance or AnalysisConfig().relevance
         params = topic.params.get(relevance, {})
-        bare, trained = applied(topic, relevance, params, learned=learned)
+        bare_topic, trained = applied(topic, relevance, params, learned=learned)
         self._by_keywords = relevance in KEYWORD_MODELS
-        self.matcher = Matcher(bare, segmenter if self._by_keywords else None)
+        self.matcher = Matcher(bare_topic, segmenter if self._by_keywords else None)
         self._model = make_model(relevance, self.matcher, params, trained=trained)
         self.threshold = relevance_threshold(relevance, topic)
-        self._keywords = [keyword.text for keyword in bare.keywords]
+        self._keywords = [keyword.text for keyword in bare_topic.keywords]
         self._filter = self.matcher
-        if not set(self.words.all()) <= set(self._keywords):
-            every = Topic(alert.name, tuple(map(Keyword, self.words.all())))
-            self._filter = Matcher(every, segmenter)
+        if not set(self.words.all_words()) <= set(self._keywords):
+            words_topic = Topic(alert.name, tuple(map(Keyword, self.words.all_words())))
+            self._filter = Matcher(words_topic, segmenter)
         self._forms = {**self.matcher.forms, **self._filter.forms}
-        self._needs = {name: [_need(form) for form in of] for name, of in self._forms.items()}
+        self._required_texts = {
+            name: [_required_text(form) for form in forms] for name, forms in self._forms.items()
+        }
 
-    def is_in_source(self, view: PageView) -> bool:
-        """Whether what is asked for may stand in a page's source: cheaper than parsing it, for
-        a few subjects. A word with markup inside is missed.
+    def may_be_in_source(self, view: PageView) -> bool:
+        """Return whether the required words may be in a page's source.
+
+        This is cheaper than parsing for a few criteria. A word with markup inside is missed.
         """
         source = view.source
-        return source is None or self._may(lambda word: _stands_in(source, self._forms[word]))
+        return source is None or self._may_satisfy(
+            lambda word: _is_in_source(source, self._forms[word])
+        )
 
     def may_match(self, view: PageView) -> bool:
-        """Whether a page may hold what is asked for, by its characters; no means no."""
-        return self._may(lambda word: any(map(view.may_hold, self._needs[word])))
+        """Return False if the page lacks the characters of a required word."""
+        return self._may_satisfy(
+            lambda word: any(map(view.may_contain, self._required_texts[word]))
+        )
 
-    def _may(self, stands: Callable[[str], bool]) -> bool:
-        if self.words.wanted():
-            found = list(filter(stands, self.words.wanted()))
-            if not self.words.satisfied(found):
+    def _may_satisfy(self, is_present: Callable[[str], bool]) -> bool:
+        if self.words.positive_words():
+            present_words = list(filter(is_present, self.words.positive_words()))
+            if not self.words.is_satisfied_by(present_words):
                 return False
-        return not self._by_keywords or any(map(stands, self._keywords))
+        return not self._by_keywords or any(map(is_present, self._keywords))
 
     def judge(self, view: PageView) -> Judgement | None:
-        """How relevant a page is; None when it has not the words asked for."""
+        """Return the relevance of a page; None if it lacks the required words."""
         if not self.may_match(view):
             return None
-        if self.words.wanted() and not self.words.satisfied(self._filter.counts(view.words_text)):
+        if self.words.positive_words() and not self.words.is_satisfied_by(
+            self._filter.counts(view.searchable_text)
+        ):
             return None
         judgement = self._model.judge(view.document)
         return judgement if judgement.relevance > 0.0 else None
 
     def snippet(self, view: PageView) -> str:
-        """The passage that shows best why the page matches an alert."""
-        spans = self.matcher.spans(view.aligned)
+        """Return the passage that shows best why the page matches."""
+        spans = self.matcher.spans(view.aligned_text)
         if self._filter is not self.matcher:
-            wanted = set(self.words.wanted())
-            spans += [span for span in self._filter.spans(view.aligned) if span[2] in wanted]
-        return snippet(view.text, spans)
+            positive_words = set(self.words.positive_words())
+            spans += [
+                span for span in self._filter.spans(view.aligned_text) if span[2] in positive_words
+            ]
+        return cut_snippet(view.text, spans)
 
-    def forget(self) -> None:
-        """Let go of the anchors that were met, which nobody may meet again."""
+    def clear_cache(self) -> None:
+        """Forget the anchor texts seen so far, which are unlikely to be seen again."""
         self.matcher.coverage.clear()
 
 
-def _need(form: str) -> Need:
-    """What a page must hold where a word stands in this form.
+def _required_text(form: str) -> RequiredText:
+    """Return what a page must contain if a word occurs on it in this form.
 
-    An ideographic word may stand in the middle of a Latin one: only its characters count.
+    An ideographic word may occur in the middle of a Latin one, so that only its characters count.
     """
     latin = () if has_han(form) else _LATIN.findall(form)
     return frozenset(form) - {" "}, frozenset(latin)
 
 
-def _stands_in(source: str, forms: Iterable[str]) -> bool:
-    """Whether a word may be in a source, in any form; of Latin ones, all their parts."""
+def _is_in_source(source: str, forms: Iterable[str]) -> bool:
+    """Return whether a word may be in a source, in any form; Latin words by all their parts."""
     return any(
         form in source if has_han(form) else all(map(source.__contains__, _LATIN.findall(form)))
         for form in forms
     )
 
 
-def topic_of(alert: Alert, *, trusted: bool) -> Topic:
-    """The topic that an alert's pages are judged by: of its file or words, else of its words.
+def alert_topic(alert: Alert, *, trusted: bool) -> Topic:
+    """Return the topic that an alert's pages are scored by: its topic, else its words.
 
-    trusted  whether its owner may name files of this machine: whoever types commands here
+    trusted  Whether the owner may name files of this machine, as on the command line.
+
     Raises TopicError for a file that cannot be read.
     """
-    said = alert.topic.strip()
-    if not said:
+    topic_text = alert.topic.strip()
+    if not topic_text:
         return query.parse(alert.words).topic(alert.name)
-    if not said.endswith(".toml"):
-        return from_words(said)
+    if not topic_text.endswith(".toml"):
+        return from_words(topic_text)
     if not trusted:
         raise TopicError(
-            "topic {said!r}: topic files are for the command line; write words", said=said
+            "topic {said!r}: topic files are for the command line; write words", said=topic_text
         )
-    return read_topic_file(Path(said))
+    return read_topic_file(Path(topic_text))
 
 
-def subject_key(alert: Alert, *, trusted: bool) -> tuple[str, str, bool]:
-    """What alerts have in common that share a subject."""
+def criteria_key(alert: Alert, *, trusted: bool) -> tuple[str, str, bool]:
+    """Return the key by which alerts share their criteria."""
     return " ".join(alert.words.split()), alert.topic.strip(), trusted

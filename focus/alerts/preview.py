@@ -1,4 +1,4 @@
-"""Says what the last days would have sent, by stored pages alone: nothing is fetched or sent."""
+"""Preview of the messages of the last days from stored pages; nothing is fetched or sent."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.alerts.matching import Subjects, match_page
+from focus.alerts.matching import CriteriaCache, match_page
 from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import PageView
 from focus.storage.alerts.records import Alert, Match, StoredAlert
 from focus.storage.alerts.store import AlertStore
 
-SETTLED_S = 3_600.0  # after a site's crawl began; what has no date and came earlier existed
-LOOKED_AT = 2_000  # pages of a site, the latest
+FIRST_VISIT_S = 3_600.0  # after a crawl began; undated pages fetched earlier existed before
+MAX_PAGES = 2_000  # latest pages of a site
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """The messages that the last days would have sent.
+    """Messages that the last days would have sent.
 
-    matches   news, best first, without repetitions; `similar` of each, in the same order
-    pages     looked at
-    undated   match it too, but give no date and came with the first visit
-    unvisited sites that have never been visited: nothing is known of them yet
+    matches    News, best first, without near-duplicates.
+    similar    Number of near-duplicates of each match, in the same order.
+    pages      Number of pages examined.
+    undated    Pages that match, but have no date and came with the first visit.
+    unvisited  Sites that have never been visited, so that nothing is known of them.
     """
 
     matches: list[Match]
@@ -34,29 +35,30 @@ class Preview(msgspec.Struct, frozen=True):
     unvisited: list[str]
 
 
-def preview(
+def preview_alert(
     store: AlertStore,
-    wanted: Alert | StoredAlert,
+    source: Alert | StoredAlert,
     *,
     now: float,
     zone: tzinfo,
     days: float = 7.0,
     trusted: bool = True,
 ) -> Preview:
-    """What an alert, kept or not, would have sent in the last days; by stored pages alone.
+    """Return what an alert would have sent in the last days, from stored pages alone.
 
-    One that is kept is judged as its votes have taught it. A page counts by the date that it
-    gives; one without by when it came, if that was after the first visit. ConfigError for a
-    topic file that cannot be used.
+    A stored alert is judged with what its votes have taught. A page counts by its own date; a page
+    without one counts by its fetch time, if that is after the first visit.
 
-    trusted  whether an alert that is not kept may name files of this machine (`topic_of`)
+    trusted  Whether an alert that is not stored may name files of this machine (`alert_topic`).
+
+    Raises ConfigError for an unusable topic file.
     """
-    if isinstance(wanted, StoredAlert):
-        alert, subject = wanted.alert, Subjects().of_owned(store, wanted)
+    if isinstance(source, StoredAlert):
+        alert, criteria = source.alert, CriteriaCache().get_stored(store, source)
     else:
-        alert, subject = wanted, Subjects().of(wanted, trusted=trusted)
+        alert, criteria = source, CriteriaCache().get(source, trusted=trusted)
     since = now - days * 86400.0
-    found: list[Match] = []
+    matches: list[Match] = []
     pages = undated = 0
     unvisited = []
     for host in dict.fromkeys(urlsplit(url).netloc for url in alert.sites):
@@ -64,33 +66,37 @@ def preview(
         if site is None or site.crawl is None:
             unvisited.append(host)
             continue
-        settled = store.pages.began_at(site.crawl) + SETTLED_S
+        first_visit_end = store.pages.began_at(site.crawl) + FIRST_VISIT_S
         for view in _views(store, site.crawl, since):
             pages += 1
-            if not subject.is_in_source(view):
+            if not criteria.may_be_in_source(view):
                 continue
-            match = match_page(view, subject, alert, now=view.stored.fetched_at, zone=zone)
+            match = match_page(view, criteria, alert, now=view.stored.fetched_at, zone=zone)
             if match is None:
                 continue
-            is_undated = match.published_at is None and (match.found_at < settled or view.is_list)
+            is_undated = match.published_at is None and (
+                match.found_at < first_visit_end or view.is_index_page
+            )
             undated += is_undated
             if not is_undated and (match.published_at or match.found_at) >= since:
-                found.append(match)
-    return _folded(found, pages, undated, unvisited)
+                matches.append(match)
+    return _fold_duplicates(matches, pages, undated, unvisited)
 
 
 def _views(store: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
-    for page in store.pages.since(crawl, since, limit=LOOKED_AT):
+    for page in store.pages.since(crawl, since, limit=MAX_PAGES):
         if page.wanted:
             yield PageView(page, store.pages.source(page.id))
 
 
-def _folded(found: list[Match], pages: int, undated: int, unvisited: list[str]) -> Preview:
-    """Near-duplicates under the best of them."""
+def _fold_duplicates(
+    all_matches: list[Match], pages: int, undated: int, unvisited: list[str]
+) -> Preview:
+    """Return the preview with near-duplicates counted at the best of them."""
     texts = AlertTexts()
     matches: list[Match] = []
     similar: list[int] = []
-    for match in sorted(found, key=lambda each: -each.relevance):
+    for match in sorted(all_matches, key=lambda match: -match.relevance):
         earlier = texts.find(match.simhash, match.url)
         if earlier is not None:
             similar[earlier] += 1

@@ -1,13 +1,13 @@
-"""Reads which words a page must, may, and must not have: `+欧冠 -彩票 "premier league"`.
+"""Query language of alerts: `+欧冠 -彩票 "premier league"`.
 
-    word           one of the bare words has to stand on the page, any of them
-    a OR b         the same, but every such group has to be there on its own
-    +word          has to be there
-    -word, not     must not be there
+    word           at least one of the plain words must be on the page
+    a OR b         at least one of the group must be on the page
+    +word          must be on the page
+    -word          must not be on the page
     "two words"    a phrase; takes + and - as well
 
-Words match as topic keywords do: ideographs anywhere, others as whole words, traditional
-and simplified alike.
+Words match as topic keywords do: ideographs anywhere, other words as whole words, in traditional
+and simplified characters.
 """
 
 from __future__ import annotations
@@ -26,52 +26,52 @@ _TOKEN = re.compile(r'(?P<sign>[+\-＋－]?)(?:["“”](?P<phrase>[^"“”]*)[
 
 
 class WordQuery(msgspec.Struct, frozen=True):
-    """An alert's words. `groups`: of each, one word at least; `bare`: of all of them, one."""
+    """Words of an alert; one of `optional` and one of each of `groups` are needed."""
 
-    must: tuple[str, ...] = ()
-    bare: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
     forbidden: tuple[str, ...] = ()
 
-    def wanted(self) -> list[str]:
-        """Every word that speaks for a page, each once."""
-        return list(dict.fromkeys(chain(self.must, self.bare, *self.groups)))
+    def positive_words(self) -> list[str]:
+        """Return the words that speak for a page, without repetitions."""
+        return list(dict.fromkeys(chain(self.required, self.optional, *self.groups)))
 
-    def all(self) -> list[str]:
-        """Every word that has to be looked for, each once."""
-        return list(dict.fromkeys(chain(self.wanted(), self.forbidden)))
+    def all_words(self) -> list[str]:
+        """Return all words to search for, without repetitions."""
+        return list(dict.fromkeys(chain(self.positive_words(), self.forbidden)))
 
-    def satisfied(self, found: Collection[str]) -> bool:
-        """Whether a page with these of the words is asked for.
+    def is_satisfied_by(self, words: Collection[str]) -> bool:
+        """Return whether a page with these words matches.
 
-        Worked: `+欧冠 决赛 抽签 -彩票` takes {欧冠, 抽签}, not {欧冠}, not {欧冠, 决赛, 彩票}.
+        Example: `+欧冠 决赛 抽签 -彩票` matches {欧冠, 抽签}, not {欧冠}, not {欧冠, 决赛, 彩票}.
         """
         return (
-            all(word in found for word in self.must)
-            and all(any(word in found for word in group) for group in self.groups)
-            and (not self.bare or any(word in found for word in self.bare))
-            and not any(word in found for word in self.forbidden)
+            all(word in words for word in self.required)
+            and all(any(word in words for word in group) for group in self.groups)
+            and (not self.optional or any(word in words for word in self.optional))
+            and not any(word in words for word in self.forbidden)
         )
 
     def topic(self, name: str) -> Topic:
-        """A topic of the wanted words, each as good as the other."""
-        return Topic(name, tuple(map(Keyword, self.wanted())))
+        """Return a topic of the positive words with equal weights."""
+        return Topic(name, tuple(map(Keyword, self.positive_words())))
 
 
 def parse(text: str) -> WordQuery:
-    """The words of an alert. ConfigError for one that asks for nothing, or for too much."""
-    signed = list(_tokens(text))
-    must: list[str] = []
-    bare: list[str] = []
+    """Return the query of a text. Raises ConfigError for too many or no positive words."""
+    signed_words = list(_tokens(text))
+    required: list[str] = []
+    optional: list[str] = []
     forbidden: list[str] = []
     groups: list[list[str]] = []
-    at = 0
-    while at < len(signed):
-        sign, word = signed[at]
+    position = 0
+    while position < len(signed_words):
+        sign, word = signed_words[position]
         group = [word]
-        while not sign and at + 2 < len(signed) and _is_or(signed[at + 1]):
-            group.append(signed[at + 2][1])
-            at += 2
+        while not sign and position + 2 < len(signed_words) and _is_or(signed_words[position + 1]):
+            group.append(signed_words[position + 2][1])
+            position += 2
         if _is_or((sign, word)):
             raise ConfigError(
                 "words {text!r}: OR stands between two words, as in 欧冠 OR 英超", text=text
@@ -79,40 +79,40 @@ def parse(text: str) -> WordQuery:
         if len(group) > 1:
             groups.append(group)
         else:
-            {"+": must, "-": forbidden}.get(sign, bare).append(word)
-        at += 1
-    words = WordQuery(tuple(must), tuple(bare), tuple(map(tuple, groups)), tuple(forbidden))
-    return _checked(words, text)
+            {"+": required, "-": forbidden}.get(sign, optional).append(word)
+        position += 1
+    words = WordQuery(tuple(required), tuple(optional), tuple(map(tuple, groups)), tuple(forbidden))
+    return _validate(words, text)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """(sign, word); a quoted OR is a word like any other, an unquoted one has the sign |."""
-    for found in _TOKEN.finditer(text):
-        sign = found["sign"].translate({ord("＋"): "+", ord("－"): "-"})
-        if found["phrase"] is not None:
-            word = " ".join(found["phrase"].split())
+    """Yield (sign, word). An unquoted OR has the sign `|`; a quoted one is a word."""
+    for match in _TOKEN.finditer(text):
+        sign = match["sign"].translate({ord("＋"): "+", ord("－"): "-"})
+        if match["phrase"] is not None:
+            word = " ".join(match["phrase"].split())
         else:
-            word = found["word"]
+            word = match["word"]
             if word == "OR" and not sign:
                 sign = "|"
         if any(char.isalnum() for char in word):
             yield sign, word
 
 
-def _is_or(signed: tuple[str, str]) -> bool:
-    return signed[0] == "|"
+def _is_or(signed_words: tuple[str, str]) -> bool:
+    return signed_words[0] == "|"
 
 
-def _checked(words: WordQuery, text: str) -> WordQuery:
-    if not words.wanted():
+def _validate(words: WordQuery, text: str) -> WordQuery:
+    if not words.positive_words():
         raise ConfigError(
             "words {text!r}: nothing is asked for; write a word without -, as 足球", text=text
         )
-    if len(words.all()) > MAX_WORDS:
+    if len(words.all_words()) > MAX_WORDS:
         raise ConfigError(
             "words {text!r}…: more than {max_words} of them", text=text[:40], max_words=MAX_WORDS
         )
-    both = sorted(set(words.wanted()) & set(words.forbidden))
+    both = sorted(set(words.positive_words()) & set(words.forbidden))
     if both:
         raise ConfigError(
             "words {text!r}: {both!r} is both wanted and forbidden", text=text, both=both[0]

@@ -1,14 +1,14 @@
-"""Learns which pages are looked at again, and when: those whose links lead to new relevant pages.
+"""Learned revisit intervals of pages that lead to new relevant pages.
 
-`scheduling.revisits` has the formula, √(gain/λ) with λ = (n + n₀)/(T + T₀). Here n are the new
-relevant pages that were first found there, fading with e^(-t/week), so that every day of the week
-counts; n₀ = 0.005 and T₀ = 12 h; gain is 1 h, as a request is worth half an hour of one page's
-delay; and the interval is between 15 minutes and 7 days. A section begins as if half a page had
-been found there, another page as if a tenth. Worked: 24 pages a day for weeks: √(180/168) = 1 hour;
-one a day: 5 hours; none for a week: 6.4 days.
+`scheduling.revisits` has the formula √(gain/λ) with λ = (n + n₀)/(T + T₀). Here n is the number of
+new relevant pages first found there, decayed with e^(-t/week) so that every weekday counts;
+n₀ = 0.005 and T₀ = 12 h; gain is 1 h, since a request is worth half an hour of one page's delay;
+the interval is between 15 minutes and 7 days. A section starts as if half a page had been found
+there, another page as if a tenth. Example: 24 pages a day for weeks give √(180/168) = 1 hour, one
+page a day 5 hours, none for a week 6.4 days.
 
-What says cheaply whether it has changed (a feed or sitemap, a page with validators) may be looked
-at sooner than every 15 minutes, where an alert asks for that and the site's delay leaves room.
+Pages that show cheaply whether they changed (feeds, sitemaps, pages with validators) may be
+revisited sooner than every 15 minutes if an alert asks for that and the site's delay allows it.
 """
 
 from __future__ import annotations
@@ -16,116 +16,121 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from focus.alerts.schedule import FLOOR_S, LONGEST_S, SHORTEST_S, SLACK_S
+from focus.alerts.schedule import MAX_REVISIT_S, MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S
 from focus.scheduling import revisits
 from focus.scheduling.revisits import Observation, extend_observation
 from focus.storage.alerts.records import DueHub, HubState
 from focus.storage.alerts.store import AlertStore
 
 GAIN_S = 3600.0
-KEPT_S = 7 * 86_400.0
+DECAY_S = 7 * 86_400.0
 PRIOR = Observation(43_200.0, 0.005)
-SECTION, OTHER = 0.5, 0.1  # pages that a section begins with, and another page
-BEGIN_S = 3600.0  # until the second look at a section
-PROVEN = 0.25  # pages, as they fade: one within ten days
-CHILDREN = 3  # relevant pages that only this page leads to, for it to be looked at again
-MOST = 100  # such pages of a site, sections and listings apart
-LOOKS = 10  # at most in a visit that comes sooner than `SHORTEST_S`
-BUSY = 0.5  # of the time between two such visits, that the looks may take at the host's delay
+SECTION_PRIOR, OTHER_PRIOR = 0.5, 0.1  # prior number of pages of a section, and of another page
+FIRST_REVISIT_S = 3600.0  # until the first revisit of a section
+PROVEN_PAGES = 0.25  # decayed number of pages: one within ten days
+MIN_CHILDREN = 3  # relevant pages that only one page links to, for it to be revisited
+MAX_HUBS = 100  # revisited pages of a site without sections, feeds and sitemaps
+MAX_QUICK_REVISITS = 10  # in a visit that comes sooner than `MIN_REVISIT_S`
+BUSY_SHARE = 0.5  # share of the time between two such visits that revisits may take
 
 
-def interval_s(fresh: float, watched_s: float) -> float:
-    """Seconds until the next look at a page that brought so much in that time."""
+def revisit_interval_s(fresh: float, watched_s: float) -> float:
+    """Return the seconds until the next revisit of a page with so much news in a time."""
     watched = Observation(watched_s, fresh)
     return revisits.revisit_interval_s(
-        watched, PRIOR, gain=GAIN_S, shortest_s=SHORTEST_S, longest_s=LONGEST_S
+        watched, PRIOR, gain=GAIN_S, shortest_s=MIN_REVISIT_S, longest_s=MAX_REVISIT_S
     )
 
 
-def is_quick(hub: DueHub) -> bool:
-    """Whether a look costs its site next to nothing when nothing is new, or it is made for it."""
+def is_cheap(hub: DueHub) -> bool:
+    """Return whether a revisit costs the site little: it is a feed, or has validators."""
     return hub.listing or bool(hub.etag or hub.last_modified)
 
 
-def may_look(hub: DueHub, *, now: float) -> bool:
-    """Whether the last look at a page is long enough ago."""
-    return is_quick(hub) or now - hub.checked_at >= SHORTEST_S - SLACK_S
+def may_revisit(hub: DueHub, *, now: float) -> bool:
+    """Return whether the last revisit of a page is long enough ago."""
+    return is_cheap(hub) or now - hub.checked_at >= MIN_REVISIT_S - SLACK_S
 
 
-def rest_s(hubs: Iterable[DueHub], *, delay_s: float) -> float:
-    """Seconds between two visits of a site with these pages and this delay between requests.
+def visit_interval_s(hubs: Iterable[DueHub], *, delay_s: float) -> float:
+    """Return the seconds between two visits of a site with these pages and this delay.
 
-    Worked: three pages with validators, 1 s: 60 s, the least there is; ten of them, Crawl-delay
-    10: 10 · 10 / 0.5 = 200 s; none: 15 minutes, which is the most.
+    Example: three pages with validators, 1 s: 60 s, the minimum; ten of them, Crawl-delay 10:
+    10 * 10 / 0.5 = 200 s; none: 15 minutes, the maximum.
     """
-    looks = min(LOOKS, sum(map(is_quick, hubs)))
-    if not looks:
-        return SHORTEST_S
-    return min(SHORTEST_S, max(FLOOR_S, looks * delay_s / BUSY))
+    cheap = min(MAX_QUICK_REVISITS, sum(map(is_cheap, hubs)))
+    if not cheap:
+        return MIN_REVISIT_S
+    return min(MIN_REVISIT_S, max(MIN_INTERVAL_S, cheap * delay_s / BUSY_SHARE))
 
 
-def cover(
-    links: Mapping[int, Sequence[int]], wanted: Iterable[int], *, chosen: Iterable[int] = ()
+def choose_hubs(
+    links: Mapping[int, Sequence[int]], targets: Iterable[int], *, known_hubs: Iterable[int] = ()
 ) -> list[int]:
-    """Few pages that lead to the wanted ones, beside those chosen already: again and again the
-    one that leads to most of what no other does, while that is `CHILDREN` at least.
+    """Return few pages that link to the targets, in addition to the known hubs.
 
-    Worked: 1 → a b c d, 2 → c d e, 3 → e f g h: 3 and 1 (1 leads to four, and so does 3; 2 adds
-    nothing to them).
+    The page that links to most uncovered targets is chosen repeatedly, while there are at least
+    `MIN_CHILDREN` of them.
+
+    Example: 1 -> a b c d, 2 -> c d e, 3 -> e f g h gives 3 and 1; 2 adds nothing to them.
     """
-    left = set(wanted).difference(*(links.get(each, ()) for each in chosen))
-    leads = {page: left.intersection(targets) for page, targets in links.items()}
-    heap = [(-len(targets), page) for page, targets in leads.items() if len(targets) >= CHILDREN]
+    uncovered = set(targets).difference(*(links.get(page, ()) for page in known_hubs))
+    reachable = {page: uncovered.intersection(targets) for page, targets in links.items()}
+    heap = [
+        (-len(targets), page) for page, targets in reachable.items() if len(targets) >= MIN_CHILDREN
+    ]
     heapify(heap)
-    best = []
+    hubs = []
     while heap:
         _, page = heappop(heap)
-        fewer = leads[page] & left
-        if len(fewer) < CHILDREN:
+        remaining = reachable[page] & uncovered
+        if len(remaining) < MIN_CHILDREN:
             continue
-        if heap and (-len(fewer), page) > heap[0]:
-            heappush(heap, (-len(fewer), page))
+        if heap and (-len(remaining), page) > heap[0]:
+            heappush(heap, (-len(remaining), page))
             continue
-        best.append(page)
-        left -= fewer
-    return best
+        hubs.append(page)
+        uncovered -= remaining
+    return hubs
 
 
-def begin(store: AlertStore, crawl: int, *, now: float) -> None:
-    """Have sections, feeds and sitemaps looked at again that are not yet."""
+def add_sections(store: AlertStore, crawl: int, *, now: float) -> None:
+    """Add sections, feeds and sitemaps that are not revisited yet."""
     roots = store.revisits.roots(crawl)
-    hubs = [HubState(root, 0.0, SECTION, BEGIN_S, now + BEGIN_S) for root in roots]
+    hubs = [
+        HubState(root, 0.0, SECTION_PRIOR, FIRST_REVISIT_S, now + FIRST_REVISIT_S) for root in roots
+    ]
     store.revisits.add(crawl, hubs, now=now)
 
 
-def learn(
+def record_revisits(
     store: AlertStore,
     crawl: int,
-    seen: Iterable[DueHub],
-    found: Mapping[int, int],
+    revisited: Iterable[DueHub],
+    new_pages: Mapping[int, int],
     *,
-    more: Sequence[int],
+    new_hubs: Sequence[int],
     now: float,
 ) -> float:
-    """Note what a visit brought; when the first page of the site is due again.
+    """Store what a visit led to; return when the first page of the site is due again.
 
-    seen   the pages that were asked for again
-    found  URL -> new relevant pages that were first found there
-    more   pages to look at again from now on
+    revisited  Pages that were revisited.
+    new_pages  URL id -> number of new relevant pages first found there.
+    new_hubs   Pages to revisit from now on.
     """
-    wait_s = interval_s(OTHER, 0.0)
-    others = [HubState(url, 0.0, OTHER, wait_s, now + wait_s) for url in more[:MOST]]
-    states = [learned(hub, found.get(hub.id, 0), now=now) for hub in seen]
+    wait_s = revisit_interval_s(OTHER_PRIOR, 0.0)
+    added = [HubState(url, 0.0, OTHER_PRIOR, wait_s, now + wait_s) for url in new_hubs[:MAX_HUBS]]
+    states = [update_hub(hub, new_pages.get(hub.id, 0), now=now) for hub in revisited]
     with store.transaction():
         store.revisits.looked_at(crawl, states, now=now)
-        store.revisits.add(crawl, others, now=now)
+        store.revisits.add(crawl, added, now=now)
         next_at = store.revisits.next_at(crawl)
-    return now + BEGIN_S if next_at is None else next_at
+    return now + FIRST_REVISIT_S if next_at is None else next_at
 
 
-def learned(hub: DueHub, found: int, *, now: float) -> HubState:
-    """What is known of a page after a look that brought so many new relevant pages."""
+def update_hub(hub: DueHub, new_pages: int, *, now: float) -> HubState:
+    """Return the state of a page after a revisit that led to so many new relevant pages."""
     before = Observation(hub.watched_s, hub.fresh)
-    watched_s, fresh = extend_observation(before, now - hub.checked_at, found, decay_s=KEPT_S)
-    wait_s = interval_s(fresh, watched_s)
+    watched_s, fresh = extend_observation(before, now - hub.checked_at, new_pages, decay_s=DECAY_S)
+    wait_s = revisit_interval_s(fresh, watched_s)
     return HubState(hub.id, watched_s, fresh, wait_s, now + wait_s)

@@ -1,10 +1,10 @@
-"""Does what is due: visits the sites of alerts whose time has come, matches, delivers.
+"""One run of `focus watch`: visits the sites of due alerts, matches new pages, delivers messages.
 
-    due alerts → their sites, each visited once → pages matched against all alerts there
-    → the alerts' next times → the outbox
+    due alerts -> their sites, each visited once -> pages matched against all alerts there
+    -> the alerts' next times -> the outbox
 
-Killed anywhere, the next run goes on: what was not matched is behind the site's cursor, what
-was not delivered is in the outbox, an alert whose check did not end is still due.
+After a kill the next run continues: pages that were not matched are behind the site's cursor,
+messages that were not delivered are in the outbox, and an unfinished check is still due.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 from focus.alerts import matching, schedule
-from focus.alerts.health import first_failed
-from focus.alerts.matching import Matched
+from focus.alerts.health import first_check_failure
+from focus.alerts.matching import MatchingSummary
 from focus.alerts.outbox_relay import DeliverySummary
-from focus.alerts.schedule import FLOOR_S, SLACK_S, zone_of
+from focus.alerts.schedule import MIN_INTERVAL_S, SLACK_S, find_zone
 from focus.errors import FocusError, StoreLocked
 from focus.i18n import msg, within
 from focus.storage.alerts.records import StoredAlert, WatchedSite
@@ -28,43 +28,42 @@ from focus.storage.alerts.store import AlertStore
 from focus.storage.lock import held
 
 Visit = Callable[[WatchedSite], Awaitable[None]]
-"""Looks a site up and stores what is new there, in the crawl that the site's row names.
+"""Visits a site and stores what is new there, in the crawl that the site's row names.
 
-Raises StoreLocked when another program crawls into the database, Offline when our own network is
-away, FocusError for other failures; trouble of the site itself stands in its row afterwards.
-"""
+Raises StoreLocked when another program crawls into the database, Offline when the local network is
+down, FocusError for other failures. Failures of the site itself are in its row afterwards."""
 
 
 Deliver = Callable[[], Awaitable[DeliverySummary]]
-"""Brings what is due. Raises StoreError only; what receivers do is in the summary."""
+"""Delivers what is due. Raises StoreError only; failures of receivers are in the summary."""
 
 
 OFFLINE_SITES = 3
-"""Sites in a row that we are offline for, and no other is tried in this run."""
+"""Number of consecutive sites without a network after which the others are postponed."""
 
 
 class Offline(FocusError):
-    """Our own network is away: a visit is put off."""
+    """The local network is down, so that the visit is postponed."""
 
 
 class AlreadyRunning(FocusError):
-    """Another process is doing what is due."""
+    """Another process is running `focus watch run` on the database."""
 
     exit_code = 6
 
 
-class Ran(msgspec.Struct):
-    """The outcome of a run.
+class WatchRunSummary(msgspec.Struct):
+    """Result of a run.
 
-    alerts  checked
-    visited   sites that were looked up
-    matched   what came of their pages, by site
-    welcomed  pages sent of those that existed when an alert began
-    failures  lines for whoever looks after the installation, that were not told before
-    lasting   the same as the last time: no reason for another mail by cron
-    is_busy   a crawl holds the database: nothing was visited, all stays due
-    failed    sites whose visit brought nothing but trouble
-    put_off   sites that our own network kept from being visited: their alerts stay due
+    alerts             Number of alerts checked.
+    visited            Number of sites visited.
+    welcomed           Existing pages sent to alerts that were added.
+    is_busy            Whether a crawl holds the database, so that nothing was visited.
+    failed             Number of sites whose visit failed.
+    postponed          Sites that the local network prevented from being visited; they stay due.
+    matched            Results of matching, by site.
+    failures           New failures, for the operator.
+    repeated_failures  Failures of earlier runs, which need no other mail by cron.
     """
 
     alerts: int = 0
@@ -72,26 +71,26 @@ class Ran(msgspec.Struct):
     welcomed: int = 0
     is_busy: bool = False
     failed: int = 0
-    put_off: list[int] = msgspec.field(default_factory=list)
-    matched: list[Matched] = msgspec.field(default_factory=list)
+    postponed: list[int] = msgspec.field(default_factory=list)
+    matched: list[MatchingSummary] = msgspec.field(default_factory=list)
     failures: list[str] = msgspec.field(default_factory=list)
-    lasting: list[str] = msgspec.field(default_factory=list)
+    repeated_failures: list[str] = msgspec.field(default_factory=list)
     delivered: DeliverySummary = msgspec.field(default_factory=DeliverySummary)
 
     @property
-    def all_failed(self) -> bool:
-        """Whether sites were to be visited and none brought anything."""
+    def has_only_failures(self) -> bool:
+        """Whether every visit failed."""
         return bool(self.failed) and self.failed == self.visited
 
     @property
     def news(self) -> int:
-        """Pages that are to be told of."""
-        return self.welcomed + sum(each.news for each in self.matched)
+        """Number of pages to be sent."""
+        return self.welcomed + sum(site.news for site in self.matched)
 
 
 @contextmanager
-def alone(database: Path) -> Iterator[None]:
-    """Be the only one that does what is due; AlreadyRunning at once if another is at it."""
+def watch_lock(database: Path) -> Iterator[None]:
+    """Hold the lock of `watch run`. Raises AlreadyRunning if another process has it."""
     try:
         with held(database.with_name(database.name + ".watch"), pid=os.getpid()):
             yield
@@ -101,38 +100,48 @@ def alone(database: Path) -> Iterator[None]:
         ) from None
 
 
-def due(store: AlertStore, *, now: float, wanted: Sequence[int] | None = None) -> list[StoredAlert]:
-    """The alerts to be checked now; `wanted`: these, whether their time has come or not."""
-    if wanted is None:
+def due_alerts(
+    store: AlertStore, *, now: float, alert_ids: Sequence[int] | None = None
+) -> list[StoredAlert]:
+    """Return the alerts to check now; those in `alert_ids`, if given, whether due or not."""
+    if alert_ids is None:
         return store.alerts.due(now)
-    chosen = [each for each in store.alerts.all() if each.id in wanted and not each.paused]
-    return [each for each in chosen if not each.alert.is_over(now)]
+    chosen = [
+        stored_alert
+        for stored_alert in store.alerts.all()
+        if stored_alert.id in alert_ids and not stored_alert.paused
+    ]
+    return [stored_alert for stored_alert in chosen if not stored_alert.alert.is_over(now)]
 
 
-def to_visit(
+def due_sites(
     store: AlertStore, alerts: Sequence[StoredAlert], *, now: float, at_once: bool
 ) -> list[WatchedSite]:
-    """The sites of these alerts that are to be looked up: those of alerts with a schedule
-    of their own, the quickest first, and others when one of their pages is due; never sooner
-    than a site gives leave to, however many alerts are due, or than a minute after the last
-    time where somebody asked for it (`at_once`).
+    """Return the sites of these alerts that are to be visited, the quickest first.
+
+    These are sites of alerts with a schedule of their own, and other sites with a page that is due.
+    No site is visited before its `free_at`, however many alerts are due.
+
+    at_once  Visit all sites whose last visit is at least a minute ago.
     """
-    sites = store.sites.of([each.id for each in alerts])
-    late = now + SLACK_S
+    sites = store.sites.of([stored.id for stored in alerts])
+    latest = now + SLACK_S
     if at_once:
-        return [each for each in sites if (each.visited_at or 0.0) + FLOOR_S <= late]
-    every = {each.id: schedule.parse(each.alert.schedule) for each in alerts}
-    quick, timed = (
+        return [site for site in sites if (site.visited_at or 0.0) + MIN_INTERVAL_S <= latest]
+    schedules = {stored.id: schedule.parse(stored.alert.schedule) for stored in alerts}
+    quick_ids, scheduled_ids = (
         {site.id for site in store.sites.of(chosen)}
         for chosen in (
-            [number for number in every if every[number].is_quick],
-            [number for number in every if not every[number].is_auto],
+            [alert_id for alert_id in schedules if schedules[alert_id].is_quick],
+            [alert_id for alert_id in schedules if not schedules[alert_id].is_auto],
         )
     )
-    may = [
-        each for each in sites if each.free_at <= late and (each.id in timed or each.next_at <= now)
+    due_now = [
+        site
+        for site in sites
+        if site.free_at <= latest and (site.id in scheduled_ids or site.next_at <= now)
     ]
-    return sorted(may, key=lambda site: site.id not in quick)
+    return sorted(due_now, key=lambda site: site.id not in quick_ids)
 
 
 async def run_due(
@@ -141,109 +150,131 @@ async def run_due(
     deliver: Deliver,
     *,
     clock: Callable[[], float],
-    wanted: Sequence[int] | None = None,
-) -> Ran:
-    """Do what is due, or check the alerts `wanted` now; whoever calls has made sure to be
-    `alone`.
+    alert_ids: Sequence[int] | None = None,
+) -> WatchRunSummary:
+    """Check the due alerts, or those in `alert_ids`, and deliver. The caller holds `watch_lock`.
 
-    Raises StoreError only; everything else is in the result.
+    Raises StoreError only; other failures are in the result.
     """
-    ran = Ran()
-    begun = clock()
-    alerts = due(store, now=begun, wanted=wanted)
-    sites = to_visit(store, alerts, now=begun, at_once=wanted is not None)
-    await _visit_all(store, sites, visit, ran, clock=clock)
+    summary = WatchRunSummary()
+    started_at = clock()
+    alerts = due_alerts(store, now=started_at, alert_ids=alert_ids)
+    sites = due_sites(store, alerts, now=started_at, at_once=alert_ids is not None)
+    await _visit_all(store, sites, visit, summary, clock=clock)
     if alerts:
-        _match(store, alerts, ran, now=clock())
-        if not ran.is_busy:
-            put_off = {owned.id for site in ran.put_off for owned in store.alerts.on(site)}
-            ended = [each for each in alerts if each.id not in put_off]
-            _end(store, ended, ran, begun=begun, now=clock())
-    ran.delivered = await deliver()
-    ran.failures += [within(kind, reason) for kind, reason in ran.delivered.failures.items()]
-    return ran
+        _match_sites(store, alerts, summary, now=clock())
+        if not summary.is_busy:
+            postponed = {
+                stored_alert.id
+                for site in summary.postponed
+                for stored_alert in store.alerts.on(site)
+            }
+            finished = [stored_alert for stored_alert in alerts if stored_alert.id not in postponed]
+            _finish_checks(store, finished, summary, started_at=started_at, now=clock())
+    summary.delivered = await deliver()
+    summary.failures += [
+        within(kind, reason) for kind, reason in summary.delivered.failures.items()
+    ]
+    return summary
 
 
 async def _visit_all(
     store: AlertStore,
     sites: Sequence[WatchedSite],
     visit: Visit,
-    ran: Ran,
+    summary: WatchRunSummary,
     *,
     clock: Callable[[], float],
 ) -> None:
-    """Visit sites, those that fail last. Once another site answers, one that we seem to be
-    offline for is at fault itself; where several in a row are, the others need not be tried.
+    """Visit sites, failing ones last.
+
+    A site that is offline is at fault itself once another site responds. Where several in
+    succession are offline, the others are not tried.
     """
     order = sorted(sites, key=lambda site: site.failing_since is not None)
     for number, site in enumerate(order):
-        if not await _visited(store, site, visit, ran, now=clock()):
+        if not await _visit_site(store, site, visit, summary, now=clock()):
             return
-        if ran.failed == ran.visited and len(ran.put_off) >= OFFLINE_SITES:
-            ran.put_off += [each.id for each in order[number + 1 :]]
+        if summary.failed == summary.visited and len(summary.postponed) >= OFFLINE_SITES:
+            summary.postponed += [waiting.id for waiting in order[number + 1 :]]
             return
-    if ran.failed < ran.visited:
-        ran.put_off.clear()
+    if summary.failed < summary.visited:
+        summary.postponed.clear()
 
 
-async def _visited(
-    store: AlertStore, site: WatchedSite, visit: Visit, ran: Ran, *, now: float
+async def _visit_site(
+    store: AlertStore, site: WatchedSite, visit: Visit, summary: WatchRunSummary, *, now: float
 ) -> bool:
-    """Whether the next site may be visited, too."""
+    """Visit a site; return whether the next one may be visited."""
     try:
         await visit(site)
     except StoreLocked:
-        ran.is_busy = True
+        summary.is_busy = True
         return False
     except Offline:
-        ran.put_off.append(site.id)
+        summary.postponed.append(site.id)
     except FocusError as error:
         store.sites.fared(site.id, error.line, now=now)
-    ran.visited += 1
+    summary.visited += 1
     after = store.sites.named(site.host)
     if after is not None and after.trouble:
-        ran.failed += 1
-        told = ran.lasting if after.trouble == site.trouble else ran.failures
-        told.append(within(site.host, after.trouble))
+        summary.failed += 1
+        failures = summary.repeated_failures if after.trouble == site.trouble else summary.failures
+        failures.append(within(site.host, after.trouble))
     return True
 
 
-def _match(store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, now: float) -> None:
-    """Hold what the sites of these alerts have brought against all alerts on them."""
-    ids = [each.id for each in alerts]
-    names = {each.id: each.alert.name for each in alerts}
+def _match_sites(
+    store: AlertStore, alerts: Sequence[StoredAlert], summary: WatchRunSummary, *, now: float
+) -> None:
+    """Match the new pages of the sites of these alerts against all alerts on them."""
+    ids = [stored_alert.id for stored_alert in alerts]
+    names = {stored_alert.id: stored_alert.alert.name for stored_alert in alerts}
     for site in store.sites.of(ids):
-        matched = matching.match(store, site, now=now, due=ids)
+        matched = matching.match_site(store, site, now=now, due=ids)
         if matched.pages:
-            ran.matched.append(matched)
-        ran.failures += [
-            msg("alert {name!r}: {reason}", name=names[number], reason=reason)
-            for number, reason in matched.failures.items()
-            if number in names
+            summary.matched.append(matched)
+        summary.failures += [
+            msg("alert {name!r}: {reason}", name=names[alert_id], reason=reason)
+            for alert_id, reason in matched.failures.items()
+            if alert_id in names
         ]
 
 
-def _end(
-    store: AlertStore, alerts: Sequence[StoredAlert], ran: Ran, *, begun: float, now: float
+def _finish_checks(
+    store: AlertStore,
+    alerts: Sequence[StoredAlert],
+    summary: WatchRunSummary,
+    *,
+    started_at: float,
+    now: float,
 ) -> None:
-    """Note that these alerts were checked, and when they are due again: of an interval, so long
-    after the run began, and a little sooner, or a run every minute would find it due every other.
+    """Store that these alerts were checked, and when they are due again.
+
+    An interval counts from the start of the run and is slightly shortened: a run every minute would
+    otherwise find an alert due only every second minute.
     """
     zones = store.users.zones()
-    for owned in alerts:
-        every = schedule.parse(owned.alert.schedule)
-        after = now if every.every_s is None else begun - SLACK_S
-        next_at = every.next(after, zone_of(zones[owned.user]))
+    for stored_alert in alerts:
+        parsed = schedule.parse(stored_alert.alert.schedule)
+        after = now if parsed.every_s is None else started_at - SLACK_S
+        next_at = parsed.next(after, find_zone(zones[stored_alert.user]))
         # A site that was down has a crawl without pages.
-        has_pages = any(store.pages.latest_nth(site.crawl) for site in store.sites.of([owned.id]))
+        has_pages = any(
+            store.pages.latest_nth(site.crawl) for site in store.sites.of([stored_alert.id])
+        )
         with store.transaction():
-            if has_pages and owned.checked_at is None:
-                ran.welcomed += matching.welcome(store, owned, now=now)
-            checked_at = now if has_pages else owned.checked_at
-            store.alerts.checked(owned.id, now=checked_at, next_at=next_at)
-        failing = [site.failures for site in store.sites.of([owned.id]) if site.failing_since]
-        if checked_at is None and failing:
-            failed = first_failed(owned, next_at, zone_of(zones[owned.user]))
-            told = ran.failures if max(failing) == 1 else ran.lasting
-            told.append(msg("alert {name!r}: {reason}", name=owned.alert.name, reason=failed))
-        ran.alerts += 1
+            if has_pages and stored_alert.checked_at is None:
+                summary.welcomed += matching.end_first_check(store, stored_alert, now=now)
+            checked_at = now if has_pages else stored_alert.checked_at
+            store.alerts.checked(stored_alert.id, now=checked_at, next_at=next_at)
+        failure_counts = [
+            site.failures for site in store.sites.of([stored_alert.id]) if site.failing_since
+        ]
+        if checked_at is None and failure_counts:
+            failed = first_check_failure(stored_alert, next_at, find_zone(zones[stored_alert.user]))
+            failures = summary.failures if max(failure_counts) == 1 else summary.repeated_failures
+            failures.append(
+                msg("alert {name!r}: {reason}", name=stored_alert.alert.name, reason=failed)
+            )
+        summary.alerts += 1

@@ -1,9 +1,8 @@
-"""Cuts the passage of a page that shows best why it matches an alert.
+"""Snippet of a page: the passage that shows best why it matches.
 
-The run of whole sentences that holds the most different matched words, then the most of
-them, at most `WIDTH` terminal cells; of a sentence that is longer, the part around its
-matches, with "…" where it was cut. Each matched word stands between two `MARK` signs,
-which are invisible where nobody takes them out.
+It is the run of whole sentences with the most different matched words, then with the most matched
+words, at most `WIDTH` terminal cells wide. A longer sentence is cut around its first match, with
+"…" at each cut. Each matched word stands between two `MARK` characters, which are invisible.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from focus.text.formatting import cells
 from focus.text.tokenisation import fold
 
 WIDTH = 240
-MAX_CHARS = 50_000  # of a text: what a page is about stands in its first part
-_LOOKED_AT = 50  # sentences with a match, the first ones
+MAX_CHARS = 50_000  # of a text; the first part shows what a page is about
+_MAX_SENTENCES = 50  # sentences with a match that are compared
 _FULLWIDTH = {0xFEE0 + code: code for code in range(0x21, 0x7F)}
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\uff60]"
@@ -27,125 +26,132 @@ _WIDE = re.compile(
 _ENDS = re.compile(r"[。！？!?；;…]+[”’」』）)\"']*|[.]+[\"')\]]*(?=\s|$)|\n+")
 
 MarkedSpan = tuple[int, int, str]
-"""Where a word stands, from and to, and which."""
+"""Start, end and name of a matched word."""
 
 
-def aligned(text: str) -> str:
-    """A text folded for matching so that every character stays where it was."""
+def fold_aligned(text: str) -> str:
+    """Return a text folded for matching, with each character at its position."""
     low = text.lower()
     if len(low) == len(text):
         return low.translate(_FULLWIDTH)
     return "".join(short if len(short := fold(char)) == 1 else char for char in text)
 
 
-def plain(text: str) -> str:
-    """A text to make a snippet of: its first part, without marks of its own."""
+def snippet_source(text: str) -> str:
+    """Return the beginning of a text, without marks of its own."""
     return text[:MAX_CHARS].replace(MARK, "")
 
 
-def snippet(text: str, spans: Iterable[MarkedSpan], *, width: int = WIDTH) -> str:
-    """A passage of a text (see `plain`), its words marked; the beginning where there are none."""
-    found = _apart(spans)
+def cut_snippet(text: str, spans: Iterable[MarkedSpan], *, width: int = WIDTH) -> str:
+    """Return a passage of a text (see `snippet_source`) with its words marked, or its beginning."""
+    distinct_spans = _without_overlaps(spans)
     sentences = _sentences(text)
     if not sentences:
         return ""
-    start, end = _best(text, sentences, found, width)
+    start, end = _best_sentences(text, sentences, distinct_spans, width)
     if cells(text[start:end]) <= width:
-        return _marked(text, start, end, found)
-    first = next((span for span in found if start <= span[0] < end), None)
-    left, right = _around(text, (start, end), first[:2] if first else (start, start), width)
-    before, after = "…" if left > start else "", "…" if right < end else ""
-    return before + _marked(text, left, right, found) + after
+        return _mark_words(text, start, end, distinct_spans)
+    first = next((span for span in distinct_spans if start <= span[0] < end), None)
+    first_char, last_char = _window(
+        text, (start, end), first[:2] if first else (start, start), width
+    )
+    before, after = "…" if first_char > start else "", "…" if last_char < end else ""
+    return before + _mark_words(text, first_char, last_char, distinct_spans) + after
 
 
-def _apart(spans: Iterable[MarkedSpan]) -> list[MarkedSpan]:
-    """In order, without those that overlap an earlier or longer one."""
-    kept: list[MarkedSpan] = []
-    for span in sorted(spans, key=lambda each: (each[0], -each[1])):
-        if span[0] < span[1] and (not kept or span[0] >= kept[-1][1]):
-            kept.append(span)
-    return kept
+def _without_overlaps(spans: Iterable[MarkedSpan]) -> list[MarkedSpan]:
+    """Return the spans in order, without those that overlap an earlier or longer one."""
+    distinct_spans: list[MarkedSpan] = []
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if span[0] < span[1] and (not distinct_spans or span[0] >= distinct_spans[-1][1]):
+            distinct_spans.append(span)
+    return distinct_spans
 
 
-@lru_cache(maxsize=2)  # a page is cut for many alerts, one after the other
+@lru_cache(maxsize=2)  # one page is cut for many alerts in succession
 def _sentences(text: str) -> list[tuple[int, int]]:
-    """Where sentences begin and end, white space around them taken off."""
-    found, start = [], 0
+    """Return the bounds of the sentences without surrounding white space."""
+    sentences, start = [], 0
     for match in _ENDS.finditer(text):
-        found.append((start, match.end()))
+        sentences.append((start, match.end()))
         start = match.end()
-    found.append((start, len(text)))
+    sentences.append((start, len(text)))
     stripped = (
         (end - len(text[start:end].lstrip()), start + len(text[start:end].rstrip()))
-        for start, end in found
+        for start, end in sentences
     )
     return [(start, end) for start, end in stripped if start < end]
 
 
-def _best(
+def _best_sentences(
     text: str, sentences: Sequence[tuple[int, int]], spans: Sequence[MarkedSpan], width: int
 ) -> tuple[int, int]:
-    """Beginning and end of the run of sentences that says most; its first sentence has a match."""
-    best, most = sentences[0], (-1, -1)
-    held = _held(sentences, spans)
-    for first in sorted(held)[:_LOOKED_AT] or [0]:
+    """Return the bounds of the best run of sentences; its first sentence has a match."""
+    best, best_score = sentences[0], (-1, -1)
+    words_by_sentence = _sentence_words(sentences, spans)
+    for first in sorted(words_by_sentence)[:_MAX_SENTENCES] or [0]:
         start, last = sentences[first][0], first
-        while last + 1 < len(sentences) and _width(text[start : sentences[last + 1][1]]) <= width:
+        while (
+            last + 1 < len(sentences)
+            and _approximate_width(text[start : sentences[last + 1][1]]) <= width
+        ):
             last += 1
-        words = [word for at in range(first, last + 1) for word in held.get(at, ())]
-        if (score := (len(set(words)), len(words))) > most:
-            best, most = (start, sentences[last][1]), score
+        words = [
+            word for index in range(first, last + 1) for word in words_by_sentence.get(index, ())
+        ]
+        if (score := (len(set(words)), len(words))) > best_score:
+            best, best_score = (start, sentences[last][1]), score
     return best
 
 
-def _width(text: str) -> int:
-    """About `plain.cells`, at a tenth of the cost."""
+def _approximate_width(text: str) -> int:
+    """Return nearly the same as `cells` in a tenth of the time."""
     return len(text) + len(_WIDE.findall(text))
 
 
-def _held(
+def _sentence_words(
     sentences: Sequence[tuple[int, int]], spans: Iterable[MarkedSpan]
 ) -> dict[int, list[str]]:
-    """Sentences with matches, by number, and the words that begin in each."""
-    held: dict[int, list[str]] = {}
+    """Return the words that begin in each sentence, by the sentence's index."""
+    words_by_sentence: dict[int, list[str]] = {}
     starts = [start for start, _ in sentences]
     for start, _, word in spans:
-        held.setdefault(max(0, bisect_right(starts, start) - 1), []).append(word)
-    return held
+        words_by_sentence.setdefault(max(0, bisect_right(starts, start) - 1), []).append(word)
+    return words_by_sentence
 
 
-def _around(
+def _window(
     text: str, sentence: tuple[int, int], middle: tuple[int, int], width: int
 ) -> tuple[int, int]:
-    """The part of a long sentence around a word, a third of the room before it."""
-    left, room = middle[0], width // 3
-    while left > sentence[0] and (room := room - cells(text[left - 1])) >= 0:
-        left -= 1
-    right, room = left, width - 2
-    while right < sentence[1] and (room := room - cells(text[right])) >= 0:
-        right += 1
-    return _to_words(text, (left, right), sentence, middle)
+    """Return the part of a long sentence around a word, with a third of the room before it."""
+    begin, room = middle[0], width // 3
+    while begin > sentence[0] and (room := room - cells(text[begin - 1])) >= 0:
+        begin -= 1
+    end, room = begin, width - 2
+    while end < sentence[1] and (room := room - cells(text[end])) >= 0:
+        end += 1
+    return _trim_to_words(text, (begin, end), sentence, middle)
 
 
-def _to_words(
+def _trim_to_words(
     text: str, part: tuple[int, int], sentence: tuple[int, int], middle: tuple[int, int]
 ) -> tuple[int, int]:
-    """A part that cuts no Latin word in two, as long as the word in its middle stays in."""
-    left, right = part
-    if left > sentence[0] and text[left - 1 : left + 1].isascii():
-        gap = text.find(" ", left, middle[0])
-        left = gap + 1 if gap >= 0 else left
-    if right < sentence[1] and text[right - 1 : right + 1].isascii():
-        gap = text.rfind(" ", middle[1], right)
-        right = gap if gap >= 0 else right
-    return left, max(right, left)
+    """Return a part that cuts no Latin word, as long as it contains the matched word."""
+    begin, end = part
+    if begin > sentence[0] and text[begin - 1 : begin + 1].isascii():
+        gap = text.find(" ", begin, middle[0])
+        begin = gap + 1 if gap >= 0 else begin
+    if end < sentence[1] and text[end - 1 : end + 1].isascii():
+        gap = text.rfind(" ", middle[1], end)
+        end = gap if gap >= 0 else end
+    return begin, max(end, begin)
 
 
-def _marked(text: str, start: int, end: int, spans: Iterable[MarkedSpan]) -> str:
-    pieces, at = [], start
+def _mark_words(text: str, start: int, end: int, spans: Iterable[MarkedSpan]) -> str:
+    parts, position = [], start
     for first, last, _ in spans:
         if start <= first and last <= end:
-            pieces += [text[at:first], MARK, text[first:last], MARK]
-            at = last
-    pieces.append(text[at:end])
-    return " ".join("".join(pieces).split())
+            parts += [text[position:first], MARK, text[first:last], MARK]
+            position = last
+    parts.append(text[position:end])
+    return " ".join("".join(parts).split())

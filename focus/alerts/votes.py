@@ -1,17 +1,16 @@
-"""Teaches an alert by its owner's votes: they are labels of its topic.
+"""Learning from the votes of an alert's owner, which are labels of its topic.
 
-A vote (*relevant*, *not relevant*) stands at its match. From all votes of an alert, counted
-from the beginning each time, its topic is moved as `focus label` moves one (learn.labelling):
-how much a title, a mention in the text, a tag say for this alert. A few votes move it little, so
-that one against a page does not silence an alert that has just begun. Nobody else's alert is
-touched, be it about the same words.
+A vote (*relevant*, *not relevant*) is stored at its match. From all votes of an alert, starting
+again each time, its topic is adjusted as `focus label` adjusts one (learn.labelling): how much a
+title, a mention in the text or a tag counts for this alert. A few votes change little, so that one
+negative vote does not silence a new alert. Alerts of other people are not affected.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from focus.alerts.page_match import topic_of
+from focus.alerts.page_match import alert_topic
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import TEACHABLE, Labelled, moved
@@ -23,74 +22,76 @@ from focus.storage.alerts.store import AlertStore
 from focus.storage.labels import JudgedPage, unpacked
 from focus.topic.topic import Topic
 
-MOST = 500  # votes of an alert that are looked at, the latest
-PATIENCE = 6.0
-"""So many votes count half: one against a page leaves the others of its kind where they are."""
+MAX_VOTES = 500  # latest votes of an alert that are used
+VOTES_FOR_HALF = 6.0
+"""Number of votes that count half as much as the topic's own numbers."""
 
-LOOKED_AT = 100  # pages by which the effect of votes is told
+COMPARED_MATCHES = 100  # latest matches by which the effect of votes is measured
 
 
 class VoteEffect(NamedTuple):
-    """The effect of an alert's votes: of `pages` found before, `lost` would not be told of now."""
+    """Effect of an alert's votes: `lost` of `pages` earlier matches would not be sent now."""
 
     pages: int
     lost: int
 
 
-def effect(store: AlertStore, owned: StoredAlert, *, trusted: bool) -> VoteEffect | None:
-    """The effect on the pages that were found last, those voted against apart.
+def vote_effect(
+    store: AlertStore, stored_alert: StoredAlert, *, trusted: bool
+) -> VoteEffect | None:
+    """Return the effect on the latest matches, without those voted not relevant.
 
-    None where it cannot be told without reading the pages again: by other models than `evidence`.
-    ConfigError for a topic or model file that cannot be used.
+    None if it cannot be computed without reading the pages, as for other models than `evidence`.
+    Raises ConfigError for an unusable topic or model file.
     """
-    topic = topic_of(owned.alert, trusted=trusted)
+    topic = alert_topic(stored_alert.alert, trusted=trusted)
     if (topic.relevance or AnalysisConfig().relevance) != "evidence":
         return None
-    known = learned(store, owned.id, topic)
-    given = topic.params.get("evidence", {})
+    learned = learn_from_votes(store, stored_alert.id, topic)
+    topic_params = topic.params.get("evidence", {})
     numbers = {
         **model_class("evidence").defaults,
-        **given,
-        **(known.params.get("evidence", {}) if known else {}),
+        **topic_params,
+        **(learned.params.get("evidence", {}) if learned else {}),
     }
-    least = owned.alert.min_relevance
-    if least is None:
-        least = relevance_threshold("evidence", topic)
-    refused = {
+    threshold = stored_alert.alert.min_relevance
+    if threshold is None:
+        threshold = relevance_threshold("evidence", topic)
+    rejected_urls = {
         vote.url
-        for vote in store.matches.votes(owned.id, most=MOST, with_source=False)
+        for vote in store.matches.votes(stored_alert.id, most=MAX_VOTES, with_source=False)
         if not vote.relevant
     }
-    found = [
+    parts_by_match = [
         match.why.get("parts", {})
-        for match in store.matches.of(owned.id, limit=LOOKED_AT)
-        if match.url not in refused
+        for match in store.matches.of(stored_alert.id, limit=COMPARED_MATCHES)
+        if match.url not in rejected_urls
     ]
     lost = sum(
         sigmoid(numbers["bias"] + sum(numbers[part] * value for part, value in parts.items()))
-        < least
-        for parts in found
+        < threshold
+        for parts in parts_by_match
     )
-    return VoteEffect(len(found), lost)
+    return VoteEffect(len(parts_by_match), lost)
 
 
-def learned(store: AlertStore, alert: int, topic: Topic) -> LearnedTopic | None:
-    """What the votes of an alert say about its topic; None: there are none, or nothing follows.
+def learn_from_votes(store: AlertStore, alert: int, topic: Topic) -> LearnedTopic | None:
+    """Return what the votes teach about an alert's topic, or None.
 
-    ConfigError for a model file of the topic that cannot be used.
+    Raises ConfigError for an unusable model file of the topic.
     """
     relevance = topic.relevance or AnalysisConfig().relevance
     if relevance not in TEACHABLE:
         return None
-    by_parts = relevance == "evidence"  # which learns by the parts of the relevance alone
-    votes = store.matches.votes(alert, most=MOST, with_source=not by_parts)
+    by_parts = relevance == "evidence"  # it learns from the parts of the relevance alone
+    votes = store.matches.votes(alert, most=MAX_VOTES, with_source=not by_parts)
     if not votes:
         return None
     known = load_for(topic) or LearnedTopic(topic.name)
     try:
         pages = [_labelled(vote) for vote in votes]
-        return moved(known, topic, relevance, pages, patience=PATIENCE)
-    except ConfigError:  # a topic of `bayes` that nobody has trained; judging says so
+        return moved(known, topic, relevance, pages, patience=VOTES_FOR_HALF)
+    except ConfigError:  # an untrained `bayes` topic; scoring reports it
         return None
 
 

@@ -76,10 +76,10 @@ def own_zone() -> str:
 
 def here(store: AlertStore) -> ZoneInfo:
     """The time zone of the user at the command line."""
-    from focus.alerts.schedule import zone_of
+    from focus.alerts.schedule import find_zone
     from focus.storage.alerts.records import LOCAL
 
-    return zone_of(store.users.zones()[LOCAL])
+    return find_zone(store.users.zones()[LOCAL])
 
 
 def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:

@@ -75,7 +75,7 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
         focus restore /backup/focus-monday.db --force
     """
     from focus.alerts import keyfile
-    from focus.alerts.run import alone
+    from focus.alerts.run import watch_lock
     from focus.commands.progress_bar import bar
     from focus.storage.backup import restore
     from focus.storage.private import make_folder
@@ -84,7 +84,7 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     key = keyfile.key_path(path, key_file())
     make_folder(path)
     with ExitStack() as stack:
-        stack.enter_context(alone(path))
+        stack.enter_context(watch_lock(path))
         if with_key:
             stack.enter_context(keyfile.copying_key(keyfile.key_path(file), key, replace=force))
         progress = stack.enter_context(bar(say("Copying")))

@@ -235,12 +235,12 @@ def list_(db: Path, as_json: bool) -> None:
     Example:
         focus watch list
     """
-    from focus.alerts.health import health
+    from focus.alerts.health import alert_health
     from focus.commands.watch_output import list_lines
 
     now = time.time()
     with opened(db, now) as store:
-        found = [health(store, owned, now=now) for owned in chosen(store, ())]
+        found = [alert_health(store, owned, now=now) for owned in chosen(store, ())]
         zone = here(store)
     answer(found if as_json else list_lines(found, zone), as_json)
 
@@ -258,13 +258,13 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     Example:
         focus watch show 欧冠
     """
-    from focus.alerts.health import health
+    from focus.alerts.health import alert_health
     from focus.commands.watch_output import show_lines
 
     now = time.time()
     with opened(db, now) as store:
         owned = chosen(store, (name,))[0]
-        found = health(store, owned, now=now)
+        found = alert_health(store, owned, now=now)
         matches = store.matches.news(owned.id, limit=limit)
         zone = here(store)
     if as_json:
@@ -288,14 +288,14 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     Example:
         focus watch preview 欧冠 --days 7
     """
-    from focus.alerts.preview import preview as preview_of
+    from focus.alerts.preview import preview_alert
     from focus.commands.watch_output import preview_lines
 
     now = time.time()
     with opened(db, now) as store:
         owned = chosen(store, (name,))[0]
         zone = here(store)
-        found = preview_of(store, owned, now=now, zone=zone, days=days)
+        found = preview_alert(store, owned, now=now, zone=zone, days=days)
     answer(found if as_json else preview_lines(found, days, zone), as_json)
 
 

@@ -9,7 +9,7 @@ from focus.alerts.delivery import mask_channel
 from focus.alerts.health import STATES, Health, SiteHealth
 from focus.alerts.message import UNTITLED, date_label, format_time, split_snippet
 from focus.alerts.preview import Preview
-from focus.alerts.run import Ran, to_visit
+from focus.alerts.run import WatchRunSummary, due_sites
 from focus.i18n import mark, say, says, told
 from focus.storage.alerts.records import (
     WAITING,
@@ -50,7 +50,7 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
             each.alert.schedule,
             _when(each.checked_at, zone, say("never")),
             _when(each.next_at, zone, "-"),
-            f"{each.found.news:,}",
+            f"{each.match_count.news:,}",
             told(STATES[each.state]),
         )
         for each in found
@@ -70,8 +70,8 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
     yield printable(alert.name)
     news = say(
         "{news} told of, {folded:,} folded as repeats",
-        news=count(found.found.news, "page"),
-        folded=found.found.folded,
+        news=count(found.match_count.news, "page"),
+        folded=found.match_count.folded,
     )
     rows = [
         (mark("sites"), ", ".join(alert.sites)),
@@ -204,13 +204,13 @@ def due_lines(
         yield say("No alert is due")
     for each in alerts:
         yield say("check {name}", name=printable(each.alert.name))
-    for site in to_visit(store, alerts, now=now, at_once=at_once):
+    for site in due_sites(store, alerts, now=now, at_once=at_once):
         yield say("visit {host}", host=printable(site.host))
     waiting = store.outbox.counts().get(WAITING, 0)
     yield say("{waiting} in the outbox", waiting=count(waiting, "page"))
 
 
-def ran_lines(ran: Ran) -> Iterator[str]:
+def ran_lines(ran: WatchRunSummary) -> Iterator[str]:
     """What a run came to."""
     pages = sum(each.pages for each in ran.matched)
     yield (

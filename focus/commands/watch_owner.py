@@ -38,7 +38,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
     Example:
         focus watch vote 欧冠 https://sports.sina.com.cn/a/1.html no
     """
-    from focus.alerts.votes import effect
+    from focus.alerts.votes import vote_effect
 
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
@@ -49,7 +49,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
                 url=printable(url, 200),
             )
         on, off = store.matches.count_votes(owned.id)
-        found = effect(store, owned, trusted=True)
+        found = vote_effect(store, owned, trusted=True)
     votes = count(on + off, "vote")
     print_note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
     if found is not None and found.pages:
@@ -130,7 +130,7 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     """
     from zoneinfo import available_timezones
 
-    from focus.alerts.clock_change import to_zone
+    from focus.alerts.clock_change import change_zone
     from focus.alerts.schedule import parse_quiet
     from focus.storage.alerts.records import LOCAL
 
@@ -145,7 +145,7 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     with opened(db, time.time(), makes=says) as store:
         store.users.change(LOCAL, language=language, quiet=quiet)
         if zone is not None:
-            to_zone(store, LOCAL, zone, now=time.time())
+            change_zone(store, LOCAL, zone, now=time.time())
         user = store.users.active(LOCAL)
     assert user is not None, "nobody disables the user at the command line"
     for title in ("language", "zone", "quiet"):

@@ -18,7 +18,7 @@ from focus.i18n import say, told
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
-    from focus.alerts.run import Ran
+    from focus.alerts.run import WatchRunSummary
     from focus.alerts.settings import DeliverySettings
     from focus.cluster.visits import VisitOrder
     from focus.learn.memory_crawl import PageSource
@@ -62,7 +62,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     Example:
         focus watch run
     """
-    from focus.alerts.run import AlreadyRunning, alone, due
+    from focus.alerts.run import AlreadyRunning, due_alerts, watch_lock
     from focus.commands.watch_output import due_lines
 
     now = time.time()
@@ -72,11 +72,11 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
             meant = chosen(store, names) if names else store.alerts.all()
             wanted = [each.id for each in meant]
         if options["dry_run"]:
-            alerts = due(store, now=now, wanted=wanted)
+            alerts = due_alerts(store, now=now, alert_ids=wanted)
             answer(due_lines(store, alerts, now, at_once=wanted is not None), False)
             return
         try:
-            with alone(store.path):
+            with watch_lock(store.path):
                 ran = _ran(store, wanted, options)
         except AlreadyRunning as error:
             if options["verbose"]:
@@ -104,22 +104,24 @@ def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: An
     Example:
         focus watch check 欧冠
     """
-    from focus.alerts.run import alone
+    from focus.alerts.run import watch_lock
 
     with opened(db, time.time()) as store:
         wanted = [each.id for each in chosen(store, names)]
-        with alone(store.path):
+        with watch_lock(store.path):
             ran = _ran(store, wanted, options)
     ctx.exit(_tell(ran, verbose=True))
 
 
-def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]) -> Ran:
+def _ran(
+    store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]
+) -> WatchRunSummary:
     """Do what is due, with the options that say how to ask and how to send."""
     import asyncio
 
     from focus.alerts import delivery_process
     from focus.alerts.run import run_due
-    from focus.alerts.visit import visitor
+    from focus.alerts.visit import create_visit
     from focus.commands.settings import watched_web
 
     web, order = watched_web(options), cluster_of(options)
@@ -129,8 +131,8 @@ def _ran(store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any
 
         around = visits_by(order)
     deliver = delivery_process.delivery_in_process(store, settings_of(store, options, web))
-    visit = visitor(store, web, around=around)
-    return asyncio.run(run_due(store, visit, deliver, clock=time.time, wanted=wanted))
+    visit = create_visit(store, web, around=around)
+    return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=wanted))
 
 
 def cluster_of(options: dict[str, Any]) -> VisitOrder | None:
@@ -197,16 +199,16 @@ def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> 
     return found
 
 
-def _tell(ran: Ran, *, verbose: bool) -> int:
+def _tell(ran: WatchRunSummary, *, verbose: bool) -> int:
     """Say what a run came to; the exit code."""
     from focus.commands.watch_output import ran_lines
 
-    for failure in [*ran.failures, *(ran.lasting if verbose else ())]:
+    for failure in [*ran.failures, *(ran.repeated_failures if verbose else ())]:
         click.echo(f"focus: {printable(failure)}", err=True)
     if verbose:
         tell(ran_lines(ran), err=True)
     if ran.is_busy:
         return 5
-    if ran.all_failed:
+    if ran.has_only_failures:
         return 4
-    return 1 if ran.failures or ran.lasting else 0
+    return 1 if ran.failures or ran.repeated_failures else 0

@@ -12,7 +12,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from focus.alerts.addresses import is_mail_address, is_phone_number
-from focus.alerts.clock_change import to_zone
+from focus.alerts.clock_change import change_zone
 from focus.alerts.schedule import parse_quiet
 from focus.errors import ConfigError
 from focus.i18n import msg
@@ -265,7 +265,7 @@ def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) 
         if not store.users.change(user.id, name=name, language=language, quiet=quiet):
             raise Wrong("This name is taken, or looks like one that is.")
         if zone != user.zone:
-            to_zone(store, user.id, zone, now=now)
+            change_zone(store, user.id, zone, now=now)
         if name != user.name:
             store.audit.note(user.name, msg("rename"), name, now=now)
 

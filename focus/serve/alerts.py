@@ -17,10 +17,10 @@ from focus.alerts.delivery import (
     signing_secrets,
     split_channel,
 )
-from focus.alerts.health import SILENT_S, health
+from focus.alerts.health import SILENCE_S, alert_health
 from focus.alerts.outbox_relay import send_test_message
-from focus.alerts.preview import Preview, preview
-from focus.alerts.schedule import FLOOR_S, SLACK_S
+from focus.alerts.preview import Preview, preview_alert
+from focus.alerts.schedule import MIN_INTERVAL_S, SLACK_S
 from focus.errors import ConfigError
 from focus.i18n import msg, told
 from focus.serve import backoff, channel_fields, forms, site_answers, tokens
@@ -42,10 +42,10 @@ def listed(request: RequestContext) -> Response:
 def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
     """The same, with what came of something."""
     store = request.store
-    mine = [health(store, each, now=request.now) for each in store.alerts.all(request.me.id)]
+    mine = [alert_health(store, each, now=request.now) for each in store.alerts.all(request.me.id)]
     local = store.alerts.all(LOCAL) if request.me.admin else []
     return request.page(
-        "alerts.html", status, alerts=mine, silent_s=SILENT_S, local=len(local), **said
+        "alerts.html", status, alerts=mine, silent_s=SILENCE_S, local=len(local), **said
     )
 
 
@@ -111,7 +111,7 @@ def _tried(request: RequestContext, made: Alert) -> tuple[Preview, list[SiteAnsw
     said = site_answers.ask(SiteQuestion(list(made.sites), fetch))
     with request.app_state.previewing:
         now, zone = request.now, request.zone
-        found = preview(request.store, made, now=now, zone=zone, trusted=False)
+        found = preview_alert(request.store, made, now=now, zone=zone, trusted=False)
     return found, said
 
 
@@ -148,10 +148,10 @@ def show(
         secrets = [(each, _secret(request, each)) for each in signed_channels(owned.alert.channels)]
     return request.page(
         "alert.html",
-        health=health(request.store, owned, now=request.now),
+        health=alert_health(request.store, owned, now=request.now),
         preview=found,
         shown=SHOWN,
-        silent_s=SILENT_S,
+        silent_s=SILENCE_S,
         votes=request.store.matches.count_votes(owned.id),
         pushed=sent_channels(owned.alert.channels),
         signed=signed_channels(owned.alert.channels),
@@ -164,7 +164,7 @@ def show(
 
 def _previewed(request: RequestContext, owned: StoredAlert) -> Preview:
     with request.app_state.previewing:
-        return preview(request.store, owned, now=request.now, zone=request.zone)
+        return preview_alert(request.store, owned, now=request.now, zone=request.zone)
 
 
 def pause(request: RequestContext) -> Response:
@@ -180,7 +180,7 @@ def check(request: RequestContext) -> Response:
     if owned.paused or owned.alert.is_over(request.now):
         raise Wrong("There is nothing here.")
     spend(request.store, [backoff.key("check", request.me.name)], now=request.now)
-    request.store.alerts.check_soon(owned.id, now=request.now, floor_s=FLOOR_S - SLACK_S)
+    request.store.alerts.check_soon(owned.id, now=request.now, floor_s=MIN_INTERVAL_S - SLACK_S)
     return show(request, done=request.say("It is checked in a moment."))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from focus.alerts.alert import checked, problems
-from focus.alerts.page_match import topic_of
-from focus.alerts.schedule import zone_of
+from focus.alerts.alert import find_problems, validate_alert
+from focus.alerts.page_match import alert_topic
+from focus.alerts.schedule import find_zone
 from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve import channel_fields
@@ -78,14 +78,14 @@ def read(request: RequestContext, before: Alert) -> tuple[Alert, dict[str, str]]
         paused=before.paused,
         expires_at=_expiry(request, form["expires"].strip(), wrong),
     )
-    wrong = problems(made) | wrong | wrong_channels
+    wrong = find_problems(made) | wrong | wrong_channels
     if wrong := {name: wrong[name] for name in LABELS if name in wrong} | wrong:
         return made, wrong
     try:
-        topic_of(made, trusted=False)
+        alert_topic(made, trusted=False)
     except ConfigError as error:
         return made, {"topic": error.line}
-    return checked(made), {}
+    return validate_alert(made), {}
 
 
 def typed_of(request: RequestContext, alert: Alert) -> Form:
@@ -154,7 +154,7 @@ def _expiry(request: RequestContext, text: str, wrong: dict[str, str]) -> float 
         return None
     try:
         day = datetime.strptime(text, "%Y-%m-%d")
-        ends = day.replace(hour=23, minute=59, tzinfo=zone_of(request.me.zone))
+        ends = day.replace(hour=23, minute=59, tzinfo=find_zone(request.me.zone))
         return ends.timestamp()
     except (ValueError, OverflowError, OSError):
         wrong["expires"] = msg("Write the date as 2026-12-31.")

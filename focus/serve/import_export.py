@@ -10,7 +10,7 @@ import msgspec
 from starlette.responses import Response
 
 from focus.alerts.alert import from_json, to_json
-from focus.alerts.page_match import topic_of
+from focus.alerts.page_match import alert_topic
 from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve import alerts, channel_fields
@@ -34,7 +34,7 @@ def take_in(request: RequestContext) -> Response:
         alerts.check_quota(request, sum(not (replace and each.name in mine) for each in made))
         allowed = [_allowed(request, each) for each in made]
         for each in allowed:
-            topic_of(each, trusted=False)
+            alert_topic(each, trusted=False)
         request.store.alerts.take_in(request.me.id, allowed, replace=replace, now=request.now)
     except ConfigError as error:
         return alerts.shown(request, 400, error=request.wrong(error))

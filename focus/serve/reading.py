@@ -63,7 +63,7 @@ def _effect(request: RequestContext, mine: list[StoredAlert], voted: list[Match]
         return ""
     owned = next(each for each in mine if each.id == voted[0].alert)
     try:
-        found = votes.effect(request.store, owned, trusted=False)
+        found = votes.vote_effect(request.store, owned, trusted=False)
     except FocusError:
         return ""  # the alert's own page says what is wrong with its topic
     if found is None or not found.pages:

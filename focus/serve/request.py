@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from focus.alerts.delivery import mask_channel
 from focus.alerts.health import STATES
 from focus.alerts.message import format_time, split_snippet
-from focus.alerts.schedule import zone_of
+from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
 from focus.i18n import msg, plural, tag, told
 from focus.serve.app_state import AppState
@@ -55,7 +55,7 @@ class RequestContext:
     @property
     def zone(self) -> tzinfo:
         """The asker's clock."""
-        return zone_of(self.user.zone if self.user else "UTC")
+        return find_zone(self.user.zone if self.user else "UTC")
 
     def say(self, line: str, /, **values: object) -> str:
         """A message in the asker's language."""
@@ -110,7 +110,7 @@ class RequestContext:
 
     def when(self, moment: float | None) -> str:
         """A moment on the asker's clock."""
-        return "" if moment is None else format_time(moment, zone_of(str(self.zone)))
+        return "" if moment is None else format_time(moment, find_zone(str(self.zone)))
 
 
 def cookie_name(secure: bool) -> str:

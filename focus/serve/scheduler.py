@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from focus.alerts import delivery_process, settings
-from focus.alerts.run import AlreadyRunning, Ran, alone, run_due
+from focus.alerts.run import AlreadyRunning, WatchRunSummary, run_due, watch_lock
 from focus.alerts.sealed_channels import SealedChannels
-from focus.alerts.visit import visitor
+from focus.alerts.visit import create_visit
 from focus.cluster.visits import VisitOrder, visits_by
 from focus.config import FetchConfig
 from focus.errors import FocusError
@@ -52,16 +52,16 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     cluster: VisitOrder | None = None
 
 
-def run(order: SchedulerOptions) -> Ran | None:
+def run(order: SchedulerOptions) -> WatchRunSummary | None:
     """Do what is due and index what came; None when another program is at it."""
     sealed = SealedChannels.from_key_file(order.db, order.sending.key_file)
     with opened(order.db, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
         how = settings.read(store, **msgspec.structs.asdict(order.sending))
         try:
-            with alone(order.db):
+            with watch_lock(order.db):
                 deliver = delivery_process.delivery_in_process(store, how)
                 around = None if order.cluster is None else visits_by(order.cluster)
-                visit = visitor(store, order.web, around=around)
+                visit = create_visit(store, order.web, around=around)
                 ran = asyncio.run(run_due(store, visit, deliver, clock=time.time))
         except AlreadyRunning:
             return None

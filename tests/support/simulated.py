@@ -21,11 +21,11 @@ import msgspec
 
 from focus.alerts import outbox_relay, settings
 from focus.alerts import revisits as hubs
-from focus.alerts.alert import checked
+from focus.alerts.alert import validate_alert
 from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.run import run_due
-from focus.alerts.visit import visitor
+from focus.alerts.visit import create_visit
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
 from focus.demo.days import BEGIN, PublishingWeb
 from focus.engine.transports import ReplayTransport, Transport
@@ -61,7 +61,7 @@ def alerts(*, auto: bool) -> list[Watched]:
     )
     return [
         Watched(
-            checked(
+            validate_alert(
                 Alert(
                     name,
                     tuple(f"http://{site}.example/" for site in sites),
@@ -240,7 +240,7 @@ async def simulate(
         deliver = partial(
             outbox_relay.deliver_due, store, settings.read(store), clock=clock, rng=Random(1)
         )
-        visit = visitor(store, PageSource(politeness=PolitenessConfig()), clock=clock)
+        visit = create_visit(store, PageSource(politeness=PolitenessConfig()), clock=clock)
         with _virtual(clock, web, log), _recorded(told, clock), _fixed(interval_s):
             await run_due(store, visit, deliver, clock=clock)
             first, at = len(log), BEGIN

@@ -89,7 +89,7 @@ def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
     """An alert with what was typed put into it, checked."""
     import msgspec
 
-    from focus.alerts.alert import checked
+    from focus.alerts.alert import validate_alert
 
     told = {
         "sites": options["site"],
@@ -106,7 +106,7 @@ def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
     given = {name: value for name, value in told.items() if value is not None and value != ()}
     if options["expires"] is not None:
         given["expires_at"] = _expiry(options["expires"], now)
-    made = checked(msgspec.structs.replace(before, **given))
+    made = validate_alert(msgspec.structs.replace(before, **given))
     try_topic(made)
     return made
 
@@ -121,9 +121,9 @@ def _topic(text: str | None) -> str | None:
 
 def try_topic(alert: Alert) -> None:
     """Complain of a topic that cannot be used now, not when it is due."""
-    from focus.alerts.page_match import topic_of
+    from focus.alerts.page_match import alert_topic
 
-    topic_of(alert, trusted=True)
+    alert_topic(alert, trusted=True)
 
 
 def _expiry(text: str, now: float) -> float | None:
