@@ -37,7 +37,7 @@ def at(text: str, zone: ZoneInfo = SHANGHAI) -> float:
         ("＋欧冠 －彩票", {"欧冠", "彩票"}, False),
     ],
 )
-def test_words_say_which_pages_are_asked_for(text: str, found: set[str], taken: bool) -> None:
+def test_query_is_satisfied_by_words(text: str, found: set[str], taken: bool) -> None:
     assert query.parse(text).is_satisfied_by(found) is taken
 
 
@@ -52,13 +52,13 @@ def test_words_say_which_pages_are_asked_for(text: str, found: set[str], taken: 
         (" ".join(map(str, range(101))), "more than 100"),
     ],
 )
-def test_words_that_cannot_be_meant(text: str, reason: str) -> None:
+def test_invalid_query_raises(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         query.parse(text)
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_words_or_a_clear_error(text: str) -> None:
+def test_query_of_any_text_parses_or_raises(text: str) -> None:
     try:
         parsed = query.parse(text)
     except ConfigError as error:
@@ -84,7 +84,7 @@ def test_any_text_is_words_or_a_clear_error(text: str) -> None:
         ("auto", "2026-03-01T10:00", "2026-03-01T10:15"),
     ],
 )
-def test_the_next_time(text: str, after: str, due: str) -> None:
+def test_schedule_gives_next_time(text: str, after: str, due: str) -> None:
     assert schedule.parse(text).next(at(after), SHANGHAI) == at(due)
 
 
@@ -92,11 +92,11 @@ def test_the_next_time(text: str, after: str, due: str) -> None:
     ("text", "is_quick"),
     [("1m", True), ("15m", False), ("auto", False), ("*/5 9 * * *", True), ("0 * * * *", False)],
 )
-def test_quick_is_more_often_than_every_15_minutes(text: str, is_quick: bool) -> None:
+def test_schedule_under_15_minutes_is_quick(text: str, is_quick: bool) -> None:
     assert schedule.parse(text).is_quick == is_quick
 
 
-def test_a_clock_that_is_set_forward_skips_no_day() -> None:
+def test_daylight_saving_skips_no_day() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     daily = schedule.parse("daily 07:30")
     assert daily.next(at("2026-03-28T08:00", berlin), berlin) == at("2026-03-29T07:30", berlin)
@@ -113,7 +113,7 @@ def test_a_clock_that_is_set_forward_skips_no_day() -> None:
         ("soon", "write 1m, hourly"),
     ],
 )
-def test_schedules_that_are_none(text: str, reason: str) -> None:
+def test_invalid_schedule_raises(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         schedule.parse(text)
 
@@ -128,7 +128,7 @@ def test_schedules_that_are_none(text: str, reason: str) -> None:
         ("12:00-13:00", "2026-03-01T12:30", "2026-03-01T13:00"),
     ],
 )
-def test_quiet_hours_hold_until_they_are_over(hours: str, now: str, free: str) -> None:
+def test_quiet_hours_release_at_their_end(hours: str, now: str, free: str) -> None:
     quiet = schedule.parse_quiet(hours)
     assert quiet is not None
     assert quiet.next_release(at(now), SHANGHAI) == at(free)
@@ -139,7 +139,7 @@ def test_quiet_hours_hold_until_they_are_over(hours: str, now: str, free: str) -
 GOOD = alert.Alert("足球", ("sports.example.cn", "https://b.example/zh/"), words="足球 -彩票")
 
 
-def test_a_alert_survives_a_file() -> None:
+def test_alert_round_trips_through_json() -> None:
     made = alert.validate_alert(GOOD)
     assert made.sites == ("https://sports.example.cn/", "https://b.example/zh/")
     assert alert.from_json(alert.to_json([made]), "c.json") == [made]
@@ -162,7 +162,7 @@ def test_a_alert_survives_a_file() -> None:
         ({"sites": ("javascript:alert(1)",)}, "javascript"),
     ],
 )
-def test_alerts_that_are_wrong(change: dict[str, object], reason: str) -> None:
+def test_invalid_alert_raises(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         alert.validate_alert(msgspec.structs.replace(GOOD, **change))
 
@@ -175,6 +175,6 @@ def test_alerts_that_are_wrong(change: dict[str, object], reason: str) -> None:
         (b'[{"name": "x", "sites": ["a.b"], "wrods": "y"}]', "alert 1: .*wrods"),
     ],
 )
-def test_files_of_alerts_that_are_wrong(data: bytes, reason: str) -> None:
+def test_invalid_alert_file_raises(data: bytes, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         alert.from_json(data, "c.json")

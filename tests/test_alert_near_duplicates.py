@@ -27,13 +27,13 @@ def changed(bits: int) -> int:
         (MAX_BITS_BETWEEN_SITES + 1, THERE, False),
     ],
 )
-def test_between_sites_more_may_differ(bits: int, url: str, is_known: bool) -> None:
+def test_threshold_is_larger_between_sites(bits: int, url: str, is_known: bool) -> None:
     texts = AlertTexts()
     texts.add(7, TEXT, HERE)
     assert texts.find(changed(bits), url) == (7 if is_known else None)
 
 
-def test_the_nearest_text_is_found_and_short_ones_are_alone() -> None:
+def test_nearest_text_is_found() -> None:
     texts = AlertTexts()
     texts.add(1, changed(9), HERE)
     texts.add(2, changed(5), HERE)
@@ -42,7 +42,7 @@ def test_the_nearest_text_is_found_and_short_ones_are_alone() -> None:
     assert texts.find(0, THERE) is None
 
 
-def test_unlike_texts_are_told_apart() -> None:
+def test_different_texts_are_not_duplicates() -> None:
     texts, rng = AlertTexts(), Random(2)
     for number in range(2000):
         texts.add(number, rng.getrandbits(64) | 1, f"https://{number}.test/")

@@ -31,7 +31,7 @@ def find(here: OutboxFixture, url: str, messages: int) -> None:
     here.store.database.rows("UPDATE outbox SET due_at = 0")
 
 
-async def test_what_is_due_is_brought_and_told_of(here: OutboxFixture) -> None:
+async def test_process_delivers_due_messages(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(500, {})])) as hook:
         find(here, hook.url, 2)
         summary = await delivery_process.delivery_in_process(here.store, here.settings())()
@@ -40,7 +40,7 @@ async def test_what_is_due_is_brought_and_told_of(here: OutboxFixture) -> None:
     assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
 
 
-async def test_nobody_is_run_process_for_nothing(
+async def test_nothing_due_starts_no_process(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
@@ -51,9 +51,7 @@ async def test_nobody_is_run_process_for_nothing(
     assert await deliver() == DeliverySummary()
 
 
-async def test_what_keeps_the_courier_from_working_is_told(
-    here: OutboxFixture, tmp_path: Path
-) -> None:
+async def test_process_failure_raises_store_error(here: OutboxFixture, tmp_path: Path) -> None:
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all" * 99)
     order = delivery_process.DeliveryOrder(str(broken), here.settings())
@@ -73,7 +71,7 @@ asyncio.run(delivery_process._run_process(order))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-async def test_what_is_under_way_is_ended_though_the_run_dies(
+async def test_process_outlives_killed_run(
     here: OutboxFixture, tmp_path: Path, number: signal.Signals
 ) -> None:
     async with receiving(Receiver(delay_s=0.5)) as hook:

@@ -52,7 +52,7 @@ def own_feed(here: OutboxFixture, language: str) -> bytes:
     )
 
 
-def test_a_alerts_feed_has_its_pages_newest_first(here: OutboxFixture) -> None:
+def test_alert_feed_lists_newest_pages_first(here: OutboxFixture) -> None:
     here.base_url = "https://focus.test"
     alert = here.alert("足球", "feed")
     here.finds(alert, "http://a.test/old", baseline=True)
@@ -77,7 +77,7 @@ def test_a_alerts_feed_has_its_pages_newest_first(here: OutboxFixture) -> None:
     assert [tag.term for tag in first.tags] == ["足球"]
 
 
-def test_a_persons_feed_has_the_alerts_that_want_one(here: OutboxFixture) -> None:
+def test_user_feed_lists_alerts_with_the_channel(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", "feed"), "http://a.test/1")
     here.finds(here.alert("旅游", "feed", "inbox"), "http://a.test/1")
     here.finds(here.alert("体育", "inbox"), "http://a.test/3")
@@ -89,7 +89,7 @@ def test_a_persons_feed_has_the_alerts_that_want_one(here: OutboxFixture) -> Non
     assert len({entry.id for entry in found.entries}) == 2
 
 
-def test_ids_stay_when_words_and_addresses_change(here: OutboxFixture) -> None:
+def test_feed_ids_survive_changes(here: OutboxFixture) -> None:
     alert = here.alert("足球", "feed")
     here.finds(alert, "http://a.test/1")
     before = parsed(alert_feed(here, "足球"))
@@ -105,14 +105,14 @@ def test_ids_stay_when_words_and_addresses_change(here: OutboxFixture) -> None:
     assert after.feed.id != in_all.feed.id
 
 
-def test_an_empty_feed_is_a_feed(here: OutboxFixture) -> None:
+def test_feed_without_entries_is_valid(here: OutboxFixture) -> None:
     here.alert("足球", "feed")
     found = parsed(alert_feed(here, "足球", language="en"))
     assert found.entries == []
     assert calendar.timegm(found.feed.updated_parsed) == NOON
 
 
-def test_a_feed_has_no_more_than_a_reader_wants(here: OutboxFixture) -> None:
+def test_feed_is_limited_to_max_entries(here: OutboxFixture) -> None:
     alert = here.alert("足球", "feed")
     here.finds(alert, *(f"http://a.test/{n}" for n in range(MAX_ENTRIES + 5)))
     assert len(parsed(alert_feed(here, "足球")).entries) == MAX_ENTRIES
@@ -120,7 +120,7 @@ def test_a_feed_has_no_more_than_a_reader_wants(here: OutboxFixture) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.none())
-def test_any_text_and_time_gives_well_formed_valid_atom(
+def test_feed_of_any_text_and_time_is_valid_atom(
     title: str, snippet: str, published: float | None
 ) -> None:
     found = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)

@@ -151,7 +151,7 @@ def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: 
 # -- the mail itself ----------------------------------------------------------------
 
 
-async def test_a_digest_arrives_as_text_and_html(server: Server, here: OutboxFixture) -> None:
+async def test_digest_sent_over_smtp_has_text_and_html(server: Server, here: OutboxFixture) -> None:
     football, travel = here.alert("足球", f"mail:{ME}"), here.alert("旅游", f"mail:{ME}")
     here.finds(football, "http://a.test/1", published_at=NOON - 86400)
     here.finds(travel, "http://a.test/2", "http://a.test/3")
@@ -182,20 +182,20 @@ async def test_a_digest_arrives_as_text_and_html(server: Server, here: OutboxFix
     assert max(map(len, server.raw[0].split(b"\r\n"))) <= 998
 
 
-def test_the_link_to_unsubscribe_is_one_line_however_long() -> None:
+def test_unsubscribe_field_with_long_url_is_one_line() -> None:
     link = "https://focus.test/" + "a" * 300
     made = compose(message(unsubscribe=link), ME, SENDER, now=NOON)
     assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in made.data
     assert link in message(unsubscribe=link).text
 
 
-def test_the_same_message_is_the_same_mail() -> None:
+def test_message_composed_twice_has_the_same_id() -> None:
     first, again = (parsed(compose(message(), ME, SENDER, now=NOON).data) for _ in range(2))
     assert first["Message-ID"] == again["Message-ID"] == "<f00d@a.test>"
     assert message() == message()
 
 
-def test_without_web_pages_nothing_links_to_them() -> None:
+def test_mail_without_base_url_has_no_unsubscribe_link() -> None:
     made = parsed(compose(message(), ME, SENDER, now=NOON).data)
     assert made["List-Unsubscribe"] is None
     assert made["List-Unsubscribe-Post"] is None
@@ -212,11 +212,13 @@ def test_without_web_pages_nothing_links_to_them() -> None:
         ("fr", ("football",), 2, "football: 2 new pages"),
     ],
 )
-def test_subjects(language: str, names: tuple[str, ...], urls: int, subject: str) -> None:
+def test_subject_by_language_and_alert_count(
+    language: str, names: tuple[str, ...], urls: int, subject: str
+) -> None:
     assert message(*names, language=language, urls=urls).subject == subject
 
 
-def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
+def test_digest_with_hidden_pages_counts_them() -> None:
     (part,) = parts("足球")
     claim = OutboxLease("f00d", 1, ME, "en", "UTC", 0, [part._replace(total=9)])
     with_pages = compose_message(claim, base_url="https://focus.test")
@@ -226,7 +228,7 @@ def test_a_long_digest_says_what_is_left_in_the_inbox() -> None:
     assert with_pages.subject == "足球: 9 new pages"
 
 
-def test_a_message_is_never_empty() -> None:
+def test_message_without_pages_raises() -> None:
     with pytest.raises(AssertionError, match="empty"):
         compose_message(OutboxLease("f00d", 1, ME, "en", "UTC", 0, []))
 
@@ -249,7 +251,7 @@ class Markup(HTMLParser):
         self.asks += [v for k, v in attrs if k == "href" and not (v or "").startswith("http")]
 
 
-def test_what_came_from_the_web_is_escaped() -> None:
+def test_html_with_markup_in_titles_is_escaped() -> None:
     evil = "<script>alert(1)</script><img src=x onerror=y>\"'&"
     made = message(evil, title=evil, snippet=f"{evil}{M}{evil}{M}", unsubscribe="https://f.test/u")
     markup = Markup(made.html)
@@ -261,7 +263,7 @@ def test_what_came_from_the_web_is_escaped() -> None:
     assert "prefers-color-scheme:dark" in made.html
 
 
-def test_a_link_that_no_browser_should_follow_is_none() -> None:
+def test_html_with_javascript_url_has_no_link() -> None:
     odd = parts("a", urls=1)
     odd[0].matches[0] = hit(1, "javascript:alert(1)")
     made = compose_message(OutboxLease("f00d", 1, ME, "en", "UTC", 0, odd))
@@ -358,7 +360,7 @@ async def test_mail_that_cannot_be_written_leaves_the_others(server: Server) -> 
     assert outcomes[1] == NotDelivered("Subject: it contains a control character", retry=False)
 
 
-def test_lines_cannot_be_smuggled_into_headers() -> None:
+def test_header_with_line_breaks_or_bad_address_adds_no_field() -> None:
     tricky = "足球\r\nBcc: x@evil.test\n\nbody \u202egnp"
     made = message(tricky, title=tricky, urls=1, language="en")
     mail = parsed(compose(made, ME, SENDER, now=NOON).data)
@@ -400,11 +402,11 @@ def test_unusual_address_is_written_as_it_stands(address: str) -> None:
         ("", ("",)),
     ],
 )
-def test_snippets_are_cut_at_their_marks(snippet: str, cut: tuple[str, ...]) -> None:
+def test_snippet_with_marks_is_split(snippet: str, cut: tuple[str, ...]) -> None:
     assert split_snippet(snippet) == cut
 
 
-def test_addresses_outside_ascii_are_written_as_servers_take_them() -> None:
+def test_address_with_idn_domain_is_written_in_ascii() -> None:
     made = compose(message(), "me@例子.test", "focus@例子.test", now=NOON)
     assert made.recipient == raw_header(made.data)["To"] == "me@xn--fsqu00a.test"
     assert raw_header(made.data)["From"] == "focus <focus@xn--fsqu00a.test>"
@@ -448,7 +450,7 @@ async def test_several_mails_share_one_connection(server: Server) -> None:
         ("MAIL", "530 5.7.0 log in first", True, True),
     ],
 )
-async def test_what_the_server_says_decides(
+async def test_refusal_by_step_and_code_decides_about_retry(
     server: Server, step: str, says: str, retry: bool, everyone: bool
 ) -> None:
     server.says[step].append(says)
@@ -461,7 +463,7 @@ async def test_what_the_server_says_decides(
     assert len(server.mails) == 1
 
 
-async def test_a_mail_that_was_taken_is_delivered_whatever_follows(server: Server) -> None:
+async def test_mail_accepted_before_disconnect_is_delivered(server: Server) -> None:
     """The server accepts the data and is gone before anybody could say goodbye."""
 
     async def abrupt(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -482,7 +484,7 @@ async def test_a_mail_that_was_taken_is_delivered_whatever_follows(server: Serve
 
 
 @pytest.mark.parametrize("answers", range(4))
-async def test_a_server_that_falls_silent_is_cut_off(
+async def test_silent_server_at_any_step_is_interrupted(
     server: Server, monkeypatch: pytest.MonkeyPatch, answers: int
 ) -> None:
     """Wherever it does: before its greeting, too."""
@@ -504,7 +506,7 @@ async def test_a_server_that_falls_silent_is_cut_off(
     assert outcome.retry
 
 
-async def test_a_server_that_is_away_is_trouble_for_all(server: Server) -> None:
+async def test_unreachable_server_blocks_the_channel(server: Server) -> None:
     server.port = 1  # nobody listens there
     (outcome,) = await server.take(message())
     assert isinstance(outcome, NotDelivered)
@@ -515,9 +517,7 @@ async def test_a_server_that_is_away_is_trouble_for_all(server: Server) -> None:
     )
 
 
-async def test_the_server_recovers_and_the_mail_keeps_its_id(
-    server: Server, here: OutboxFixture
-) -> None:
+async def test_mail_retried_after_failure_keeps_its_id(server: Server, here: OutboxFixture) -> None:
     here.finds(here.alert("足球", f"mail:{ME}"), "http://a.test/1")
     server.says["DATA"] = ["451 4.3.0 later"]
     async with server.running():
@@ -553,7 +553,7 @@ def offered(certificate: tuple[Path, Path]) -> ssl.SSLContext:
 
 @pytest.mark.parametrize("scheme", ["smtps", "smtp"])
 @pytest.mark.parametrize("password", ["right", "wrong"])
-async def test_login_goes_over_verified_tls(
+async def test_login_over_tls_reports_success_or_failure(
     server: Server, certificate: tuple[Path, Path], scheme: str, password: str
 ) -> None:
     context = offered(certificate)
@@ -574,7 +574,7 @@ async def test_login_goes_over_verified_tls(
     assert "wrong" not in outcome.reason
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(
+async def test_untrusted_certificate_is_refused(
     server: Server, certificate: tuple[Path, Path]
 ) -> None:
     async with server.running(tls_context=offered(certificate)):
@@ -584,7 +584,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(
     assert not server.mails
 
 
-async def test_encryption_that_is_wanted_is_not_done_without(server: Server) -> None:
+async def test_missing_starttls_is_refused(server: Server) -> None:
     async with server.running():
         (outcome,) = await server.take(message(), url="smtp://127.0.0.1:{port}?starttls=on")
     assert isinstance(outcome, NotDelivered)
@@ -592,7 +592,7 @@ async def test_encryption_that_is_wanted_is_not_done_without(server: Server) -> 
     assert not server.mails
 
 
-async def test_a_letter_of_words_arrives(server: Server) -> None:
+async def test_plain_message_arrives_as_text_and_html(server: Server) -> None:
     note = plain_message(
         "1", "en", subject="Reset\r\nBcc: x", body="Open <this>:", link="https://a.test/?a=1&b=2"
     )

@@ -192,7 +192,7 @@ def test_new_alert_on_a_known_site_has_its_own_beginning(alerts: AlertsFixture) 
     assert len(alerts.sent(second)) == 6
 
 
-def test_site_added_later_is_marked_as_seen_without_more_ado(alerts: AlertsFixture) -> None:
+def test_site_added_later_is_marked_as_seen(alerts: AlertsFixture) -> None:
     other = CrawledSite(alerts.store, host="other.test", now=NOW)
     alert = alerts.alert()
     alerts.check()
@@ -208,7 +208,7 @@ def test_site_added_later_is_marked_as_seen_without_more_ado(alerts: AlertsFixtu
     assert found.news == 1
 
 
-def test_baseline_looks_at_the_latest_pages_only(
+def test_baseline_is_limited_to_the_latest_pages(
     alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching, "BASELINE_PAGES", 4)
@@ -220,7 +220,7 @@ def test_baseline_looks_at_the_latest_pages_only(
     assert len(alerts.sent(alert)) == 4
 
 
-def test_paused_and_expired_alerts_are_left_alone(alerts: AlertsFixture) -> None:
+def test_paused_and_expired_alerts_match_nothing(alerts: AlertsFixture) -> None:
     paused, over = alerts.alert(), alerts.alert("球队", expires_at=NOW + 1)
     alerts.store.alerts.pause(paused, True, now=NOW)
     alerts.pages(range(3))
@@ -230,7 +230,7 @@ def test_paused_and_expired_alerts_are_left_alone(alerts: AlertsFixture) -> None
     assert alerts.store.alerts.named(LOCAL, "足球").alert.paused
 
 
-def test_found_for_others_waits_for_the_own_schedule(alerts: AlertsFixture) -> None:
+def test_page_found_for_others_waits_for_the_alerts_schedule(alerts: AlertsFixture) -> None:
     daily = alerts.alert(schedule="daily 07:30")
     alerts.check()
     alerts.pages(range(1))
@@ -260,7 +260,7 @@ def test_found_for_others_waits_for_the_own_schedule(alerts: AlertsFixture) -> N
         ("", {"topic": "天气:1"}, ["/1"]),
     ],
 )
-def test_words_topic_and_language_decide(
+def test_match_depends_on_words_topic_and_language(
     alerts: AlertsFixture, words: str, fields: dict[str, Any], paths: list[str]
 ) -> None:
     alert = alerts.alert(words, name="c", **fields)
@@ -277,7 +277,7 @@ def test_words_topic_and_language_decide(
     assert alerts.sent(alert) == paths
 
 
-def test_hit_says_why(alerts: AlertsFixture) -> None:
+def test_match_records_why(alerts: AlertsFixture) -> None:
     alert = alerts.alert("足球 门票")
     alerts.check()
     alerts.pages(range(1))
@@ -292,7 +292,7 @@ def test_hit_says_why(alerts: AlertsFixture) -> None:
     assert hit.simhash
 
 
-def test_a_day_is_that_day_for_each_reader(alerts: AlertsFixture) -> None:
+def test_date_without_time_is_that_day_in_each_zone(alerts: AlertsFixture) -> None:
     eve = alerts.store.users.add(
         "eve", "", language="en", zone="America/New_York", admin=False, now=NOW
     )
@@ -310,7 +310,7 @@ def test_a_day_is_that_day_for_each_reader(alerts: AlertsFixture) -> None:
         assert format_time(hit.published_at, zone) == "2026-11-18"
 
 
-def test_topic_file_is_for_the_command_line_only(alerts: AlertsFixture, tmp_path: Path) -> None:
+def test_topic_file_is_refused_for_accounts(alerts: AlertsFixture, tmp_path: Path) -> None:
     file = tmp_path / "f.toml"
     file.write_text('name = "f"\nkeywords = ["足球"]\nthreshold = 0.1\n', encoding="utf-8")
     own = alerts.alert("", name="own", topic=str(file))
@@ -327,9 +327,7 @@ def test_topic_file_is_for_the_command_line_only(alerts: AlertsFixture, tmp_path
     assert "command line" in found.failures[theirs]
 
 
-def test_topic_file_that_is_gone_troubles_its_alert_alone(
-    alerts: AlertsFixture, tmp_path: Path
-) -> None:
+def test_missing_topic_file_fails_its_alert_alone(alerts: AlertsFixture, tmp_path: Path) -> None:
     lost = alerts.alert("", name="lost", topic=str(tmp_path / "gone.toml"))
     good = alerts.alert()
     alerts.pages(range(2))
@@ -359,7 +357,7 @@ TEXT = st.lists(
 
 
 @given(words=st.lists(WORD, min_size=1, max_size=3, unique=True), text=TEXT)
-def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], text: str) -> None:
+def test_page_excluded_by_characters_lacks_the_words(words: list[str], text: str) -> None:
     from focus.http import zstd
 
     asked = " ".join(f'+"{word}"' for word in words)
@@ -374,7 +372,7 @@ def test_page_set_aside_by_its_characters_has_not_the_words(words: list[str], te
 # -- all or nothing -------------------------------------------------------------------
 
 
-def test_broken_off_between_batches_nothing_is_lost_or_doubled(
+def test_kill_between_batches_loses_and_doubles_nothing(
     alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alert = alerts.alert()
@@ -401,7 +399,7 @@ def test_broken_off_between_batches_nothing_is_lost_or_doubled(
 # -- preview --------------------------------------------------------------------------
 
 
-def test_preview_tells_what_the_last_days_would_have_sent(alerts: AlertsFixture) -> None:
+def test_preview_lists_messages_of_the_last_days(alerts: AlertsFixture) -> None:
     alerts.alert("没有")
     alerts.crawled.now = NOW - 20 * DAY  # the first visit
     with alerts.store.database.transaction() as db:
@@ -424,7 +422,7 @@ def test_preview_tells_what_the_last_days_would_have_sent(alerts: AlertsFixture)
 # -- the store -------------------------------------------------------------------------
 
 
-def test_name_is_taken_once(alerts: AlertsFixture) -> None:
+def test_alert_name_is_unique(alerts: AlertsFixture) -> None:
     alerts.alert(name="a")
     other = alerts.alert(name="b")
     for attempt in (
@@ -445,7 +443,7 @@ def _open(path: Path, barrier: Any, answers: Any) -> None:
         answers.put(repr(error))
 
 
-def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
+def test_two_processes_create_the_database_concurrently(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     barrier, answers = context.Barrier(3), context.Queue()
     path = tmp_path / "new" / "focus.db"
@@ -458,7 +456,7 @@ def test_two_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_votes_teach_the_topic_of_the_alert_and_of_no_other(alerts: AlertsFixture) -> None:
+def test_votes_change_their_alert_only(alerts: AlertsFixture) -> None:
     mine, other = alerts.alert("足球", "mine"), alerts.alert("足球", "other")
     alerts.check()
     for number in range(12):  # half have the word in their title, half in passing
@@ -481,7 +479,7 @@ def test_votes_teach_the_topic_of_the_alert_and_of_no_other(alerts: AlertsFixtur
     assert {"/20", "/21"} <= set(alerts.sent(other))
 
 
-def test_one_vote_does_not_silence_a_young_alert(alerts: AlertsFixture) -> None:
+def test_one_vote_does_not_silence_a_new_alert(alerts: AlertsFixture) -> None:
     mine = alerts.alert("足球")
     alerts.check()
     for number in range(8):
@@ -499,7 +497,7 @@ def test_one_vote_does_not_silence_a_young_alert(alerts: AlertsFixture) -> None:
     assert effect == (1, 1), "who insists is heard"
 
 
-def test_checks_by_the_clock_move_with_the_zone(alerts: AlertsFixture) -> None:
+def test_zone_change_moves_timed_checks(alerts: AlertsFixture) -> None:
     store, now = alerts.store, alerts.now
     daily, often = (
         alerts.alert("足球", schedule="daily 07:30"),
@@ -522,7 +520,7 @@ def test_checks_by_the_clock_move_with_the_zone(alerts: AlertsFixture) -> None:
     assert owned(alerts, late).next_at == now - 5, "what is due stays due"
 
 
-def test_what_waits_for_an_alerts_own_time_moves_along(alerts: AlertsFixture) -> None:
+def test_zone_change_moves_waiting_messages(alerts: AlertsFixture) -> None:
     number = alerts.alert("足球", schedule="daily 07:30", channels=("mail:a@b.test",))
     alerts.check()
     alerts.pages(range(1))
@@ -535,7 +533,7 @@ def test_what_waits_for_an_alerts_own_time_moves_along(alerts: AlertsFixture) ->
     assert store.outbox.next_due() == owned(alerts, number).next_at != alerts.now + 500
 
 
-def test_a_vote_that_is_taken_back_teaches_nothing(alerts: AlertsFixture) -> None:
+def test_withdrawn_vote_teaches_nothing(alerts: AlertsFixture) -> None:
     mine = alerts.alert("足球")
     alerts.check()
     alerts.pages(range(1))

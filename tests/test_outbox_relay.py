@@ -78,7 +78,7 @@ def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | BaseEx
 # -- what goes into a message -------------------------------------------------------
 
 
-async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
+async def test_digest_groups_due_pages_by_alert(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -99,7 +99,7 @@ async def test_a_digest_has_all_that_is_due_by_one_channel_grouped_by_alert(
     assert await here.deliver() == outbox_relay.DeliverySummary()
 
 
-async def test_immediate_messages_tell_of_one_page_each(
+async def test_immediate_alert_sends_one_page_per_message(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -110,7 +110,7 @@ async def test_immediate_messages_tell_of_one_page_each(
     assert sorted(sizes) == [1, 1, 2]
 
 
-async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
+async def test_digest_lists_best_pages_and_counts_the_rest(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -127,7 +127,7 @@ async def test_the_best_of_a_alert_come_first_and_the_rest_stays_in_the_inbox(
     assert here.column("SELECT state FROM outbox") == [SENT] * 3
 
 
-async def test_a_hit_is_noted_once_per_channel(here: OutboxFixture) -> None:
+async def test_match_is_enqueued_once_per_channel(here: OutboxFixture) -> None:
     alert = here.alert("足球", ME, "inbox", "feed")
     (number,) = here.finds(alert, "http://a.test/1")
     with here.store.transaction():
@@ -153,7 +153,7 @@ async def test_message_that_cannot_be_written_leaves_the_others(
 # -- when it goes -------------------------------------------------------------------
 
 
-async def test_quiet_hours_hold_delivery_until_they_end(
+async def test_quiet_hours_of_alert_hold_delivery(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -169,7 +169,7 @@ async def test_quiet_hours_hold_delivery_until_they_end(
     assert [message.sections[0].name for _, message in post.sent] == ["旅游", "足球"]
 
 
-async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
+async def test_quiet_hours_of_person_hold_alert_without_own(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch)
@@ -180,7 +180,7 @@ async def test_the_persons_quiet_hours_hold_where_a_alert_has_none(
     assert here.store.outbox.next_due() == NOON + 3600
 
 
-async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
+async def test_retry_in_quiet_hours_waits_as_a_batch(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
@@ -197,7 +197,7 @@ async def test_a_retry_that_falls_into_quiet_hours_waits_as_a_whole(
 # -- failing ------------------------------------------------------------------------
 
 
-async def test_retries_come_later_and_later_and_end(
+async def test_retries_are_spaced_and_end(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, *[NotDelivered(f"no {n}") for n in range(9)])
@@ -226,7 +226,7 @@ async def test_retries_come_later_and_later_and_end(
     assert here.store.outbox.counts() == {DEAD: 1}
 
 
-def test_reasons_are_told_in_the_readers_language() -> None:
+def test_failure_reason_is_in_the_readers_language() -> None:
     where = msg("mail server {address}", address="127.0.0.1:25")
     detail = within(where, msg("Connection refused"))
     assert told(detail, "en") == "mail server 127.0.0.1:25: Connection refused"
@@ -234,14 +234,14 @@ def test_reasons_are_told_in_the_readers_language() -> None:
     assert told(mail.NO_MAIL_SERVER, "zh").startswith("尚未设置邮件服务器")
 
 
-def test_waiting_times_stay_within_their_bounds_whatever_chance_says() -> None:
+def test_retry_delay_stays_within_bounds() -> None:
     for seed in range(200):
         waits = [outbox_relay.retry_delay_s(tries, Random(seed)) for tries in range(1, 5)]
         assert waits == sorted(waits)
         assert 60 <= waits[0] <= waits[-1] <= 86400
 
 
-async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
+async def test_retry_after_only_lengthens_the_delay(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
@@ -250,7 +250,7 @@ async def test_a_receiver_may_ask_for_more_time_but_not_for_less(
     assert here.store.outbox.next_due() == NOON + 7200
 
 
-async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
+async def test_new_pages_after_failure_are_sent_in_their_own_batch(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
@@ -264,7 +264,7 @@ async def test_what_is_new_after_a_failure_goes_out_in_a_message_of_its_own(
     assert len(set(post.ids)) == 2
 
 
-async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_told(
+async def test_unreachable_mail_server_is_tried_once_per_round(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("no connection", blocks_channel=True))
@@ -278,7 +278,7 @@ async def test_a_mail_server_that_is_away_is_asked_once_per_round_and_all_are_to
 # -- what must not go any more ------------------------------------------------------
 
 
-async def test_nothing_goes_to_a_channel_that_was_taken_off(
+async def test_removed_channel_gets_no_message(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
@@ -294,7 +294,7 @@ async def test_nothing_goes_to_a_channel_that_was_taken_off(
     assert here.store.outbox.deliveries()[0].detail == "the channel was taken off the alert"
 
 
-async def test_what_was_deleted_is_left_out_of_a_batch(
+async def test_deleted_page_is_left_out_of_its_batch(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
@@ -307,7 +307,7 @@ async def test_what_was_deleted_is_left_out_of_a_batch(
     assert [item.match.url for item in post.sent[1][1].sections[0].items] == ["http://a.test/2"]
 
 
-async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
+async def test_disabled_account_gets_no_message(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -321,7 +321,7 @@ async def test_the_disabled_and_those_who_may_not_are_sent_nothing(
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
 
-async def test_a_link_in_the_mail_stops_it(
+async def test_unsubscribe_link_removes_channel(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -345,7 +345,7 @@ async def test_a_link_in_the_mail_stops_it(
 # -- several couriers, and killed ones ----------------------------------------------
 
 
-async def test_couriers_at_once_send_each_message_once(
+async def test_concurrent_relays_send_each_message_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
@@ -364,7 +364,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-async def test_killed_before_sending_nothing_is_lost(
+async def test_kill_before_sending_loses_nothing(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, Killed())
@@ -381,7 +381,7 @@ async def test_killed_before_sending_nothing_is_lost(
 
 
 @pytest.mark.parametrize("step", ["leased", "sent"])
-async def test_killed_around_its_own_notes_the_message_keeps_its_id(
+async def test_kill_around_commit_keeps_message_id(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     post = install(monkeypatch)
@@ -404,7 +404,7 @@ async def test_killed_around_its_own_notes_the_message_keeps_its_id(
     assert await here.deliver() == outbox_relay.DeliverySummary()
 
 
-async def test_a_late_answer_does_not_undo_what_another_relay_has_done(here: OutboxFixture) -> None:
+async def test_late_outcome_does_not_override_other_relay(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", ME), "http://a.test/1")
     slow = outbox_lease.lease_message(here.store, "mail", due=NOON, now=NOON)
     later = NOON + outbox_lease.LEASE_S
@@ -437,7 +437,7 @@ asyncio.run(run(sys.argv[1]))
 
 
 @pytest.mark.slow
-async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
+async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
     wanted, workers = 60, CHANNELS["webhook"].concurrency
     async with receiving(Receiver(delay_s=0.02)) as hook:
@@ -469,7 +469,7 @@ async def test_sigkill_in_mid_delivery_loses_nothing(tmp_path: Path) -> None:
 # -- trying a channel, settings -----------------------------------------------------
 
 
-async def test_a_test_message_is_sent_at_once_and_logged(
+async def test_test_message_is_sent_and_logged(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
@@ -488,7 +488,7 @@ async def test_a_test_message_is_sent_at_once_and_logged(
         )
 
 
-def test_apprise_is_for_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apprise_address_needs_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
     address = "tgram://12345:secret/1"
     assert CHANNELS["apprise"].account_address(address, PERSON) is None
     assert CHANNELS["apprise"].account_address(address, PERSON._replace(admin=True)) == address
@@ -498,7 +498,7 @@ def test_apprise_is_for_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in str(told.value)
 
 
-async def test_without_apprise_there_is_one_clear_line(
+async def test_missing_apprise_reports_one_line(
     here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apprise, "is_installed", lambda: False)
@@ -507,7 +507,7 @@ async def test_without_apprise_there_is_one_clear_line(
 
 
 @pytest.mark.filterwarnings("ignore")  # of a library of many hands
-async def test_apprise_brings_it_to_other_services(here: OutboxFixture) -> None:
+async def test_apprise_delivers_to_json_service(here: OutboxFixture) -> None:
     pytest.importorskip("apprise")
     async with receiving() as hook:
         address = f"json://127.0.0.1:{hook.port}/x"
@@ -524,7 +524,7 @@ async def test_apprise_brings_it_to_other_services(here: OutboxFixture) -> None:
     assert "http://a.test/1" in told["message"]
 
 
-def test_settings_are_kept_and_secrets_masked(here: OutboxFixture) -> None:
+def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
     first = settings.read(here.store)
     assert settings.read(here.store).key == first.key
     with here.store.transaction():
@@ -558,7 +558,7 @@ def test_settings_are_kept_and_secrets_masked(here: OutboxFixture) -> None:
         ("smtp://me:geheim@a.test?starttls=off", "a@a.test", "unencrypted"),
     ],
 )
-def test_a_mail_server_that_cannot_be_meant(url: str, sender: str, reason: str) -> None:
+def test_invalid_mail_url_raises(url: str, sender: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as told:
         settings.parse_mail_url(url, sender)
     assert "geheim" not in str(told.value)
@@ -567,7 +567,7 @@ def test_a_mail_server_that_cannot_be_meant(url: str, sender: str, reason: str) 
 @pytest.mark.parametrize(
     "url", ["focus.a.test", "ftp://a.test", "https://a.test/\r\nX: y", "http://"]
 )
-def test_a_base_url_that_leads_nowhere(url: str) -> None:
+def test_invalid_base_url_raises(url: str) -> None:
     with pytest.raises(ConfigError, match="write it like https://"):
         settings.normalise_base_url(url)
 
@@ -582,5 +582,5 @@ def test_a_base_url_that_leads_nowhere(url: str) -> None:
         ("inbox", "inbox"),
     ],
 )
-def test_channels_are_shown_without_their_secrets(channel: str, shown: str) -> None:
+def test_masked_channel_has_no_secret(channel: str, shown: str) -> None:
     assert mask_channel(channel) == shown

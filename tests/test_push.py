@@ -58,7 +58,7 @@ def lets(here: OutboxFixture, browser: PushedBrowser, user: int = 1) -> None:
 # -- one message for one browser ------------------------------------------------------
 
 
-def test_the_rfcs_own_example_is_encrypted_and_read() -> None:
+def test_encryption_equals_rfc_8291_example() -> None:
     browser = PushedBrowser("https://push.example", number_of(RECEIVER), unbase64(AUTH))
     own = ec.derive_private_key(number_of(SENDER), ec.SECP256R1())
     receiver = push_encryption.parse_receiver(browser.leave.keys)
@@ -67,7 +67,7 @@ def test_the_rfcs_own_example_is_encrypted_and_read() -> None:
     assert browser.opened(unbase64(BODY)) == TEXT
 
 
-def test_another_browser_cannot_read_it() -> None:
+def test_other_browser_cannot_decrypt() -> None:
     receiver = push_encryption.parse_receiver(PushedBrowser("https://push.example", 2).leave.keys)
     own = push_encryption.generate_key()
     body = push_encryption.encrypt(TEXT, receiver, message_key=own, salt=bytes(16))
@@ -89,7 +89,7 @@ def test_another_browser_cannot_read_it() -> None:
         ("", "", "c2hvcnQ"),
     ],
 )
-def test_what_is_no_leave_is_told(endpoint: str, point: str, secret: str) -> None:
+def test_invalid_subscription_is_none(endpoint: str, point: str, secret: str) -> None:
     good = PushedBrowser("https://push.example").form.values()
     assert push.parse_subscription(*good) is not None
     typed = zip((endpoint, point, secret), good, strict=True)
@@ -109,7 +109,7 @@ def said(*titles: str, total: int | None = None) -> Any:
     return push.payload(compose_message(lease))
 
 
-def test_several_pages_are_counted_and_the_best_named() -> None:
+def test_notification_of_several_pages_names_the_best() -> None:
     assert msgspec.json.decode(said("一", "二", "三", "四", total=9)) == {
         "title": "欧冠：9 篇新页面",
         "body": "一\n二\n三",
@@ -119,7 +119,7 @@ def test_several_pages_are_counted_and_the_best_named() -> None:
     }
 
 
-def test_one_page_is_told_with_its_passage_and_opened_by_a_press() -> None:
+def test_notification_of_one_page_has_snippet_and_link() -> None:
     told = msgspec.json.decode(said("抽签今日举行"))
     assert told["title"] == "欧冠：抽签今日举行"
     assert told["body"] == "今天足球决赛"
@@ -127,12 +127,12 @@ def test_one_page_is_told_with_its_passage_and_opened_by_a_press() -> None:
 
 
 @pytest.mark.parametrize("title", ["冠" * 5000, '"\\' * 3000, "\U0001f1e6\u0301" * 3000])
-def test_it_is_bounded_whatever_pages_call_themselves(title: str) -> None:
+def test_notification_with_long_titles_is_bounded(title: str) -> None:
     assert len(said(title, title, title)) <= push.MAX_BYTES
     assert len(said(title)) <= push.MAX_BYTES
 
 
-def test_a_trial_says_that_the_channel_works() -> None:
+def test_notification_of_trial_has_its_text() -> None:
     told = msgspec.json.decode(push.payload(trial_message("a" * 32, "zh")))
     assert (told["title"], told["url"]) == ("focus 测试消息", "/inbox")
 
@@ -140,7 +140,7 @@ def test_a_trial_says_that_the_channel_works() -> None:
 # -- on the way -----------------------------------------------------------------------
 
 
-async def test_all_browsers_of_the_owner_are_told_once(here: OutboxFixture) -> None:
+async def test_message_reaches_each_browser_once(here: OutboxFixture) -> None:
     hook = Receiver()
     async with receiving(hook):
         mine = [PushedBrowser(hook.url, number) for number in (1, 2)]
@@ -162,7 +162,7 @@ async def test_all_browsers_of_the_owner_are_told_once(here: OutboxFixture) -> N
         assert len(got.body) < 4096
 
 
-async def test_a_push_service_knows_who_sends(here: OutboxFixture) -> None:
+async def test_vapid_header_identifies_installation(here: OutboxFixture) -> None:
     hook = Receiver()
     here.base_url = "https://focus.example.org"
     async with receiving(hook):
@@ -176,7 +176,7 @@ async def test_a_push_service_knows_who_sends(here: OutboxFixture) -> None:
     assert who["key"] == push.public_key(here.settings()), "as browsers were told it"
 
 
-async def test_only_who_lacks_it_is_asked_again(here: OutboxFixture) -> None:
+async def test_retry_reaches_only_remaining_browsers(here: OutboxFixture) -> None:
     hook = Receiver(answers=[(201, {}), (503, {"Retry-After": "7200"})])
     async with receiving(hook):
         lets(here, PushedBrowser(hook.url, 1))
@@ -192,7 +192,7 @@ async def test_only_who_lacks_it_is_asked_again(here: OutboxFixture) -> None:
 
 
 @pytest.mark.parametrize("status", [404, 410])
-async def test_a_browser_that_is_gone_is_forgotten(here: OutboxFixture, status: int) -> None:
+async def test_browser_reported_gone_is_deleted(here: OutboxFixture, status: int) -> None:
     hook = Receiver(answers=[(status, {})])
     async with receiving(hook):
         lets(here, PushedBrowser(hook.url))
@@ -206,7 +206,7 @@ async def test_a_browser_that_is_gone_is_forgotten(here: OutboxFixture, status: 
     assert summary.failures == {"push": push.NO_BROWSER}
 
 
-async def test_a_message_that_is_refused_is_not_sent_again(here: OutboxFixture) -> None:
+async def test_refused_notification_is_not_retried(here: OutboxFixture) -> None:
     hook = Receiver(answers=[(403, {})])
     async with receiving(hook):
         lets(here, PushedBrowser(hook.url))
@@ -217,7 +217,7 @@ async def test_a_message_that_is_refused_is_not_sent_again(here: OutboxFixture) 
     assert len(here.store.browsers.of(1)) == 1
 
 
-async def test_no_push_service_leads_into_the_private_network(here: OutboxFixture) -> None:
+async def test_private_push_service_is_refused(here: OutboxFixture) -> None:
     hook = Receiver()
     async with receiving(hook):
         lets(here, PushedBrowser("http://10.0.0.1"))
@@ -228,7 +228,7 @@ async def test_no_push_service_leads_into_the_private_network(here: OutboxFixtur
 # -- what is kept ---------------------------------------------------------------------
 
 
-def test_addresses_and_keys_are_sealed(here: OutboxFixture) -> None:
+def test_subscription_is_sealed_in_database(here: OutboxFixture) -> None:
     browser = PushedBrowser("https://push.example")
     lets(here, browser)
     kept = here.column("SELECT endpoint || keys FROM push_subscription")[0]
@@ -237,7 +237,7 @@ def test_addresses_and_keys_are_sealed(here: OutboxFixture) -> None:
     assert here.store.browsers.of(1)[0].leave == browser.leave
 
 
-def test_a_browser_is_notified_of_one_persons_pages(here: OutboxFixture) -> None:
+def test_browser_of_another_person_is_taken_over(here: OutboxFixture) -> None:
     browser, other = PushedBrowser("https://push.example"), here.user("ben")
     lets(here, browser)
     lets(here, browser, other)
@@ -245,7 +245,7 @@ def test_a_browser_is_notified_of_one_persons_pages(here: OutboxFixture) -> None
     assert [each.leave for each in here.store.browsers.of(other)] == [browser.leave]
 
 
-def test_the_oldest_of_too_many_browsers_goes(here: OutboxFixture) -> None:
+def test_oldest_browser_over_limit_is_deleted(here: OutboxFixture) -> None:
     for number in (1, 2, 3):
         here.clock.now += 1
         leave = PushedBrowser("https://push.example", number).leave
@@ -253,7 +253,7 @@ def test_the_oldest_of_too_many_browsers_goes(here: OutboxFixture) -> None:
     assert [each.name for each in here.store.browsers.of(1)] == ["3", "2"]
 
 
-def test_the_command_line_offers_no_browsers(capfd: pytest.CaptureFixture[str]) -> None:
+def test_command_line_has_no_push_option(capfd: pytest.CaptureFixture[str]) -> None:
     said = runner(capfd)("watch", "add", "--help").out
     assert "--webhook" in said
     assert "--push" not in said

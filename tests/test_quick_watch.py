@@ -37,13 +37,13 @@ def hub(*, etag: str = "", listing: bool = False, checked_at: float = 0.0) -> Du
         ([], 1.0, 900.0),
     ],
 )
-def test_a_site_is_left_alone_as_it_gives_leave_to(
+def test_visit_interval_by_hubs_and_delay(
     hubs: list[DueHub], delay_s: float, rest_s: float
 ) -> None:
     assert revisits.visit_interval_s(hubs, delay_s=delay_s) == rest_s
 
 
-def test_a_page_without_validators_keeps_its_quarter_of_an_hour() -> None:
+def test_page_without_validators_waits_15_minutes() -> None:
     assert not revisits.may_revisit(hub(checked_at=1000.0), now=1060.0)
     assert revisits.may_revisit(hub(checked_at=1000.0, etag="x"), now=1060.0)
     assert revisits.may_revisit(hub(checked_at=1000.0), now=1900.0)
@@ -60,7 +60,7 @@ def test_a_page_without_validators_keeps_its_quarter_of_an_hour() -> None:
         ("hourly", 900.0, ""),
     ],
 )
-def test_an_alert_says_why_a_site_is_visited_less_often(
+def test_slow_site_of_quick_alert_says_why(
     tmp_path: Path, schedule: str, rest_s: float, said: str
 ) -> None:
     with outbox(tmp_path) as here:
@@ -75,7 +75,7 @@ def test_an_alert_says_why_a_site_is_visited_less_often(
     assert any(said in each for each in found.remarks) or not said
 
 
-async def test_news_is_told_within_minutes_and_no_host_asked_twice_in_one(tmp_path: Path) -> None:
+async def test_quick_alert_reports_news_within_minutes(tmp_path: Path) -> None:
     """Half an hour under a clock that nobody waits for; three alerts share one of the sites."""
     web = publishing(5, pages=200, days=1, daily=20.0)
     wishes = [

@@ -45,13 +45,13 @@ def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
 # -- requests -----------------------------------------------------------------------
 
 
-def test_a_url_is_all_that_a_simple_gateway_needs() -> None:
+def test_gateway_given_as_url_sends_get() -> None:
     found = asked("https://sms.example.cn/send?to={phone}&text={text}&key=k")
     assert found.method == "GET" and not found.body
     assert parse_qs(urlsplit(found.url).query) == {"to": [PHONE], "text": ["a & b"], "key": ["k"]}
 
 
-def test_a_form_is_posted_with_its_values_encoded() -> None:
+def test_gateway_with_form_encodes_values() -> None:
     found = asked(
         'url = "https://sms.example.cn/"\n'
         'form = {apikey = "k", mobile = "{phone}", text = "{text}"}'
@@ -62,7 +62,7 @@ def test_a_form_is_posted_with_its_values_encoded() -> None:
     assert parse_qs(found.body.decode()) == form
 
 
-def test_json_is_signed_in_a_header() -> None:
+def test_gateway_with_json_signs_in_header() -> None:
     found = asked(SIGNED, 'he said "no"')
     assert json.loads(found.body) == {
         "mobile": "8613800138000", "content": '【focus】he said "no"', "time": str(int(NOON)),
@@ -74,7 +74,7 @@ def test_json_is_signed_in_a_header() -> None:
     assert found.headers["Authorization"] == "Bearer 123"
 
 
-def test_a_signature_is_the_published_one() -> None:
+def test_signature_equals_rfc_2202_example() -> None:
     """RFC 2202, test case 2: HMAC-MD5 and HMAC-SHA-1 of a text under "Jefe"."""
     gateway = """
         url = "https://a.test/?{phone}"
@@ -88,7 +88,7 @@ def test_a_signature_is_the_published_one() -> None:
     assert sha1 == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
 
 
-def test_no_value_is_taken_for_a_place() -> None:
+def test_value_with_placeholder_is_not_expanded() -> None:
     found = asked("https://a.test/?to={phone}&text={text}", "{phone}{nonce}")
     assert parse_qs(urlsplit(found.url).query)["text"] == ["{phone}{nonce}"]
 
@@ -106,7 +106,7 @@ def test_no_value_is_taken_for_a_place() -> None:
         ('url = "https://a.test/{phone}{text}"\ncharacters = 9', "20 to 500"),
     ],
 )
-def test_gateways_that_could_not_send(text: str, reason: str) -> None:
+def test_invalid_gateway_raises(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(reason)) as told:
         sms_gateway.parse_gateway(text)
     assert "s3cret" not in str(told.value)
@@ -115,7 +115,7 @@ def test_gateways_that_could_not_send(text: str, reason: str) -> None:
 # -- texts --------------------------------------------------------------------------
 
 
-async def test_a_digest_is_one_message_with_a_link(here: OutboxFixture) -> None:
+async def test_digest_is_one_message_with_link(here: OutboxFixture) -> None:
     async with receiving(Receiver(says=b'{"code":0}')) as gate:
         here.base_url = "https://focus.example.org"
         here.options = {"sms_gateway": f"{gate.url}/?to={{phone}}&text={{text}}"}
@@ -130,13 +130,13 @@ async def test_a_digest_is_one_message_with_a_link(here: OutboxFixture) -> None:
     assert sms.utf16_length(text) == 70
 
 
-def test_a_long_address_stays_away() -> None:
+def test_long_link_is_left_out() -> None:
     message = plain_message("1", "en", subject="s", body="x" * 90)
     assert sms.shorten_message(message, "https://focus.test", 70) == "x" * 69 + "…"
 
 
 @pytest.mark.parametrize("most", range(2, 12))
-def test_what_is_cut_fits_and_is_whole(most: int) -> None:
+def test_truncated_text_fits_and_has_no_half_character(most: int) -> None:
     text = sms.truncate("a😀b😀c😀d😀", most)
     assert sms.utf16_length(text) <= most
     text.encode()  # no half of a pair
@@ -145,7 +145,7 @@ def test_what_is_cut_fits_and_is_whole(most: int) -> None:
 # -- gateways that answer -----------------------------------------------------------
 
 
-async def test_what_a_gateway_answers_decides(here: OutboxFixture) -> None:
+async def test_gateway_response_decides_outcome(here: OutboxFixture) -> None:
     async with receiving(Receiver(says=b'{"code": 7, "msg": "no money"}')) as gate:
         file = here.store.path.with_name("gate.toml")
         file.write_text(SIGNED.replace("https://sms.example.cn", gate.url), encoding="utf-8")
@@ -164,9 +164,7 @@ async def test_what_a_gateway_answers_decides(here: OutboxFixture) -> None:
     assert json.loads(gate.requests[0].body)["content"].startswith("【focus】欧冠：标题 1")
 
 
-async def test_without_a_gateway_there_is_one_clear_line(
-    here: OutboxFixture, tmp_path: Path
-) -> None:
+async def test_missing_gateway_reports_one_line(here: OutboxFixture, tmp_path: Path) -> None:
     here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
     assert (await here.deliver()).failures == {"sms": sms.NO_GATEWAY}
     there = DeliverySettings(options={"sms_gateway": str(tmp_path / "none.toml")})
@@ -174,7 +172,7 @@ async def test_without_a_gateway_there_is_one_clear_line(
         CHANNELS["sms"].check_installation(there)
 
 
-def test_a_gateway_is_shown_by_its_host() -> None:
+def test_masked_gateway_shows_host_only() -> None:
     assert sms.mask_gateway(SIGNED) == "sms.example.cn/***"
     assert sms.mask_gateway("twilio://s:t@1/{phone}") == "twilio://***"
     assert sms.mask_gateway("") == ""

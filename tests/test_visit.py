@@ -60,7 +60,7 @@ async def look(store: AlertStore, web: PageSource) -> None:
     await visit(store, site, web, clock=time.time)
 
 
-async def test_only_news_is_asked_for(
+async def test_visit_requests_news_only(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
@@ -81,7 +81,7 @@ async def test_only_news_is_asked_for(
     ]
 
 
-async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
+async def test_news_left_by_a_visit_is_fetched_by_the_next(
     served: tuple[TinyWeb, PageSource], store: AlertStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web, how = served
@@ -101,7 +101,7 @@ async def test_news_that_a_visit_had_to_leave_is_had_by_the_next(
     assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
 
 
-async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
+async def test_unchanged_sitemap_is_not_transferred_again(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
@@ -128,7 +128,7 @@ async def test_a_sitemap_that_has_not_changed_is_not_sent_again(
     assert "/b" in asked(web)
 
 
-async def test_a_site_that_cannot_be_had_says_why(
+async def test_unreachable_site_records_why(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     _, how = served  # nothing is drawn: 404
@@ -141,13 +141,13 @@ async def test_a_site_that_cannot_be_had_says_why(
     ("fresh", "watched_h", "hours"),
     [(168, 168, 1.04), (7, 168, 5.07), (0.5, 0, 4.87), (0, 106.2, 153.75), (1e5, 12, 0.25)],
 )
-def test_how_soon_a_page_is_due_again(fresh: float, watched_h: float, hours: float) -> None:
+def test_revisit_interval_by_news_and_time(fresh: float, watched_h: float, hours: float) -> None:
     assert revisits.revisit_interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(
         hours, abs=0.05
     )
 
 
-def test_rare_news_is_waited_for_longer_and_never_past_a_week() -> None:
+def test_revisit_interval_grows_up_to_a_week() -> None:
     waits = [revisits.revisit_interval_s(fresh, 168 * 3600) for fresh in (1000, 100, 10, 1, 0.1, 0)]
     assert waits == sorted(waits)
     assert waits[-1] <= 7 * 86_400
@@ -157,7 +157,7 @@ def test_rare_news_is_waited_for_longer_and_never_past_a_week() -> None:
     ) == pytest.approx(0.5, abs=0.01)
 
 
-def test_few_pages_lead_to_all_that_is_wanted() -> None:
+def test_chosen_hubs_cover_targets() -> None:
     links = {1: [10, 11, 12, 13], 2: [12, 13, 14], 3: [14, 15, 16, 17], 4: [10, 99]}
     assert revisits.choose_hubs(links, range(10, 18)) == [1, 3]
     assert revisits.choose_hubs(links, range(10, 18), known_hubs=[1]) == [3]
@@ -168,9 +168,7 @@ def test_few_pages_lead_to_all_that_is_wanted() -> None:
     st.dictionaries(st.integers(0, 30), st.lists(st.integers(0, 60), max_size=12), max_size=25),
     st.sets(st.integers(0, 60)),
 )
-def test_no_page_is_left_that_would_lead_to_many_more(
-    links: dict[int, list[int]], wanted: set[int]
-) -> None:
+def test_chosen_hubs_leave_no_useful_page(links: dict[int, list[int]], wanted: set[int]) -> None:
     chosen = revisits.choose_hubs(links, wanted)
     left = wanted.difference(*(links[each] for each in chosen))
     assert len(set(chosen)) == len(chosen)
@@ -187,7 +185,7 @@ def watched(store: AlertStore, **fresh: float) -> None:
         db.execute("UPDATE alert SET next_at = 0")
 
 
-async def test_what_brought_most_is_asked_first(
+async def test_hub_with_most_news_is_requested_first(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
@@ -209,7 +207,7 @@ async def test_what_brought_most_is_asked_first(
         ("weekly mon 07:30", ["/b", "/", "/a"]),  # all would be due before the next time
     ],
 )
-async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
+async def test_timed_alert_revisits_sections_and_proven_pages(
     served: tuple[TinyWeb, PageSource], store: AlertStore, schedule: str, paths: list[str]
 ) -> None:
     web, how = served
@@ -225,7 +223,7 @@ async def test_a_schedule_has_sections_and_proven_pages_looked_at_each_time(
     assert asked(web) == paths
 
 
-async def test_a_page_due_alone_is_asked_for_alone(
+async def test_single_due_page_is_requested_alone(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     web, how = served
@@ -239,7 +237,7 @@ async def test_a_page_due_alone_is_asked_for_alone(
     assert asked(web) == ["/a"]
 
 
-async def test_a_page_that_a_killed_visit_was_to_ask_for_again_is_asked_by_the_next(
+async def test_revisit_lost_by_a_kill_is_made_by_the_next_visit(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     """It waits in the database, with all that was there before and is laid aside."""
@@ -260,9 +258,7 @@ async def test_a_page_that_a_killed_visit_was_to_ask_for_again_is_asked_by_the_n
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "localhost"])
-async def test_nobody_can_have_a_site_of_our_own_network_looked_up(
-    tmp_path: Path, host: str
-) -> None:
+async def test_site_in_private_network_is_not_visited(tmp_path: Path, host: str) -> None:
     """The guard is the crawler's own, at the moment of connecting: what was typed says nothing."""
     web = TinyWeb()
     web.page("http://127.0.0.1/", title="secret")

@@ -91,7 +91,7 @@ def signers(here: OutboxFixture, user: int, channel: str) -> list[str]:
     return signing_secrets.current_secrets(here.store, here.settings(), user, channel, now=now)
 
 
-def test_the_schemes_own_example() -> None:
+def test_signature_equals_standard_webhooks_example() -> None:
     signed = webhook.sign_body(
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -103,7 +103,7 @@ def test_the_schemes_own_example() -> None:
         webhook.sign_body("whsec_???", "msg_1", 1, b"")
 
 
-async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: OutboxFixture) -> None:
+async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -> None:
     hook = Receiver(answers=[(500, {}), (429, {"Retry-After": "7200"})])
     async with receiving(hook):
         channel = f"webhook:{hook.url}/in?k=1"
@@ -159,14 +159,14 @@ async def test_a_receiver_that_fails_and_recovers_gets_it_under_one_id(here: Out
     ]
 
 
-async def test_gone_is_gone_for_good(here: OutboxFixture) -> None:
+async def test_status_410_is_not_retried(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(410, {})])) as hook:
         here.finds(here.alert("足球", f"webhook:{hook.url}"), "http://a.test/1")
         assert (await here.deliver()).dead == 1
     assert here.store.outbox.counts() == {DEAD: 1}
 
 
-async def test_one_that_fails_does_not_hold_up_the_others(here: OutboxFixture) -> None:
+async def test_failing_webhook_does_not_delay_others(here: OutboxFixture) -> None:
     async with receiving(Receiver(delay_s=0.05)) as hook:
         here.finds(here.alert("a", "webhook:http://127.0.0.1:1/"), "http://a.test/1")
         for name in "bcdef":
@@ -188,7 +188,7 @@ async def test_one_that_fails_does_not_hold_up_the_others(here: OutboxFixture) -
         (503, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
     ],
 )
-async def test_what_an_answer_means(status: int, outcome: Delivered | NotDelivered) -> None:
+async def test_status_decides_outcome(status: int, outcome: Delivered | NotDelivered) -> None:
     headers = {"Retry-After": "9"} if status == 503 else {}
     if status == 302:
         headers = {"Location": "/elsewhere"}
@@ -205,7 +205,7 @@ async def test_what_an_answer_means(status: int, outcome: Delivered | NotDeliver
     "url",
     ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::ffff:127.0.0.1]:{port}/"],
 )
-async def test_addresses_of_the_own_network_are_closed(url: str) -> None:
+async def test_private_address_is_refused(url: str) -> None:
     async with receiving() as hook, WebPoster(webhook.webhook_limits(FetchConfig())) as web:
         outcome = await webhook.post_message(
             web,
@@ -220,7 +220,7 @@ async def test_addresses_of_the_own_network_are_closed(url: str) -> None:
     assert not hook.requests
 
 
-async def test_an_endless_answer_is_not_read() -> None:
+async def test_endless_response_body_is_not_read() -> None:
     sent = 0
 
     async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -252,7 +252,7 @@ async def test_an_endless_answer_is_not_read() -> None:
         (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n", FailureKind.HEADERS_TOO_LARGE),
     ],
 )
-async def test_an_answer_that_is_none_is_a_failure(answer: bytes, kind: FailureKind) -> None:
+async def test_invalid_response_is_a_failure(answer: bytes, kind: FailureKind) -> None:
     async def odd(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
@@ -265,21 +265,21 @@ async def test_an_answer_that_is_none_is_a_failure(answer: bytes, kind: FailureK
     assert result.failure is kind
 
 
-async def test_only_the_web_is_posted_to() -> None:
+async def test_url_of_other_scheme_is_no_address() -> None:
     async with WebPoster(LOOPBACK) as web:
         for url in ("file:///etc/passwd", "ftp://a.test/", "gopher://a.test/"):
             result = await web.post(url, b"{}", headers={})
             assert result.failure is FailureKind.GUARD
 
 
-def test_secrets_differ_by_person_and_address_and_stay(here: OutboxFixture) -> None:
+def test_secret_differs_by_person_and_address(here: OutboxFixture) -> None:
     made = [signers(here, u, c)[0] for u in (1, 2) for c in ("webhook:a", "webhook:b")]
     assert len(set(made)) == 4
     assert made[0] == signers(here, 1, "webhook:a")[0]
     assert all(len(base64.b64decode(each.removeprefix("whsec_"))) == 32 for each in made)
 
 
-async def test_for_a_day_the_secret_before_signs_as_well(here: OutboxFixture) -> None:
+async def test_rotated_secret_signs_for_one_more_day(here: OutboxFixture) -> None:
     async with receiving() as hook:
         channel = f"webhook:{hook.url}/in"
         alert = here.alert("足球", channel)
@@ -302,7 +302,7 @@ async def test_for_a_day_the_secret_before_signs_as_well(here: OutboxFixture) ->
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node here")
-def test_the_lines_for_node_verify_what_the_library_verifies() -> None:
+def test_node_example_verifies_signature() -> None:
     secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", '{"a": "足"}'.encode()
     signed = webhook.sign_body(secret, "msg_1", int(NOON), body)
     headers = {"webhook-id": "msg_1", "webhook-timestamp": str(int(NOON))}
@@ -312,7 +312,7 @@ def test_the_lines_for_node_verify_what_the_library_verifies() -> None:
     assert not verified(forged, secret) and not documented_for_node(forged, secret)
 
 
-def test_changing_one_secret_leaves_the_others(here: OutboxFixture) -> None:
+def test_rotation_of_one_secret_keeps_others(here: OutboxFixture) -> None:
     others = [(1, "webhook:b"), (2, "webhook:a")]
     before = [signers(here, *each) for each in others]
     signing_secrets.rotate_secret(here.store, here.settings(), 1, "webhook:a", now=NOON)
@@ -322,7 +322,7 @@ def test_changing_one_secret_leaves_the_others(here: OutboxFixture) -> None:
 # -- addresses are secrets ----------------------------------------------------------
 
 
-async def test_addresses_with_tokens_are_sealed_in_the_database(here: OutboxFixture) -> None:
+async def test_address_with_token_is_sealed_in_database(here: OutboxFixture) -> None:
     async with receiving() as hook:
         channel = f"webhook:{hook.url}/T0KEN"
         alert = here.alert("足球", channel, "mail:me@a.test", "apprise:tgram://T0KEN/1")
@@ -338,7 +338,7 @@ async def test_addresses_with_tokens_are_sealed_in_the_database(here: OutboxFixt
     assert "mail:me@a.test" in dump and "webhook:sealed:2:" in dump
 
 
-async def test_what_another_key_sealed_is_masked_and_cannot_be_sent_to(here: OutboxFixture) -> None:
+async def test_address_sealed_with_other_key_is_masked_and_not_sent_to(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", "webhook:https://a.test/T0KEN"), "http://a.test/1")
     here.store.path.with_name("watch.db.key").unlink()
     with outbox(here.store.path.parent) as other:
