@@ -424,13 +424,13 @@ def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
     border, own, other = abroad()
     parent = Parent(1, 1, 3, own, "", 0.5, True)
     links = [Link(f"http://{host}/", host.encode().ljust(16), host) for host in (own, other)]
-    assert border.part(parent, links, [(0.5, 0.1), (0.5, 0.1)]) == [(0.5, 0.1), None]
+    assert border.forward_links(parent, links, [(0.5, 0.1), (0.5, 0.1)]) == [(0.5, 0.1), None]
     ((to, link),) = border.take()
     assert (to, link.row.url) == (2, f"http://{other}/")
     assert (link.row.depth, link.row.link_evidence) == (4, (0.5, 0.1))
-    border.part(parent, links, [None, (0.5, 0.05)])
+    border.forward_links(parent, links, [None, (0.5, 0.05)])
     assert border.take() == []
-    border.part(parent, links, [None, (0.2, 0.9)])
+    border.forward_links(parent, links, [None, (0.2, 0.9)])
     ((_, better),) = border.take()
     assert better.row.link_evidence == (0.5, 0.9)
 
@@ -438,7 +438,7 @@ def test_links_to_others_hosts_leave_once_unless_they_are_better() -> None:
 def test_links_deeper_than_wanted_do_not_leave() -> None:
     border, own, other = abroad()
     border.max_depth = 3
-    border.part(
+    border.forward_links(
         Parent(1, 1, 3, own, "", 0.5, True), [Link(f"http://{other}/", b"k" * 16, other)], [()]
     )
     assert border.is_empty

@@ -44,7 +44,7 @@ class ForwardedLinks(Partition):
         """Whether a host is this shard's own."""
         return self.shard.owns(host)
 
-    def part(
+    def forward_links(
         self, parent: Parent, links: Sequence[Link], evidence: Sequence[LinkEvidence | None]
     ) -> Sequence[LinkEvidence | None]:
         """The evidence of the links that stay; the others are on their way, if new or better."""
@@ -96,7 +96,7 @@ class ForwardedLinks(Partition):
         """Another shard has sent a link."""
         self._arrived.append(link)
 
-    def arrived(self) -> Iterable[ForwardedUrl]:
+    def received(self) -> Iterable[ForwardedUrl]:
         """What other shards have sent, once."""
         arrived, self._arrived = self._arrived, []
         return arrived

@@ -130,7 +130,8 @@ def cluster(
     lost, said = len(rack.pages - pages), victim.said()
     found = (
         f"{Counter(fault.what for fault in tormentor.faults)}; lost {lost} of {len(rack.pages)}; "
-        f"{again.total()} requests made again, {leases} leases were open"
+        f"{again.total()} requests made again, {leases} leases were open; "
+        f"ends {dict(ended - rack.ends)} instead of {dict(rack.ends - ended)}"
     )
     broken = {
         "lost": lost,
