@@ -446,7 +446,7 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
     with Cables(broker.port) as cables:
         near, cable = cluster.address, cables.lay()
         cluster.address = read_address(f"amqp://guest:guest@127.0.0.1:{cable.port}/")
-        async with cluster.workers(1) as (far,):
+        async with cluster.workers(1, slots=2) as (far,):
             cluster.address = near
             async with cluster.workers(1):
                 crawling = asyncio.create_task(cluster.crawl(config(site, delay_s=0.05)))

@@ -40,7 +40,7 @@ def rack() -> Iterator[Rack]:
         pytest.param(full_disk, id="its disk is full, until there is room"),
         pytest.param(clocks, id="the wall clock jumps by a day"),
         pytest.param(
-            lambda rack: cluster(rack, FAULTS, workers=2, skew_s=4000.0),
+            lambda rack: cluster(rack, FAULTS, workers=2, slots=8, skew_s=4000.0),
             id="roles and the broker of a cluster are killed",
             marks=pytest.mark.skipif(private_broker.server() is None, reason=NO_BROKER),
         ),

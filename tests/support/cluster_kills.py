@@ -108,15 +108,20 @@ def drawn_faults(kills: int, cuts: int, rng: random.Random) -> list[str]:
 
 
 def cluster(
-    rack: Rack, faults: Sequence[str], *, shards: int = 2, workers: int = 3, skew_s: float = 0.0
+    rack: Rack,
+    faults: Sequence[str],
+    *,
+    shards: int = 2,
+    workers: int = 3,
+    slots: int = 32,
+    skew_s: float = 0.0,
 ) -> Verdict:
     """Crawl with a cluster under faults; the clocks of its roles are wrong by up to `skew_s`."""
     folder, log = rack.folder("cluster"), rack.server.log
     begin = len(log)
     skews = (-skew_s, -skew_s / 7, 0.0, skew_s) if skew_s else (0.0,)
-    with crew(
-        rack.server, folder, shards=shards, workers=workers, more=rack.more, skews=skews
-    ) as victim:
+    size = {"shards": shards, "workers": workers, "slots": slots}
+    with crew(rack.server, folder, **size, more=rack.more, skews=skews) as victim:
         tormentor = Tormentor(rack, victim)
         is_done = tormentor.run(faults, max(1, int(1.6 * rack.asked / (len(faults) + 1))))
         is_done &= all(role.code in DONE for role in victim.frontiers)
