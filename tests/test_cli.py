@@ -419,6 +419,13 @@ def test_exit_code_tells_how_it_ended(
     assert focus(*CRAWL, "--fail-error-rate", "0.5").code == code
 
 
+def raise_in_crawl(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    async def run(*_: object) -> RunReport:
+        raise error
+
+    monkeypatch.setattr(session, "run", run)
+
+
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
@@ -431,10 +438,7 @@ def test_exit_code_tells_how_it_ended(
 def test_errors_for_users_are_one_line(
     focus: Focus, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, line: str
 ) -> None:
-    async def run(*_: object) -> RunReport:
-        raise error
-
-    monkeypatch.setattr(session, "run", run)
+    raise_in_crawl(monkeypatch, error)
     ended = focus(*CRAWL, "-q")
     assert ended == Ended(code, "", f"focus: error: {line}\n")
 
@@ -442,10 +446,7 @@ def test_errors_for_users_are_one_line(
 def test_mistake_of_our_own_shows_a_traceback(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(*_: object) -> RunReport:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(session, "run", run)
+    raise_in_crawl(monkeypatch, ZeroDivisionError())
     ended = focus(*CRAWL)
     assert ended.code == 1
     assert "Traceback" in ended.err
@@ -455,20 +456,14 @@ def test_mistake_of_our_own_shows_a_traceback(
 def test_keyboard_interrupt_before_the_crawl_is_130(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(*_: object) -> RunReport:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(session, "run", run)
+    raise_in_crawl(monkeypatch, KeyboardInterrupt())
     assert focus(*CRAWL, "-q") == Ended(130, "", "")
 
 
 def test_broken_pipe_that_is_not_the_output_is_a_mistake(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run(*_: object) -> RunReport:
-        raise BrokenPipeError
-
-    monkeypatch.setattr(session, "run", run)
+    raise_in_crawl(monkeypatch, BrokenPipeError())
     ended = focus(*CRAWL)
     assert ended.code == 1
     assert "BrokenPipeError" in ended.err

@@ -7,20 +7,15 @@ import msgspec
 import pytest
 
 from focus.commands.options.value_types import failure_kinds
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
+from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl
-from focus.engine.outages import Outage
 from focus.records import FailureKind as K
 from focus.records import Task, UrlState
-from focus.session.resume import restore
 from focus.store import CrawlWriter, Store
-from focus.topic.topic import from_words, to_builtins
-from focus.workers import InlineScorer
+from tests.support.crawl_runs import SCORER, TOPIC, CrawlRuns
 from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.web import TinyWeb
 
-TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
-SCORER = InlineScorer(TOPIC)
 START = 1_000_000.0
 HOSTS, PAGES = ("a.test", "b.test", "c.test", "d.test"), 12
 DAY = 86_400.0
@@ -37,20 +32,12 @@ def world(hosts: tuple[str, ...] = HOSTS) -> TinyWeb:
     return web
 
 
-class CrawlRuns:
-    """Runs of one crawl in one database, each with faults of its own."""
+class FaultyRuns(CrawlRuns):
+    """Runs whose network has faults."""
 
-    def __init__(self, web: TinyWeb, folder: Path, seeds: tuple[str, ...], **more: object) -> None:
-        self.web, self.at, self.folder = web, START, folder
-        self.config = CrawlConfig(
-            seeds=seeds,
-            strategy="bfs",
-            concurrency=8,
-            analysis=TOPIC,
-            **{"politeness": PolitenessConfig(delay_s=1.0), **more},  # type: ignore[arg-type]
-        )
-        self.changes: list[Outage | None] = []
-        self.crawl: Crawl
+    def __init__(self, web: TinyWeb, folder: Path, seeds: tuple[str, ...], **more: Any) -> None:
+        fields = {"concurrency": 8, "politeness": PolitenessConfig(delay_s=1.0), **more}
+        super().__init__(web, folder, *seeds, at=START, **fields)
         self.transport: FaultyTransport
 
     async def run(self, *faults: NetworkFault, retry_failed: tuple[str, ...] = ()) -> str:
@@ -58,22 +45,8 @@ class CrawlRuns:
         moved = [
             fault._replace(begin=self.at + fault.begin, end=self.at + fault.end) for fault in faults
         ]
-        async with Store.open(self.folder / "x.db", now=self.at, pid=1) as store:
-            info = await store.begin_crawl(
-                {"seeds": 1}, "{}", fresh=False, now=self.at, revive=retry_failed
-            )
-            self.transport = FaultyTransport(self.web, SCORER, moved, start=self.at)
-            shelf = CrawlWriter(store, info.id)
-            self.crawl = Crawl(
-                self.config, self.transport, crawl_store=shelf, on_outage=self.changes.append
-            )
-            if info.resumed:
-                await restore(self.crawl, store, info)
-            self.crawl.add_seeds(self.config.seeds)
-            reason = await self.crawl.run()
-        self.took_s = self.transport.now() - self.at
-        self.at = self.transport.now()
-        return reason
+        self.transport = FaultyTransport(self.web, SCORER, moved, start=self.at)
+        return await self.run_with(self.transport, retry_failed=retry_failed)
 
     @property
     def fetched_urls(self) -> set[str]:
@@ -96,7 +69,7 @@ async def test_crawl_in_outage_of_all_hosts_loses_nothing(
 ) -> None:
     if begin_s == 0.0 and kind in (K.CONNECT, K.DNS):
         pytest.skip("strangers that refuse are down")
-    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
+    runs = FaultyRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
     reason = await runs.run(NetworkFault(begin_s, begin_s + length_s, kind=kind))
     if length_s > 1200.0:
         assert reason == "offline"
@@ -121,7 +94,7 @@ async def test_crawl_in_outage_of_all_hosts_loses_nothing(
 async def test_crawl_behind_captive_portal_loses_nothing(
     tmp_path: Path, begin_s: float, how: dict[str, Any]
 ) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
+    runs = FaultyRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
     assert await runs.run(NetworkFault(begin_s, 600.0, **how)) == "frontier empty"
     assert runs.changes[0] is not None, "it was told as an outage"
     assert runs.count(UrlState.DONE) == ALL
@@ -129,7 +102,7 @@ async def test_crawl_behind_captive_portal_loses_nothing(
 
 
 async def test_next_run_behind_captive_portal_keeps_waiting_urls(tmp_path: Path) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=60.0)
+    runs = FaultyRuns(world(), tmp_path, SEEDS, max_offline_s=60.0)
     assert await runs.run(NetworkFault(5.0, DAY)) == "offline"
     waiting = runs.count(UrlState.WAITING)
     runs.at += 3600.0
@@ -140,7 +113,7 @@ async def test_next_run_behind_captive_portal_keeps_waiting_urls(tmp_path: Path)
 
 
 async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS)
+    runs = FaultyRuns(world(), tmp_path, SEEDS)
     fault = NetworkFault(5.0, DAY, frozenset({"b.test"}), portal="http://moved.test/")
     runs.web.page("http://moved.test/")
     assert await runs.run(fault) == "frontier empty"
@@ -151,7 +124,7 @@ async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> Non
 async def test_dead_host_of_many_is_abandoned_until_the_next_run(
     tmp_path: Path,
 ) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS)
+    runs = FaultyRuns(world(), tmp_path, SEEDS)
     assert (
         await runs.run(NetworkFault(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
     )
@@ -173,7 +146,7 @@ async def test_dead_host_of_many_is_abandoned_until_the_next_run(
 
 @pytest.mark.parametrize("kind", [K.CONNECT, K.DNS, K.TIMEOUT])
 async def test_single_dead_host_is_abandoned_for_the_run(tmp_path: Path, kind: K) -> None:
-    runs = CrawlRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
+    runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
     assert await runs.run(NetworkFault(0.0, DAY, kind=kind)) == "frontier empty"
     assert runs.took_s < 120.0
     assert runs.changes == []
@@ -188,7 +161,7 @@ async def test_single_dead_host_is_abandoned_for_the_run(tmp_path: Path, kind: K
 async def test_single_host_unreachable_during_crawl_is_waited_for(
     tmp_path: Path, kind: K, length_s: float
 ) -> None:
-    runs = CrawlRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
+    runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
     assert await runs.run(NetworkFault(5.0, 5.0 + length_s, kind=kind)) == "frontier empty"
     assert runs.count(UrlState.DONE) == PAGES + 1
     assert runs.count(UrlState.FAILED) == 0
@@ -200,7 +173,7 @@ async def test_refused_seed_without_robots_is_requested_by_the_next_run(
     tmp_path: Path, kind: K
 ) -> None:
     """Its failure is its own, not its host's."""
-    runs = CrawlRuns(
+    runs = FaultyRuns(
         world(("a.test",)),
         tmp_path,
         ("http://a.test/",),
@@ -218,7 +191,7 @@ async def test_seed_without_scheme_in_next_run_is_requested_over_https(tmp_path:
     web = TinyWeb()
     web.page("https://a.test/")
     web.fail("http://a.test/robots.txt", K.CONNECT)
-    runs = CrawlRuns(web, tmp_path, ("a.test",))
+    runs = FaultyRuns(web, tmp_path, ("a.test",))
     assert await runs.run(NetworkFault(0.0, DAY, kind=K.CONNECT)) == "frontier empty"
     runs.at += DAY
     assert await runs.run() == "frontier empty"
@@ -226,14 +199,14 @@ async def test_seed_without_scheme_in_next_run_is_requested_over_https(tmp_path:
 
 
 async def test_max_offline_zero_ends_the_crawl_at_once(tmp_path: Path) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS, max_offline_s=0.0)
+    runs = FaultyRuns(world(), tmp_path, SEEDS, max_offline_s=0.0)
     assert await runs.run(NetworkFault(5.0, DAY)) == "offline"
     assert runs.took_s <= 5.0 + 10.0
     assert runs.count(UrlState.FAILED) == 0
 
 
 async def test_on_change_is_called_at_begin_and_end_of_an_outage(tmp_path: Path) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS)
+    runs = FaultyRuns(world(), tmp_path, SEEDS)
     await runs.run(NetworkFault(5.0, 65.0))
     (began, over) = runs.changes
     assert began is not None and over is None
@@ -246,7 +219,7 @@ async def test_hundreds_of_dead_hosts_are_no_outage(tmp_path: Path) -> None:
     web = world(("a.test",))
     dead = [f"http://gone{n}.test/" for n in range(300)]
     web.page("http://a.test/11", links=dead)
-    runs = CrawlRuns(web, tmp_path, ("http://a.test/",))
+    runs = FaultyRuns(web, tmp_path, ("http://a.test/",))
     hosts = frozenset(f"gone{n}.test" for n in range(300))
     assert await runs.run(NetworkFault(0.0, DAY, hosts, K.DNS)) == "frontier empty"
     assert runs.changes == []
@@ -256,7 +229,7 @@ async def test_hundreds_of_dead_hosts_are_no_outage(tmp_path: Path) -> None:
 
 
 async def test_host_on_probation_after_an_answer_may_fail_again(tmp_path: Path) -> None:
-    runs = CrawlRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
+    runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
     await runs.run(NetworkFault(3.0, DAY, kind=K.CONNECT))
     assert runs.crawl.frontier.host("a.test").is_abandoned
     runs.at += DAY
@@ -269,7 +242,7 @@ async def test_retry_failed_returns_failed_urls_to_the_frontier(tmp_path: Path) 
     web.status("http://a.test/1", 500)
     web.status("http://a.test/2", 404)
     web.fail("http://a.test/3", K.RESET)
-    runs = CrawlRuns(web, tmp_path, ("http://a.test/",))
+    runs = FaultyRuns(web, tmp_path, ("http://a.test/",))
     await runs.run()
     assert runs.count(UrlState.FAILED) == 3
     for n in (1, 2, 3):
@@ -286,7 +259,7 @@ async def test_retry_failed_returns_failed_urls_to_the_frontier(tmp_path: Path) 
 
 @pytest.mark.parametrize("begin_s", [0.0, 5.0])
 async def test_stop_while_offline_keeps_all_urls(tmp_path: Path, begin_s: float) -> None:
-    runs = CrawlRuns(world(), tmp_path, SEEDS, limits=LimitConfig(max_time_s=60.0))
+    runs = FaultyRuns(world(), tmp_path, SEEDS, limits=LimitConfig(max_time_s=60.0))
     assert await runs.run(NetworkFault(begin_s, DAY)) == "max-time reached"
     assert runs.count(UrlState.FAILED) == runs.count(UrlState.FETCHING) == 0
     runs.at += DAY

@@ -3,71 +3,37 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from focus.config import CrawlConfig, PolitenessConfig, ScopeConfig
-from focus.crawler import Crawl, Event
+from focus.config import PolitenessConfig, ScopeConfig
 from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, FetchResult, UrlState
 from focus.session.process_limits import allow_open_files
-from focus.session.resume import restore
-from focus.store import CrawlWriter, Store
-from focus.workers import InlineScorer
+from tests.support.crawl_runs import SCORER, CrawlRuns
 from tests.support.web import Answer, TinyWeb
-from tests.test_crawl import TOPIC, World
+from tests.test_crawl import World
 
 DELAY_S = 5.0
 
 
-class Lives:
-    """Runs of one crawl, one after the other; `at` is when the last one ended."""
+class Lives(CrawlRuns):
+    """Runs over a recorded web with a delay of 5 seconds."""
 
     def __init__(
-        self,
-        web: TinyWeb,
-        folder: Path,
-        *seeds: str,
-        scope: str = "any",
-        strategy: str = "bfs",
-        concurrency: int = 4,
+        self, web: TinyWeb, folder: Path, *seeds: str, scope: str = "any", **config: Any
     ) -> None:
+        fields = {"concurrency": 4, "politeness": PolitenessConfig(delay_s=DELAY_S), **config}
+        super().__init__(web, folder, *seeds, at=1000.0, scope=ScopeConfig(scope=scope), **fields)
         self.world = World(web)
-        self.at = 1000.0
-        self.crawl: Crawl
-        self._folder = folder
-        self._config = CrawlConfig(
-            seeds=seeds,
-            strategy=strategy,
-            concurrency=concurrency,
-            politeness=PolitenessConfig(delay_s=DELAY_S),
-            scope=ScopeConfig(scope=scope),
-            analysis=TOPIC,
-        )
 
     async def live(self, requests: int | None = None) -> dict[str, UrlState | None]:
-        """A life, broken off after so many requests; what it asked for, with its end."""
-        events: list[Event] = []
-
-        def observe(event: Event) -> None:
-            events.append(event)
-            if len(events) == requests:
-                self.crawl.stop("test")
-
-        seeds = list(self._config.seeds)
-        async with Store.open(self._folder / "x.db", now=self.at, pid=1) as store:
-            info = await store.begin_crawl({"seeds": seeds}, "{}", fresh=False, now=self.at)
-            transport = ReplayTransport(self.world, InlineScorer(TOPIC), start=self.at)
-            crawl_store = CrawlWriter(store, info.id)
-            self.crawl = Crawl(self._config, transport, crawl_store=crawl_store, observe=observe)
-            if info.resumed:
-                await restore(self.crawl, store, info)
-            self.crawl.add_seeds(seeds)
-            await self.crawl.run()
-            self.at = transport.now()
-        return {event.url: event.state for event in events}
+        """Run; return the requested URLs and their states."""
+        await self.run_with(ReplayTransport(self.world, SCORER, start=self.at), requests=requests)
+        return {event.url: event.state for event in self.events}
 
 
 @pytest.fixture
