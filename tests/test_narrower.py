@@ -11,7 +11,7 @@ from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.importing import import_dump
 from focus.learn.narrower import with_narrower
 from focus.score.subtopics import RECALLED, Subtopics, Titled
-from focus.topic.topic import Topic, expected, from_toml, from_words, to_builtins
+from focus.topic.topic import Topic, from_toml, from_words, parse_narrower_terms, to_builtins
 from focus.topic.topic_file import to_toml
 from tests.support.titles import titled
 
@@ -64,7 +64,7 @@ def test_only_the_best_known_terms_are_taken(
 def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -> None:
     topic = Topic("t", from_words("t").keywords, narrower={"MySQL": 0.6, "b 树": 0.3})
     assert from_toml(to_toml(topic), "t.toml") == topic
-    assert expected(to_builtins(topic)).narrower == {"MySQL": 0.6, "b 树": 0.3}
+    assert parse_narrower_terms(to_builtins(topic)).narrower == {"MySQL": 0.6, "b 树": 0.3}
     assert "narrower" not in to_builtins(from_words("t"))
     with pytest.raises(TopicError, match=r"weight 2.0 not in"):
         from_toml('name = "t"\nkeywords = ["t"]\n[narrower]\nmysql = 2.0\n', "t.toml")

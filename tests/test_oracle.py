@@ -50,24 +50,26 @@ def random_crawl(graph: Graph, seeds: list[int], rng: Random) -> list[int]:
     return order
 
 
-def test_worked_number() -> None:
+def test_oracle_curve_example_matches_docstring() -> None:
     graph = {"seed": ["a", "t2"], "a": ["t1"]}
     assert oracle_curve(graph, ["seed"], {"t1", "t2"}, 5) == [0, 0.5, 0.5, 1, 1]
 
 
-def test_targets_exclude_seeds_and_what_no_link_leads_to() -> None:
+def test_reachable_targets_exclude_seeds_and_unlinked_pages() -> None:
     graph = {0: [1, 2], 2: [3]}
     assert reachable_targets(graph, [0, 5], {0, 1, 3, 4, 5}) == {1, 3}
     assert reachable_targets(graph, [], {1}) == frozenset()
 
 
-def test_a_way_over_targets_costs_nothing_extra() -> None:
+def test_oracle_curve_path_over_targets_has_no_cost() -> None:
     graph = {0: [1, 9], 1: [2], 2: [3], 9: [3]}
     assert oracle_curve(graph, [0], {1, 2, 3}, 4) == pytest.approx([0, 1 / 3, 2 / 3, 1])
 
 
 @given(GRAPHS, SEEDS, RELEVANT)
-def test_no_crawl_beats_the_curve(graph: Graph, seeds: list[int], relevant: set[int]) -> None:
+def test_oracle_curve_is_never_below_best_crawl(
+    graph: Graph, seeds: list[int], relevant: set[int]
+) -> None:
     targets = reachable_targets(graph, seeds, relevant)
     bound = oracle_curve(graph, seeds, targets, NODES)
     best = best_possible(graph, seeds, targets)
@@ -75,7 +77,7 @@ def test_no_crawl_beats_the_curve(graph: Graph, seeds: list[int], relevant: set[
 
 
 @given(st.integers(0, 2**32))
-def test_larger_webs_too(seed: int) -> None:
+def test_oracle_curve_random_graph_is_monotone_bound(seed: int) -> None:
     rng = Random(seed)
     graph = {page: rng.choices(range(200), k=rng.randrange(6)) for page in range(200)}
     seeds = rng.sample(range(200), 3)

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.metrics.significance import (
-    EXACT_UP_TO,
-    bootstrap,
+    MAX_EXACT_PAIRS,
     bootstrap_band,
-    easiest,
-    holm,
+    bootstrap_interval,
+    count_wins,
+    easiest_topic,
+    holm_correction,
     mean,
-    wilcoxon,
-    wins,
+    wilcoxon_test,
 )
 
 FEW = st.lists(st.integers(-4, 4), max_size=9)
@@ -37,72 +37,72 @@ def all_signs_p(differences: list[int]) -> float:
     return sum(abs(total - half) >= seen - 1e-9 for total in sums) / len(sums)
 
 
-def test_all_pairs_won() -> None:
-    result = wilcoxon([2, 3, 4, 5, 6], [1, 1, 1, 1, 1])
+def test_wilcoxon_all_pairs_won_has_smallest_p() -> None:
+    result = wilcoxon_test([2, 3, 4, 5, 6], [1, 1, 1, 1, 1])
     assert (result.w, result.p, result.n) == (15, 0.0625, 5)
 
 
-def test_the_textbook_table() -> None:
+def test_wilcoxon_matches_textbook_table() -> None:
     # Ten pairs: w = 8 is the largest rank sum with two-sided p under 5 % (0.0488).
     differences = [1, 2, 5, -3, -4, -6, -7, -8, -9, -10]
-    result = wilcoxon(differences, [0] * 10)
+    result = wilcoxon_test(differences, [0] * 10)
     assert (result.w, round(result.p, 4)) == (8, 0.0488)
-    assert wilcoxon([1, -2, 3, -4, 5], [0] * 5).p == 0.8125  # w = 9: 26 of 32 patterns
+    assert wilcoxon_test([1, -2, 3, -4, 5], [0] * 5).p == 0.8125  # w = 9: 26 of 32 patterns
 
 
-def test_no_difference_is_no_evidence() -> None:
-    assert wilcoxon([1, 2], [1, 2]) == (0, 1, 0)
-    assert wilcoxon([], []).p == 1
+def test_wilcoxon_without_differences_has_p_one() -> None:
+    assert wilcoxon_test([1, 2], [1, 2]) == (0, 1, 0)
+    assert wilcoxon_test([], []).p == 1
     with pytest.raises(ValueError, match="zip"):
-        wilcoxon([1], [])
+        wilcoxon_test([1], [])
 
 
 @given(FEW)
-def test_exact_p_counts_all_sign_patterns(differences: list[int]) -> None:
-    result = wilcoxon(differences, [0] * len(differences))
+def test_wilcoxon_exact_p_equals_enumeration(differences: list[int]) -> None:
+    result = wilcoxon_test(differences, [0] * len(differences))
     assert result.p == pytest.approx(all_signs_p(differences))
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=40))
-def test_the_test_is_symmetric(differences: list[float]) -> None:
+def test_wilcoxon_is_symmetric(differences: list[float]) -> None:
     zero = [0.0] * len(differences)
-    assert wilcoxon(differences, zero).p == wilcoxon(zero, differences).p
+    assert wilcoxon_test(differences, zero).p == wilcoxon_test(zero, differences).p
 
 
-def test_the_approximation_joins_the_exact_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wilcoxon_approximation_is_near_exact_p(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(2)
-    differences = [rng.gauss(0.4, 1) for _ in range(EXACT_UP_TO)]
-    exact = wilcoxon(differences, [0] * EXACT_UP_TO).p
-    monkeypatch.setattr("focus.metrics.significance.EXACT_UP_TO", 0)
-    assert wilcoxon(differences, [0] * EXACT_UP_TO).p == pytest.approx(exact, rel=0.05)
+    differences = [rng.gauss(0.4, 1) for _ in range(MAX_EXACT_PAIRS)]
+    exact = wilcoxon_test(differences, [0] * MAX_EXACT_PAIRS).p
+    monkeypatch.setattr("focus.metrics.significance.MAX_EXACT_PAIRS", 0)
+    assert wilcoxon_test(differences, [0] * MAX_EXACT_PAIRS).p == pytest.approx(exact, rel=0.05)
 
 
-def test_holm() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
+def test_holm_correction_example_matches_docstring() -> None:
+    assert holm_correction([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_correction([0.9, 0.8]) == [1.0, 1.0]
+    assert holm_correction([]) == []
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_holm_only_raises_and_keeps_the_order(p_values: list[float]) -> None:
-    corrected = holm(p_values)
+def test_holm_correction_raises_values_and_keeps_order(p_values: list[float]) -> None:
+    corrected = holm_correction(p_values)
     assert all(p <= q <= 1 for p, q in zip(p_values, corrected, strict=True))
     pairs = sorted(zip(p_values, corrected, strict=True))
     assert [q for _, q in pairs] == sorted(corrected)
 
 
-def test_bootstrap_is_seeded_and_covers_the_mean() -> None:
+def test_bootstrap_interval_is_seeded_and_contains_mean() -> None:
     sample = [0.1, 0.4, 0.35, 0.8, 0.6, 0.2]
-    first = bootstrap(sample, Random(1), statistic=mean, resamples=2000)
-    assert first == bootstrap(sample, Random(1), statistic=mean, resamples=2000)
+    first = bootstrap_interval(sample, Random(1), statistic=mean, resamples=2000)
+    assert first == bootstrap_interval(sample, Random(1), statistic=mean, resamples=2000)
     assert min(sample) < first.low < mean(sample) < first.high < max(sample)
     # Standard error of the mean is .0946 (n = 6, divided by n): about ±1.96 of it.
     assert first.high - first.low == pytest.approx(2 * 1.96 * 0.0946, rel=0.15)
 
 
-def test_bootstrap_keeps_pairs_together() -> None:
+def test_bootstrap_interval_keeps_pairs_together() -> None:
     pairs = [(2.0, 1.0), (4.0, 2.0), (10.0, 5.0)]
-    ratio = bootstrap(
+    ratio = bootstrap_interval(
         pairs,
         Random(1),
         statistic=lambda drawn: sum(a for a, _ in drawn) / sum(b for _, b in drawn),
@@ -111,12 +111,12 @@ def test_bootstrap_keeps_pairs_together() -> None:
     assert ratio == (2.0, 2.0)
 
 
-def test_bootstrap_of_little() -> None:
-    assert bootstrap([], Random(1), statistic=mean) is None
-    assert bootstrap([0.5], Random(1), statistic=mean, resamples=50) is None
+def test_bootstrap_interval_fewer_than_two_values_is_none() -> None:
+    assert bootstrap_interval([], Random(1), statistic=mean) is None
+    assert bootstrap_interval([0.5], Random(1), statistic=mean, resamples=50) is None
 
 
-def test_bands_hold_the_mean_curve() -> None:
+def test_bootstrap_band_contains_mean_curve() -> None:
     rng = Random(3)
     curves = [[min(1.0, k * rng.uniform(0.01, 0.05)) for k in range(20)] for _ in range(8)]
     band = bootstrap_band(curves, Random(1), resamples=300)
@@ -126,7 +126,7 @@ def test_bands_hold_the_mean_curve() -> None:
     assert bootstrap_band([], Random(1)) == bootstrap_band(curves[:1], Random(1)) == []
 
 
-def test_wins_and_the_easiest_topic() -> None:
-    assert wins([1, 2, 3, 3], [0, 2, 4, 4]) == (1, 2, 1)
-    assert easiest([[0.1, 0.9, 0.3], [0.2, 0.8, 0.95]]) == 1
-    assert easiest([]) is None
+def test_count_wins_and_easiest_topic_examples() -> None:
+    assert count_wins([1, 2, 3, 3], [0, 2, 4, 4]) == (1, 2, 1)
+    assert easiest_topic([[0.1, 0.9, 0.3], [0.2, 0.8, 0.95]]) == 1
+    assert easiest_topic([]) is None

@@ -29,11 +29,11 @@ def topics(draw: st.DrawFn) -> Topic:
 
 
 @given(topics())
-def test_a_topic_reads_back_as_it_was(topic: Topic) -> None:
+def test_to_toml_then_from_toml_returns_same_topic(topic: Topic) -> None:
     assert from_toml(to_toml(topic), "t.toml") == topic
 
 
-def test_a_file_explains_itself() -> None:
+def test_to_toml_contains_explaining_comments() -> None:
     text = to_toml(Topic("football", (Keyword("足球"), Keyword("英超", 0.8))))
     assert 'name = "football"' in text
     assert '"英超" = 0.8' in text
@@ -54,7 +54,7 @@ def test_a_file_explains_itself() -> None:
         ('name = "a"', "t.toml", "at least one keyword"),
     ],
 )
-def test_a_wrong_file_is_told_of_by_line(text: str, place: str, what: str) -> None:
+def test_from_toml_invalid_file_names_line(text: str, place: str, what: str) -> None:
     with pytest.raises(TopicError) as caught:
         from_toml(text, "t.toml")
     message = str(caught.value)

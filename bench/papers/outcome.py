@@ -11,7 +11,7 @@ import msgspec
 
 from bench.papers.experiment import FORMS, Claim, Experiment
 from bench.script import table
-from focus.metrics.significance import bootstrap, mean
+from focus.metrics.significance import bootstrap_interval, mean
 
 MIN_TOPICS = 4
 """The smallest number of topics for which a confidence interval is computed."""
@@ -101,7 +101,7 @@ def _judge(differences: Sequence[float]) -> str:
     if len(differences) < MIN_TOPICS:
         middle = mean(differences)
         return "ahead" if middle > 0 else "behind" if middle < 0 else "equal"
-    low, high = bootstrap(differences, Random("claim"), statistic=mean) or (0.0, 0.0)
+    low, high = bootstrap_interval(differences, Random("claim"), statistic=mean) or (0.0, 0.0)
     return "**holds**" if low > 0 else "**does not hold**" if high < 0 else "open"
 
 

@@ -282,11 +282,15 @@ def _of_crawl(
         "precision": measures.harvest_rate(marks),
         "own_precision": measures.harvest_rate(own),
         "labelled_precision": measures.harvest_rate([ground.labels.get(page) for page in fetched]),
-        "average_precision": measures.average_precision(measures.precision_so_far(marks, size)),
-        "own_average_precision": measures.average_precision(measures.precision_so_far(own, size)),
+        "average_precision": measures.mean_cumulative_precision(
+            measures.cumulative_precision(marks, size)
+        ),
+        "own_average_precision": measures.mean_cumulative_precision(
+            measures.cumulative_precision(own, size)
+        ),
         "recall": curve[-1] if curve else 0.0,
         "minutes": outcome.seconds / 60,
-        "efficiency": measures.efficiency_per_min(sum(marks), outcome.seconds),
+        "efficiency": measures.relevant_per_minute(sum(marks), outcome.seconds),
     }
     thirds = [measures.recall_at(curve, max(1, round(share * end))) for share in _THIRDS]
     return numbers, (by_label, by_itself), thirds

@@ -15,13 +15,13 @@ import msgspec
 from focus.i18n import mark
 from focus.metrics import measures as measure
 from focus.metrics.significance import (
-    bootstrap,
     bootstrap_band,
-    easiest,
-    holm,
+    bootstrap_interval,
+    count_wins,
+    easiest_topic,
+    holm_correction,
     mean,
-    wilcoxon,
-    wins,
+    wilcoxon_test,
 )
 
 Measures = dict[str, float | None]
@@ -182,9 +182,9 @@ def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
     labels = [ground.labels.get(page) if page >= 0 else None for page in fetched]
     gains = [label is True for label in labels]
     last = max(1, round(_LAST * ground.budget))
-    rounds = measure.precision_so_far(gains, max(1, -(-ground.budget // _ROUNDS)))
+    rounds = measure.cumulative_precision(gains, max(1, -(-ground.budget // _ROUNDS)))
     said = zip((bool(said) for said in outcome.said), labels, strict=True)
-    model = measure.judge_quality(said)
+    model = measure.classification_quality(said)
     relevant, labelled = sum(gains), sum(label is not None for label in labels)
     found: Measures = {
         "recall_T": _at(curve, targets),
@@ -194,12 +194,12 @@ def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
         "harvest": measure.harvest_rate(labels),
         "harvest_requests": measure.harvest_rate(gains),
         "harvest_last": measure.harvest_rate(gains[-last:]),
-        "average_precision": measure.average_precision(rounds),
-        "efficiency_per_min": measure.efficiency_per_min(relevant, outcome.seconds),
-        "requests_50": measure.requests_to(curve, 0.5),
-        "requests_80": measure.requests_to(curve, 0.8),
-        "requests_90": measure.requests_to(curve, 0.9),
-        "hosts": measure.relevant_hosts(fetched, ground.targets, ground.host_of),
+        "average_precision": measure.mean_cumulative_precision(rounds),
+        "efficiency_per_min": measure.relevant_per_minute(relevant, outcome.seconds),
+        "requests_50": measure.requests_to_recall(curve, 0.5),
+        "requests_80": measure.requests_to_recall(curve, 0.8),
+        "requests_90": measure.requests_to_recall(curve, 0.9),
+        "hosts": measure.count_relevant_hosts(fetched, ground.targets, ground.host_of),
         "model_precision": model.precision,
         "model_recall": model.recall,
         "found": len(ground.targets.intersection(fetched)),
@@ -285,7 +285,7 @@ def _variant_score(variant: str, topics: list[TopicScore]) -> VariantScore:
     found = {}
     for name in MEASURES:
         known = _known(topics, name)
-        ends = bootstrap(known, Random(name), statistic=mean) if name in TESTED else None
+        ends = bootstrap_interval(known, Random(name), statistic=mean) if name in TESTED else None
         low, high = ends or (None, None)
         found[name] = Mean(
             _rounded(mean(known)) if known else None, len(known), _rounded(low), _rounded(high)
@@ -314,12 +314,12 @@ def compete(group: Sequence[VariantScore], baseline: VariantScore | None) -> str
     for name in TESTED:
         rivals = [each for each in group if each is not baseline] if baseline else []
         found = [_versus(each, baseline, name) for each in rivals if baseline]
-        corrected = holm([versus.p for versus in found])
+        corrected = holm_correction([versus.p for versus in found])
         for each, versus, p_holm in zip(rivals, found, corrected, strict=True):
             versus = msgspec.structs.replace(versus, p_holm=_rounded(p_holm) or 0.0)
             each.versus = {**each.versus, name: versus}
     scores = [[topic.measures["auc"] or 0.0 for topic in each.topics] for each in group]
-    number = easiest(scores)
+    number = easiest_topic(scores)
     if number is None or len(scores[0]) < 2:
         return None
     for each in group:
@@ -343,14 +343,14 @@ def _versus(ours: VariantScore, theirs: VariantScore, name: str) -> Versus:
     left, right = [a for a, _ in both], [b for _, b in both]
     ends = None
     if _ratio(both) is not None:
-        ends = bootstrap(both, Random(name), statistic=lambda pairs: _ratio(pairs) or 0.0)
+        ends = bootstrap_interval(both, Random(name), statistic=lambda pairs: _ratio(pairs) or 0.0)
     low, high = ends or (None, None)
-    counted = wins(left, right)
+    counted = count_wins(left, right)
     return Versus(
         ratio=_rounded(_ratio(both)),
         low=_rounded(low),
         high=_rounded(high),
-        p=_rounded(wilcoxon(left, right).p) or 0.0,
+        p=_rounded(wilcoxon_test(left, right).p) or 0.0,
         p_holm=1.0,
         wins=counted.wins,
         losses=counted.losses,

@@ -1,7 +1,7 @@
 """Significance tests and confidence intervals over topics.
 
-The topic is the unit (pages of one crawl are not independent): every sample holds
-one number per topic, the mean over its seed orders. Randomness comes in as `rng`.
+The topic is the unit, because pages of one crawl are not independent: a sample contains one number
+per topic, the mean over its seed orders. Randomness is the argument `rng`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,25 @@ from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 
-EXACT_UP_TO = 25
-"""Pairs up to which the signed-rank distribution is counted out."""
+MAX_EXACT_PAIRS = 25
+"""Largest number of pairs for which the signed-rank distribution is enumerated."""
 
 
 class SignedRank(NamedTuple):
-    """w: rank sum of the positive differences; p: two-sided; n: differences not zero."""
+    """Result of a signed-rank test.
+
+    w   rank sum of the positive differences
+    p   two-sided p-value
+    n   number of differences other than zero
+    """
 
     w: float
     p: float
     n: int
 
 
-class Wins(NamedTuple):
-    """Topics won, lost and drawn against a baseline."""
+class WinCounts(NamedTuple):
+    """Numbers of topics won, lost and tied against a baseline."""
 
     wins: int
     losses: int
@@ -35,29 +40,28 @@ class Wins(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Ends of a confidence interval."""
+    """Confidence interval."""
 
     low: float
     high: float
 
 
 def mean(values: Sequence[float]) -> float:
-    """Arithmetic mean, summed exactly; 0.0 of nothing."""
+    """Return the arithmetic mean, summed exactly; 0.0 for no values."""
     return math.fsum(values) / len(values) if values else 0.0
 
 
-def wilcoxon(ours: Sequence[float], theirs: Sequence[float]) -> SignedRank:
+def wilcoxon_test(ours: Sequence[float], theirs: Sequence[float]) -> SignedRank:
     """Return the paired signed-rank test of whether differences lie around zero (Wilcoxon 1945).
 
-    Differences of zero fall out; |d| are ranked, ties get their mean rank; w is the
-    rank sum of the positive ones. Up to 25 pairs p is exact: the share of the 2^n
-    equally likely sign patterns whose rank sum is as far from its mean n(n+1)/4. Above
-    that, the normal approximation with the variance corrected for ties and a
-    continuity correction of 1/2.
+    Differences of zero are removed; |d| are ranked, ties get their mean rank; w is the rank sum of
+    the positive differences. Up to 25 pairs p is exact: the share of the 2^n equally likely sign
+    patterns whose rank sum is at least as far from its mean n(n+1)/4. For more pairs it is the
+    normal approximation with the variance corrected for ties and a continuity correction of 1/2.
 
-    Worked number: five pairs, all won: w = 15, p = 2 / 2^5 = 0.0625.
+    Example: five pairs, all won, give w = 15 and p = 2 / 2^5 = 0.0625.
     """
-    # Rounded, since ties and zeros must not hang on the last bit of a float.
+    # Rounded, so that ties and zeros do not depend on the last bit of a float.
     exact = [round(a - b, 12) for a, b in zip(ours, theirs, strict=True)]
     differences = [difference for difference in exact if difference]
     n = len(differences)
@@ -65,12 +69,12 @@ def wilcoxon(ours: Sequence[float], theirs: Sequence[float]) -> SignedRank:
         return SignedRank(0.0, 1.0, 0)
     doubled = _doubled_ranks([abs(difference) for difference in differences])
     twice_w = sum(rank for rank, d in zip(doubled, differences, strict=True) if d > 0)
-    p = _exact_p(doubled, twice_w) if n <= EXACT_UP_TO else _normal_p(doubled, twice_w)
+    p = _exact_p(doubled, twice_w) if n <= MAX_EXACT_PAIRS else _normal_p(doubled, twice_w)
     return SignedRank(twice_w / 2, p, n)
 
 
 def _doubled_ranks(values: Sequence[float]) -> list[int]:
-    """Twice the mean rank of each value, from 1: whole numbers also for ties."""
+    """Return twice the mean rank (from 1) of each value, which is an integer even for ties."""
     below, ranks = 0, {}
     for value, count in sorted(Counter(values).items()):
         ranks[value] = 2 * below + count + 1
@@ -79,7 +83,7 @@ def _doubled_ranks(values: Sequence[float]) -> list[int]:
 
 
 def _exact_p(doubled: Sequence[int], twice_w: int) -> float:
-    """Share of sign patterns as extreme as this one, by counting rank sums."""
+    """Return the share of sign patterns at least as extreme, by counting rank sums."""
     patterns = [1] + [0] * sum(doubled)
     for rank in doubled:
         for total in range(len(patterns) - 1, rank - 1, -1):
@@ -89,18 +93,19 @@ def _exact_p(doubled: Sequence[int], twice_w: int) -> float:
 
 
 def _normal_p(doubled: Sequence[int], twice_w: int) -> float:
-    """Two-sided p of the normal approximation; the ranks' squares hold the ties."""
+    """Return the two-sided p of the normal approximation, corrected for ties."""
     deviation = math.sqrt(sum(rank * rank for rank in doubled) / 4) / 2
     distance = abs(twice_w - sum(doubled) / 2) / 2
     return math.erfc(max(0.0, distance - 0.5) / deviation / math.sqrt(2))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number, in the order given (Holm 1979).
+def holm_correction(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for multiple tests, in the given order (Holm 1979).
 
     With p sorted upward, p'_(i) = max over j <= i of min(1, (m - j + 1) · p_(j)): the
-    chance of any false claim stays under the level. Worked number:
-    (0.01, 0.04, 0.03) -> (0.03, 0.06, 0.06).
+    probability of any false claim stays below the level.
+
+    Example: (0.01, 0.04, 0.03) gives (0.03, 0.06, 0.06).
     """
     corrected, highest = [0.0] * len(p_values), 0.0
     for done, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
@@ -109,7 +114,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def bootstrap(
+def bootstrap_interval(
     sample: Sequence[Item],
     rng: Random,
     *,
@@ -117,54 +122,57 @@ def bootstrap(
     level: float = 0.95,
     resamples: int = 10_000,
 ) -> Interval | None:
-    """Percentile interval of a statistic over topics (Efron 1979); None of fewer than two.
+    """Return the percentile interval of a statistic over topics (Efron 1979).
 
-    Draws as many topics as there are, with replacement, `resamples` times, and takes
-    the (1 ± level)/2 quantiles of the statistic. For a ratio of two strategies let an
-    item be the pair of a topic, so that pairs stay together.
+    Resamples the topics with replacement `resamples` times and takes the (1 ± level)/2 quantiles
+    of the statistic. For a ratio of two strategies an item should be the pair of a topic, so that
+    pairs stay together. Returns None for fewer than two topics.
     """
     if len(sample) < 2:
-        return None  # whatever is drawn from one value is that value
-    found = [statistic(rng.choices(sample, k=len(sample))) for _ in range(resamples)]
-    return _middle(found, level)
+        return None  # every resample of one value is the same
+    statistics = [statistic(rng.choices(sample, k=len(sample))) for _ in range(resamples)]
+    return _central_interval(statistics, level)
 
 
 def bootstrap_band(
     curves: Sequence[Sequence[float]], rng: Random, *, level: float = 0.95, resamples: int = 1000
 ) -> list[Interval]:
-    """Pointwise interval of the mean curve over topics, [] of fewer than two.
+    """Return the pointwise interval of the mean curve over topics, [] for fewer than two.
 
-    Curves are of one length.
+    All curves must have the same length.
     """
     if len(curves) < 2:
         return []
     draws = [rng.choices(range(len(curves)), k=len(curves)) for _ in range(resamples)]
-    times = [Counter(draw).items() for draw in draws]
+    draw_counts = [Counter(draw).items() for draw in draws]
     return [
-        _middle([sum(point[i] * n for i, n in drawn) / len(curves) for drawn in times], level)
+        _central_interval(
+            [sum(point[i] * n for i, n in counts) / len(curves) for counts in draw_counts], level
+        )
         for point in zip(*curves, strict=True)
     ]
 
 
-def _middle(values: list[float], level: float) -> Interval:
-    """The ends of the middle `level` of some values (nearest rank)."""
+def _central_interval(values: list[float], level: float) -> Interval:
+    """Return the interval of the middle `level` share of the values (nearest rank)."""
     values.sort()
     cut = (1 - level) / 2
     last = len(values) - 1
     return Interval(values[round(cut * last)], values[round((1 - cut) * last)])
 
 
-def wins(ours: Sequence[float], theirs: Sequence[float]) -> Wins:
-    """On how many topics ours is above, below and equal to theirs."""
+def count_wins(ours: Sequence[float], theirs: Sequence[float]) -> WinCounts:
+    """Return on how many topics `ours` is above, below and equal to `theirs`."""
     above = sum(a > b for a, b in zip(ours, theirs, strict=True))
     below = sum(a < b for a, b in zip(ours, theirs, strict=True))
-    return Wins(above, below, len(ours) - above - below)
+    return WinCounts(above, below, len(ours) - above - below)
 
 
-def easiest(scores: Sequence[Sequence[float]]) -> int | None:
-    """The topic with the highest mean over all strategies (rows), None without topics.
+def easiest_topic(scores: Sequence[Sequence[float]]) -> int | None:
+    """Return the index of the topic with the highest mean over all strategies (rows).
 
-    A single easy topic can carry a mean: the table is shown without it as well.
+    A single easy topic can dominate a mean, so tables are also shown without it. Returns None if
+    there are no topics.
     """
     means = [mean(column) for column in zip(*scores, strict=True)]
     return means.index(max(means)) if means else None

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from itertools import islice
 
-from focus.metrics.measures import average_precision, efficiency_per_min
+from focus.metrics.measures import mean_cumulative_precision, relevant_per_minute
 from focus.records import SEED_PRIORITY
 from focus.storage.figures import Algorithm, Bucket, Histogram, Level, Round, Tenth
 from focus.storage.schema import LAST_ID, id_range
@@ -138,8 +138,8 @@ def algorithm(
         pages=pages,
         relevant=relevant,
         minutes=seconds / 60,
-        efficiency=efficiency_per_min(relevant, seconds),
-        average_precision=average_precision([each.so_far for each in done]),
+        efficiency=relevant_per_minute(relevant, seconds),
+        average_precision=mean_cumulative_precision([each.so_far for each in done]),
     )
 
 

@@ -18,7 +18,7 @@ from focus.storage import url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
-from focus.topic.topic import expected, from_builtins
+from focus.topic.topic import from_builtins, parse_narrower_terms
 from focus.urls.normal_form import words
 
 _SMALL = 0.0005
@@ -55,7 +55,7 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     found = {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
     if "subtopic" not in found:
         return msgspec.structs.replace(why, evidence=found)
-    told = expected(way.analysis.topic)
+    told = parse_narrower_terms(way.analysis.topic)
     segmenter = segmenter_of(way.analysis.topic)
     known = Subtopics(told.narrower)
     for row in reader.titles(crawl, RECALLED):

@@ -1,7 +1,7 @@
 """What a crawl is about: weighted keywords, features, and the file that contains them.
 
-    topic — the record `Topic`; made from words of the command line or from TOML
-    topic_file — writes a topic as TOML with comments
+    topic — the record `Topic`; parsed from words of the command line or from TOML
+    topic_file — reads topic files and writes them with comments
 
 `--topic 足球,英超:0.8` or a topic file becomes a `Topic` (`from_words`, `from_toml`), which is
 sent as plain data to the scorer processes and stored in the database. Keywords are chosen by
@@ -9,5 +9,5 @@ a person; features are words that `focus topic new --example` found on example p
 weights; `model` names the model file that training and labelling write
 (`focus.learn.model_file`).
 
-It must not open files or know the formulas of relevance models.
+It must not know the formulas of relevance models.
 """

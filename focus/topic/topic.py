@@ -1,7 +1,7 @@
-"""Defines a topic: weighted keywords and, when learned, features.
+"""The topic record: weighted keywords and learned features.
 
-`--topic 足球` or `--topic 足球,英超:0.8` makes one from words alone, `--topic
-football.toml` reads one that `focus topic` wrote. Text in, record out: no I/O here.
+`--topic 足球` and `--topic 足球,英超:0.8` are parsed by `from_words`, the text of a topic file by
+`from_toml`. This module does no I/O.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_KEYWORDS = 1000
 
 
 class Keyword(msgspec.Struct, frozen=True):
-    """A word or phrase of the topic; `weight` in (0, 1], 1 = names the topic."""
+    """A word or phrase that indicates the topic; `weight` in (0, 1], 1 if it names the topic."""
 
     text: str
     weight: float = 1.0
@@ -30,13 +30,14 @@ class Keyword(msgspec.Struct, frozen=True):
 class Topic(msgspec.Struct, frozen=True):
     """A topic.
 
-    keywords   experts' words; each is an alternative sign of the topic
+    keywords   words chosen by a person; any of them indicates the topic
     features   word -> weight, learned from example pages (TF-IDF, `focus.score.statistics.profile`)
-    narrower   narrower term -> how much a link's text with it is expected to weigh, (0, 1]
-    sources    word -> where its weight came from, for `focus topic show`
-    relevance  the relevance model that the topic was tuned with, None: the default
-    threshold  over it a page is relevant, None: the model's own
-    params     strategy or relevance model -> numbers of it to crawl with
+    narrower   narrower term -> expected weight of a link text that contains it, (0, 1]
+    sources    word -> origin of its weight, for `focus topic show`
+    relevance  relevance model that the topic was tuned with; None for the default model
+    threshold  relevance above which a page is relevant; None for the model's own threshold
+    model      path of the model file, if anything was learned
+    params     strategy or relevance model -> its parameters for crawls of this topic
     """
 
     name: str
@@ -52,10 +53,10 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 def from_words(words: str) -> Topic:
-    """A topic from `足球,英超:0.8,machine learning`; the first word names it.
+    """Parse keywords such as `足球,英超:0.8,machine learning`; the first one names the topic.
 
-    Commas (also ， 、 and ;) separate, `:0.8` weighs. Raises TopicError for an empty
-    topic, a weight outside (0, 1] or more than 1,000 words.
+    Keywords are separated by commas (also ， 、 ;); `:0.8` sets a weight. Raises TopicError for an
+    empty topic, a weight outside (0, 1] or more than 1,000 keywords.
     """
     parts = re.split(r"[,，、;；\n]", words.replace("：", ":"))
     keywords = tuple(_keyword(part) for part in parts if part.strip())
@@ -63,7 +64,7 @@ def from_words(words: str) -> Topic:
         raise TopicError(
             "topic {words!r}: no word in it; write --topic 足球 or --topic 足球,英超", words=words
         )
-    return _checked(Topic(keywords[0].text, keywords))
+    return _validate(Topic(keywords[0].text, keywords))
 
 
 def _keyword(part: str) -> Keyword:
@@ -80,7 +81,7 @@ def _keyword(part: str) -> Keyword:
         ) from None
 
 
-def _checked(topic: Topic) -> Topic:
+def _validate(topic: Topic) -> Topic:
     if len(topic.keywords) > MAX_KEYWORDS:
         raise TopicError(
             "topic {name!r}: more than {max_keywords} keywords",
@@ -103,7 +104,7 @@ def _checked(topic: Topic) -> Topic:
 
 
 def from_toml(text: str, where: str) -> Topic:
-    """A topic from the text of a topic file; `where` names it in errors."""
+    """Parse the text of a topic file; `where` is its name in error messages."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -119,29 +120,29 @@ def from_toml(text: str, where: str) -> Topic:
     unknown = sorted(set(data) - set(Topic.__struct_fields__))
     if unknown:
         known = ", ".join(Topic.__struct_fields__)
-        at = _place(text, where, unknown[0])
+        at = _locate(text, where, unknown[0])
         raise TopicError(
             "{at}: unknown key {unknown!r}; known: {known}", at=at, unknown=unknown[0], known=known
         )
     try:
-        topic = _checked(msgspec.convert(_plain(data), Topic))
+        topic = _validate(msgspec.convert(_normalise_keywords(data), Topic))
     except (msgspec.ValidationError, TopicError) as error:
         raise TopicError(
-            "{where}: {what}", where=_place(text, where, *_names(str(error))), what=error
+            "{where}: {what}", where=_locate(text, where, *_quoted_names(str(error))), what=error
         ) from None
     if not topic.keywords:
         raise TopicError("{where}: a topic needs at least one keyword", where=where)
     return topic
 
 
-def _names(message: str) -> list[str]:
-    """What a complaint names: `'英超'`, or the parts of a path like `$.features`."""
+def _quoted_names(message: str) -> list[str]:
+    """Return the quoted keyword of an error message, or the parts of a path like `$.features`."""
     quoted = re.findall(r"topic word '(.+?)':", message)
     return quoted or re.findall(r"[a-z]+", message.partition("`$")[2])
 
 
-def _place(text: str, where: str, *names: str) -> str:
-    """`football.toml:7`, the first line that all these names lead to; else the bare file."""
+def _locate(text: str, where: str, *names: str) -> str:
+    """Return `football.toml:7`, the first line that contains a name, trying the last name first."""
     for name in reversed(names):
         for number, line in enumerate(text.splitlines(), 1):
             if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line.partition("#")[0]):
@@ -149,8 +150,11 @@ def _place(text: str, where: str, *names: str) -> str:
     return where
 
 
-def _plain(data: dict[str, Any]) -> dict[str, Any]:
-    """Keywords may be written as words, `word:0.8`, a table, or a list of tables."""
+def _normalise_keywords(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with keywords as a list of tables.
+
+    A file may contain them as words, `word:0.8`, a table, or a list of tables.
+    """
     keywords = data.get("keywords", [])
     if isinstance(keywords, dict):
         keywords = [{"text": text, "weight": weight} for text, weight in keywords.items()]
@@ -162,27 +166,28 @@ def _plain(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "keywords": keywords}
 
 
-class Expected(msgspec.Struct, frozen=True):
-    """The narrower terms of a topic (`Topic.narrower`) and their sources."""
+class NarrowerTerms(msgspec.Struct, frozen=True):
+    """Narrower terms of a topic (`Topic.narrower`) and their sources."""
 
     narrower: dict[str, float] = {}
     sources: dict[str, str] = {}
 
 
-def expected(data: Mapping[str, object]) -> Expected:
-    """Return the narrower terms of a topic as plain data, none if it has no such table."""
-    return msgspec.convert(data, Expected)
+def parse_narrower_terms(data: Mapping[str, object]) -> NarrowerTerms:
+    """Return the narrower terms of a topic that is plain data; none if it has no such table."""
+    return msgspec.convert(data, NarrowerTerms)
 
 
 def to_builtins(topic: Topic) -> dict[str, Any]:
-    """The topic as plain data, for workers and the database.
+    """Return the topic as plain data, for workers and the database.
 
-    An empty table of narrower terms is left out: crawls of earlier versions stay the same crawls.
+    An empty table of narrower terms is omitted, so that the stored topics of crawls from earlier
+    versions are still equal.
     """
     plain: dict[str, Any] = msgspec.to_builtins(topic)
     return {key: value for key, value in plain.items() if value or key != "narrower"}
 
 
 def from_builtins(data: dict[str, Any]) -> Topic:
-    """The inverse of `to_builtins`."""
+    """Return the topic for plain data of `to_builtins`."""
     return msgspec.convert(data, Topic)

@@ -16,9 +16,9 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read_topic_file(path: Path) -> Topic:
-    """Read a topic file; its model file is named from the working directory.
+    """Read a topic file; the path of its model file becomes relative to the working directory.
 
-    Raises TopicError for a file that cannot be read or is no topic file.
+    Raises TopicError if the file cannot be read or is not a topic file.
     """
     try:
         topic = from_toml(path.read_text(encoding="utf-8-sig"), str(path))
@@ -36,70 +36,76 @@ def read_topic_file(path: Path) -> Topic:
 
 
 def to_toml(topic: Topic) -> str:
-    """The text of a topic file; `topic.from_toml` makes the same topic of it."""
+    """Return the topic as commented TOML; `topic.from_toml` parses it to the same topic."""
     lines = [
         "# A topic of focus: `focus crawl --topic THIS_FILE`. Edit it as you like;",
         "# `focus topic test THIS_FILE URL` shows what a change does.",
         "",
-        f"name = {_text(topic.name)}",
-        *_judging(topic),
+        f"name = {_toml_string(topic.name)}",
+        *_relevance_lines(topic),
     ]
     if topic.model is not None:
         lines += [
             "",
             "# What `focus train` and `focus label` have learned.",
-            f"model = {_text(topic.model)}",
+            f"model = {_toml_string(topic.model)}",
         ]
     if topic.seeds:
         lines += ["", "# Where a crawl begins, unless --seed says otherwise."]
-        lines += ["seeds = [", *(f"    {_text(seed)}," for seed in topic.seeds), "]"]
+        lines += ["seeds = [", *(f"    {_toml_string(seed)}," for seed in topic.seeds), "]"]
     lines += [
         "",
         "# Words of the topic. Weight 1 names it, 0.3 is a hint; several hints add up.",
     ]
-    lines += _table("keywords", {each.text: each.weight for each in topic.keywords})
+    lines += _table_lines("keywords", {keyword.text: keyword.weight for keyword in topic.keywords})
     if topic.features:
         lines += ["", "# Words that pages of the topic have, for the models that compare vectors"]
         lines += ["# (cosine, euclid, adaptive). A keyword's weight goes before a feature's."]
-        lines += _table("features", topic.features)
+        lines += _table_lines("features", topic.features)
     if topic.narrower:
         lines += [
             "",
             "# Narrower terms: links that name one come sooner, until its pages disprove it.",
         ]
-        lines += _table("narrower", topic.narrower)
+        lines += _table_lines("narrower", topic.narrower)
     for owner, numbers in topic.params.items():
         lines += ["", f"# Numbers for `--strategy {owner}` or `--relevance {owner}`."]
-        lines += _table(f"params.{_key(owner)}", numbers)
+        lines += _table_lines(f"params.{_toml_key(owner)}", numbers)
     if topic.sources:
         lines += ["", "# Where words came from; for people, and for `focus topic show`."]
-        lines += ["[sources]", *(f"{_key(w)} = {_text(s)}" for w, s in topic.sources.items())]
+        lines += [
+            "[sources]",
+            *(f"{_toml_key(w)} = {_toml_string(s)}" for w, s in topic.sources.items()),
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _judging(topic: Topic) -> Iterable[str]:
+def _relevance_lines(topic: Topic) -> Iterable[str]:
     yield ""
     yield "# Which model judges pages (`focus strategies` lists them); one with more relevance"
     yield "# than the threshold is relevant. Without these lines: the default model with its own."
     model, threshold = topic.relevance, topic.threshold
-    yield '# relevance = "evidence"' if model is None else f"relevance = {_text(model)}"
-    yield "# threshold = 0.5" if threshold is None else f"threshold = {_number(threshold)}"
+    yield '# relevance = "evidence"' if model is None else f"relevance = {_toml_string(model)}"
+    yield "# threshold = 0.5" if threshold is None else f"threshold = {_toml_float(threshold)}"
 
 
-def _table(name: str, weights: Mapping[str, float]) -> list[str]:
-    return [f"[{name}]", *(f"{_key(word)} = {_number(weight)}" for word, weight in weights.items())]
+def _table_lines(name: str, weights: Mapping[str, float]) -> list[str]:
+    return [
+        f"[{name}]",
+        *(f"{_toml_key(word)} = {_toml_float(weight)}" for word, weight in weights.items()),
+    ]
 
 
-def _key(word: str) -> str:
-    return word if _BARE.fullmatch(word) else _text(word)
+def _toml_key(word: str) -> str:
+    return word if _BARE.fullmatch(word) else _toml_string(word)
 
 
-def _text(text: str) -> str:
-    """A TOML string; JSON's escapes are TOML's, but for the one sign that JSON leaves alone."""
+def _toml_string(text: str) -> str:
+    """Return a TOML string; TOML has JSON's escapes but also requires one for U+007F."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _number(number: float) -> str:
-    """With a point or an exponent, so that it reads back as a float."""
+def _toml_float(number: float) -> str:
+    """Return a number with a point or an exponent, so that it is parsed as a float."""
     text = f"{number:.4g}"
     return text if any(sign in text for sign in ".e") else f"{text}.0"

@@ -18,7 +18,7 @@ from random import Random
 
 import msgspec
 
-from focus.metrics.measures import Quality, judge_quality
+from focus.metrics.measures import Quality, classification_quality
 from focus.score.statistics.feature_selection import Counts, LabelledWords, Words, count, select
 from focus.score.statistics.logistic import fit, sigmoid
 
@@ -148,7 +148,9 @@ class ClassifierTest(msgspec.Struct, frozen=True):
 def verdict(probabilities: Sequence[float], labels: Sequence[bool]) -> ClassifierTest:
     """The verdict on these probabilities."""
     return ClassifierTest(
-        quality=judge_quality([(p > 0.5, y) for p, y in zip(probabilities, labels, strict=True)]),
+        quality=classification_quality(
+            [(p > 0.5, y) for p, y in zip(probabilities, labels, strict=True)]
+        ),
         brier=brier(probabilities, labels),
         distinct=len({round(p, 12) for p in probabilities}),
     )
