@@ -189,6 +189,10 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     print_note("results.json, results.csv and report.html are in {folder}", folder=spec.out)
 
 
+_IN_SPEC = ("archive", "topics", "judge", "budget", "seed_orders", "concurrency", "eager")
+"""Options that fields of `Spec` have the names of."""
+
+
 def _spec(options: dict[str, Any]) -> Spec:
     from focus.evaluate.ground_truth import Spec
     from focus.evaluate.variants import variants
@@ -212,13 +216,11 @@ def _spec(options: dict[str, Any]) -> Spec:
         baseline = f"{name}/{forms[0]}"
     folder, judged = options["topics"].parent, options["judge"]
     return Spec(
-        archive=options["archive"],
-        topics=options["topics"],
+        **{name: options[name] for name in _IN_SPEC},
         labels=options["labels"]
         or (None if judged else _beside(folder, "labels.tsv.gz", "labels.tsv")),
         hubs=options["hubs"] or (None if judged else _beside(folder, "hubs.tsv")),
         aliases=options["aliases"] or _beside(folder, "aliases.tsv"),
-        judge=judged,
         variants=tuple(
             variants(
                 strategies,
@@ -231,10 +233,6 @@ def _spec(options: dict[str, Any]) -> Spec:
             )
         ),
         names=options["topic"],
-        budget=options["budget"],
-        seed_orders=options["seed_orders"],
-        concurrency=options["concurrency"],
-        eager=options["eager"],
         delay_s=options["delay"],
         baseline=baseline,
         jobs=options["jobs"] or os.cpu_count() or 1,

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import chain
 from textwrap import wrap
 
+from msgspec.structs import asdict
+
 from focus.evaluate.comparison import Comparison, VariantGroup
 from focus.evaluate.ranking import VariantScore
 from focus.i18n import mark, say
@@ -16,23 +18,13 @@ def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     """The tables, what there is to remark, and what it took."""
     tables = [[*_table(comparison, group, width), ""] for group in comparison.groups]
     notes = [
-        say(
-            "Note: {count:,} {what}, e.g. {example}",
-            count=remark.count,
-            what=remark.what,
-            example=remark.example,
-        )
+        say("Note: {count:,} {what}, e.g. {example}", **asdict(remark))
         for remark in comparison.remarks
     ]
-    timing = comparison.timing
     took = say(
         "{trials:,} crawls ({continued:,} of them done before) in {seconds:,.0f} s over "
         "{jobs} processes; peak memory of one {peak_rss_mb:,.0f} MB",
-        trials=timing.trials,
-        continued=timing.continued,
-        seconds=timing.seconds,
-        jobs=timing.jobs,
-        peak_rss_mb=timing.peak_rss_mb,
+        **asdict(comparison.timing),
     )
     return [*chain.from_iterable(tables), *notes, took]
 

@@ -218,28 +218,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pages", type=int, default=3000)
-    parser.add_argument("--hosts", type=int, default=12)
-    parser.add_argument("--portals", type=int, default=1)
-    parser.add_argument("--day", type=int, default=0)
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds before every answer")
     parser.add_argument("--log", type=Path, help="write the requests here at the end, as TSV")
     options = parser.parse_args(arguments)
-    web = generate(
-        options.seed,
-        pages=options.pages,
-        hosts=options.hosts,
-        portals=options.portals,
-        day=options.day,
-    )
+    web = generate(options.seed, pages=options.pages)
     with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        log = runner.run(_run(web, options.port, options.latency))
+        log = runner.run(_run(web, options.port))
         if options.log is not None:
             rows = ["\t".join(map(str, row)) for row in [LogEntry._fields, *log]]
             options.log.write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
-async def _run(web: DemoWeb, port: int, latency_s: float) -> list[LogEntry]:
-    server = await serve(web, port=port, latency_s=latency_s)
+async def _run(web: DemoWeb, port: int) -> list[LogEntry]:
+    server = await serve(web, port=port)
     pages, hosts = len(web.urls()), len(web.hosts)
     print(f"READY http://127.0.0.1:{server.port} pages={pages} hosts={hosts}", flush=True)
     await _stdin_closed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup
+from msgspec.structs import asdict
 
 from focus.evaluate.comparison import Comparison, TopicFacts, Variant, VariantGroup
 from focus.evaluate.ranking import MEASURES, TESTED, TopicScore, VariantScore
@@ -126,12 +127,7 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
             judge=comparison.judge,
         )
     for remark in comparison.remarks:
-        yield say(
-            "{count:,} {what}, e.g. {example}",
-            count=remark.count,
-            what=say(remark.what),
-            example=remark.example,
-        )
+        yield say("{count:,} {what}, e.g. {example}", **asdict(remark) | {"what": say(remark.what)})
 
 
 def _took(comparison: Comparison) -> str:
@@ -140,11 +136,8 @@ def _took(comparison: Comparison) -> str:
         "Settings: {settings}. {trials:,} crawls in {seconds:,.0f} s over {workers} ({continued:,} "
         "done before); peak memory of one {peak_rss_mb:,.0f} MB.",
         settings=", ".join(f"{name} {value}" for name, value in comparison.settings.items()),
-        trials=timing.trials,
-        seconds=timing.seconds,
         workers=count(timing.jobs, "worker"),
-        continued=timing.continued,
-        peak_rss_mb=timing.peak_rss_mb,
+        **asdict(timing),
     )
 
 
