@@ -579,7 +579,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
         (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
         (["why", "x y", "--db", "no.db"], "seed 'x y': has white space in it; "),
         (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
-        (["export", "--since", "soon", "--db", "no.db"], "cannot read 'soon' as a date; "),
+        (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
         (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
     ],
 )

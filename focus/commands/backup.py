@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.channel import KEY, key_file
-from focus.commands.options.option import DB, Command, option, print_note
+from focus.commands.options.channel import key_file, store_options
+from focus.commands.options.option import Command, option, print_note
 from focus.i18n import say
 from focus.text.formatting import count, size
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path))
 @option("--with-key", is_flag=True, help="Copy the key file, too: to FILE.key.")
 @option("--force", is_flag=True, help="Take the place of a file of that name.")
-@KEY
-@DB
+@store_options
 def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
     """Copy the database while crawls and watches run.
 
@@ -60,8 +59,7 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @option("--with-key", is_flag=True, help="Put FILE.key back, too.")
 @option("--force", is_flag=True, help="Replace a database that is there; it is kept beside.")
-@KEY
-@DB
+@store_options
 def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     """Put a copy that `focus backup` made back as the database.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
 @option("--crawl", default="latest", metavar="ID|all", help="Of this crawl, or of all.")
 @option(
     "--since",
-    metavar="WHEN",
+    kind="instant",
     help="Only what was found since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
 )
 @option("--limit", type=click.IntRange(1), default=50, metavar="N", help="Show so many.")
 @JSON
 @click.argument("url", required=False)
 def changes(
-    db: Path, crawl: str, since: str | None, limit: int, as_json: bool, url: str | None
+    db: Path, crawl: str, since: float | None, limit: int, as_json: bool, url: str | None
 ) -> None:
     """Show what has changed on pages, and when that was found.
 
@@ -44,15 +43,13 @@ def changes(
     """
     from focus.storage import page_checks
     from focus.storage.reader import DatabaseReader
-    from focus.storage.results import parse_since
     from focus.urls.normal_form import fingerprint, seed_candidates
 
     key = fingerprint(seed_candidates(url)[0]) if url is not None else None
-    after = None if since is None else parse_since(since, now=time.time())
     with DatabaseReader(db.expanduser()) as reader:
         crawls = reader.ids(crawl)
         found = reader.run(
-            lambda base: page_checks.changes(base, crawls, key=key, since=after, limit=limit)
+            lambda base: page_checks.changes(base, crawls, key=key, since=since, limit=limit)
         )
     if as_json:
         tell_json(found)

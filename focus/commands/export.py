@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from focus.text.formatting import count
 @option("--min-relevance", kind="number", help="Only pages of at least this relevance.")
 @option(
     "--since",
-    metavar="WHEN",
+    kind="instant",
     help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
 )
 @option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
@@ -69,19 +68,18 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
     from focus.report.export import export as write
-    from focus.storage.results import FIELDS, MADE, Selection, columns, parse_since
+    from focus.storage.results import FIELDS, MADE, Selection, columns
     from focus.storage.shard_merge import read_as_one
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     if options["text"] and "text" not in names:
         names = [*(names or FIELDS), "text"]
     types = columns(names)
-    since = options["since"]
     chosen = Selection(
         crawl=options["crawl"],
         relevant=options["relevant"],
         min_relevance=options["min_relevance"],
-        since=None if since is None else parse_since(since, now=time.time()),
+        since=options["since"],
         host=options["host"],
         sort=options["sort"] or "",
         limit=options["limit"],

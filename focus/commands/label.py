@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DB, Command, option, tell
+from focus.commands.options.option import CRAWL, DB, Command, option, tell
 from focus.commands.progress_bar import bar
 from focus.commands.prompts import PageAsker
 from focus.i18n import msg
@@ -22,7 +22,7 @@ _WORDS = {"y": "yes", "n": "no", "s": "skip"}
 
 
 @click.command(cls=Command)
-@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@CRAWL
 @option("--topic", kind="file", required=True, help="The topic file (.toml).")
 @option("--limit", kind="count", default=50, help="Ask about so many at most.")
 @option("--rank-only", is_flag=True, help="Ask nothing; judge and rank by what is known already.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DBS, Command, option, print_note, to_json
+from focus.commands.options.option import CRAWL, DBS, Command, option, print_note, to_json
 from focus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png]).
 
 @click.command("report", cls=Command)
 @DBS
-@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@CRAWL
 @option(
     "-o",
     "--output",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -49,7 +48,7 @@ def _protected(arg: str) -> str:
 @option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
 @option(
     "--since",
-    metavar="WHEN",
+    kind="instant",
     help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
 )
 @option("--relevant", is_flag=True, help="Only relevant pages.")
@@ -71,18 +70,17 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         focus search 欧冠 决赛 -彩票
         focus search '"champions league" final' --since 7d --json
     """
-    from focus.storage.results import Selection, parse_since
+    from focus.storage.results import Selection
     from focus.storage.search import search as find
     from focus.storage.search_index import SearchIndex
     from focus.storage.search_terms import read
 
-    since = options["since"]
     chosen = Selection(
         crawl=options["crawl"],
         topic=options["topic"],
         host=options["host"],
         relevant=options["relevant"],
-        since=None if since is None else parse_since(since, now=time.time()),
+        since=options["since"],
     )
     with SearchIndex(db.expanduser()) as index:
         text = " ".join(query)

@@ -12,8 +12,13 @@ import click
 from focus.commands.alert_access import opened, own_zone
 from focus.commands.cluster import broker_options
 from focus.commands.crawl import network_options, script_options
-from focus.commands.options.channel import KEY, ChannelCommand, installation_values, key_file
-from focus.commands.options.option import DB, option, print_note
+from focus.commands.options.channel import (
+    ChannelCommand,
+    installation_values,
+    key_file,
+    store_options,
+)
+from focus.commands.options.option import option, print_note
 from focus.commands.watch_send import cluster_of, sending_options
 from focus.errors import ConfigError
 
@@ -35,8 +40,7 @@ OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
 @script_options
 @network_options
 @broker_options
-@KEY
-@DB
+@store_options
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
     """Let a group keep alerts and read news in a browser.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DBS, JSON, Command, option, tell, tell_json
+from focus.commands.options.option import CRAWL, DBS, JSON, Command, tell, tell_json
 from focus.i18n import say, says
 from focus.text.formatting import count, local_time, percent, printable, size, span, table
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @DBS
-@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@CRAWL
 @JSON
 def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     """Show the crawls of a database, and how one stands.

@@ -11,9 +11,9 @@ import click
 
 from focus.commands.alert_access import AlertName, chosen, here, opened
 from focus.commands.options.alert import alert_options, changed, try_topic, what_option
-from focus.commands.options.channel import KEY, ChannelCommand
+from focus.commands.options.channel import ChannelCommand, store_options
 from focus.commands.options.help import Group
-from focus.commands.options.option import DB, JSON, OUTPUT_FILE, Command, answer, option, print_note
+from focus.commands.options.option import JSON, OUTPUT_FILE, Command, answer, option, print_note
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test
@@ -41,8 +41,7 @@ def watch() -> None:
 @watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name")
 @alert_options
-@KEY
-@DB
+@store_options
 def add(db: Path, name: str, **options: Any) -> None:
     """Begin an alert: sites, what about, when, and how to be told.
 
@@ -73,8 +72,7 @@ def add(db: Path, name: str, **options: Any) -> None:
 @click.argument("name", type=AlertName())
 @what_option("--name", "new_name", metavar="NAME", help="Call it so from now on.")
 @alert_options
-@KEY
-@DB
+@store_options
 def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """Change an alert; what is not given stays as it is.
 
@@ -114,8 +112,7 @@ def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
-@KEY
-@DB
+@store_options
 def pause(db: Path, name: str) -> None:
     """Stop checking an alert; `resume` goes on.
 
@@ -130,8 +127,7 @@ def pause(db: Path, name: str) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
-@KEY
-@DB
+@store_options
 def resume(db: Path, name: str) -> None:
     """Go on with an alert that was paused; it is due at once.
 
@@ -152,8 +148,7 @@ def _pause(db: Path, name: str, *, paused: bool) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
-@KEY
-@DB
+@store_options
 def rm(db: Path, name: str) -> None:
     """Forget an alert with all that was found for it.
 
@@ -172,8 +167,7 @@ def rm(db: Path, name: str) -> None:
 @watch.command(name="import", cls=Command)
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False, path_type=Path))
 @option("--replace", is_flag=True, help="Take the place of alerts of the same name.")
-@KEY
-@DB
+@store_options
 def import_(db: Path, file: Path, replace: bool) -> None:
     """Begin the alerts of a JSON file; - is the standard input.
 
@@ -199,8 +193,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
 @watch.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
 @OUTPUT_FILE
-@KEY
-@DB
+@store_options
 def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     """Write alerts as JSON, for `import` and for editors.
 
@@ -226,8 +219,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 
 @watch.command(name="list", cls=Command)
 @JSON
-@KEY
-@DB
+@store_options
 def list_(db: Path, as_json: bool) -> None:
     """List the alerts, when they are due, and what they brought.
 
@@ -249,8 +241,7 @@ def list_(db: Path, as_json: bool) -> None:
 @click.argument("name", type=AlertName())
 @option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
 @JSON
-@KEY
-@DB
+@store_options
 def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     """Show an alert: how it fares, and what came last.
 
@@ -277,8 +268,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 @click.argument("name", type=AlertName())
 @option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
 @JSON
-@KEY
-@DB
+@store_options
 def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     """Show what the last days would have sent, and why.
 
@@ -302,8 +292,7 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 @watch.command(cls=Command)
 @option("--limit", kind="count", default=50, help="So many lines.")
 @JSON
-@KEY
-@DB
+@store_options
 def log(db: Path, limit: int, as_json: bool) -> None:
     """Show what was delivered, what failed, and what is tried again.
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from focus.commands.alert_access import AlertName, chosen, here, opened
-from focus.commands.options.channel import KEY
-from focus.commands.options.option import DB, JSON, Command, answer, option, print_note
+from focus.commands.options.channel import store_options
+from focus.commands.options.option import JSON, Command, answer, option, print_note
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
 
@@ -22,8 +22,7 @@ from focus.text.formatting import count, printable
 @option("--existing", is_flag=True, help="What existed when an alert began, too.")
 @option("--limit", kind="count", default=30, help="So many pages.")
 @JSON
-@KEY
-@DB
+@store_options
 def inbox(
     db: Path,
     name: str | None,
@@ -58,8 +57,7 @@ def inbox(
 
 @click.command(cls=Command)
 @click.argument("name", required=False, type=AlertName())
-@KEY
-@DB
+@store_options
 def read(db: Path, name: str | None) -> None:
     """Mark all that was found as read, of all alerts or of one.
 
@@ -78,8 +76,7 @@ def read(db: Path, name: str | None) -> None:
 @click.command(cls=Command)
 @click.argument("name", type=AlertName())
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
-@KEY
-@DB
+@store_options
 def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
     """Delete pages of an alert; they do not come again.
 

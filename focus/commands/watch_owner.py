@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.alert_access import AlertName, chosen, opened
-from focus.commands.options.channel import KEY, key_file
-from focus.commands.options.option import DB, Command, option, print_note
+from focus.commands.options.channel import key_file, store_options
+from focus.commands.options.option import Command, option, print_note
 from focus.errors import ConfigError
 from focus.text.formatting import count, printable
 
@@ -26,8 +26,7 @@ _VOTES = {"yes": True, "no": False, "none": None}
 @click.argument("name", type=AlertName())
 @click.argument("url")
 @click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
-@KEY
-@DB
+@store_options
 def vote(db: Path, name: str, url: str, says: str) -> None:
     """Say whether a page is relevant; its alert learns from it.
 
@@ -67,8 +66,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
 @click.command(cls=Command)
 @click.argument("name", type=AlertName())
 @option("--rotate", is_flag=True, help="Change them; those before go on to sign for a day.")
-@KEY
-@DB
+@store_options
 def secret(db: Path, name: str, rotate: bool) -> None:
     """Show the secrets by which an alert's webhooks are signed.
 
@@ -116,8 +114,7 @@ def secrets_of(
     metavar="HOURS",
     help='Deliver nothing in these hours, where an alert has none of its own; "" for none.',
 )
-@KEY
-@DB
+@store_options
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:
     """Show or change your language, time zone and quiet hours.
 

@@ -12,8 +12,14 @@ import click
 from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.cluster import address_of, broker_options
 from focus.commands.crawl import network_options, script_options
-from focus.commands.options.channel import HOW, KEY, ChannelCommand, installation_values, key_file
-from focus.commands.options.option import DB, answer, option, tell
+from focus.commands.options.channel import (
+    HOW,
+    ChannelCommand,
+    installation_values,
+    key_file,
+    store_options,
+)
+from focus.commands.options.option import answer, option, tell
 from focus.i18n import say, told
 from focus.text.formatting import printable
 
@@ -44,8 +50,7 @@ sending_options = option(
 @script_options
 @network_options
 @broker_options
-@KEY
-@DB
+@store_options
 @click.pass_context
 def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
     """Check what is due, deliver what is new, and end.
@@ -91,8 +96,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
 @script_options
 @network_options
 @broker_options
-@KEY
-@DB
+@store_options
 @click.pass_context
 def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
     """Check alerts now, and deliver what is new.
@@ -149,8 +153,7 @@ def cluster_of(options: dict[str, Any]) -> VisitOrder | None:
 @click.argument("name", type=AlertName())
 @sending_options
 @network_options
-@KEY
-@DB
+@store_options
 @click.pass_context
 def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     """Send a test message by each channel of an alert.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
+from focus.commands.options.option import CRAWL, DB, JSON, Command, tell, tell_json
 from focus.i18n import say, told
 from focus.text.formatting import count, local_time, printable, table
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @DB
-@option("--crawl", default="latest", metavar="ID", help="This crawl.")
+@CRAWL
 @JSON
 @click.argument("url")
 def why(db: Path, crawl: str, as_json: bool, url: str) -> None:

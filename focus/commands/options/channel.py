@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from focus.commands.options.option import Command, option
+from focus.commands.options.option import DB, Command, adding, option
 from focus.config import OUTPUT
 
 HOW = "How to be told"
@@ -29,6 +29,10 @@ KEY = option(
     expose_value=False,
     callback=_remember,
 )
+
+
+store_options = adding([KEY, DB])
+"""Where alerts are kept, and what seals their secrets."""
 
 
 def key_file() -> Path | None:

@@ -149,6 +149,7 @@ OUTPUT_FILE = option(
     metavar="FILE",
     help="Write here; - is the standard output.",
 )
+CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")
 JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
 DBS = option(
     "--db", **_DB, multiple=True, help="The database; of a cluster those of all shards. Repeatable."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -52,6 +53,13 @@ def positive_span(text: str) -> float:
     if (seconds := read_span(text)) <= 0:
         raise ConfigError("must be longer than 0")
     return seconds
+
+
+def instant(text: str) -> float:
+    """Unix seconds of a date, a time, or a span before now."""
+    from focus.storage.results import parse_since
+
+    return parse_since(text, now=time.time())
 
 
 def positive_size(text: str) -> int:
@@ -229,6 +237,7 @@ KINDS = {
     "secret": ValueKind("TEXT", str),
     "time": ValueKind("TIME", checked(read_span)),
     "positive time": ValueKind("TIME", checked(positive_span)),
+    "instant": ValueKind("WHEN", checked(instant)),
     "size": ValueKind("SIZE", checked(read_size)),
     "positive size": ValueKind("SIZE", checked(positive_size)),
     "file": ValueKind("FILE", click.Path(dir_okay=False, path_type=Path)),
