@@ -81,3 +81,12 @@ def test_the_image_has_every_file_that_it_copies() -> None:
         name for line in re.findall(r"^COPY (?!--)(.+) \S+$", image, re.M) for name in line.split()
     }
     assert copied == {each[1:] for each in kept if each.startswith("!")}
+
+
+def test_ci_names_tests_that_exist() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
+    lowest = re.findall(r"^lowest=\((.*?)\)", script, re.M | re.S)[0].split()
+    timing = re.findall(r"^TIMING = set\((.*?)\.split", conftest, re.M | re.S)[0]
+    names = [*(f"test_{name}" for name in lowest), *re.findall(r"test_\w+", timing)]
+    assert not [name for name in names if not (ROOT / "tests" / f"{name}.py").exists()]
