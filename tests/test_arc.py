@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.archive.arc import record_headers
 from focus.archive.replay import Archive
-from focus.archive.warc import plain_chunks, read_records
+from focus.archive.warc import arc_headers, read_records
 from focus.http import zstd
 
 PAGE = b"HTTP/1.1 200 OK\nContent-Type: text/html\n\n<!doctype html><title>%d</title>"
@@ -52,7 +51,7 @@ def test_an_arc_is_a_recorded_web(tmp_path: Path, version: int, pack: type[bytes
 
 def read(data: bytes) -> tuple[list[str], list[str]]:
     notes: list[str] = []
-    found = read_records(plain_chunks(io.BytesIO(data), notes.append), notes.append)
+    found = read_records(io.BytesIO(data), notes.append)
     return [one.headers["warc-target-uri"] for one in found], notes
 
 
@@ -81,7 +80,7 @@ def test_a_cut_arc_gives_what_it_holds(tmp_path: Path) -> None:
     ],
 )
 def test_heads_are_read_as_they_were_written(line: bytes, url: str, size: str) -> None:
-    found = record_headers(line)
+    found = arc_headers(line)
     assert found is not None
     assert (found["warc-target-uri"], found["content-length"]) == (url, size)
     assert found["warc-date"] == "1996-11-04T14:21:03Z"
@@ -89,5 +88,5 @@ def test_heads_are_read_as_they_were_written(line: bytes, url: str, size: str) -
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_head_or_none(line: bytes) -> None:
-    record_headers(line)
+    arc_headers(line)
     read(b"filedesc://" + line)

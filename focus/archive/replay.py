@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,7 +22,7 @@ import msgspec
 import platformdirs
 
 from focus.archive.pack import Pack, PackError, PackWriter, keys
-from focus.archive.warc import ArchivedAnswer, Record, http_answer, plain_chunks, read_records
+from focus.archive.warc import ArchivedAnswer, Record, http_answer, read_records
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
@@ -253,7 +252,7 @@ def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
     losses: list[str] = []
     writer = PackWriter(file)
     try:
-        for record in read_records(plain_chunks(source, losses.append), losses.append):
+        for record in read_records(source, losses.append):
             _add(writer, record)
     except ArchiveError as error:
         raise ArchiveError(
@@ -322,11 +321,7 @@ def _answer(record: Record) -> ArchivedAnswer | None:
 
 def _unix_seconds(date: str) -> float:
     """A WARC-Date (W3C profile of ISO 8601, UTC) as Unix seconds; 0.0 if it is none."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", date)
-    if not match:
-        return 0.0
     try:
-        whole = datetime.fromisoformat(match[1]).replace(tzinfo=UTC).timestamp()
-    except ValueError:
+        return datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
+    except (ValueError, OverflowError):
         return 0.0
-    return whole + float(match[2] or 0)

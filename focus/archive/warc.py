@@ -1,24 +1,22 @@
-"""Reads WARC files: bytes in, records and HTTP answers out.
+"""Reads WARC and ARC files: records and HTTP responses.
 
-Reads WARC 0.18-1.1 plain, as gzip (one member for each record, or one for all)
-and as zstd (any window up to 2 GiB, one frame or many, with the dictionary frame
-of the IIPC "WARC zstd" specification), and the Internet Archive's older ARC in the
-same packings (see `arc`). Files break: of the record that a cut or a damaged stretch
-hits its beginning is left, which is told to `note`; the rest is read.
-No WARC library: none bounds memory on hostile records or reads past damage.
+Reads WARC 0.18 to 1.1 and the Internet Archive's older ARC (archive.org, "Arc File Format", 1996):
+plain, as gzip (a member per record, or one for all) and as zstd (any window up to 2 GiB, one frame
+or many, with the dictionary frame of the IIPC specification "WARC zstd"). A damaged file is read
+up to the damage.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import BinaryIO, NamedTuple, NoReturn, Protocol
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, cast
 
 import msgspec
 
-from focus.archive import arc
 from focus.errors import ArchiveError
 from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder, ends_early
@@ -29,14 +27,17 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 
 _GZIP = b"\x1f\x8b\x08"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_TRAINED = b"\x37\xa4\x30\xec"  # a dictionary by zstd's own trainer; others are plain text
+_TRAINED = b"\x37\xa4\x30\xec"  # begins a dictionary made by zstd's own trainer
 _ZSTD_DICTIONARY = b"\x5d\x2a\x4d\x18"  # skippable frame of the WARC zstd specification
+_MAX_DICTIONARY_BYTES = 16 * 1024 * 1024
 _MAX_WINDOW_LOG = 31
-_PACKED_CHUNK = 8 * 1024  # small, since zstd may blow one byte up to 32 KB
-_PLAIN_CHUNK = 1024 * 1024
 _MAX_HEAD_BYTES = 1024 * 1024
-_MAX_BEGINNING = 4096  # bytes that tell where a record begins
+_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
+_ARC_HEAD = re.compile(  # version 2 has five more fields before the length
+    rb"((?:https?|ftp|dns|filedesc):\S.*?) (\S+) (\d{14}) (\S*)(?: .*)? (\d{1,18})\s*", re.DOTALL
+)
+_ARC_DATE = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)")
 
 Note = Callable[[str], None]
 
@@ -44,8 +45,8 @@ Note = Callable[[str], None]
 class Record(msgspec.Struct, frozen=True):
     """One record; header names in lower case.
 
-    cut     the block is over the cap
-    broken  the file breaks off in the block, or is damaged there
+    cut     the block is longer than `MAX_BODY_BYTES`
+    broken  the file ends in the block, or is damaged there
     """
 
     headers: dict[str, str]
@@ -78,38 +79,48 @@ class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
         return next((value for key, value in self.headers if key == name), None)
 
 
-class _Decoder(Protocol):
-    """The common part of zlib's and zstd's decompression objects."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
+# --- records -----------------------------------------------------------------
 
 
-# --- the packing of the file -------------------------------------------------
+def read_records(file: BinaryIO, note: Note) -> Iterator[Record]:
+    """Return the records of a WARC or ARC file, in file order, in bounded memory.
 
-
-def plain_chunks(file: BinaryIO, note: Note) -> Iterator[bytes]:
-    """The unpacked bytes of a WARC file; an empty chunk says "bytes are missing".
-
-    The packing is told by the first bytes, not by the name. Raises ArchiveError
-    when they are of no kind that a WARC comes in.
+    Bytes between records are skipped, and reading ends where the file is damaged; each loss is
+    reported to `note` in one line. Raises ArchiveError if the file is no WARC or ARC file.
     """
+    stream, number, is_lost = _unpacked(file), 0, False
+    try:
+        while line := stream.readline(_MAX_HEAD_BYTES):
+            if not line.strip():
+                continue
+            headers = _record_headers(line, stream)
+            if headers is not None:
+                number, is_lost = number + 1, False
+                record = _record(headers, stream)
+                yield record
+                if record.broken:
+                    note(f"record {number} breaks off")
+                    return
+            elif not is_lost:
+                is_lost = True
+                note(f"bytes that belong to no record after record {number}")
+    except _DAMAGE as error:
+        note(f"damaged or cut short after record {number} ({error})")
+
+
+def _unpacked(file: BinaryIO) -> io.BufferedReader:
+    """The plain bytes of a file whose packing its first bytes tell."""
     magic = file.read(5)
     file.seek(0)
+    stream: object = file
     if magic.startswith(_GZIP):
-        yield from _members(file, lambda: zlib.decompressobj(31), _GZIP, note)
+        stream = gzip.GzipFile(fileobj=file)
     elif magic.startswith((_ZSTD, _ZSTD_DICTIONARY)):
         options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
-        new = partial(zstd.ZstdDecompressor, _dictionary(file), options)
-        yield from _members(file, new, _ZSTD, note)
-    elif magic == b"WARC/" or arc.BEGINNING.startswith(magic or b"x"):
-        while chunk := file.read(_PLAIN_CHUNK):
-            yield chunk
-    else:
+        stream = zstd.ZstdFile(file, options=options, zstd_dict=_dictionary(file))
+    elif magic not in (b"WARC/", b"filed"):
         raise ArchiveError("not a WARC file: begins neither as WARC or ARC nor as gzip or zstd")
+    return cast(io.BufferedReader, stream)
 
 
 def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
@@ -120,191 +131,52 @@ def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
     data = file.read(int.from_bytes(file.read(4), "little"))
     try:
         if data.startswith(_ZSTD):
-            data = zstd.decompress_bounded(data, _PLAIN_CHUNK * 16)
+            data = zstd.decompress_bounded(data, _MAX_DICTIONARY_BYTES)
         return zstd.ZstdDict(data, is_raw=not data.startswith(_TRAINED))
     except (zstd.ZstdError, ValueError) as error:
         raise ArchiveError("zstd dictionary is damaged: {error}", error=error) from error
 
 
-def _members(
-    file: BinaryIO, new: Callable[[], _Decoder], magic: bytes, note: Note
-) -> Iterator[bytes]:
-    """Unpacks member after member; after a broken one, goes on at the next magic."""
-    start = file.tell()
-    pending = b""
-    while pending or (pending := file.read(_PACKED_CHUNK)):
-        decoder = new()
-        try:
-            while not decoder.eof and pending:
-                if data := decoder.decompress(pending):
-                    yield data
-                pending = b"" if decoder.eof else file.read(_PACKED_CHUNK)
-        except (zlib.error, zstd.ZstdError) as error:
-            note(f"packed data is damaged after byte {start} ({error})")
-        if decoder.eof:
-            pending = decoder.unused_data
-            start = file.tell() - len(pending)
-            continue
-        if not pending:
-            note(f"ends in the middle of a packed record that starts at byte {start}")
-        yield b""
-        start = _find(file, magic, start + 1)
-        pending = b""
-
-
-def _find(file: BinaryIO, magic: bytes, start: int) -> int:
-    """Moves on to the next `magic` at or after `start` (or to the end)."""
-    file.seek(start)
-    window = b""
-    while chunk := file.read(_PLAIN_CHUNK):
-        window = window[-len(magic) + 1 :] + chunk
-        if (at := window.find(magic)) >= 0:
-            return file.seek(file.tell() - len(window) + at)
-    return file.tell()
-
-
-# --- records -----------------------------------------------------------------
-
-
-class _Missing(Exception):
-    """Bytes are missing in the middle of a record; those before them."""
-
-    def __init__(self, before: bytes) -> None:
-        super().__init__()
-        self.before = before
-
-
-class _Buffer:
-    """Bytes ahead, drawn from chunks as needed."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self.chunks = chunks
-        self.data = bytearray()
-
-    def pull(self) -> bool:
-        """Draws one chunk; False at the end. Raises _Missing at a gap."""
-        chunk = next(self.chunks, None)
-        if chunk is None:
-            return False
-        if not chunk:
-            self._break_off()
-        self.data += chunk
-        return True
-
-    def pull_more(self) -> None:
-        """Draws one chunk that must be there."""
-        if not self.pull():
-            self._break_off()
-
-    def _break_off(self) -> NoReturn:
-        before = bytes(self.data)
-        self.data.clear()
-        raise _Missing(before)
-
-    def take(self, count: int, keep: int) -> bytes:
-        """The next `count` bytes, of which only the first `keep` are handed over."""
-        while len(self.data) < min(count, keep):
-            self.pull_more()
-        kept = bytes(memoryview(self.data)[: min(count, keep)])
-        try:
-            while len(self.data) < count:
-                count -= len(self.data)
-                self.data.clear()
-                self.pull_more()
-        except _Missing:
-            raise _Missing(kept) from None
-        del self.data[:count]
-        return kept
-
-    def begins(self, beginning: bytes) -> bool:
-        """Whether the bytes ahead, if any, are these."""
-        while len(self.data) < len(beginning) and self.pull():
-            pass
-        return self.data.startswith(beginning)
-
-    def head(self, end: bytes) -> bytes | None:
-        """A look at the next record's head, b"" if there is none; None at the end."""
-        while True:
-            while self.data.startswith((b"\r", b"\n")):
-                del self.data[:1]
-            if self.data or not self.pull():
-                break
-        if not self.data:
+def _record_headers(line: bytes, stream: io.BufferedReader) -> dict[str, str] | None:
+    """The named fields of the record head that begins with a line; None if it is none."""
+    if not line.startswith(b"WARC/"):
+        return arc_headers(line)
+    head = line
+    while (line := stream.readline(_MAX_HEAD_BYTES)).strip():
+        head += line
+        if len(head) > _MAX_HEAD_BYTES:
             return None
-        seen = 0
-        while (at := self.data.find(end, seen)) < 0:
-            seen = max(0, len(self.data) - len(end) + 1)
-            if len(self.data) > _MAX_HEAD_BYTES:
-                return b""
-            self.pull_more()
-        return bytes(self.data[:at])
-
-    def resync(self, beginning: re.Pattern[bytes]) -> None:
-        """Drops bytes up to a line that begins a record."""
-        while (found := beginning.search(self.data)) is None:
-            del self.data[:-_MAX_BEGINNING]
-            if not self.pull():
-                self.data.clear()
-                return
-        del self.data[: found.start() + 1]
-
-
-def read_records(chunks: Iterable[bytes], note: Note) -> Iterator[Record]:
-    """The records of a WARC, in file order, in bounded memory.
-
-    A block over `MAX_BODY_BYTES` comes cut, one that breaks off as far as it goes. What is
-    between records and belongs to none is skipped; each loss is told to `note` in one line.
-    """
-    buffer = _Buffer(iter(chunks))
-    kind, read = None, 0
-    while True:
-        try:
-            kind = kind or (_ARC if buffer.begins(arc.BEGINNING) else _WARC)
-            head = buffer.head(kind.end)
-            if head is None:
-                return
-            headers = kind.headers(head)
-            if headers is None:
-                note(f"bytes that belong to no record after record {read}")
-                buffer.resync(kind.beginning)
-                continue
-            buffer.take(len(head) + len(kind.end), 0)
-            record = _record(headers, buffer)
-            read += 1
-            if record.broken:
-                note(f"record {read} breaks off")
-            yield record
-        except _Missing:
-            note(f"a record is cut short after record {read}")
-
-
-def _record(headers: dict[str, str], buffer: _Buffer) -> Record:
-    """The record whose block begins here, as much of it as is there."""
-    size = int(headers["content-length"])
-    try:
-        return Record(headers, buffer.take(size, MAX_BODY_BYTES), size > MAX_BODY_BYTES)
-    except _Missing as missing:
-        return Record(headers, missing.before[:MAX_BODY_BYTES], broken=True)
-
-
-def _record_headers(head: bytes) -> dict[str, str] | None:
-    """The named fields of a record head; None if it is none or has no length."""
-    headers = dict(_fields(head)) if head.startswith(b"WARC/") else {}
+    headers = dict(_fields(head))
     return headers if re.fullmatch(r"[0-9]{1,18}", headers.get("content-length", "")) else None
 
 
-class _Kind(NamedTuple):
-    """The look of heads of records: their end, their fields, how one begins behind damage."""
+def arc_headers(line: bytes) -> dict[str, str] | None:
+    """The head of an ARC record in the named fields of a WARC; None if the line is none."""
+    match = _ARC_HEAD.fullmatch(line)
+    if match is None:
+        return None
+    url, address, date, kind, size = (field.decode("utf-8", "replace") for field in match.groups())
+    return {
+        "warc-type": "warcinfo" if url.startswith("filedesc:") else "response",
+        "warc-target-uri": url,
+        "warc-ip-address": address,
+        "warc-date": _ARC_DATE.sub(r"\1-\2-\3T\4:\5:\6Z", date),
+        "content-type": kind,
+        "content-length": size,
+    }
 
-    end: bytes
-    headers: Callable[[bytes], dict[str, str] | None]
-    beginning: re.Pattern[bytes]
 
-
-_WARC = _Kind(b"\r\n\r\n", _record_headers, re.compile(rb"\nWARC/"))
-_ARC = _Kind(
-    b"\n", arc.record_headers, re.compile(rb"\n(?:https?|ftp|dns|filedesc):[^\n]* \d{14} [^\n]* \d")
-)
+def _record(headers: dict[str, str], stream: io.BufferedReader) -> Record:
+    """The record whose block begins here, as much of it as is there."""
+    size = missing = int(headers["content-length"])
+    block = bytearray()
+    try:
+        while missing and (chunk := stream.read1(min(missing, _MAX_HEAD_BYTES))):
+            missing -= len(chunk)
+            block += chunk[: MAX_BODY_BYTES - len(block)]
+    except _DAMAGE:
+        pass
+    return Record(headers, bytes(block), size > MAX_BODY_BYTES, missing > 0)
 
 
 def _fields(head: bytes) -> Iterator[tuple[str, str]]:
