@@ -141,6 +141,8 @@ class WebFetcher:
             truncated=answer.truncated,
             listing=None if failure else answer.listing,
             unchanged=answer.unchanged and not failure,
+            status_line=answer.status_line,
+            request=answer.request,
         )
 
     async def locate(self, url: str) -> str:
@@ -178,6 +180,7 @@ class WebFetcher:
         self, url: str, place: Place, answer: IncomingResponse, started: float
     ) -> str:
         headers = {**self._sessions.headers(url), **answer.conditions}
+        answer.request = self._open().request_head("GET", place, answer.conditions)
         async with self._open().ask("GET", place, headers) as response:
             answer.take_head(response)
             if self._sessions:

@@ -168,6 +168,8 @@ class FetchResult(msgspec.Struct, frozen=True, array_like=True):
                  by itself (`detail` tells)
     listing      what a sitemap or feed lists, where those are wanted
     unchanged    304: the page is as it was when `Task.conditions` were noted
+    status_line  first line of the answer as received
+    request      the request's head as sent, without cookies and passwords
     """
 
     url: str
@@ -185,6 +187,8 @@ class FetchResult(msgspec.Struct, frozen=True, array_like=True):
     truncated: bool = False
     listing: Listing | None = None
     unchanged: bool = False
+    status_line: bytes = b""
+    request: bytes = b""
 
     def header(self, name: str) -> str | None:
         """The first value of a header, by its lower-case name."""

@@ -20,6 +20,7 @@ from focus.errors import ConfigError
 from focus.fetch import WebFetcher
 from focus.http import connection
 from focus.http.robots import from_answer
+from focus.http.sessions import Sessions, cookie_for
 from focus.http.tls import certificates_read_late, client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
@@ -151,6 +152,19 @@ async def test_the_request_names_the_crawler_and_carries_no_credentials() -> Non
     assert "accept-language: zh" in request
     assert "authorization" not in request
     assert "secret" not in request
+
+
+async def test_a_result_has_the_request_and_the_status_line_as_they_were() -> None:
+    server = Raw(answer(status="203 Fr\xe9 & easy"))
+    cookies = Sessions(cookie_for(["127.0.0.1"], "sid=1"))
+    async with serving(server) as port, WebFetcher(config(), sessions=cookies) as web:
+        result = await web.fetch(
+            f"http://127.0.0.1:{port}/a", conditions=[("If-None-Match", '"x"')]
+        )
+    assert result.status_line == b"HTTP/1.1 203 Fr\xe9 & easy"
+    assert b'If-None-Match: "x"\r\n' in result.request
+    assert b"Cookie: sid=1\r\n" in server.requests[0]
+    assert server.requests[0].replace(b"Cookie: sid=1\r\n", b"") == result.request
 
 
 async def test_cookies_are_never_sent_back() -> None:

@@ -35,6 +35,8 @@ PAGE = FetchResult(
     body="<!doctype html><p>足球".encode(),
     raw_bytes=20,
     address="192.0.2.7",
+    status_line=b"HTTP/1.0 200 Caf\xe9",
+    request=b"GET /p?q=1 HTTP/1.1\r\nHost: a.example\r\nUser-Agent: focus\r\n\r\n",
 )
 
 
@@ -71,7 +73,7 @@ def is_valid(path: Path) -> bool:
 def test_an_exchange_becomes_valid_records(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     with recorder(path) as out:
-        assert out.record(PAGE, [("User-Agent", "focus")])
+        assert out.record(PAGE)
     info, response, request = records(path)
     assert is_valid(path)
     assert info[0]["warc-type"] == "warcinfo"
@@ -86,6 +88,16 @@ def test_an_exchange_becomes_valid_records(tmp_path: Path) -> None:
     assert response[2] == PAGE.body
     assert request[0]["warc-concurrent-to"] == response[0]["warc-record-id"]
     assert request[1] == [("Host", "a.example"), ("User-Agent", "focus")]
+    assert PAGE.status_line + b"\r\n" in gzip.decompress(path.read_bytes())
+
+
+def test_an_exchange_of_unknown_request_is_a_response_record(tmp_path: Path) -> None:
+    path = tmp_path / "w.warc.gz"
+    with recorder(path) as out:
+        out.record(FetchResult("http://a/", 0.0, status=404))
+    assert [fields["warc-type"] for fields, _, _ in records(path)] == ["warcinfo", "response"]
+    assert b"HTTP/1.1 404 \r\n" in gzip.decompress(path.read_bytes())
+    assert is_valid(path)
 
 
 def test_no_answer_is_no_record(tmp_path: Path) -> None:

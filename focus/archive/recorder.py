@@ -1,7 +1,7 @@
-"""Records a crawl's requests and answers in a WARC/1.1 file.
+"""Records a crawl's requests and responses in a WARC/1.1 file.
 
 ISO 28500:2017, each record a gzip member (annex D), an exchange in one write. Bodies
-come here decoded and are stored so, under headers that say so. No WARC library: what
+arrive here decoded and are stored so, under headers that say so. No WARC library is used: what
 is needed of the format is short, and warcio stays an independent judge of it.
 """
 
@@ -18,14 +18,10 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from focus.errors import ArchiveError
 from focus.records import FailureKind, FetchResult
-
-_PHRASES = {each.value: each.phrase for each in HTTPStatus}
 
 try:
     import fcntl
@@ -33,9 +29,8 @@ except ImportError:  # Windows: no lock; the database's own lock keeps crawls ap
     fcntl = None  # type: ignore[assignment]
 
 _MEMBER = b"\x1f\x8b\x08"
-_HEAD_BYTES = 512  # enough of a member to unpack its first bytes
 _LOOK_BACK = 32 * 1024 * 1024  # more than any record: bodies end at 10 MB
-_BREAKS = re.compile(r"[\r\n\0]+")
+_BREAKS = re.compile(rb"[\r\n\0]+")
 _UNTRUE = {"content-encoding", "transfer-encoding", "content-length"}  # of the decoded body
 _CUT_BY = {
     FailureKind.TOO_LARGE: "length",
@@ -46,7 +41,8 @@ _CUT_BY = {
 _NOTE = (
     "bodies are stored after transfer and content decoding: content-encoding and "
     "transfer-encoding are left out and content-length is that of the stored body; "
-    "bodies that the crawler did not keep are empty and marked WARC-Truncated"
+    "bodies that the crawler did not keep are empty and marked WARC-Truncated; "
+    "cookies and passwords that were sent are left out"
 )
 
 Fields = Iterable[tuple[str, str]]
@@ -99,15 +95,15 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def record(self, result: FetchResult, request_headers: Fields = ()) -> bool:
-        """Appends an exchange: a response record and its request record.
+    def record(self, result: FetchResult) -> bool:
+        """Append the response of an exchange and its request, if that is known.
 
-        False, and nothing written, when there was no HTTP answer. The records are
+        Returns False, and writes nothing, if there was no HTTP response. The records are
         with the system on return (a kill loses nothing), on disk after `flush`.
         """
         if result.status is None:
             return False
-        response_id, request_id = f"<{self._new_id()}>", f"<{self._new_id()}>"
+        response_id = f"<{self._new_id()}>"
         shared = [("WARC-Target-URI", result.url), ("WARC-Date", warc_date(result.fetched_at))]
         shared += [("WARC-IP-Address", result.address)] if result.address else []
         cut = _truncation(result)
@@ -118,17 +114,17 @@ class Recorder:
             *([("WARC-Truncated", cut)] if cut else []),
             ("Content-Type", "application/http; msgtype=response"),
         ]
-        request = [
-            ("WARC-Type", "request"),
-            ("WARC-Record-ID", request_id),
-            *shared,
-            ("WARC-Concurrent-To", response_id),
-            ("Content-Type", "application/http; msgtype=request"),
-        ]
-        self._write(
-            packed_record(response, _response_head(result), result.body)
-            + packed_record(request, _request_head(result.url, request_headers))
-        )
+        data = packed_record(response, _response_head(result), result.body)
+        if result.request:
+            request = [
+                ("WARC-Type", "request"),
+                ("WARC-Record-ID", f"<{self._new_id()}>"),
+                *shared,
+                ("WARC-Concurrent-To", response_id),
+                ("Content-Type", "application/http; msgtype=request"),
+            ]
+            data += packed_record(request, result.request)
+        self._write(data)
         return True
 
     def flush(self) -> None:
@@ -150,8 +146,8 @@ class Recorder:
             ("WARC-Filename", self._path.name),
             ("Content-Type", "application/warc-fields"),
         ]
-        told = [("software", software), ("format", "WARC File Format 1.1"), ("description", _NOTE)]
-        return packed_record(fields, _lines(told))
+        info = [("software", software), ("format", "WARC File Format 1.1"), ("description", _NOTE)]
+        return packed_record(fields, _lines(info))
 
     def _write(self, data: bytes) -> None:
         """Appends whole records, or nothing."""
@@ -193,36 +189,32 @@ class Recorder:
 
 
 def whole_members(data: mmap.mmap | bytes) -> int:
-    """Length of the part of a gzip WARC that ends in a whole member.
+    """Return the length of the part of a gzip WARC that ends in a whole record.
 
-    Walks along the members of the last `_LOOK_BACK` bytes only, which takes at most
-    a second; if the end is not certain from there (a record larger than that, or a
-    page with a WARC inside), along the whole file.
+    Only the last `_LOOK_BACK` bytes are unpacked, which takes at most a second. If they hold no
+    record that is followed by others up to the end, the whole file is.
     """
-    for begin in sorted({max(0, len(data) - _LOOK_BACK), 0}, reverse=True):
-        start, end, certain = begin, 0, False
-        while not certain and (start := data.find(_MEMBER, start)) >= 0:
+    end = 0
+    for start in (max(0, len(data) - _LOOK_BACK), 0):
+        while (start := data.find(_MEMBER, start)) >= 0:
             after = _member_end(data, start) if _first_bytes(data, start) == b"WARC/" else None
             if after is None:
                 start += 1
-            elif after > len(data):  # torn, and in its place if it follows a whole one
-                certain = start == end or begin == 0
-                end = start
+            elif after > len(data):
+                return start
             else:
                 start = end = after
-        if certain or end == len(data):
+        if end == len(data):
             break
     return end
 
 
 def _first_bytes(data: mmap.mmap | bytes, start: int) -> bytes | None:
     """The first five unpacked bytes (fewer at the end of the data); None if no gzip."""
-    head = data[start : start + _HEAD_BYTES]
     try:
-        found = zlib.decompressobj(31).decompress(head, 5)
+        return zlib.decompressobj(31).decompress(data[start : start + 512], 5)
     except zlib.error:
         return None
-    return found if head[:3] == _MEMBER[: len(head)] else None
 
 
 def _member_end(data: mmap.mmap | bytes, start: int) -> int | None:
@@ -230,9 +222,8 @@ def _member_end(data: mmap.mmap | bytes, start: int) -> int | None:
     unpacker, at = zlib.decompressobj(31), start
     try:
         while not unpacker.eof and at < len(data):
-            chunk = data[at : at + 65536]
-            unpacker.decompress(chunk)
-            at += len(chunk)
+            unpacker.decompress(data[at : at + 65536])
+            at = min(at + 65536, len(data))
     except zlib.error:
         return None
     return at - len(unpacker.unused_data) if unpacker.eof else len(data) + 1
@@ -263,21 +254,11 @@ def warc_date(seconds: float) -> str:
 
 
 def _response_head(result: FetchResult) -> bytes:
-    """Status line and headers as they are true for the decoded body."""
-    status = result.status or 0
-    kept = [(name, value) for name, value in result.headers if name not in _UNTRUE]
-    kept.append(("content-length", str(len(result.body))))
-    return f"HTTP/1.1 {status:03d} {_PHRASES.get(status, '')}\r\n".encode() + _lines(kept) + b"\r\n"
-
-
-def _request_head(url: str, headers: Fields) -> bytes:
-    """The request line and headers; Host is added if it was not given."""
-    parts = urlsplit(url)
-    target = re.sub(r"\s", "%20", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
-    given = list(headers)
-    if not any(name.lower() == "host" for name, _ in given):
-        given.insert(0, ("Host", parts.netloc.rpartition("@")[2]))
-    return f"GET {target} HTTP/1.1\r\n".encode("utf-8", "replace") + _lines(given) + b"\r\n"
+    """Status line as received, and headers as they are true for the decoded body."""
+    line = _BREAKS.sub(b" ", result.status_line) or b"HTTP/1.1 %03d " % (result.status or 0)
+    headers = [(name, value) for name, value in result.headers if name not in _UNTRUE]
+    headers.append(("content-length", str(len(result.body))))
+    return line + b"\r\n" + _lines(headers) + b"\r\n"
 
 
 def _truncation(result: FetchResult) -> str | None:
@@ -293,11 +274,16 @@ def _truncation(result: FetchResult) -> str | None:
 
 def _lines(fields: Fields) -> bytes:
     """Header lines; what would break one becomes a space."""
-    text = "".join(
-        f"{_BREAKS.sub(' ', name).replace(':', ' ').strip()}: {_BREAKS.sub(' ', value).strip()}\r\n"
-        for name, value in fields
-    )
+    lines = [
+        b"%s: %s\r\n" % (_clean(name).replace(b":", b" "), _clean(text)) for name, text in fields
+    ]
+    return b"".join(lines)
+
+
+def _clean(text: str) -> bytes:
+    """A text as it may stand in a header line; surrogates stand for bytes that are not UTF-8."""
     try:
-        return text.encode("utf-8", "surrogateescape")
+        data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # a surrogate that stands for no byte
-        return text.encode("utf-8", "replace")
+        data = text.encode("utf-8", "replace")
+    return _BREAKS.sub(b" ", data).strip()

@@ -244,7 +244,9 @@ class LiveTransport:
             return result
         if self._render is not None:
             result = await self._render(result)
-        return Result(task, msgspec.structs.replace(result.fetch, body=b""), result.page)
+        return Result(
+            task, msgspec.structs.replace(result.fetch, body=b"", request=b""), result.page
+        )
 
     async def _score(self, task: Task, fetch: FetchResult) -> Result:
         if (

@@ -39,13 +39,15 @@ class Place(NamedTuple):
 class ServerAnswer:
     """The head of an answer, as aiohttp has parsed it."""
 
-    __slots__ = ("content", "headers", "raw_headers", "reason", "status")
+    __slots__ = ("content", "headers", "raw_headers", "reason", "status", "status_line")
 
     def __init__(
         self, message: aiohttp.http.RawResponseMessage, content: aiohttp.StreamReader
     ) -> None:
         self.status: int = message.code
         self.reason: str = message.reason or ""
+        line = f"HTTP/{message.version.major}.{message.version.minor} {self.status} {self.reason}"
+        self.status_line = line.encode("utf-8", "surrogateescape")
         self.headers = message.headers
         self.raw_headers = message.raw_headers
         self.content = content
@@ -117,7 +119,9 @@ class RequestSender:
                 max_field_size=self._config.max_header_bytes,
                 max_headers=_MAX_HEADER_LINES,
             )
-            protocol.transport.write(self._written(method, place, more) + body)
+            if password := place.server.headers.get("Proxy-Authorization"):
+                more = {**more, "Proxy-Authorization": password}
+            protocol.transport.write(self.request_head(method, place, more) + body)
             message, content = await protocol.read()
             while 100 <= message.code < 200 and message.code != _SWITCHING:
                 message, content = await protocol.read()
@@ -133,15 +137,13 @@ class RequestSender:
         """Close all connections."""
         await self._connector.close()
 
-    def _written(self, method: str, place: Place, more: Mapping[str, str]) -> bytes:
-        """The head of a request as it goes out."""
+    def request_head(self, method: str, place: Place, more: Mapping[str, str]) -> bytes:
+        """Return the head of a request with these headers besides those of every request."""
         head = self._head
         if more:
             named = {name.lower() for name in more}
             kept = {name: v for name, v in self._fields.items() if name.lower() not in named}
             head = _lines({**kept, **more})
-        if known_by := place.server.headers.get("Proxy-Authorization"):
-            head += _lines({"Proxy-Authorization": known_by})
         return (
             f"{method} {place.target} HTTP/1.1\r\nHost: {place.host}\r\n".encode() + head + b"\r\n"
         )

@@ -68,6 +68,8 @@ class IncomingResponse:
         if robots:
             self.exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
         self.status: int | None = None
+        self.status_line = b""
+        self.request = b""
         self.headers: tuple[tuple[str, str], ...] = ()
         self.body = b""
         self.raw_bytes = 0
@@ -84,6 +86,7 @@ class IncomingResponse:
 
     def take_head(self, response: ServerAnswer) -> None:
         self.status = response.status
+        self.status_line = response.status_line
         self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
 
     async def read(self, response: ServerAnswer) -> None:
