@@ -29,7 +29,7 @@ from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
 from focus.html.main_content import own_text
 from focus.records import Batch, PageRow
-from focus.report.export import export as write
+from focus.report.export import write_rows as write
 from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.labels import unpacked
 from focus.storage.link_reader import links_of

@@ -22,11 +22,11 @@ from focus.records import (
     UrlState,
 )
 from focus.report import pictures
-from focus.report.bars import Bar, bars
-from focus.report.charts import ticks
+from focus.report.bars import Bar, bar_chart
+from focus.report.charts import round_ticks
 from focus.report.crawl import crawl_html, crawl_pictures
-from focus.report.link_drawing import WORDS, drawing
-from focus.report.page import LONGEST, REPORTS, PageLink
+from focus.report.link_drawing import MAX_LABEL_WIDTH, draw_links
+from focus.report.page import MAX_VISIBLE_ROWS, REPORT_TEMPLATES, PageLink
 from focus.storage import distributions, link_map
 from focus.storage.figures import CrawlFigures, LinkMap, MapNode
 from focus.storage.reader import DatabaseReader
@@ -128,7 +128,7 @@ def found(path: Path) -> CrawlFigures:
 # -- figures ------------------------------------------------------------------------
 
 
-def test_harvest_counts_by_requests_up_to_the_last_one(found: CrawlFigures) -> None:
+def test_course_buckets_count_all_requests(found: CrawlFigures) -> None:
     assert found.requests == 24
     assert [each.end for each in found.course] == list(range(1, 25))
     assert sum(each.pages for each in found.course) == found.crawl.pages == 10
@@ -136,7 +136,7 @@ def test_harvest_counts_by_requests_up_to_the_last_one(found: CrawlFigures) -> N
     assert (found.course[0].pages, found.course[1].pages) == (0, 1)
 
 
-def test_histograms_hold_every_page_and_leave_seeds_without_priority(found: CrawlFigures) -> None:
+def test_histograms_count_all_pages_and_omit_seed_priorities(found: CrawlFigures) -> None:
     assert (sum(found.relevance.pages), sum(found.relevance.relevant)) == (10, 6)
     assert (found.relevance.low, found.relevance.high) == (0.0, 1.0)
     assert (sum(found.priority.pages), sum(found.priority.relevant)) == (9, 5)
@@ -145,17 +145,17 @@ def test_histograms_hold_every_page_and_leave_seeds_without_priority(found: Craw
     assert found.tenths[-1].relevant == found.tenths[-1].pages
 
 
-def test_tunnels_count_irrelevant_pages_and_pass_over_redirects(found: CrawlFigures) -> None:
+def test_tunnels_count_irrelevant_pages_without_redirects(found: CrawlFigures) -> None:
     # 2 after 1 (relevant), 3 after 2, 5 after 2 and 3 by the redirect 4, 6 after 5 (relevant)
     steps = {each.steps: (each.pages, each.relevant) for each in found.tunnels}
     assert steps == {0: (8, 5), 1: (1, 0), 2: (1, 1)}
 
 
-def test_depths_are_counted(found: CrawlFigures) -> None:
+def test_depths_count_pages_per_link_depth(found: CrawlFigures) -> None:
     assert {each.steps: each.pages for each in found.depths} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 6}
 
 
-def test_yields_are_those_of_status_with_the_learned_rate(found: CrawlFigures) -> None:
+def test_host_yields_equal_status_and_have_learned_rate(found: CrawlFigures) -> None:
     first, second = found.hosts
     assert (first.host, first.fetched, first.yielded) == ("a.example", 6, 4.5)
     k, p0 = 10.0, 0.5  # of the strategy yield
@@ -166,7 +166,9 @@ def test_yields_are_those_of_status_with_the_learned_rate(found: CrawlFigures) -
     assert pattern.rate == pytest.approx((4.5 + k * first.rate) / (6 + k))
 
 
-def test_only_yield_has_url_patterns_and_learned_rates(path: Path, tmp_path: Path) -> None:
+def test_url_patterns_and_learned_rates_are_reported_for_yield_only(
+    path: Path, tmp_path: Path
+) -> None:
     make(tmp_path / "bfs.db", batch(), config='{"strategy": "bfs"}')
     pages = {}
     for name in ("focus", "bfs"):
@@ -180,7 +182,7 @@ def test_only_yield_has_url_patterns_and_learned_rates(path: Path, tmp_path: Pat
         assert text not in pages["bfs"]
 
 
-def test_politeness_measures_the_rest_between_requests(found: CrawlFigures) -> None:
+def test_politeness_measures_delays_between_requests(found: CrawlFigures) -> None:
     host = next(each for each in found.polite if each.host == "a.example")
     # pages 0, 2, 6, 8, 10 as requests 2, 6, 12, 14, 18: 2 s apart each, 0.5 s long
     assert (host.pages, host.requests, host.forbidden) == (5, 6, 1)
@@ -192,14 +194,14 @@ def test_politeness_measures_the_rest_between_requests(found: CrawlFigures) -> N
     assert (other.robots, other.asked_s, other.given_up) == (None, None, True)
 
 
-def test_failures_are_told_by_kind_with_an_example(found: CrawlFigures) -> None:
+def test_failures_are_grouped_by_kind_with_example(found: CrawlFigures) -> None:
     (failing,) = found.failures
     assert (failing.reason, failing.urls, failing.hosts) == ("http-4xx", 1, 1)
     assert failing.example.endswith("/7?q=<b>")
     assert {each.reason: each.urls for each in found.drops} == {"redirected": 1, "robots": 1}
 
 
-def test_the_best_pages_are_relevant_and_by_quality(found: CrawlFigures, path: Path) -> None:
+def test_best_pages_are_relevant_and_sorted_by_quality(found: CrawlFigures, path: Path) -> None:
     qualities = [each.quality for each in found.best]
     assert len(qualities) == 6
     assert qualities == sorted(qualities, reverse=True)
@@ -207,13 +209,13 @@ def test_the_best_pages_are_relevant_and_by_quality(found: CrawlFigures, path: P
     assert qualities[0] == pytest.approx(0.95)
 
 
-def test_hubs_count_the_requests_their_links_led_to(found: CrawlFigures) -> None:
+def test_hubs_count_requests_to_their_links(found: CrawlFigures) -> None:
     hub = found.hubs[0]
     assert (hub.url, hub.followed, hub.relevant) == (found.best[0].url, 4, 3)
     assert sum(each.relevant for each in found.hubs) == 5
 
 
-def test_the_map_has_the_ways_and_the_other_links(found: CrawlFigures) -> None:
+def test_link_map_separates_discovery_links_from_others(found: CrawlFigures) -> None:
     nodes = {each.id for each in found.links.nodes}
     assert {0, 1, 5, 8, 9, 10} <= nodes
     assert (0, 1) in found.links.ways
@@ -223,7 +225,7 @@ def test_the_map_has_the_ways_and_the_other_links(found: CrawlFigures) -> None:
     assert {each.id for each in found.links.nodes if each.best} == RELEVANT
 
 
-def test_rounds_and_averages_are_those_of_the_paper(found: CrawlFigures) -> None:
+def test_rounds_and_averages_follow_the_paper(found: CrawlFigures) -> None:
     assert [each.pages for each in found.rounds] == list(range(1, 11))
     assert found.rounds[-1].so_far == pytest.approx(0.6)
     (row,) = found.algorithms
@@ -233,7 +235,7 @@ def test_rounds_and_averages_are_those_of_the_paper(found: CrawlFigures) -> None
     assert row.average_precision == pytest.approx(mean)
 
 
-def test_crawls_for_the_same_topic_stand_side_by_side(path: Path) -> None:
+def test_algorithms_list_all_crawls_of_the_topic(path: Path) -> None:
     make(path, batch(), topic="足球 <b>")
     make(path, topic="another")
     with DatabaseReader(path) as reader:
@@ -241,7 +243,7 @@ def test_crawls_for_the_same_topic_stand_side_by_side(path: Path) -> None:
     assert [each.crawl for each in rows] == [1, 2]
 
 
-def test_labels_of_people_are_held_against_the_model(path: Path) -> None:
+def test_labels_are_compared_with_the_model(path: Path) -> None:
     db = sqlite3.connect(path)
     with db:
         for number, relevant in ((0, 1), (1, 0), (2, 1)):
@@ -256,7 +258,7 @@ def test_labels_of_people_are_held_against_the_model(path: Path) -> None:
     assert "Self-judged" not in crawl_html(found)
 
 
-def test_large_numbers_end_in_bounded_tables(tmp_path: Path, monkeypatch: Any) -> None:
+def test_tables_and_charts_of_large_crawl_are_bounded(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(link_map, "BEST", 3)
     monkeypatch.setattr(link_map, "ROOTS", 2)
     monkeypatch.setattr(link_map, "MOST", 4)
@@ -273,7 +275,7 @@ def test_large_numbers_end_in_bounded_tables(tmp_path: Path, monkeypatch: Any) -
     assert crawl_html(found)
 
 
-def test_nothing_that_may_hold_a_password_is_told(found: CrawlFigures) -> None:
+def test_settings_contain_no_password(found: CrawlFigures) -> None:
     assert b"secret" not in msgspec.json.encode(found)
     assert found.settings.limits == {"max_pages": 10}
     assert found.settings.keywords == ["足球", "英超:0.5"]
@@ -282,7 +284,7 @@ def test_nothing_that_may_hold_a_password_is_told(found: CrawlFigures) -> None:
 # -- the page -----------------------------------------------------------------------
 
 
-def test_the_page_is_whole_loads_nothing_and_escapes_the_web(found: CrawlFigures) -> None:
+def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) -> None:
     text = crawl_html(found)
     elements = Elements()
     elements.feed(text)
@@ -297,7 +299,7 @@ def test_the_page_is_whole_loads_nothing_and_escapes_the_web(found: CrawlFigures
         assert words in elements.text
 
 
-def test_a_crawl_without_pages_has_a_page_all_the_same(tmp_path: Path) -> None:
+def test_report_of_crawl_without_pages_is_rendered(tmp_path: Path) -> None:
     make(tmp_path / "f.db")
     with DatabaseReader(tmp_path / "f.db") as reader:
         found = figures(reader, 1)
@@ -308,10 +310,12 @@ def test_a_crawl_without_pages_has_a_page_all_the_same(tmp_path: Path) -> None:
 
 def parts() -> Any:
     """The macros of the reports, as templates call them."""
-    return REPORTS.get_template("parts.html").make_module({"lang": "en", "longest": LONGEST})
+    return REPORT_TEMPLATES.get_template("parts.html").make_module(
+        {"lang": "en", "max_visible_rows": MAX_VISIBLE_ROWS}
+    )
 
 
-def test_only_links_of_the_web_become_links() -> None:
+def test_cells_link_only_http_and_https_urls() -> None:
     cell = parts().cell
     assert "<a " not in cell(PageLink("javascript:alert(1)", "title"))
     assert 'href="https://a.example/?a=1&amp;b=&#34;"' in cell(
@@ -320,78 +324,83 @@ def test_only_links_of_the_web_become_links() -> None:
     assert "足球" in cell(PageLink("https://a.example/%E8%B6%B3%E7%90%83"))
 
 
-def test_what_stands_in_back_ticks_is_code_and_nothing_else_is_html() -> None:
+def test_notes_mark_backticks_as_code_and_escape_html() -> None:
     assert "<code>focus label</code>, &lt;b&gt;" in parts().note("`focus label`, <b>")
 
 
-def test_a_page_forbids_what_it_does_not_need(found: CrawlFigures) -> None:
+def test_content_policy_forbids_unused_sources(found: CrawlFigures) -> None:
     text = crawl_html(found)
     assert "default-src &#39;none&#39;" in text
     assert "<title>focus report: 足球 &lt;b&gt;</title>" in text
 
 
-def test_a_long_table_scrolls_and_says_so() -> None:
-    short, long = (parts().table("t", ["<i>"], [["<i>"]] * n) for n in (LONGEST, LONGEST + 1))
+def test_long_table_scrolls_and_has_a_note() -> None:
+    short, long = (
+        parts().table("t", ["<i>"], [["<i>"]] * n) for n in (MAX_VISIBLE_ROWS, MAX_VISIBLE_ROWS + 1)
+    )
     assert "&lt;i&gt;" in short
     assert 'class="scroll"' in short and "rows" not in short
     assert 'class="scroll tall"' in long and "21 rows: the table scrolls." in long
 
 
-def test_whatever_scrolls_can_be_reached_and_has_a_name(found: CrawlFigures) -> None:
+def test_scrolling_regions_have_tabindex_and_label(found: CrawlFigures) -> None:
     scrollers = re.findall('<div class="scroll[^>]*>', crawl_html(found))
     assert len(scrollers) > 5
     for each in scrollers:
         assert re.search('tabindex="0" role="region" aria-label="[^"]+"', each)
 
 
-def test_the_verdict_comes_first(found: CrawlFigures) -> None:
+def test_verdict_is_first_paragraph(found: CrawlFigures) -> None:
     text = crawl_html(found)
     assert "<main>" in text
     assert "6 of 10 pages are relevant (60%).</p>" in text
     assert text.index('class="verdict"') < text.index('class="tiles"')
 
 
-def test_the_verdict_of_a_long_crawl_has_the_recent_harvest(found: CrawlFigures) -> None:
+def test_verdict_of_long_crawl_contains_recent_harvest(found: CrawlFigures) -> None:
     long = msgspec.structs.replace(found, requests=600, harvest_last_500=0.004)
     verdict = "; 0% of the last 500 requests found a relevant page, 1% of all."
     assert verdict in crawl_html(long)
 
 
-def test_ticks_are_round_numbers_within_the_axis() -> None:
-    assert ticks(0.0, 1.0, 5) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    assert ticks(0.3, 2.2, 4) == pytest.approx([0.5, 1.0, 1.5, 2.0])
-    assert ticks(0.0, 2984, 6) == pytest.approx([0, 500, 1000, 1500, 2000, 2500])
-    assert ticks(2.0, 2.0, 5) == [2.0]
+def test_round_ticks_are_round_numbers_within_range() -> None:
+    assert round_ticks(0.0, 1.0, 5) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert round_ticks(0.3, 2.2, 4) == pytest.approx([0.5, 1.0, 1.5, 2.0])
+    assert round_ticks(0.0, 2984, 6) == pytest.approx([0, 500, 1000, 1500, 2000, 2500])
+    assert round_ticks(2.0, 2.0, 5) == [2.0]
 
 
-def test_a_bar_that_towers_over_the_others_is_cut_off() -> None:
-    text = bars([Bar(1000, 10, "first"), Bar(20, 5, "second")], title="t", x_label="x")
+def test_bar_chart_cuts_off_much_higher_bar() -> None:
+    text = bar_chart([Bar(1000, 10, "first"), Bar(20, 5, "second")], title="t", x_label="x")
     assert "1,000 ↑" in text
     heights = [float(each) for each in re.findall(r'class="bar" [^>]*height="([\d.]+)"', text)]
     assert heights[1] > heights[0] / 4
 
 
-def test_the_drawing_is_the_same_each_time_and_bounded_in_columns() -> None:
+def test_draw_links_is_deterministic_and_limits_columns() -> None:
     nodes = [MapNode(n, f"http://a/{n}", EVIL, n, 0.5, n > 5, n > 10) for n in range(12)]
     links = LinkMap(nodes, [(n, n + 1) for n in range(11)], [(11, 0), (7, 9)])
-    text = drawing(links)
-    assert text == drawing(LinkMap(nodes[::-1], links.ways, links.links))
+    text = draw_links(links)
+    assert text == draw_links(LinkMap(nodes[::-1], links.ways, links.links))
     assert "<script>" not in text
     assert len(set(re.findall(r'cx="(\d+)"', text))) == 6
-    assert drawing(LinkMap([], [], [])) == ""
+    assert draw_links(LinkMap([], [], [])) == ""
 
 
-def test_no_line_of_the_drawing_crosses_words_and_all_of_it_is_inside() -> None:
+def test_draw_links_lines_cross_no_label_and_stay_inside() -> None:
     nodes = [
         MapNode(n, f"http://a/{n}", "W" * 9 * (n % 5 + 1), min(n, n % 4), 0.5, True, False)
         for n in range(30)
     ]
-    text = drawing(LinkMap(nodes, [(0, n) for n in range(1, 30)], [(n, n // 2) for n in range(30)]))
+    text = draw_links(
+        LinkMap(nodes, [(0, n) for n in range(1, 30)], [(n, n // 2) for n in range(30)])
+    )
     found = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
     assert found is not None
     width, height = int(found[1]), int(found[2])
     words = [
-        (int(x), int(y), WORDS) for x, y in re.findall(r'class="name" x="(\d+)" y="(\d+)"', text)
+        (int(x), int(y), MAX_LABEL_WIDTH)
+        for x, y in re.findall(r'class="name" x="(\d+)" y="(\d+)"', text)
     ]
     assert all(x + wide <= width and 12 < y < height for x, y, wide in words)
     for path in re.findall(r' d="([^"]+)"', text):
@@ -405,9 +414,9 @@ def test_no_line_of_the_drawing_crosses_words_and_all_of_it_is_inside() -> None:
             x, y = x2, y2
 
 
-def test_words_too_long_for_the_drawing_are_cut_with_a_sign() -> None:
+def test_draw_links_shortens_long_label_with_ellipsis() -> None:
     long = MapNode(1, "http://a/", "足球" * 50, 0, 0.5, True, False)
-    [one] = re.findall(r'class="name"[^>]*>([^<]+)<', drawing(LinkMap([long], [], [])))
+    [one] = re.findall(r'class="name"[^>]*>([^<]+)<', draw_links(LinkMap([long], [], [])))
     assert one.endswith("…") and 10 < len(one) < 30
 
 
@@ -420,7 +429,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["report", *arguments])
 
 
-def test_the_command_writes_the_page(path: Path, tmp_path: Path) -> None:
+def test_report_command_writes_html_file(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     result = run("--db", str(path), "-o", str(out))
     assert result.exit_code == 0, result.output
@@ -428,11 +437,11 @@ def test_the_command_writes_the_page(path: Path, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".part")] == []
 
 
-def test_dash_is_the_standard_output(path: Path) -> None:
+def test_report_command_with_dash_writes_to_stdout(path: Path) -> None:
     assert run("--db", str(path), "-o", "-").stdout.startswith("<!doctype html>")
 
 
-def test_json_has_the_same_figures(path: Path, found: CrawlFigures) -> None:
+def test_report_json_has_the_figures_of_the_page(path: Path, found: CrawlFigures) -> None:
     result = run("--db", str(path), "--json")
     assert msgspec.json.decode(result.stdout.encode(), type=CrawlFigures) == found
     assert '"schema": "focus-report/1"' in result.stdout
@@ -451,7 +460,7 @@ def test_json_has_the_same_figures(path: Path, found: CrawlFigures) -> None:
         (["--db", "focus.db", "-o", "-", "--png"], ConfigError, "give -o FILE"),
     ],
 )
-def test_wrong_use_is_told_in_a_line(
+def test_report_command_wrong_use_prints_one_line(
     path: Path, monkeypatch: Any, arguments: list[str], kind: type[FocusError], complaint: str
 ) -> None:
     monkeypatch.chdir(path.parent)
@@ -469,9 +478,7 @@ def test_wrong_use_is_told_in_a_line(
     assert "\n" not in str(error)
 
 
-def test_without_the_extra_png_says_what_to_install(
-    path: Path, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_png_without_resvg_names_the_extra(path: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
     out = tmp_path / "r.html"
     error = run("--db", str(path), "--png", "-o", str(out)).exception
@@ -480,10 +487,10 @@ def test_without_the_extra_png_says_what_to_install(
     assert not out.exists()
 
 
-def test_pictures_lie_beside_the_page(path: Path, tmp_path: Path) -> None:
+def test_png_files_are_written_beside_the_report(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("resvg_py", reason="needs the extra png")
     try:
-        pictures.check()
+        pictures.check_png_support()
     except ExportError as error:
         pytest.skip(str(error))
     out = tmp_path / "r.html"
@@ -492,7 +499,7 @@ def test_pictures_lie_beside_the_page(path: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_picture_is_a_document_of_its_own(found: CrawlFigures) -> None:
+def test_crawl_pictures_are_complete_svg_documents(found: CrawlFigures) -> None:
     for text in crawl_pictures(found).values():
         assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
         assert "var(--" not in text

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError, ExportError
-from focus.report.export import FORMATS, export, write_csv, write_jsonl
+from focus.report.export import FORMATS, write_csv, write_jsonl, write_rows
 
 ROOT = Path(__file__).parents[1]
 COLUMNS: dict[str, Any] = {
@@ -53,7 +53,7 @@ def cells(values: list[Any]) -> list[str]:
 # -- JSON lines -------------------------------------------------------------------------------
 
 
-def test_jsonl_keeps_text_nested_parts_and_every_digit() -> None:
+def test_jsonl_preserves_text_nested_values_and_digits() -> None:
     lines = jsonl(ROWS, COLUMNS).splitlines()
     assert lines[0].decode() == (
         '{"url":"https://a.example/球","parts":{"title":0.5},'
@@ -65,7 +65,7 @@ def test_jsonl_keeps_text_nested_parts_and_every_digit() -> None:
 
 
 @given(values=st.lists(text, max_size=5))
-def test_jsonl_is_one_line_per_record_for_every_reader(values: list[str]) -> None:
+def test_jsonl_has_one_line_per_record_for_every_reader(values: list[str]) -> None:
     written = jsonl([(value,) for value in values], {"x": str})
     assert [json.loads(line)["x"] for line in written.decode().splitlines()] == values
 
@@ -73,7 +73,7 @@ def test_jsonl_is_one_line_per_record_for_every_reader(values: list[str]) -> Non
 # -- CSV --------------------------------------------------------------------------------------
 
 
-def test_csv_has_a_header_and_ends_lines_as_rfc_4180_says() -> None:
+def test_csv_has_header_and_rfc_4180_line_ends() -> None:
     file = io.BytesIO()
     write_csv(ROWS, COLUMNS, file)
     assert file.getvalue().decode() == (
@@ -108,12 +108,12 @@ def test_csv_has_a_header_and_ends_lines_as_rfc_4180_says() -> None:
         (None, ""),
     ],
 )
-def test_csv_cells(value: Any, cell: str) -> None:
+def test_csv_cell_values_and_formulas(value: Any, cell: str) -> None:
     assert cells([value]) == [cell]
 
 
 @given(values=st.lists(text, min_size=1))
-def test_no_cell_begins_a_formula_and_nothing_else_is_lost(values: list[str]) -> None:
+def test_csv_cells_begin_no_formula_and_lose_no_text(values: list[str]) -> None:
     for value, cell in zip(values, cells(values), strict=True):
         kept = "".join(c for c in value if c in "\t\n\r" or unicodedata.category(c) != "Cc")
         kept = kept.translate(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
@@ -122,7 +122,7 @@ def test_no_cell_begins_a_formula_and_nothing_else_is_lost(values: list[str]) ->
 
 @given(values=st.lists(st.text(st.sampled_from("=+-@;,\t\r\n\"'a")), min_size=1))
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_cell_read_with_any_separator_begins_no_formula(values: list[str], separator: str) -> None:
+def test_csv_cell_with_any_separator_begins_no_formula(values: list[str], separator: str) -> None:
     file = io.BytesIO()
     write_csv([("a", value) for value in values], {"x": str, "y": str}, file)
     text = file.getvalue().decode()
@@ -133,9 +133,9 @@ def test_cell_read_with_any_separator_begins_no_formula(values: list[str], separ
 # -- SQLite -----------------------------------------------------------------------------------
 
 
-def test_sqlite_is_a_table_that_sums_and_reads_json(tmp_path: Path) -> None:
+def test_sqlite_table_supports_sums_and_json(tmp_path: Path) -> None:
     out = tmp_path / "x.db"
-    assert export(iter(ROWS * 500), COLUMNS, format="sqlite", out=out) == 1500
+    assert write_rows(iter(ROWS * 500), COLUMNS, format="sqlite", out=out) == 1500
     with closing(sqlite3.connect(out)) as db:
         assert db.execute("SELECT * FROM pages LIMIT 1").fetchall() == [
             ("https://a.example/球", '{"title":0.5}', 0.1 + 0.2, 1, 1)
@@ -146,23 +146,23 @@ def test_sqlite_is_a_table_that_sums_and_reads_json(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["x.db"]
 
 
-def test_sqlite_goes_to_standard_output_from_a_folder_that_is_gone(
+def test_sqlite_to_stdout_from_deleted_folder_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    export(ROWS, COLUMNS, format="sqlite", out=None)
+    write_rows(ROWS, COLUMNS, format="sqlite", out=None)
     assert capfdbinary.readouterr().out.startswith(b"SQLite format 3")
 
 
 # -- Parquet ----------------------------------------------------------------------------------
 
 
-def test_parquet_keeps_types(tmp_path: Path) -> None:
+def test_parquet_preserves_types(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="the extra `parquet` is not installed")
     out = tmp_path / "x.parquet"
-    assert export(iter(ROWS * 5000), COLUMNS, format="parquet", out=out) == 15_000
+    assert write_rows(iter(ROWS * 5000), COLUMNS, format="parquet", out=out) == 15_000
     table = parquet.read_table(out)
     kinds = [str(field.type).replace(" ('parts')", "") for field in table.schema]  # as of old
     assert kinds == ["string", "map<string, double>", "double", "bool", "int64"]
@@ -178,36 +178,36 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     ]
     times = [("2026-01-31T18:00:00.250Z", msgspec.Raw(b'{"url":["a","b"]}')), (None, None)]
     columns = {"fetched_at": datetime, "matched": dict[str, list[str]]}
-    export(times, columns, format="parquet", out=out)
+    write_rows(times, columns, format="parquet", out=out)
     instant = datetime(2026, 1, 31, 18, 0, 0, 250_000, tzinfo=UTC)
     assert parquet.read_table(out).to_pylist() == [
         {"fetched_at": instant, "matched": [("url", ["a", "b"])]},
         {"fetched_at": None, "matched": None},
     ]
-    assert export([], COLUMNS, format="parquet", out=out) == 0
+    assert write_rows([], COLUMNS, format="parquet", out=out) == 0
     assert parquet.read_table(out).num_rows == 0
 
 
-def test_parquet_without_its_library_names_the_extra(
+def test_parquet_without_pyarrow_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ExportError, match=r"pip install 'focus-crawler\[parquet\]'"):
-        export(ROWS, COLUMNS, format="parquet", out=tmp_path / "x.parquet")
+        write_rows(ROWS, COLUMNS, format="parquet", out=tmp_path / "x.parquet")
     assert list(tmp_path.iterdir()) == []
 
 
 # -- files ------------------------------------------------------------------------------------
 
 
-def test_a_file_appears_whole(tmp_path: Path) -> None:
+def test_write_rows_creates_file_atomically(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
-    assert export(ROWS, COLUMNS, format="csv", out=out, bom=True) == 3
+    assert write_rows(ROWS, COLUMNS, format="csv", out=out, bom=True) == 3
     assert out.read_bytes().startswith("\ufeffurl,".encode())
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
+def test_interrupted_export_leaves_old_file(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("old\n")
 
@@ -216,46 +216,46 @@ def test_an_export_that_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        export(breaking(), COLUMNS, format="jsonl", out=out)
+        write_rows(breaking(), COLUMNS, format="jsonl", out=out)
     assert out.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_write_rows_through_symlink_preserves_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
     real.write_text("old\n")
     link.symlink_to(real)
-    export(ROWS, COLUMNS, format="jsonl", out=link)
+    write_rows(ROWS, COLUMNS, format="jsonl", out=link)
     assert link.is_symlink() and real.read_text().count("\n") == 3
 
 
-def test_files_that_cannot_be_written_get_one_line(tmp_path: Path) -> None:
+def test_write_rows_unwritable_file_raises_one_line_error(tmp_path: Path) -> None:
     for out in (tmp_path / "none" / "x.csv", tmp_path):
         with pytest.raises(ExportError, match="cannot write") as caught:
-            export(ROWS, COLUMNS, format="csv", out=out)
+            write_rows(ROWS, COLUMNS, format="csv", out=out)
         assert str(out) in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
-def test_a_full_disk_gets_one_line(format: str) -> None:
+def test_write_rows_on_full_disk_raises_one_line_error(format: str) -> None:
     with pytest.raises(ExportError, match="cannot write /dev/full: No space left"):
-        export(ROWS * 10_000, COLUMNS, format=format, out=Path("/dev/full"))
+        write_rows(ROWS * 10_000, COLUMNS, format=format, out=Path("/dev/full"))
 
 
-def test_unknown_formats_name_the_known_ones() -> None:
+def test_write_rows_unknown_format_names_known_formats() -> None:
     with pytest.raises(ConfigError, match="the formats are: jsonl, csv, parquet, sqlite"):
-        export(ROWS, COLUMNS, format="xml", out=None)
+        write_rows(ROWS, COLUMNS, format="xml", out=None)
     assert list(FORMATS) == ["jsonl", "csv", "parquet", "sqlite"]
 
 
 STDOUT = """
     import sys
     sys.path.insert(0, sys.argv[1])
-    from focus.report.export import export
+    from focus.report.export import write_rows
     rows = (("https://a.example/" + "x" * 100, n) for n in range(int(sys.argv[2])))
-    print(export(rows, {"url": str, "n": int}, format="jsonl", out=None), file=sys.stderr)
+    print(write_rows(rows, {"url": str, "n": int}, format="jsonl", out=None), file=sys.stderr)
 """
 
 
@@ -264,13 +264,13 @@ def run_stdout(rows: int, **more: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(code, stderr=subprocess.PIPE, **more)
 
 
-def test_stdout_takes_the_rows() -> None:
+def test_write_rows_to_stdout_writes_all_rows() -> None:
     out, errors = run_stdout(3, stdout=subprocess.PIPE).communicate()
     assert out.count(b"\n") == 3
     assert errors == b"3\n"
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_write_rows_to_closed_pipe_is_no_error() -> None:
     for rows in (3, 100_000):  # noticed at the last flush, and on the way
         read, write = os.pipe()
         process = run_stdout(rows, stdout=write)
@@ -282,7 +282,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_behind_stdout_is_an_error() -> None:
+def test_write_rows_to_full_stdout_raises_error() -> None:
     with Path("/dev/full").open("wb") as full:
         _, errors = run_stdout(100_000, stdout=full).communicate()
     assert errors.endswith(

@@ -13,7 +13,7 @@ from focus.errors import ConfigError, ExportError
 from focus.evaluate.comparison import Comparison, load
 from focus.i18n import use
 from focus.report.comparison import comparison_html, comparison_pictures
-from focus.report.pictures import check
+from focus.report.pictures import check_png_support
 from tests.support.recorded import record
 
 
@@ -53,7 +53,7 @@ def found(out: Path) -> Comparison:
     return load(out / "results.json")
 
 
-def test_the_command_writes_all_files_and_a_table(web: Path, out: Path) -> None:
+def test_compare_command_writes_all_files_and_a_table(web: Path, out: Path) -> None:
     names = {path.name for path in out.iterdir()}
     assert names == {"results.json", "results.csv", "report.html", "runs.jsonl"}
     table = (web / "table").read_text()
@@ -63,7 +63,7 @@ def test_the_command_writes_all_files_and_a_table(web: Path, out: Path) -> None:
     assert "Note: 1 labelled pages" not in table
 
 
-def test_results_csv_has_a_line_per_crawl(out: Path) -> None:
+def test_results_csv_has_one_line_per_crawl(out: Path) -> None:
     lines = (out / "results.csv").read_text().splitlines()
     assert lines[0].startswith("strategy,form,relevance,mask,unrecorded,topic,order,recall_T,")
     assert len(lines) == 1 + 4 * 2
@@ -94,7 +94,7 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_the_report_is_one_file_that_loads_nothing(found: Comparison) -> None:
+def test_comparison_html_loads_no_other_file(found: Comparison) -> None:
     page = comparison_html(found)
     elements = Elements()
     elements.feed(page)
@@ -103,7 +103,7 @@ def test_the_report_is_one_file_that_loads_nothing(found: Comparison) -> None:
     assert not re.search(r"https?://(?!a\.test|b\.test)|@import|url\(", page)
 
 
-def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> None:
+def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None:
     page = comparison_html(found)
     elements = Elements()
     elements.feed(page)
@@ -116,7 +116,7 @@ def test_the_report_tells_what_was_compared_and_of_what(found: Comparison) -> No
     assert "seeds that are not in the archive" in page
 
 
-def test_no_two_tables_have_one_name(web: Path, tmp_path: Path) -> None:
+def test_comparison_html_tables_have_different_names(web: Path, tmp_path: Path) -> None:
     ways = ["--strategy", "bfs", "--strategy", "dfs", "--unrecorded", "ask", "--unrecorded", "skip"]
     run(web, *ways, out=tmp_path)
     page = comparison_html(load(tmp_path / "results.json"))
@@ -125,7 +125,7 @@ def test_no_two_tables_have_one_name(web: Path, tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_the_verdict_comes_first(found: Comparison) -> None:
+def test_verdict_is_first_paragraph(found: Comparison) -> None:
     page = comparison_html(found)
     [verdict] = re.findall('<p class="verdict">([^<]+)</p>', page)
     assert re.fullmatch(
@@ -136,9 +136,7 @@ def test_the_verdict_comes_first(found: Comparison) -> None:
     assert page.index("<main>") < page.index(verdict) < page.index("<svg")
 
 
-def test_a_verdict_on_fewer_requests_than_targets_goes_by_what_there_is(
-    web: Path, tmp_path: Path
-) -> None:
+def test_verdict_with_fewer_requests_than_targets_uses_auc(web: Path, tmp_path: Path) -> None:
     run(web, "--strategy", "bfs", "--strategy", "best-first", "--budget", "4", out=tmp_path)
     found = load(tmp_path / "results.json")
     scores = found.groups[0].scores
@@ -147,7 +145,7 @@ def test_a_verdict_on_fewer_requests_than_targets_goes_by_what_there_is(
     assert f"had found {best:.0%} of the relevant pages" in comparison_html(found)
 
 
-def test_the_report_is_in_its_readers_language(found: Comparison) -> None:
+def test_comparison_html_uses_language_of_reader(found: Comparison) -> None:
     use("zh")
     try:
         page = comparison_html(found)
@@ -159,7 +157,7 @@ def test_the_report_is_in_its_readers_language(found: Comparison) -> None:
     assert '<html lang="en">' in comparison_html(found)
 
 
-def test_the_curves_of_a_group_make_a_picture(found: Comparison) -> None:
+def test_comparison_pictures_have_curves_of_each_group(found: Comparison) -> None:
     ((name, text),) = comparison_pictures(found).items()
     assert name == "recall-evidence"
     assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
@@ -167,17 +165,17 @@ def test_the_curves_of_a_group_make_a_picture(found: Comparison) -> None:
     assert "var(--" not in text
 
 
-def test_png_writes_pictures_into_the_folder(web: Path, tmp_path: Path) -> None:
+def test_compare_png_writes_pictures_into_output_folder(web: Path, tmp_path: Path) -> None:
     pytest.importorskip("resvg_py", reason="needs the extra png")
     try:
-        check()
+        check_png_support()
     except ExportError as error:
         pytest.skip(str(error))
     run(web, "--strategy", "bfs", "--png", out=tmp_path)
     assert (tmp_path / "recall-evidence.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_self_judging_is_said_everywhere(web: Path, tmp_path: Path) -> None:
+def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> None:
     arguments = ["--strategy", "bfs", "--judge", "boolean", "--relevance", "boolean"]
     table = run(web, *arguments, out=tmp_path)
     assert "self-judged: boolean" in table
@@ -198,12 +196,14 @@ def test_self_judging_is_said_everywhere(web: Path, tmp_path: Path) -> None:
         (["--strategy", "bfs", "--topic", "x"], "--topic x: not in the topics file"),
     ],
 )
-def test_wrong_use_is_told(web: Path, tmp_path: Path, arguments: list[str], complaint: str) -> None:
+def test_compare_command_wrong_use_prints_message(
+    web: Path, tmp_path: Path, arguments: list[str], complaint: str
+) -> None:
     with pytest.raises(ConfigError, match=complaint):
         run(web, *arguments, out=tmp_path)
 
 
-def test_a_results_file_that_is_none(tmp_path: Path, out: Path) -> None:
+def test_load_invalid_results_file_raises_error(tmp_path: Path, out: Path) -> None:
     path = tmp_path / "r.json"
     with pytest.raises(ConfigError, match="cannot be read"):
         load(path)

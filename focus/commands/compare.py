@@ -172,18 +172,18 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     from focus.commands.compare_output import board_lines
     from focus.evaluate.compare import compare
     from focus.report.comparison import comparison_html, comparison_pictures
-    from focus.report.pictures import check, png
+    from focus.report.pictures import check_png_support, render_png
     from focus.storage.whole_file import write_whole
 
     spec = _spec(options)
     if options["png"]:
-        check()
+        check_png_support()
     with bar("comparing") as move:
         comparison = compare(spec, lambda what, done, of: move(done, of))
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
     pictures = comparison_pictures(comparison) if options["png"] else {}
     for name, drawing in pictures.items():
-        write_whole(spec.out / f"{name}.png", png(drawing))
+        write_whole(spec.out / f"{name}.png", render_png(drawing))
     width = shutil.get_terminal_size((WIDE, 24)).columns if sys.stdout.isatty() else WIDE
     tell(board_lines(comparison, width=width))
     print_note("results.json, results.csv and report.html are in {folder}", folder=spec.out)

@@ -67,7 +67,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     Example:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
-    from focus.report.export import export as write
+    from focus.report.export import write_rows as write
     from focus.storage.results import FIELDS, MADE, Selection, columns
     from focus.storage.shard_merge import read_as_one
 

@@ -70,9 +70,9 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
     if out.resolve() in [each.expanduser().resolve() for each in db]:
         raise ConfigError("-o {out}: is the database itself; choose another -o FILE", out=out)
     if png:
-        from focus.report.pictures import check
+        from focus.report.pictures import check_png_support
 
-        check()
+        check_png_support()
 
 
 def report_page(db: Sequence[Path], crawl: str) -> bytes:
@@ -98,6 +98,7 @@ def _content(figures: CrawlFigures, as_json: bool) -> bytes:
 
 def _pictures(figures: CrawlFigures, out: Path) -> dict[Path, bytes]:
     from focus.report.crawl import crawl_pictures
-    from focus.report.pictures import beside, png
+    from focus.report.pictures import picture_path, render_png
 
-    return {beside(out, name): png(svg) for name, svg in crawl_pictures(figures).items()}
+    svgs = crawl_pictures(figures)
+    return {picture_path(out, name): render_png(svg) for name, svg in svgs.items()}

@@ -1,4 +1,4 @@
-"""Draws bar charts as SVG, each bar with its relevant share in colour."""
+"""Bar charts as SVG; each bar shows its relevant share in colour."""
 
 from __future__ import annotations
 
@@ -7,73 +7,78 @@ from collections.abc import Sequence
 import msgspec
 from markupsafe import Markup, escape
 
-from focus.report.charts import Frame, axes, number, opening, ticks
+from focus.report.charts import Frame, draw_axes, format_number, round_ticks, svg_open_tag
 
 _GAP = 0.14  # of a bar's width
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """`hits` of `total` are relevant. `name`: told when pointed at; `value`: written above."""
+    """A bar of `total` pages of which `hits` are relevant.
+
+    tooltip  text that is shown when the pointer is on the bar
+    caption  text above the bar
+    """
 
     total: int
     hits: int
-    name: str
-    value: str = ""
+    tooltip: str
+    caption: str = ""
 
 
-def bars(
-    drawn: Sequence[Bar], *, title: str, x_label: str, labels: Sequence[tuple[float, str]] = ()
+def bar_chart(
+    bars: Sequence[Bar], *, title: str, x_label: str, labels: Sequence[tuple[float, str]] = ()
 ) -> Markup:
-    """An SVG element. `labels`: texts below, each at its share of the axis.
+    """Return an SVG bar chart.
 
-    One bar that towers over the others is cut off, with its number above, so that they
-    can still be told apart.
+    `labels` are the texts below the axis with their positions from 0 to 1. A bar that is more than
+    four times as high as the second highest is cut off, with its number above, so that the other
+    bars stay visible.
     """
-    top, cut = _scale([each.total for each in drawn])
+    top, cut = _axis_scale([bar.total for bar in bars])
     frame = Frame(
         width=520, height=230, x_label=x_label, x_ticks=labels, y_label="", y_top=top,
-        left=50, top=22,
+        margin_left=50, margin_top=22,
     )  # fmt: skip
-    step = (frame.x(1) - frame.x(0)) / max(1, len(drawn))
-    parts = [opening(frame, title), *axes(frame)]
-    for at, bar in enumerate(drawn):
-        parts.append(_bar(frame, bar, frame.x(0) + at * step, step, cut))
+    step = (frame.x_at(1) - frame.x_at(0)) / max(1, len(bars))
+    parts = [svg_open_tag(frame, title), *draw_axes(frame)]
+    for at, bar in enumerate(bars):
+        parts.append(_bar_svg(frame, bar, frame.x_at(0) + at * step, step, cut))
     return Markup("\n".join([*parts, "</svg>"]))
 
 
-def _scale(totals: Sequence[int]) -> tuple[float, bool]:
-    """The top of the axis, and whether it cuts the highest bar off."""
+def _axis_scale(totals: Sequence[int]) -> tuple[float, bool]:
+    """Return the top of the y axis and whether it cuts off the highest bar."""
     highest, *others = sorted(totals, reverse=True) if totals else (0,)
     second = others[0] if others else 0
     if second and highest > 4 * second:
-        return _top(1.6 * second), True
-    return _top(highest), False
+        return _next_tick(1.6 * second), True
+    return _next_tick(highest), False
 
 
-def _top(most: float) -> float:
-    """The next tick at or above."""
-    marks = ticks(0.0, max(1.0, most), 5)
+def _next_tick(value: float) -> float:
+    """Return the smallest tick that is not below a value."""
+    marks = round_ticks(0.0, max(1.0, value), 5)
     step = marks[1] if len(marks) > 1 else 1.0
-    return marks[-1] if marks[-1] >= most else marks[-1] + step
+    return marks[-1] if marks[-1] >= value else marks[-1] + step
 
 
-def _bar(frame: Frame, bar: Bar, left: float, step: float, cut: bool) -> str:
-    width, floor = step * (1 - _GAP), frame.y(0)
+def _bar_svg(frame: Frame, bar: Bar, x_left: float, step: float, cut: bool) -> str:
+    width, floor = step * (1 - _GAP), frame.y_at(0)
     is_cut = cut and bar.total > frame.y_top
-    whole = frame.y(min(bar.total, frame.y_top))
+    whole = frame.y_at(min(bar.total, frame.y_top))
     share = bar.hits / bar.total if bar.total else 0.0
-    hit = floor - (floor - whole) * share if is_cut else frame.y(bar.hits)
-    x = left + step * _GAP / 2
+    hit = floor - (floor - whole) * share if is_cut else frame.y_at(bar.hits)
+    x = x_left + step * _GAP / 2
     parts = [
-        f"<g><title>{escape(bar.name)}</title>"
+        f"<g><title>{escape(bar.tooltip)}</title>"
         f'<rect class="bar" x="{x:.1f}" y="{whole:.1f}" width="{width:.1f}" '
         f'height="{floor - whole:.1f}"/>'
         f'<rect class="bar hit" x="{x:.1f}" y="{hit:.1f}" width="{width:.1f}" '
         f'height="{floor - hit:.1f}"/></g>'
     ]
-    text = bar.value or (f"{number(bar.total)} ↑" if is_cut else "")
+    text = bar.caption or (f"{format_number(bar.total)} ↑" if is_cut else "")
     if text:
-        at = min(max(x + width / 2, frame.left + 14), frame.width - 14)
+        at = min(max(x + width / 2, frame.margin_left + 14), frame.width - 14)
         parts.append(
             f'<text class="value" x="{at:.1f}" y="{whole - 5:.1f}" '
             f'text-anchor="middle">{escape(text)}</text>'

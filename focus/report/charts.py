@@ -1,4 +1,4 @@
-"""Draws line charts as SVG: curves with bands, and text that stays text."""
+"""Line charts as SVG: curves with optional bands, axes and a legend."""
 
 from __future__ import annotations
 
@@ -8,129 +8,134 @@ from collections.abc import Sequence
 import msgspec
 from markupsafe import Markup, escape
 
-COLOURS = 8
-"""Colours of the page's style (`--c0` …); beyond that they repeat, with dashes."""
+COLOUR_COUNT = 8
+"""Number of colours in the page's style (`--c0` …); further series repeat them with dashes."""
 
 _DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 
 class Series(msgspec.Struct, frozen=True):
-    """A line: y in 0…`Frame.y_top` at even steps over the x axis, perhaps with a band.
+    """A line: y values from 0 to `Frame.y_top` at equal steps on the x axis, and perhaps a band.
 
-    number  gives colour and dashes, the same in all charts of a page; -1 is grey
-    strong  band shown at once, not only when the line is pointed at
+    number      selects colour and dashes, the same in all charts of a page; -1 is grey
+    shows_band  whether the band is visible without the pointer on the line
     """
 
     name: str
     number: int
     values: Sequence[float]
     band: Sequence[tuple[float, float]] = ()
-    strong: bool = False
+    shows_band: bool = False
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Measures of a chart in pixels, and the ends of its axes.
+    """Size of a chart in pixels, and its axes.
 
-    y_top  the largest y that is drawn
-    wide  the chart spans the page: larger letters on a narrow screen
+    x_ticks  positions from 0 to 1 on the x axis, and their texts
+    y_top    the largest y value of the axis
+    is_wide  whether the chart spans the page, with larger text on a narrow screen
     """
 
     width: int
     height: int
     x_label: str
-    x_ticks: Sequence[tuple[float, str]]  # share of the axis, text
+    x_ticks: Sequence[tuple[float, str]]
     y_label: str = ""
-    left: int = 44
-    bottom: int = 34
-    top: int = 8
-    right: int = 10
+    margin_left: int = 44
+    margin_bottom: int = 34
+    margin_top: int = 8
+    margin_right: int = 10
     y_top: float = 1.0
-    wide: bool = False
+    is_wide: bool = False
 
-    def x(self, share: float) -> float:
-        """Pixels from the left."""
-        return self.left + share * (self.width - self.left - self.right)
+    def x_at(self, share: float) -> float:
+        """Return the pixels from the left edge of a position from 0 to 1 on the x axis."""
+        return self.margin_left + share * (self.width - self.margin_left - self.margin_right)
 
-    def y(self, value: float) -> float:
-        """Pixels from the top."""
-        return self.top + (1 - value / self.y_top) * (self.height - self.top - self.bottom)
+    def y_at(self, value: float) -> float:
+        """Return the pixels from the top edge of a y value."""
+        return self.margin_top + (1 - value / self.y_top) * (
+            self.height - self.margin_top - self.margin_bottom
+        )
 
 
-def stroke(number: int) -> str:
-    """Colour and dashes of a series, as SVG attributes."""
+def stroke_attributes(number: int) -> str:
+    """Return the SVG attributes for colour and dashes of a series."""
     if number < 0:
         return 'style="stroke:var(--soft)" stroke-dasharray="3 4"'
-    dashes = _DASHES[number // COLOURS % len(_DASHES)]
-    style = f'style="stroke:var(--c{number % COLOURS})"'
+    dashes = _DASHES[number // COLOUR_COUNT % len(_DASHES)]
+    style = f'style="stroke:var(--c{number % COLOUR_COUNT})"'
     return f'{style} stroke-dasharray="{dashes}"' if dashes else style
 
 
-def chart(frame: Frame, series: Sequence[Series], *, title: str) -> Markup:
-    """An SVG element. The title is read to those who cannot see it."""
+def line_chart(frame: Frame, series: Sequence[Series], *, title: str) -> Markup:
+    """Return an SVG line chart. Screen readers read the title."""
     parts = [
-        opening(frame, title),
-        *axes(frame),
-        *(_band(frame, each) for each in series if each.band),
-        *(_line(frame, each) for each in series),
+        svg_open_tag(frame, title),
+        *draw_axes(frame),
+        *(_band_svg(frame, line) for line in series if line.band),
+        *(_line_svg(frame, line) for line in series),
         "</svg>",
     ]
     return Markup("\n".join(parts))
 
 
-def opening(frame: Frame, title: str) -> str:
-    """The tag that begins a chart."""
-    kind = "chart wide" if frame.wide else "chart"
+def svg_open_tag(frame: Frame, title: str) -> str:
+    """Return the opening `svg` tag of a chart."""
+    kind = "chart wide" if frame.is_wide else "line_chart"
     return (
         f'<svg viewBox="0 0 {frame.width} {frame.height}" role="img" '
         f'aria-label="{escape(title)}" class="{kind}">'
     )
 
 
-def ticks(low: float, high: float, wanted: int) -> list[float]:
-    """Round numbers from `low` to `high`, about so many: 1, 2 or 5 times a power of ten apart.
+def round_ticks(low: float, high: float, count: int) -> list[float]:
+    """Return about `count` round numbers from `low` to `high`.
 
-    Worked: 0.3 to 2.2, wanted 4 -> 0.5, 1, 1.5, 2.
+    Their distance is 1, 2 or 5 times a power of ten.
+
+    Example: 0.3 to 2.2 with a count of 4 gives 0.5, 1, 1.5, 2.
     """
-    rough = (high - low) / max(1, wanted)
+    rough = (high - low) / max(1, count)
     if not rough > 0 or not math.isfinite(rough):
         return [low]
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(size * power for size in (1, 2, 5, 10) if size * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [at * step for at in range(first, last + 1)]
+    return [multiple * step for multiple in range(first, last + 1)]
 
 
-def axes(frame: Frame) -> list[str]:
-    """Grid, ticks and their texts."""
-    left, right, floor = frame.x(0), frame.x(1), frame.y(0)
+def draw_axes(frame: Frame) -> list[str]:
+    """Return the SVG elements of grid, ticks and their texts."""
+    x_left, x_right, floor = frame.x_at(0), frame.x_at(1), frame.y_at(0)
     parts = []
-    for value in ticks(0.0, frame.y_top, 5):
-        y = frame.y(value)
+    for value in round_ticks(0.0, frame.y_top, 5):
+        y = frame.y_at(value)
         parts.append(
-            f'<line class="grid" x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<line class="grid" x1="{x_left:.1f}" x2="{x_right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
         )
-        parts.append(_text(left - 6, y + 4, number(value), "end"))
+        parts.append(_tick_text(x_left - 6, y + 4, format_number(value), "end"))
     for share, text in frame.x_ticks:
-        x = frame.x(share)
+        x = frame.x_at(share)
         parts.append(
             f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{floor:.1f}" y2="{floor + 4:.1f}"/>'
         )
         anchor = "end" if share == 1 else "middle"
-        parts.append(_text(x, floor + (22 if frame.wide else 16), text, anchor))
-    parts.append(_text(right, frame.height - 4, frame.x_label, "end"))
-    if frame.wide:
-        parts.append(_text(left, frame.top - 14, frame.y_label, "start"))
+        parts.append(_tick_text(x, floor + (22 if frame.is_wide else 16), text, anchor))
+    parts.append(_tick_text(x_right, frame.height - 4, frame.x_label, "end"))
+    if frame.is_wide:
+        parts.append(_tick_text(x_left, frame.margin_top - 14, frame.y_label, "start"))
     else:
-        parts.append(_text(left + 6, frame.top + 11, frame.y_label, "start"))
+        parts.append(_tick_text(x_left + 6, frame.margin_top + 11, frame.y_label, "start"))
     return parts
 
 
-def number(value: float) -> str:
-    """A number at an axis."""
+def format_number(value: float) -> str:
+    """Return a number as text for an axis."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
+def _tick_text(x: float, y: float, text: str, anchor: str) -> str:
     if not text:
         return ""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
@@ -139,37 +144,37 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 def _points(frame: Frame, values: Sequence[float]) -> list[str]:
     last = max(1, len(values) - 1)
-    return [f"{frame.x(i / last):.1f},{frame.y(value):.1f}" for i, value in enumerate(values)]
+    return [f"{frame.x_at(i / last):.1f},{frame.y_at(value):.1f}" for i, value in enumerate(values)]
 
 
-def _line(frame: Frame, series: Series) -> str:
+def _line_svg(frame: Frame, series: Series) -> str:
     points = " ".join(_points(frame, series.values))
     name = escape(series.name)
     return (
         f'<polyline class="line" vector-effect="non-scaling-stroke" '
         f'data-series="{series.number}" points="{points}" '
-        f"{stroke(series.number)}><title>{name}</title></polyline>"
+        f"{stroke_attributes(series.number)}><title>{name}</title></polyline>"
     )
 
 
-def _band(frame: Frame, series: Series) -> str:
+def _band_svg(frame: Frame, series: Series) -> str:
     lower = _points(frame, [low for low, _ in series.band])
     upper = _points(frame, [high for _, high in series.band])
-    kind = "band strong" if series.strong else "band"
+    kind = "band strong" if series.shows_band else "band"
     return (
         f'<polygon class="{kind}" data-series="{series.number}" '
         f'points="{" ".join(lower + upper[::-1])}" '
-        f'style="fill:var(--c{series.number % COLOURS})"/>'
+        f'style="fill:var(--c{series.number % COLOUR_COUNT})"/>'
     )
 
 
-def key(series: Sequence[Series]) -> Markup:
-    """The legend: one button per series, which hides and shows its line."""
-    return Markup(f'<p class="key">{"".join(map(_key_item, series))}</p>')
+def legend(series: Sequence[Series]) -> Markup:
+    """Return the legend: one button per series, which hides and shows its line."""
+    return Markup(f'<p class="key">{"".join(map(_legend_item, series))}</p>')
 
 
-def _key_item(series: Series) -> str:
-    line = f'<line class="line" x1="2" x2="26" y1="5" y2="5" {stroke(series.number)}/>'
+def _legend_item(series: Series) -> str:
+    line = f'<line class="line" x1="2" x2="26" y1="5" y2="5" {stroke_attributes(series.number)}/>'
     return (
         f'<button type="button" data-series="{series.number}">'
         f'<svg width="28" height="10" aria-hidden="true">{line}</svg>'

@@ -1,4 +1,4 @@
-"""Writes the HTML report of a comparison: its outcome in a sentence, curves, tables, inputs."""
+"""HTML report of a comparison: outcome, curves, tables, inputs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec.structs import asdict
 from focus.evaluate.comparison import Comparison, TopicFacts, Variant, VariantGroup
 from focus.evaluate.ranking import MEASURES, TESTED, TopicScore, VariantScore
 from focus.i18n import say
-from focus.report.charts import Frame, Series, chart, key
-from focus.report.page import rendered
-from focus.report.pictures import curves
+from focus.report.charts import Frame, Series, legend, line_chart
+from focus.report.page import render_report
+from focus.report.pictures import chart_document
 from focus.text.formatting import count
 
-SURE = 0.05
-"""Of p (Holm): a difference with less is called more than chance."""
+SIGNIFICANCE_LEVEL = 0.05
+"""A difference with a smaller p value (after Holm's correction) is reported as more than chance."""
 
-_RANKED = (
+_RANKING_MEASURES = (
     "recall_T", "recall_2T", "auc", "oracle_share", "harvest", "harvest_requests",
     "harvest_last", "hosts", "requests_50", "requests_80", "efficiency_per_min",
     "model_precision", "model_recall", "labelled", "unlabelled",
@@ -26,70 +26,70 @@ _RANKED = (
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """The whole page."""
-    return rendered(
+    """Return the report as an HTML page."""
+    return render_report(
         "comparison.html",
-        summary=_summary(comparison),
-        warnings=list(_warnings(comparison)),
-        groups=[_group(comparison, each) for each in comparison.groups],
-        topic_names=[each.name for each in comparison.topics],
+        summary=_summary_text(comparison),
+        warnings=list(_warning_texts(comparison)),
+        groups=[_group_section(comparison, group) for group in comparison.groups],
+        topic_names=[topic.name for topic in comparison.topics],
         topics_counted=count(len(comparison.topics), "topic"),
-        topics=[_topic(each) for each in comparison.topics],
-        variants=[_variant(each) for each in comparison.variants],
-        inputs=[[what, each["name"], each["sha256"]] for what, each in comparison.inputs.items()],
-        took=_took(comparison),
-        measures=[[_head(name), say(text)] for name, text in comparison.measures.items()],
+        topics=[_topic_row(topic) for topic in comparison.topics],
+        variants=[_variant_row(variant) for variant in comparison.variants],
+        inputs=[[what, file["name"], file["sha256"]] for what, file in comparison.inputs.items()],
+        took=_timing_text(comparison),
+        measures=[[_column_title(name), say(text)] for name, text in comparison.measures.items()],
     )
 
 
 def comparison_pictures(comparison: Comparison) -> dict[str, str]:
-    """The curves of each group as an SVG document, by a name for its file."""
-    found = {}
+    """Return the recall curves of each group as SVG documents, with a name for their files."""
+    pictures = {}
     for group in comparison.groups:
         masked = "" if group.mask == "none" else f"-masked-{group.mask}"
         masked += "-skip" if group.unrecorded == "skip" else ""
-        title = say("Recall over requests: {group}", group=_title(group))
-        drawn = curves(_frame(), _series(comparison, group), title=title)
-        found[f"recall-{group.relevance}{masked}"] = drawn
-    return found
+        title = say("Recall over requests: {group}", group=_group_title(group))
+        svg = chart_document(_curve_frame(), _recall_series(comparison, group), title=title)
+        pictures[f"recall-{group.relevance}{masked}"] = svg
+    return pictures
 
 
 # -- head ---------------------------------------------------------------------------
 
 
 def _verdict(comparison: Comparison, group: VariantGroup) -> str:
-    """Who found most, and how much more than the baseline (without one, than the next)."""
-    # With a budget of fewer requests than there are targets nobody has a recall after so many.
-    has_recall = any(each.measures["recall_T"].value is not None for each in group.scores)
+    """Return a sentence that compares the best variant with the baseline, or with the next best."""
+    # A budget of fewer requests than targets leaves recall@|T| without a value.
+    has_recall = any(score.measures["recall_T"].value is not None for score in group.scores)
     measure = "recall_T" if has_recall else "auc"
-    ranked = sorted(group.scores, key=lambda each: -_share(each, measure))
+    ranked = sorted(group.scores, key=lambda score: -_measure_value(score, measure))
     best, others = ranked[0], ranked[1:]
-    found = _found(comparison, best, measure)
+    statement = _recall_statement(comparison, best, measure)
     if not others:
-        return say("{found}.", found=found)
-    other = next((each for each in others if each.variant == group.baseline), others[0])
+        return say("{found}.", found=statement)
+    runner_up = next((score for score in others if score.variant == group.baseline), others[0])
     against = say(
         "{found}; {other} {share:.0%}",
-        found=found,
-        other=_name(comparison, other),
-        share=_share(other, measure),
+        found=statement,
+        other=_variant_name(comparison, runner_up),
+        share=_measure_value(runner_up, measure),
     )
-    versus = best.versus.get(measure) if other.variant == group.baseline else None
+    versus = best.versus.get(measure) if runner_up.variant == group.baseline else None
     if versus is None:
         return say("{found}.", found=against)
-    if versus.p_holm < SURE:
+    if versus.p_holm < SIGNIFICANCE_LEVEL:
         return say(
             "{found}. That is more than chance (p = {p:.4f}).", found=against, p=versus.p_holm
         )
     return say("{found}. That may be chance (p = {p:.2f}).", found=against, p=versus.p_holm)
 
 
-def _share(score: VariantScore, measure: str) -> float:
+def _measure_value(score: VariantScore, measure: str) -> float:
     return score.measures[measure].value or 0.0
 
 
-def _found(comparison: Comparison, best: VariantScore, measure: str) -> str:
-    name, share = _name(comparison, best), _share(best, measure)
+def _recall_statement(comparison: Comparison, best: VariantScore, measure: str) -> str:
+    name, share = _variant_name(comparison, best), _measure_value(best, measure)
     if measure == "auc":
         return say(
             "In the mean over its requests, {variant} had found {share:.0%} of the relevant pages",
@@ -104,7 +104,7 @@ def _found(comparison: Comparison, best: VariantScore, measure: str) -> str:
     )
 
 
-def _summary(comparison: Comparison) -> str:
+def _summary_text(comparison: Comparison) -> str:
     settings = comparison.settings
     return say(
         "{archive}: {variants} on {topics}, {orders} each, budget {budget}, {requests} at once. "
@@ -119,7 +119,7 @@ def _summary(comparison: Comparison) -> str:
     )
 
 
-def _warnings(comparison: Comparison) -> Iterator[str]:
+def _warning_texts(comparison: Comparison) -> Iterator[str]:
     if comparison.judge != "labels":
         yield say(
             "{judge}: a relevance model judges here, not labels. Crawls that the same model guided "
@@ -130,7 +130,7 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
         yield say("{count:,} {what}, e.g. {example}", **asdict(remark) | {"what": say(remark.what)})
 
 
-def _took(comparison: Comparison) -> str:
+def _timing_text(comparison: Comparison) -> str:
     timing = comparison.timing
     return say(
         "Settings: {settings}. {trials:,} crawls in {seconds:,.0f} s over {workers} ({continued:,} "
@@ -144,142 +144,163 @@ def _took(comparison: Comparison) -> str:
 # -- a group of variants --------------------------------------------------------------
 
 
-def _group(comparison: Comparison, group: VariantGroup) -> dict[str, object]:
-    series = _series(comparison, group)
-    ranked = sorted(group.scores, key=lambda each: -_share(each, "auc"))
-    names = [_name(comparison, each) for each in group.scores]
+def _group_section(comparison: Comparison, group: VariantGroup) -> dict[str, object]:
+    series = _recall_series(comparison, group)
+    ranked = sorted(group.scores, key=lambda score: -_measure_value(score, "auc"))
+    names = [_variant_name(comparison, score) for score in group.scores]
     easiest = ""
     if group.easiest:
         easiest = say("The easiest topic of this group is {topic}. ", topic=group.easiest)
     return {
         "verdict": _verdict(comparison, group),
-        "title": _title(group),
-        "key": key(series),
-        "chart": chart(_frame(), series, title=say("Recall over requests")),
-        "measures": [_head(name) for name in _RANKED],
-        "ranking": [_ranking(comparison, each) for each in ranked],
+        "title": _group_title(group),
+        "key": legend(series),
+        "chart": line_chart(_curve_frame(), series, title=say("Recall over requests")),
+        "measures": [_column_title(name) for name in _RANKING_MEASURES],
+        "ranking": [_ranking_row(comparison, score) for score in ranked],
         "easiest": easiest,
         "baseline": comparison.variant(group.baseline).label if group.baseline else "",
-        "tests": [row for each in ranked for row in _tests(comparison, each)],
+        "tests": [row for score in ranked for row in _test_rows(comparison, score)],
         "cards": [
-            _card(facts, [each.topics[at] for each in group.scores], names)
-            for at, facts in enumerate(comparison.topics)
+            _topic_card(facts, [score.topics[index] for score in group.scores], names)
+            for index, facts in enumerate(comparison.topics)
         ],
         "by_topic": [
-            [_name(comparison, each), *(_number(t.measures["auc"], "auc") for t in each.topics)]
-            for each in ranked
+            [
+                _variant_name(comparison, score),
+                *(_measure_text(t.measures["auc"], "auc") for t in score.topics),
+            ]
+            for score in ranked
         ],
     }
 
 
-def _title(group: VariantGroup) -> str:
+def _group_title(group: VariantGroup) -> str:
     masked = "" if group.mask == "none" else say(", masked: {mask}", mask=group.mask)
     skipped = say(", unrecorded links left out") if group.unrecorded == "skip" else ""
     return say("Relevance {model}", model=group.relevance) + masked + skipped
 
 
-def _name(comparison: Comparison, score: VariantScore) -> str:
+def _variant_name(comparison: Comparison, score: VariantScore) -> str:
     variant = comparison.variant(score.variant)
     return variant.label + (say(" [self-judged]") if variant.self_judged else "")
 
 
-def _frame() -> Frame:
+def _curve_frame() -> Frame:
     return Frame(
         width=860,
         height=440,
         x_label=say("requests, share of the budget"),
         x_ticks=[(share / 4, f"{25 * share} %") for share in range(5)],
         y_label=say("recall, mean over topics"),
-        left=56,
-        top=42,
-        bottom=52,
-        wide=True,
+        margin_left=56,
+        margin_top=42,
+        margin_bottom=52,
+        is_wide=True,
     )
 
 
-def _series(comparison: Comparison, group: VariantGroup) -> list[Series]:
-    best = max(group.scores, key=lambda each: _share(each, "auc"))
+def _recall_series(comparison: Comparison, group: VariantGroup) -> list[Series]:
+    best = max(group.scores, key=lambda score: _measure_value(score, "auc"))
     strong = {best.variant, group.baseline}
     lines = [
-        Series(_name(comparison, each), number, each.curve, each.band, each.variant in strong)
-        for number, each in enumerate(group.scores)
+        Series(
+            _variant_name(comparison, score),
+            number,
+            score.curve,
+            score.band,
+            score.variant in strong,
+        )
+        for number, score in enumerate(group.scores)
     ]
     points = zip(*(topic.oracle for topic in comparison.topics), strict=True)
-    return [*lines, _oracle([sum(point) / len(point) for point in points])]
+    return [*lines, _oracle_series([sum(point) / len(point) for point in points])]
 
 
-def _oracle(curve: Sequence[float]) -> Series:
+def _oracle_series(curve: Sequence[float]) -> Series:
     return Series(say("oracle (no crawl exceeds it)"), -1, curve)
 
 
-def _ranking(comparison: Comparison, score: VariantScore) -> list[str]:
+def _ranking_row(comparison: Comparison, score: VariantScore) -> list[str]:
     auc = score.measures["auc"]
     return [
-        _name(comparison, score),
-        _ends(auc.low, auc.high),
-        *(_number(score.measures[name].value, name) for name in _RANKED),
-        _number(auc.without_easiest, "auc"),
+        _variant_name(comparison, score),
+        _interval_text(auc.low, auc.high),
+        *(_measure_text(score.measures[name].value, name) for name in _RANKING_MEASURES),
+        _measure_text(auc.without_easiest, "auc"),
         f"{sum(comparison.timing.ms_per_page[score.variant]):.1f}",
     ]
 
 
-def _tests(comparison: Comparison, score: VariantScore) -> Iterable[list[str]]:
+def _test_rows(comparison: Comparison, score: VariantScore) -> Iterable[list[str]]:
     for name in TESTED:
-        if (v := score.versus.get(name)) is not None:
-            yield [_name(comparison, score), _head(name), _number(v.ratio, "auc"),
-                   _ends(v.low, v.high), f"{v.p:.4f}", f"{v.p_holm:.4f}", str(v.wins),
-                   str(v.losses), str(v.ties)]  # fmt: skip
+        if (test := score.versus.get(name)) is not None:
+            yield [
+                _variant_name(comparison, score), _column_title(name),
+                _measure_text(test.ratio, "auc"), _interval_text(test.low, test.high),
+                f"{test.p:.4f}", f"{test.p_holm:.4f}",
+                str(test.wins), str(test.losses), str(test.ties),
+            ]  # fmt: skip
 
 
-def _card(
+def _topic_card(
     facts: TopicFacts, scores: Sequence[TopicScore], names: Sequence[str]
 ) -> dict[str, str | Markup]:
     ticks = [(share / 2, f"{facts.budget * share // 2:,}") for share in range(3)]
-    frame = Frame(width=300, height=190, x_label="", x_ticks=ticks, left=30, bottom=22)
+    frame = Frame(
+        width=300, height=190, x_label="", x_ticks=ticks, margin_left=30, margin_bottom=22
+    )
     lines = [Series(names[number], number, score.curve) for number, score in enumerate(scores)]
     title = say("Recall over requests: {group}", group=facts.name)
     return {
         "topic": facts.name,
         "targets": count(facts.targets, "target"),
-        "chart": chart(frame, [*lines, _oracle(facts.oracle)], title=title),
+        "chart": line_chart(frame, [*lines, _oracle_series(facts.oracle)], title=title),
     }
 
 
 # -- tables -------------------------------------------------------------------------
 
 
-def _topic(t: TopicFacts) -> list[str]:
+def _topic_row(facts: TopicFacts) -> list[str]:
     return [
-        t.name, ", ".join(t.keywords), str(len(t.seeds)), f"{t.relevant:,}", f"{t.targets:,}",
-        f"{t.reachable_pages:,}", f"{t.budget:,}", f"{t.oracle_auc:.3f}",
+        facts.name, ", ".join(facts.keywords), str(len(facts.seeds)),
+        f"{facts.relevant:,}", f"{facts.targets:,}",
+        f"{facts.reachable_pages:,}", f"{facts.budget:,}", f"{facts.oracle_auc:.3f}",
     ]  # fmt: skip
 
 
-def _variant(v: Variant) -> list[str]:
+def _variant_row(variant: Variant) -> list[str]:
     def numbers(params: dict[str, float]) -> str:
         return " ".join(f"{name}={value:g}" for name, value in params.items())
 
-    return [v.strategy, v.form, v.relevance, v.mask, v.unrecorded, numbers(v.params),
-            numbers(v.model_params)]  # fmt: skip
+    return [
+        variant.strategy, variant.form, variant.relevance, variant.mask, variant.unrecorded,
+        numbers(variant.params), numbers(variant.model_params),
+    ]  # fmt: skip
 
 
-def _head(name: str) -> str:
-    assert name in MEASURES
-    return name.replace("_T", "@|T|").replace("_2T", "@2|T|").replace("_", " ")
+def _column_title(measure: str) -> str:
+    assert measure in MEASURES
+    return measure.replace("_T", "@|T|").replace("_2T", "@2|T|").replace("_", " ")
 
 
-_WHOLE = {"requests_50", "requests_80", "requests_90", "labelled", "unlabelled"}
-_SHORT = {"hosts", "efficiency_per_min"}
+_INTEGER_MEASURES = {"requests_50", "requests_80", "requests_90", "labelled", "unlabelled"}
+_ONE_DECIMAL_MEASURES = {"hosts", "efficiency_per_min"}
 
 
-def _ends(low: float | None, high: float | None) -> str:
-    """An interval; of one topic there is none."""
-    return "–" if low is None else f"{_number(low, 'auc')} – {_number(high, 'auc')}"
+def _interval_text(low: float | None, high: float | None) -> str:
+    """Return the two ends of an interval; with a single topic there is no interval."""
+    return "–" if low is None else f"{_measure_text(low, 'auc')} – {_measure_text(high, 'auc')}"
 
 
-def _number(value: float | None, name: str) -> str:
+def _measure_text(value: float | None, measure: str) -> str:
     if value is None:
         return "–"
     return (
-        f"{value:.0f}" if name in _WHOLE else f"{value:.1f}" if name in _SHORT else f"{value:.3f}"
+        f"{value:.0f}"
+        if measure in _INTEGER_MEASURES
+        else f"{value:.1f}"
+        if measure in _ONE_DECIMAL_MEASURES
+        else f"{value:.3f}"
     )

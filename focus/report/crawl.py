@@ -1,4 +1,4 @@
-"""Writes the HTML report of one crawl: its course, its yield, its conduct."""
+"""HTML report of one crawl: its progress, results, failures and politeness."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from datetime import datetime
 from markupsafe import Markup
 
 from focus.i18n import say
-from focus.report import conduct, findings
-from focus.report.charts import Frame, Series, chart, key, number, ticks
-from focus.report.link_drawing import drawing
-from focus.report.page import Tile, rendered
-from focus.report.pictures import curves, document
+from focus.report import politeness_section, results_section
+from focus.report.charts import Frame, Series, format_number, legend, line_chart, round_ticks
+from focus.report.link_drawing import draw_links
+from focus.report.page import Tile, render_report
+from focus.report.pictures import chart_document, svg_document
 from focus.storage.figures import CrawlFigures
 from focus.text.formatting import count, percent, printable, size, span
 
-_TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
+_Y_AXIS_TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 def crawl_html(figures: CrawlFigures) -> str:
-    """The whole page."""
-    return rendered(
+    """Return the report as an HTML page."""
+    return render_report(
         "crawl.html",
         figures=figures,
         topic=printable(figures.crawl.topic, 80),
         verdict=_verdict(figures),
-        summary=_summary(figures),
-        figures_of_head=_tiles(figures),
-        judged=_judged(figures),
-        settings=_settings(figures),
-        course=_course(figures),
-        **findings.tables(figures),
-        **findings.drawings(figures),
-        **conduct.tables(figures),
-        **_paper(figures),
+        summary=_summary_text(figures),
+        figures_of_head=_head_tiles(figures),
+        judged=_label_agreement(figures),
+        settings=_settings_rows(figures),
+        course=_harvest_section(figures),
+        **results_section.make_tables(figures),
+        **results_section.make_charts(figures),
+        **politeness_section.make_tables(figures),
+        **_paper_tables(figures),
     )
 
 
@@ -46,23 +46,23 @@ def _verdict(figures: CrawlFigures) -> str:
     crawl = figures.crawl
     if not crawl.pages:
         return say("This crawl has no page yet.")
-    found = say(
+    statement = say(
         "{relevant:,} of {pages} are relevant ({rate:.0%})",
         relevant=crawl.relevant,
         pages=count(crawl.pages, "page"),
         rate=crawl.harvest_rate,
     )
     if figures.requests <= 500:
-        return say("{found}.", found=found)
+        return say("{found}.", found=statement)
     return say(
         "{found}; {late:.0%} of the last 500 requests found a relevant page, {all:.0%} of all.",
-        found=found,
+        found=statement,
         late=figures.harvest_last_500,
         all=crawl.relevant / figures.requests,
     )
 
 
-def _summary(figures: CrawlFigures) -> str:
+def _summary_text(figures: CrawlFigures) -> str:
     crawl = figures.crawl
     ended = say(crawl.reason or ("running" if crawl.running else "broken off"))
     begun = datetime.fromtimestamp(crawl.started_at).astimezone()
@@ -77,7 +77,7 @@ def _summary(figures: CrawlFigures) -> str:
     )
 
 
-def _tiles(figures: CrawlFigures) -> list[Tile]:
+def _head_tiles(figures: CrawlFigures) -> list[Tile]:
     crawl = figures.crawl
     minutes = figures.seconds / 60
     harvest = crawl.relevant / figures.requests if figures.requests else 0.0
@@ -94,92 +94,103 @@ def _tiles(figures: CrawlFigures) -> list[Tile]:
     ]
 
 
-def _judged(figures: CrawlFigures) -> str:
-    """How the model fares by people's labels; "" without any."""
-    judged = figures.judged
-    if not judged.labelled:
+def _label_agreement(figures: CrawlFigures) -> str:
+    """Return how the model agrees with human labels; an empty string if there are no labels."""
+    labels = figures.judged
+    if not labels.labelled:
         return ""
     return say(
         "Of {pages} that people labelled, {relevant:,} are relevant; the model calls "
         "{said:,} so, {both:,} of them rightly.",
-        pages=count(judged.labelled, "page"),
-        relevant=judged.relevant,
-        said=judged.said,
-        both=judged.both,
+        pages=count(labels.labelled, "page"),
+        relevant=labels.relevant,
+        said=labels.said,
+        both=labels.both,
     )
 
 
-def _settings(figures: CrawlFigures) -> list[tuple[str, str]]:
-    told = figures.settings
+def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
+    settings = figures.settings
 
     def numbers(params: dict[str, float]) -> str:
         return "".join(f", {name} = {value:g}" for name, value in params.items())
 
-    published = say(" (as published)") if told.as_published else ""
+    published = say(" (as published)") if settings.as_published else ""
     threshold = (
         ""
-        if told.threshold is None
-        else say(", relevant from {threshold:g}", threshold=told.threshold)
+        if settings.threshold is None
+        else say(", relevant from {threshold:g}", threshold=settings.threshold)
     )
-    seeds = [printable(each) for each in told.seeds]
-    limits = [_limit(name, value) for name, value in told.limits.items()]
-    robots = say(", robots.txt ignored") if told.ignore_robots else ""
+    seeds = [printable(seed) for seed in settings.seeds]
+    limits = [_limit_text(name, value) for name, value in settings.limits.items()]
+    robots = say(", robots.txt ignored") if settings.ignore_robots else ""
     return [
-        (say("topic"), ", ".join(map(printable, told.keywords)) or printable(figures.crawl.topic)),
+        (
+            say("topic"),
+            ", ".join(map(printable, settings.keywords)) or printable(figures.crawl.topic),
+        ),
         (
             say("seeds"),
             " ".join(seeds[:20]) + (say(" … ({n:,} in all)", n=len(seeds)) if seeds[20:] else ""),
         ),
-        (say("strategy"), told.strategy + published + numbers(told.params)),
-        (say("relevance"), told.relevance + threshold + numbers(told.model_params)),
-        (say("how far"), told.scope),
+        (say("strategy"), settings.strategy + published + numbers(settings.params)),
+        (say("relevance"), settings.relevance + threshold + numbers(settings.model_params)),
+        (say("how far"), settings.scope),
         (say("limits"), ", ".join(limits) or say("none")),
         (
             say("politeness"),
             say(
-                "{n} at once per host, {delay_s:g} s between", n=told.per_host, delay_s=told.delay_s
+                "{n} at once per host, {delay_s:g} s between",
+                n=settings.per_host,
+                delay_s=settings.delay_s,
             )
             + robots,
         ),
-        (say("at once"), count(told.concurrency, "request")),
-        (say("known as"), printable(told.agent)),
+        (say("at once"), count(settings.concurrency, "request")),
+        (say("known as"), printable(settings.agent)),
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in figures.states.items())),
     ]
 
 
-def _limit(name: str, value: float) -> str:
+def _limit_text(name: str, value: float) -> str:
     if name.endswith("_s"):
         return f"{name.removesuffix('_s').replace('_', ' ')} {span(value)}"
-    number = size(int(value)) if name == "max_bytes" else f"{value:,}"
-    return f"{name.replace('_', ' ')} {number}"
+    value_text = size(int(value)) if name == "max_bytes" else f"{value:,}"
+    return f"{name.replace('_', ' ')} {value_text}"
 
 
 # -- course -------------------------------------------------------------------------
 
 
-def _course(figures: CrawlFigures) -> dict[str, Markup]:
+def _harvest_section(figures: CrawlFigures) -> dict[str, Markup]:
     if not figures.crawl.pages:
         return {}
-    series = _harvest(figures)
+    series = _harvest_series(figures)
     title = say("Harvest rate over requests")
     return {
-        "key": key(series),
-        "chart": chart(_harvest_frame(figures, series), series, title=title),
+        "key": legend(series),
+        "chart": line_chart(_harvest_frame(figures, series), series, title=title),
     }
 
 
 def _harvest_frame(figures: CrawlFigures, series: Sequence[Series]) -> Frame:
-    most = max(value for each in series for value in each.values)
-    marks = [(each / figures.requests, number(each)) for each in ticks(0.0, figures.requests, 6)]
+    highest = max(value for line in series for value in line.values)
+    marks = [
+        (tick / figures.requests, format_number(tick))
+        for tick in round_ticks(0.0, figures.requests, 6)
+    ]
     return Frame(
         width=860, height=420, x_label=say("requests"), x_ticks=[m for m in marks if m[0] < 0.97],
-        y_label=say("harvest rate"), bottom=52, left=56, top=42, wide=True,
-        y_top=next(top for top in _TOPS if top >= min(1.0, most)),
+        y_label=say("harvest rate"), margin_bottom=52, margin_left=56, margin_top=42, is_wide=True,
+        y_top=next(top for top in _Y_AXIS_TOPS if top >= min(1.0, highest)),
     )  # fmt: skip
 
 
-def _harvest(figures: CrawlFigures) -> list[Series]:
-    """Harvest rate so far, and over windows of 5 % of the requests (as before without pages)."""
+def _harvest_series(figures: CrawlFigures) -> list[Series]:
+    """Return the harvest rate so far, and over windows of 5 % of the requests.
+
+    A window without pages repeats the rate of the window before.
+    """
     course, window = figures.course, figures.window
     so_far: list[float] = []
     lately: list[float] = []
@@ -188,9 +199,9 @@ def _harvest(figures: CrawlFigures) -> list[Series]:
         pages, hits = pages + bucket.pages, hits + bucket.relevant
         so_far.append(hits / pages if pages else 0.0)
         recent = course[max(0, at + 1 - window) : at + 1]
-        n = sum(each.pages for each in recent)
+        n = sum(bucket.pages for bucket in recent)
         before = lately[-1] if lately else 0.0
-        lately.append(sum(each.relevant for each in recent) / n if n else before)
+        lately.append(sum(bucket.relevant for bucket in recent) / n if n else before)
     return [
         Series(say("so far"), 0, [so_far[0], *so_far]),
         Series(say("in the last 5 % of the requests"), 1, [lately[0], *lately]),
@@ -200,29 +211,29 @@ def _harvest(figures: CrawlFigures) -> list[Series]:
 # -- P1 -----------------------------------------------------------------------------
 
 
-def _paper(figures: CrawlFigures) -> dict[str, list[list[str]]]:
+def _paper_tables(figures: CrawlFigures) -> dict[str, list[list[str]]]:
     rounds = [
-        [str(at), f"{each.pages:,}", f"{each.relevant:,}", percent(each.precision),
-         percent(each.so_far)]
-        for at, each in enumerate(figures.rounds, 1)
+        [str(at), f"{round_.pages:,}", f"{round_.relevant:,}", percent(round_.precision),
+         percent(round_.so_far)]
+        for at, round_ in enumerate(figures.rounds, 1)
     ]  # fmt: skip
     names = [
-        f"{each.strategy}, {each.relevance}"
+        f"{algorithm.strategy}, {algorithm.relevance}"
         + (
             say(" (this crawl)")
-            if each.crawl == figures.crawl.id
-            else say(" (crawl {crawl})", crawl=each.crawl)
+            if algorithm.crawl == figures.crawl.id
+            else say(" (crawl {crawl})", crawl=algorithm.crawl)
         )
-        for each in figures.algorithms
+        for algorithm in figures.algorithms
     ]
     precisions = [
-        [name, percent(each.average_precision)]
-        for name, each in zip(names, figures.algorithms, strict=True)
+        [name, percent(algorithm.average_precision)]
+        for name, algorithm in zip(names, figures.algorithms, strict=True)
     ]
     efficiencies = [
-        [name, f"{each.pages:,}", f"{each.relevant:,}", f"{each.minutes:.2f}",
-         f"{each.efficiency:.2f}"]
-        for name, each in zip(names, figures.algorithms, strict=True)
+        [name, f"{algorithm.pages:,}", f"{algorithm.relevant:,}", f"{algorithm.minutes:.2f}",
+         f"{algorithm.efficiency:.2f}"]
+        for name, algorithm in zip(names, figures.algorithms, strict=True)
     ]  # fmt: skip
     return {"rounds": rounds, "precisions": precisions, "efficiencies": efficiencies}
 
@@ -231,15 +242,15 @@ def _paper(figures: CrawlFigures) -> dict[str, list[list[str]]]:
 
 
 def crawl_pictures(figures: CrawlFigures) -> dict[str, str]:
-    """The drawings that are worth a file of their own, as SVG documents by name."""
+    """Return the charts that `focus report --png` saves, as SVG documents by name."""
     if not figures.crawl.pages:
         return {}
     topic = printable(figures.crawl.topic, 60)
-    series = _harvest(figures)
+    series = _harvest_series(figures)
     title = say("{topic}: harvest rate over requests", topic=topic)
-    found = {"harvest": curves(_harvest_frame(figures, series), series, title=title)}
+    pictures = {"harvest": chart_document(_harvest_frame(figures, series), series, title=title)}
     if figures.best:
-        found["links"] = document(
-            drawing(figures.links), title=say("{topic}: around the best pages", topic=topic)
+        pictures["links"] = svg_document(
+            draw_links(figures.links), title=say("{topic}: around the best pages", topic=topic)
         )
-    return found
+    return pictures

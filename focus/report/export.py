@@ -1,8 +1,9 @@
 """Writes rows to a file as JSON lines, CSV, Parquet or SQLite.
 
-Rows are tuples, `columns` names their fields with a type each: str, int, float,
-bool or dict (which comes as `msgspec.Raw` JSON). Memory stays flat. A file
-appears whole or not at all; on stdout a reader that goes away ends it quietly.
+Rows are tuples; `columns` maps their field names to types: str, int, float, bool, datetime (as
+ISO text) or dict (as JSON in `msgspec.Raw`). Memory use does not depend on the number of rows. A
+file is written completely or not at all; a reader that closes standard output early ends the
+export without an error.
 """
 
 from __future__ import annotations
@@ -30,19 +31,23 @@ from focus.text.formatting import inert_json, spreadsheet_text
 ExportRow = tuple[Any, ...]
 Columns = Mapping[str, Any]
 
-CHUNK = 512  # rows per write
-PARQUET_CHUNK = 10_000  # rows per row group
-CHUNK_CHARS = 32 * 1024 * 1024  # of text, whichever is reached first
+CHUNK_ROWS = 512  # rows per write
+PARQUET_CHUNK_ROWS = 10_000  # rows per row group
+CHUNK_CHARS = 32 * 1024 * 1024  # of text in a chunk, if reached before the number of rows
 
 
-def export(
+def write_rows(
     rows: Iterable[ExportRow], columns: Columns, *, format: str, out: Path | None, bom: bool = False
 ) -> int:
-    """Write all rows to a file, or to stdout for None; how many they were.
+    """Write all rows to a file, or to standard output if `out` is None, and return their number.
 
-    format  "jsonl", "csv", "parquet" or "sqlite"; ConfigError for another
-    bom     CSV begins with a byte order mark, for spreadsheets that would guess
-    ExportError when the file cannot be written; nothing of it is left then.
+    Args:
+        format: "jsonl", "csv", "parquet" or "sqlite".
+        bom: Begin CSV with a byte order mark, by which spreadsheets recognise UTF-8.
+
+    Raises:
+        ConfigError: The format is unknown.
+        ExportError: The file cannot be written; no part of it remains.
     """
     if format not in FORMATS:
         raise ConfigError(
@@ -51,24 +56,27 @@ def export(
             formats=", ".join(FORMATS),
         )
     write = FORMATS[format]
-    with _to_stdout() if out is None else _to_file(out) as file:
+    with _open_stdout() if out is None else _open_atomically(out) as file:
         if bom and format == "csv":
             file.write(b"\xef\xbb\xbf")
         count = 0
 
-        def counted() -> Iterator[ExportRow]:
+        def counted_rows() -> Iterator[ExportRow]:
             nonlocal count
             for row in rows:
                 yield row
                 count += 1
 
-        write(counted(), columns, file)
+        write(counted_rows(), columns, file)
     return count
 
 
 def write_bytes(data: bytes, out: Path | None) -> None:
-    """Write a file, whole or not at all, or to stdout for None; ExportError if that fails."""
-    with _to_stdout() if out is None else _to_file(out) as file:
+    """Write a file completely or not at all, or write to standard output if `out` is None.
+
+    Raises ExportError if the file cannot be written.
+    """
+    with _open_stdout() if out is None else _open_atomically(out) as file:
         file.write(data)
 
 
@@ -76,32 +84,32 @@ def write_bytes(data: bytes, out: Path | None) -> None:
 
 
 def write_jsonl(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
-    """One JSON object per line, UTF-8 as it is.
+    """Write one JSON object per line, in UTF-8.
 
-    Other characters that some readers take for the end of a line (NEL, LS, PS) and what
-    may act on a terminal are escaped, so that it is one line per record for everybody.
+    Characters that some readers treat as line ends (NEL, LS, PS) or that control a terminal are
+    escaped, so that each record is one line for every reader.
     """
     names, encode = tuple(columns), msgspec.json.Encoder(enc_hook=str).encode_lines
-    for part in _chunks(rows, CHUNK):
-        text = encode([dict(zip(names, row, strict=True)) for row in part])
+    for chunk in _chunks(rows, CHUNK_ROWS):
+        text = encode([dict(zip(names, row, strict=True)) for row in chunk])
         file.write(inert_json(text))
 
 
 def write_csv(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
-    """RFC 4180 with a header line; no cell that a spreadsheet takes for a formula."""
+    """Write RFC 4180 CSV with a header line; cells that would be formulas are escaped."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(columns)
-    for part in _chunks(rows, CHUNK):
-        writer.writerows([[_cell(value) for value in row] for row in part])
+    for chunk in _chunks(rows, CHUNK_ROWS):
+        writer.writerows([[_csv_cell(value) for value in row] for row in chunk])
         file.write(buffer.getvalue().encode())
         buffer.seek(0)
         buffer.truncate()
     file.write(buffer.getvalue().encode())
 
 
-def _cell(value: Any) -> Any:
-    """A value as a spreadsheet may safely open it: numbers as they are, text as text."""
+def _csv_cell(value: Any) -> Any:
+    """Return a value that a spreadsheet can open safely, with no text as a formula."""
     if type(value) is msgspec.Raw:
         value = bytes(value).decode()
     if type(value) is bool:
@@ -110,10 +118,10 @@ def _cell(value: Any) -> Any:
 
 
 def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
-    """Columns in zstd, instants as timestamps, `dict` fields as maps.
+    """Write columns in zstd, with dates as timestamps and `dict` fields as maps.
 
-    Maps and no structs, as their keys hang on the relevance model of each crawl. Needs the extra
-    `parquet` (pyarrow).
+    They are maps instead of structs because their keys depend on the relevance model of each crawl.
+    Needs the extra `parquet` (pyarrow).
     """
     try:
         import pyarrow as arrow
@@ -122,25 +130,31 @@ def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) 
         raise ExportError(
             "the format parquet needs pyarrow: pip install 'focus-crawler[parquet]'"
         ) from error
-    texts = arrow.string()
-    kinds = {str: texts, int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
-    kinds[datetime] = arrow.timestamp("ms", tz="UTC")
-    kinds[dict[str, float]] = arrow.map_(texts, arrow.float64())
-    kinds[dict[str, list[str]]] = arrow.map_(texts, arrow.list_(texts))
-    schema = arrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    string_type = arrow.string()
+    arrow_types = {
+        str: string_type,
+        int: arrow.int64(),
+        float: arrow.float64(),
+        bool: arrow.bool_(),
+    }
+    arrow_types[datetime] = arrow.timestamp("ms", tz="UTC")
+    arrow_types[dict[str, float]] = arrow.map_(string_type, arrow.float64())
+    arrow_types[dict[str, list[str]]] = arrow.map_(string_type, arrow.list_(string_type))
+    schema = arrow.schema([(name, arrow_types[type_]) for name, type_ in columns.items()])
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for part in _chunks(rows, PARQUET_CHUNK):
+        for chunk in _chunks(rows, PARQUET_CHUNK_ROWS):
             arrays = [
-                arrow.array([_of_type(value, kind) for value in values], schema.field(name).type)
-                for values, (name, kind) in zip(
-                    zip(*part, strict=True), columns.items(), strict=True
+                arrow.array(
+                    [_arrow_value(value, type_) for value in values], schema.field(name).type
+                )
+                for values, (name, type_) in zip(
+                    zip(*chunk, strict=True), columns.items(), strict=True
                 )
             ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
 
 
-def _of_type(value: Any, kind: Any) -> Any:
-    """A value as arrow takes it."""
+def _arrow_value(value: Any, kind: Any) -> Any:
     if value is None:
         return None
     if kind is datetime:
@@ -149,22 +163,24 @@ def _of_type(value: Any, kind: Any) -> Any:
 
 
 def write_sqlite(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
-    """A database with the table `pages`, made beside the file (SQLite writes here and there)."""
-    parts = ([tuple(map(_of_sqlite, row)) for row in part] for part in _chunks(rows, CHUNK))
-    target = Path(str(file.name))  # "<stdout>" or a device has no place beside it
-    beside = target.parent if target.is_absolute() and target.is_file() else None
-    with tempfile.TemporaryDirectory(dir=beside) as folder:
+    """Write a database with the table `pages`, prepared in a temporary folder beside the file."""
+    chunks = (
+        [tuple(map(_sqlite_value, row)) for row in chunk] for chunk in _chunks(rows, CHUNK_ROWS)
+    )
+    target = Path(str(file.name))  # "<stdout>" and devices have no folder
+    target_folder = target.parent if target.is_absolute() and target.is_file() else None
+    with tempfile.TemporaryDirectory(dir=target_folder) as folder:
         path = Path(folder, "pages.db")
         try:
-            write_table(parts, columns, path)
+            write_table(chunks, columns, path)
         except sqlite3.Error as error:
             raise ExportError("SQLite cannot write the file: {error}", error=error) from error
-        with path.open("rb") as made:
-            shutil.copyfileobj(made, file)
+        with path.open("rb") as database_file:
+            shutil.copyfileobj(database_file, file)
 
 
-def _of_sqlite(value: Any) -> Any:
-    """A value as SQLite takes it; lone surrogates, which no file has, are replaced."""
+def _sqlite_value(value: Any) -> Any:
+    """Return a value that SQLite can store; lone surrogates are replaced."""
     if type(value) is msgspec.Raw:
         return bytes(value).decode()
     return value.encode("utf-8", "replace").decode() if type(value) is str else value
@@ -178,26 +194,26 @@ FORMATS: dict[str, Callable[[Iterable[ExportRow], Columns, IO[bytes]], None]] = 
 }
 
 
-def _chunks(rows: Iterable[ExportRow], size: int) -> Iterator[list[ExportRow]]:
-    """So many rows at a time, fewer where they hold long texts."""
-    part: list[ExportRow] = []
+def _chunks(rows: Iterable[ExportRow], max_rows: int) -> Iterator[list[ExportRow]]:
+    """Yield chunks of `size` rows, or fewer rows if their texts are long."""
+    chunk: list[ExportRow] = []
     chars = 0
     for row in rows:
-        part.append(row)
+        chunk.append(row)
         chars += sum(len(value) for value in row if type(value) is str)
-        if len(part) >= size or chars > CHUNK_CHARS:
-            yield part
-            part, chars = [], 0
-    if part:
-        yield part
+        if len(chunk) >= max_rows or chars > CHUNK_CHARS:
+            yield chunk
+            chunk, chars = [], 0
+    if chunk:
+        yield chunk
 
 
 # -- where to ---------------------------------------------------------------------------------
 
 
 @contextmanager
-def _to_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name only when it is whole and on the disk."""
+def _open_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file that replaces the target when it is completely on disk."""
     try:
         path = path.resolve()
         if not path.parent.is_dir():
@@ -207,19 +223,19 @@ def _to_file(path: Path) -> Iterator[IO[bytes]]:
                 parent=path.parent,
             )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            with path.open("wb") as file:  # a device or a pipe: there is nothing to rename
+            with path.open("wb") as file:  # a device or a pipe cannot be replaced
                 yield file
             return
-        new = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part_path = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            with new.open("xb") as file:
+            with part_path.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            new.replace(path)
+            part_path.replace(path)
         finally:
             with suppress(OSError):
-                new.unlink(missing_ok=True)
+                part_path.unlink(missing_ok=True)
     except OSError as error:
         raise ExportError(
             "cannot write {path}: {error}; make room or choose another -o FILE",
@@ -229,13 +245,13 @@ def _to_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _to_stdout() -> Iterator[IO[bytes]]:
-    """The standard output; whoever closes it early (`| head`) has had enough."""
+def _open_stdout() -> Iterator[IO[bytes]]:
+    """Open standard output; a reader that closes it early (`| head`) is no error."""
     try:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     except OSError as error:
-        with suppress(OSError, ValueError):  # else the interpreter complains again at its exit
+        with suppress(OSError, ValueError):  # without this Python reports the error again at exit
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, sys.stdout.fileno())
             os.close(null)

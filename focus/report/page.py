@@ -1,7 +1,7 @@
-"""Renders reports from their templates: one HTML page each, with its style and script inside.
+"""Renders reports from their templates as single HTML pages with inline style and script.
 
-Nothing in a page is fetched from anywhere: style, script and SVG are inline, and fonts are
-the reader's own, so that Chinese text shows as text. A content policy says so once more.
+A page loads nothing: style, script and SVG are inline, and it uses the reader's fonts, so that
+Chinese text is displayed as text. A content security policy enforces this.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from markupsafe import Markup, escape
 
 from focus.i18n import spoken, tag
-from focus.report.charts import COLOURS
+from focus.report.charts import COLOUR_COUNT
 from focus.text.formatting import printable
 from focus.text.templates import environment
 
@@ -23,28 +23,28 @@ _DARK = ("#6db3f2", "#f59b63", "#68c98a", "#f083ab", "#b39df2", "#d9b93b", "#4fc
 _PLAIN_LIGHT = {"ink": "#1d1f21", "paper": "#fff", "soft": "#5f666d", "rule": "#dfe3e7"}
 _PLAIN_DARK = {"ink": "#e6e8ea", "paper": "#15181b", "soft": "#9aa3ab", "rule": "#30363c"}
 COLOURS_LIGHT = _PLAIN_LIGHT | {"tint": "#f4f6f8", "pale": "#c3cad1", "shade": "#0004"} | {
-    f"c{number}": colour for number, colour in enumerate(_LIGHT[:COLOURS])
+    f"c{number}": colour for number, colour in enumerate(_LIGHT[:COLOUR_COUNT])
 }  # fmt: skip
 COLOURS_DARK = _PLAIN_DARK | {"tint": "#1e2327", "pale": "#4a525a", "shade": "#fff4"} | {
-    f"c{number}": colour for number, colour in enumerate(_DARK[:COLOURS])
+    f"c{number}": colour for number, colour in enumerate(_DARK[:COLOUR_COUNT])
 }  # fmt: skip
-"""Names of colours in style and drawings (`var(--ink)`) -> what they are."""
+"""Names of colours in style and charts (`var(--ink)`) and their values."""
 
-LONGEST = 20
-"""Rows of a table that is shown whole; one of more scrolls, and says so."""
+MAX_VISIBLE_ROWS = 20
+"""Rows of a table that is shown completely; a longer table scrolls, and a note says so."""
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     return "\n" + Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 class PageLink(NamedTuple):
-    """A cell that names a page of the web, by its title if it has one.
+    """A table cell that links to a web page, by its title if it has one.
 
-    Both come from strangers; what is not of the web becomes no link.
+    URL and title come from the web: a URL of another scheme than http or https becomes no link.
     """
 
     url: str
@@ -55,46 +55,46 @@ Cell = str | PageLink
 
 
 class Tile(NamedTuple):
-    """A figure of the head: its name and, in large, its value."""
+    """A figure at the head of a report: its name and its value in large letters."""
 
     name: str
     value: str
 
 
-def rendered(template: str, /, **values: Any) -> str:
-    """A report, whole, in the command line's language."""
+def render_report(template: str, /, **values: Any) -> str:
+    """Return a report as an HTML page, in the language of the command line."""
     context = {
         "lang": tag(spoken()),
-        "policy": _POLICY,
-        "style": Markup(_style()),
-        "script": Markup(_file("page.js")),
-        "longest": LONGEST,
+        "policy": _CONTENT_POLICY,
+        "style": Markup(_stylesheet()),
+        "script": Markup(_read_file("page.js")),
+        "max_visible_rows": MAX_VISIBLE_ROWS,
         **values,
     }
-    return REPORTS.get_template(template).render(context)
+    return REPORT_TEMPLATES.get_template(template).render(context)
 
 
-def shown(url: str) -> str:
-    """A URL for people: no scheme, letters instead of percent signs."""
+def display_url(url: str) -> str:
+    """Return a URL for display: without scheme, and with percent escapes decoded."""
     return printable(unquote(url.partition("://")[2] or url, errors="replace"))
 
 
-def _coded(text: str) -> Markup:
-    """What stands in `back-ticks` is code."""
+def _with_code(text: str) -> Markup:
+    """Return HTML in which text in `backticks` is marked as code."""
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _style() -> str:
+def _stylesheet() -> str:
     light = "".join(f"--{name}:{colour};" for name, colour in COLOURS_LIGHT.items())
     dark = "".join(f"--{name}:{colour};" for name, colour in COLOURS_DARK.items())
     return (
         f":root{{color-scheme:light dark;{light}}}"
-        f"@media(prefers-color-scheme:dark){{:root{{{dark}}}}}{DRAWING}{_file('page.css')}"
+        f"@media(prefers-color-scheme:dark){{:root{{{dark}}}}}{DRAWING_STYLE}{_read_file('page.css')}"
     )
 
 
-DRAWING = _file("drawing.css")
-"""Looks of the drawings, which a picture of its own needs as well."""
+DRAWING_STYLE = _read_file("drawing.css")
+"""Style of the charts, which pictures of a chart need as well."""
 
-REPORTS = environment("focus.report")
-REPORTS.filters.update(coded=_coded, shown=shown)
+REPORT_TEMPLATES = environment("focus.report")
+REPORT_TEMPLATES.filters.update(with_code=_with_code, display_url=display_url)

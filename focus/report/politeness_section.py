@@ -1,0 +1,50 @@
+"""Tables of a crawl report on failures and on politeness towards hosts."""
+
+from __future__ import annotations
+
+from focus.i18n import say, told
+from focus.report.page import Cell, PageLink
+from focus.storage.figures import CrawlFigures, Polite
+from focus.text.formatting import count, printable
+
+
+def make_tables(figures: CrawlFigures) -> dict[str, object]:
+    """Return table rows and texts under the names that the template uses."""
+    failures: list[list[Cell]] = [
+        [say(failure.reason or "other"), f"{failure.urls:,}", f"{failure.hosts:,}",
+         printable(told(failure.detail), 60), PageLink(failure.example)]
+        for failure in figures.failures
+    ]  # fmt: skip
+    return {
+        "failures": failures,
+        "drops": [[say(drop.reason or "other"), f"{drop.urls:,}"] for drop in figures.drops],
+        "smallest": _smallest_delay_text(figures),
+        "robots_requests": count(figures.robots_requests, "request"),
+        "polite": [_host_row(host) for host in figures.polite],
+    }
+
+
+def _smallest_delay_text(figures: CrawlFigures) -> str:
+    if figures.smallest_s is None:
+        return say("No host was asked for two pages.")
+    return say(
+        "The smallest rest of any host was {rest_s:.3f} s ({host}); {delay_s:g} s were asked for.",
+        rest_s=figures.smallest_s,
+        host=printable(figures.smallest_host),
+        delay_s=figures.settings.delay_s,
+    )
+
+
+def _host_row(host: Polite) -> list[str]:
+    def seconds(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3f}"
+
+    crawl_delay = "–" if host.asked_s is None else f"{host.asked_s:g}"
+    robots = (
+        "–" if host.robots is None else say("unreachable") if not host.robots else str(host.robots)
+    )
+    return [
+        printable(host.host, 60), f"{host.requests:,}", f"{host.pages:,}",
+        seconds(host.smallest_s), seconds(host.mean_s), crawl_delay, robots,
+        f"{host.forbidden:,}", say("yes") if host.given_up else "",
+    ]  # fmt: skip
