@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from focus.demo.days import BEGIN, PublishingWeb, publishing
 from focus.demo.frame import listing_path
 from focus.http.sitemap import read_listing
+from tests.support.publishing import BEGIN, PublishingWeb, publishing
 
 
 @pytest.fixture(scope="module")

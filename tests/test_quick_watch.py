@@ -13,9 +13,9 @@ from focus.alerts.health import alert_health
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import run_due
 from focus.alerts.schedule import SLACK_S
-from focus.demo.days import publishing
 from focus.storage.alerts.records import DueHub, WatchedSite
 from tests.support.outbox import NOON, outbox
+from tests.support.publishing import publishing
 from tests.support.simulated import alerts, simulate
 
 HALF_HOUR = 1 / 48

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from focus.alerts import schedule
-from focus.demo import days
-from focus.demo.days import BEGIN, PublishingWeb, publishing
 from focus.demo.plan import Article
 from focus.demo.words import TO_TRADITIONAL
+from tests.support import publishing as days
+from tests.support.publishing import BEGIN, PublishingWeb, publishing
 from tests.support.simulated import ZONE, Course, Watched, alerts, simulate
 
 DAYS = 2

@@ -5,6 +5,7 @@ and a bounded number of trap pages. Archive, topics and labels have the format t
 reads. Equal sizes and seeds yield equal files. No network is used.
 """
 
+import json
 import re
 import uuid
 from collections import Counter
@@ -16,8 +17,8 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from focus.archive.recorder import Recorder
+from focus.demo.hosts import TOPICS
 from focus.demo.site import DemoWeb, generate
-from focus.demo.truth import write_truth
 from focus.records import FetchResult
 
 TRAP_PAGES_PER_HOST = 400
@@ -48,19 +49,33 @@ def recorded_web(portal: Portal, folder: Path) -> Path:
         web = generate(portal.seed, pages=portal.pages, hosts=portal.hosts, portals=portal.portals)
         place.mkdir(parents=True, exist_ok=True)
         urls = record(web, place / "web.warc.gz")
-        write_truth(web, place)
-        _add_aliases(web, place / "aliases.tsv", urls)
+        _write_labels(web, place, urls)
     return place
 
 
-def _add_aliases(web: DemoWeb, path: Path, urls: list[str]) -> None:
-    """Append the other URLs of pages in the file, such as those with a session id."""
+def _write_labels(web: DemoWeb, folder: Path, urls: list[str]) -> None:
+    """Write topics, labels, hubs and aliases; aliases are redirects and URLs with a session id."""
+    topics = [{"name": name, "keywords": [name], "seeds": web.seeds} for name in TOPICS]
+    text = json.dumps(topics, ensure_ascii=False, indent=1)
+    (folder / "topics.json").write_text(text + "\n", encoding="utf-8")
+    labels = [
+        (url, topic, str(int(label)))
+        for topic in TOPICS
+        for url, label in web.labels(topic).items()
+    ]
+    _write_rows(folder / "labels.tsv", ("url", "topic", "label"), labels)
+    hubs = [(url, topic, "index page") for topic in TOPICS for url in web.hubs(topic)]
+    _write_rows(folder / "hubs.tsv", ("url", "topic", "note"), hubs)
+    aliases = [(url, page, "redirect-301") for url, page in web.aliases().items()]
     known = web.aliases().keys() | set(web.urls())
-    with path.open("a", encoding="utf-8", newline="\n") as file:
-        for url in urls:
-            page = web.canonical(url)
-            if page is not None and url not in known:
-                file.write(f"{url}\t{page}\tgenerator\n")
+    others = [(url, web.canonical(url)) for url in urls if url not in known]
+    aliases += [(url, page, "generator") for url, page in others if page is not None]
+    _write_rows(folder / "aliases.tsv", ("url", "canonical_url", "kind"), aliases)
+
+
+def _write_rows(path: Path, names: tuple[str, ...], rows: list[tuple[str, str, str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines("\t".join(row) + "\n" for row in (names, *rows))
 
 
 def record(web: DemoWeb, path: Path) -> list[str]:

@@ -7,10 +7,8 @@
     writing — the text of an article
     article, hubs — the page of an article; home pages, sections, tags and specials
     frame — the parts around the text: navigation, sidebars, footer
-    odd — URLs that are no pages: redirects, robots.txt, traps
-    site — `DemoWeb`: the response to a URL; labels and topics
-    days — a web that publishes new articles every day
-    truth — labels as files
+    edge_case_pages — URLs that are no pages: redirects, robots.txt, traps
+    site — `DemoWeb`: the response to a URL; the labels of its pages
     server — the web over HTTP on the loopback interface
     run — `focus demo`: crawls the web with three strategies
 

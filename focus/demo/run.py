@@ -142,7 +142,7 @@ def _config(web: DemoWeb, strategy: str, address: str, pages: int) -> CrawlConfi
 def served(pages: int, seed: int) -> Iterator[str]:
     """ADDR:PORT of the web in a child process, which ends with this block."""
     command = [sys.executable, "-m", "focus.demo.server"]
-    command += ["--pages", str(pages), "--seed", str(seed), "--port", "0"]
+    command += ["--pages", str(pages), "--seed", str(seed)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as server:

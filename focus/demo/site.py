@@ -14,14 +14,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, time
 from email.utils import format_datetime
 from typing import NamedTuple
-from urllib.parse import urlsplit
 from zlib import crc32
 
 from focus.demo.article import ArticlePages
+from focus.demo.edge_case_pages import location, robots_txt, static_file, trap
 from focus.demo.frame import Frames
 from focus.demo.hosts import TOPICS, DemoHost, make_sites
 from focus.demo.hubs import HubPages
-from focus.demo.odd import location, robots_txt, static_file, trap
 from focus.demo.places import PagePlace, address, all_places, hub_subjects
 from focus.demo.plan import Article, WebPlan, make_plan
 
@@ -75,10 +74,6 @@ class DemoWeb:
     def urls(self) -> list[str]:
         """Every page of the web once, under its own address; what a trap makes up has none."""
         return [f"http://{one}" for one in self._places]
-
-    def topics(self) -> list[dict[str, object]]:
-        """Every topic with its keyword, seeds and counts (the form of a topics.json)."""
-        return [self._topic(name) for name in TOPICS]
 
     def labels(self, topic: str) -> dict[str, bool]:
         """URL -> is it about the topic? KeyError for an unknown topic.
@@ -148,22 +143,6 @@ class DemoWeb:
             status = 302 if path.startswith(("ad/", "go/loop", "go/pool")) else 301
             return Response(status, (("location", target),), delay_s=site.kind.delay_s)
         return self._other(site, slash + path, url)
-
-    def _topic(self, name: str) -> dict[str, object]:
-        relevant = [url for url, label in self.labels(name).items() if label]
-        counts: dict[str, int] = {}
-        for url in relevant:
-            host = urlsplit(url).netloc
-            counts[host] = counts.get(host, 0) + 1
-        return {
-            "name": name,
-            "keywords": [name],
-            "seeds": list(self.seeds),
-            "seeds_on_topic": 0,
-            "relevant": len(relevant),
-            "hosts": dict(sorted(counts.items(), key=lambda item: -item[1])),
-            "relevant_fraction_of_html": round(len(relevant) / len(self._places), 4),
-        }
 
     def _article(self, place: PagePlace) -> Article | None:
         return self.plan.articles[int(place.key)] if place.sort == "article" else None

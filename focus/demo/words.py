@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Vocabulary(NamedTuple):
@@ -18,14 +20,14 @@ class Vocabulary(NamedTuple):
     terms: tuple[str, ...]
 
 
-class Phrases(NamedTuple):
-    """The patterns of one subject."""
+class Phrases(NamedTuple, Generic[T]):
+    """The patterns of one subject, as lines or cut into pieces."""
 
-    titles: tuple[str, ...]
-    head_titles: tuple[str, ...]
-    sentences: tuple[str, ...]
-    head_sentences: tuple[str, ...]
-    mentions: tuple[str, ...]
+    titles: tuple[T, ...]
+    head_titles: tuple[T, ...]
+    sentences: tuple[T, ...]
+    head_sentences: tuple[T, ...]
+    mentions: tuple[T, ...]
 
 
 def _words(value: str | list[str]) -> tuple[str, ...]:
@@ -41,7 +43,7 @@ WORDS = {
     for name, entry in _SUBJECTS.items()
 }
 PHRASES = {
-    name: Phrases(*(tuple(entry[field].splitlines()) for field in Phrases._fields))
+    name: Phrases[str](*(tuple(entry[field].splitlines()) for field in Phrases._fields))
     for name, entry in _SUBJECTS.items()
 }
 LATIN, LATIN_PHRASES = WORDS.pop("english"), PHRASES.pop("english")

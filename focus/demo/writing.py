@@ -33,16 +33,6 @@ T = TypeVar("T")
 Pattern = tuple[str | tuple[str, ...], ...]
 
 
-class Patterns(NamedTuple):
-    """The patterns of one subject, cut into pieces."""
-
-    titles: tuple[Pattern, ...]
-    head_titles: tuple[Pattern, ...]
-    sentences: tuple[Pattern, ...]
-    head_sentences: tuple[Pattern, ...]
-    mentions: tuple[Pattern, ...]
-
-
 class Draft(NamedTuple):
     """The requirements on the text of an article.
 
@@ -73,8 +63,8 @@ def _cut(line: str, words: Vocabulary) -> Pattern:
     return tuple(pieces)
 
 
-def _cut_all(source: Phrases, words: Vocabulary) -> Patterns:
-    return Patterns(*(tuple(_cut(line, words) for line in lines) for lines in source))
+def _cut_all(source: Phrases[str], words: Vocabulary) -> Phrases[Pattern]:
+    return Phrases(*(tuple(_cut(line, words) for line in lines) for lines in source))
 
 
 PATTERNS = {subject: _cut_all(PHRASES[subject], words) for subject, words in WORDS.items()}

@@ -3,7 +3,7 @@
     course = await simulate(web, alerts(auto=False), folder, length=14)
 
 Everything is as ever (visits, matching, outbox), but for three things: the network is a web that
-goes on publishing (`focus.demo.days`), the clock goes on only when somebody says so, and
+goes on publishing (`tests.support.publishing`), the clock goes on only when somebody says so, and
 messages are taken down instead of sent.
 """
 
@@ -27,7 +27,6 @@ from focus.alerts.message import Message
 from focus.alerts.run import run_due
 from focus.alerts.visit import create_visit
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
-from focus.demo.days import BEGIN, PublishingWeb
 from focus.engine.transports import ReplayTransport, Transport
 from focus.http.semantics import classify_status, redirect_target
 from focus.http.sitemap import read_listing
@@ -37,6 +36,7 @@ from focus.score.strategy import strategy_class
 from focus.storage.alerts.records import LOCAL, Alert
 from focus.storage.alerts.store import opened
 from focus.workers import InlineScorer
+from tests.support.publishing import BEGIN, PublishingWeb
 
 CRON_S = 300.0
 ZONE = "Asia/Shanghai"
