@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from focus.config import AnalysisConfig
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.messages import Scored, pack
 
@@ -27,15 +27,15 @@ def main() -> None:
     pages = msgspec.msgpack.decode(Path(sys.argv[1]).read_bytes())
     topic = to_builtins(from_words(sys.argv[2]))
     config = AnalysisConfig(topic=topic, relevance=sys.argv[3], url_patterns=True)
-    analyst = PageAnalyst(config)
+    analyst = PageScorer(config)
     digest, spent = hashlib.blake2b(digest_size=8), 0.0
     keywords = (
-        {"wording": False} if "wording" in inspect.signature(analyst.analyse).parameters else {}
+        {"wording": False} if "wording" in inspect.signature(analyst.score).parameters else {}
     )
-    analyst.analyse(*pages[0])  # the first page loads dictionaries
+    analyst.score(*pages[0])  # the first page loads dictionaries
     for url, body, kind in pages:
         began = time.process_time()
-        page = analyst.analyse(url, body, kind, **keywords)
+        page = analyst.score(url, body, kind, **keywords)
         pack(Scored([page]))
         spent += time.process_time() - began
         result = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}

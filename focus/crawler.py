@@ -134,7 +134,7 @@ class Crawl:
         self.strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )
-        self.strategy.expects(parse_narrower_terms(config.analysis.topic).narrower)
+        self.strategy.set_narrower_terms(parse_narrower_terms(config.analysis.topic).narrower)
         self.url_table = UrlTable(self.strategy.width)
         self.ranker = Ranker(self.strategy, self.url_table)
         self.frontier = Frontier(
@@ -291,7 +291,7 @@ class Crawl:
 
     def _drop_overflow(self) -> None:
         """Drop the lowest-priority URLs of a strategy that bounds its frontier."""
-        url_ids = self.frontier.remove_overflow(self.strategy.bound)
+        url_ids = self.frontier.remove_overflow(self.strategy.max_waiting)
         drops = [DropUrl(url_id, DropReason.FRONTIER_FULL) for url_id in url_ids]
         self.effects.apply(drops, self.transport.now())
 

@@ -8,11 +8,11 @@ from focus.config import AnalysisConfig
 from focus.html.breadcrumbs import MOST, Crumb, crumbs_in
 from focus.html.parser import parse
 from focus.records import Link, Page, Region
-from focus.score.analysis import PageAnalyst
-from focus.score.index_pages import Role, filed_under
+from focus.score.analysis import PageScorer
+from focus.score.index_pages import Role, ancestor_pages
 from focus.topic.topic import from_words, to_builtins
 
-ANALYST = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球"))))
+ANALYST = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球"))))
 WAY = '<a href="/">首页</a> &gt; <a href="/c/5">足球</a> &gt; 决赛'
 CRUMBS = [Crumb("/", "首页"), Crumb("/c/5", "足球")]
 LIST = {
@@ -30,7 +30,7 @@ def spoken(thing: object) -> str:
 
 
 def read(html: str, url: str = "http://h/5.html") -> Page:
-    return ANALYST.analyse(url, html.encode(), "text/html; charset=utf-8")
+    return ANALYST.score(url, html.encode(), "text/html; charset=utf-8")
 
 
 def link_to(page: Page, url: str) -> Link:
@@ -91,7 +91,7 @@ def test_a_list_for_machines_is_read_only_so_far() -> None:
 
 def test_a_page_stands_under_pages_of_its_site_but_not_under_its_home_or_itself() -> None:
     given = [*CRUMBS, Crumb("5.html", "决赛"), Crumb("http://b/", "x"), Crumb("mailto:a", "x")]
-    assert filed_under([*given, *CRUMBS], "http://h/5.html") == [Crumb("http://h/c/5", "足球")]
+    assert ancestor_pages([*given, *CRUMBS], "http://h/5.html") == [Crumb("http://h/c/5", "足球")]
 
 
 def test_a_page_is_judged_by_the_name_of_what_it_stands_under() -> None:

@@ -17,7 +17,7 @@ from focus.documents.writing import MAX_CHARS, HtmlWriter, linked
 from focus.html.parser import Parsed, parse
 from focus.http.semantics import HTML_TYPES, is_html
 from focus.records import DropReason, FailureKind
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 from tests.support import documents
 
@@ -162,20 +162,20 @@ def test_without_documents_no_pdf_is_asked_for() -> None:
 # -- in a crawl -------------------------------------------------------------------------------
 
 
-def analyst() -> PageAnalyst:
+def analyst() -> PageScorer:
     topic = to_builtins(from_words("足球"))
-    return PageAnalyst(AnalysisConfig(topic=topic, documents=True, url_patterns=True))
+    return PageScorer(AnalysisConfig(topic=topic, documents=True, url_patterns=True))
 
 
 @pytest.mark.parametrize("kind", sorted(set(ALL) - {"txt"}))
 def test_a_document_is_judged_like_a_page(kind: str) -> None:
-    page = analyst().analyse(f"https://b.test/a.{kind}", ALL[kind], None)
+    page = analyst().score(f"https://b.test/a.{kind}", ALL[kind], None)
     assert page.relevant and page.body_zstd
 
 
 def test_pages_are_pages_all_the_same() -> None:
     html = "<title>足球</title><p>足球".encode()
-    assert analyst().analyse("https://b.test/", html, "text/html").title == "足球"
+    assert analyst().score("https://b.test/", html, "text/html").title == "足球"
 
 
 # -- bad ones ---------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_what_is_wrong_with_it_is_told(
 
 
 def test_a_document_that_cannot_be_read_is_a_failure_of_its_own() -> None:
-    page = analyst().analyse("https://b.test/a.pdf", LOCKED_PDF, "application/pdf")
+    page = analyst().score("https://b.test/a.pdf", LOCKED_PDF, "application/pdf")
     assert (page.failure, page.detail) == (FailureKind.UNREADABLE, "PDF: it asks for a password")
 
 

@@ -5,16 +5,16 @@ import pytest
 from focus.config import AnalysisConfig
 from focus.html.reader import MAX_LD, kinds_of, things_of
 from focus.records import Page
-from focus.score.analysis import PageAnalyst
-from focus.score.index_pages import Role, role, series
+from focus.score.analysis import PageScorer
+from focus.score.index_pages import Role, address_role, series_address
 from focus.topic.topic import from_words, to_builtins
 
-ANALYST = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球")), url_patterns=True))
+ANALYST = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球")), url_patterns=True))
 
 
 def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
     html = f"<html><head><title>新闻</title>{head}</head><body>{body}</body></html>"
-    return ANALYST.analyse(url, html.encode(), "text/html; charset=utf-8")
+    return ANALYST.score(url, html.encode(), "text/html; charset=utf-8")
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
         ("/?tag=x", Role.INDEX),
         ("/w/index.php?title=Category:Football", Role.INDEX),
         ("/w/index.php?title=%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83", Role.INDEX),
-        ("/w/index.php?title=Category:Football&pagefrom=Goal", Role.FURTHER),
-        ("/list?start=40", Role.FURTHER),
+        ("/w/index.php?title=Category:Football&pagefrom=Goal", Role.CONTINUATION),
+        ("/list?start=40", Role.CONTINUATION),
         ("/w/index.php?title=Football", Role.PAGE),
-        ("/page/2/", Role.FURTHER),
-        ("/tags/x/page/12", Role.FURTHER),
-        ("/tags/x/index_2.html", Role.FURTHER),
-        ("/a?cat=3&page=2", Role.FURTHER),
+        ("/page/2/", Role.CONTINUATION),
+        ("/tags/x/page/12", Role.CONTINUATION),
+        ("/tags/x/index_2.html", Role.CONTINUATION),
+        ("/a?cat=3&page=2", Role.CONTINUATION),
         ("/2024/05/01/goal/", Role.PAGE),
         ("/archives/12345", Role.PAGE),
         ("/archives/12345.html", Role.PAGE),
@@ -51,8 +51,8 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
         ("/archives/2005/04/goal", Role.PAGE),
         ("/archives/2005/04/13/", Role.INDEX),
         ("/?p=123", Role.PAGE),
-        ("/tags/x/p/2/", Role.FURTHER),
-        ("/list/p-2.html", Role.FURTHER),
+        ("/tags/x/p/2/", Role.CONTINUATION),
+        ("/list/p-2.html", Role.CONTINUATION),
         ("/p/504.html", Role.PAGE),
         ("/p/2.html", Role.PAGE),
         ("/p/1234", Role.PAGE),
@@ -62,32 +62,36 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
     ],
 )
 def test_an_address_promises_a_role(path: str, is_what: Role) -> None:
-    assert role(f"http://h{path}") is is_what
+    assert address_role(f"http://h{path}") is is_what
 
 
 def test_all_pages_of_an_index_share_its_series() -> None:
     ways = ("/t/x", "/t/x/", "/t/x/page/3/", "/t/x/page-3.html", "/t/x/index.html", "/t/x?page=2")
-    assert {series(f"http://h{path}") for path in ways} == {"h/t/x/"}
-    assert series("https://h/a?cat=3&page=2") == series("http://h/a/?cat=3") == "h/a/?cat=3"
-    assert series("http://h/a?cat=3&page=2") != series("http://h/a?cat=4&page=2")
+    assert {series_address(f"http://h{path}") for path in ways} == {"h/t/x/"}
+    assert (
+        series_address("https://h/a?cat=3&page=2")
+        == series_address("http://h/a/?cat=3")
+        == "h/a/?cat=3"
+    )
+    assert series_address("http://h/a?cat=3&page=2") != series_address("http://h/a?cat=4&page=2")
 
 
 def test_a_listing_of_a_wiki_is_one_series_however_it_is_addressed() -> None:
     ways = ("/wiki/Category:X", "/w/index.php?title=Category:X&pagefrom=M")
-    assert {series(f"http://h{path}") for path in ways} == {"h/wiki/Category:X/"}
-    assert series("http://h/w/index.php?title=X") == "h/w/?title=X"
+    assert {series_address(f"http://h{path}") for path in ways} == {"h/wiki/Category:X/"}
+    assert series_address("http://h/w/index.php?title=X") == "h/w/?title=X"
 
 
 @pytest.mark.parametrize("anchor", ["Next page »", "下一页", "下頁", "Older posts", "›"])
 def test_a_link_leads_on_by_its_text(anchor: str) -> None:
     page = read(f'<a href="/sports/b">{anchor}</a>')
-    assert page.links[0].role is Role.FURTHER
+    assert page.links[0].role is Role.CONTINUATION
 
 
 @pytest.mark.parametrize("rel", ["next", "prev nofollow"])
 def test_a_link_leads_on_by_what_it_says_for_machines(rel: str) -> None:
     page = read(f'<a href="/sports/b">2</a><a rel="{rel}" href="/sports/b"><i></i></a>')
-    assert [link.role for link in page.links] == [Role.FURTHER]
+    assert [link.role for link in page.links] == [Role.CONTINUATION]
 
 
 @pytest.mark.parametrize("anchor", ["Next steps", "下一篇", "Read more", "More", "1", ""])
@@ -102,7 +106,12 @@ def test_further_pages_are_those_of_this_very_index() -> None:
         '<a href="/goal">goal</a>',
         "http://h/tags/x/",
     )
-    assert [link.role for link in page.links] == [Role.FURTHER, Role.INDEX, Role.INDEX, Role.PAGE]
+    assert [link.role for link in page.links] == [
+        Role.CONTINUATION,
+        Role.INDEX,
+        Role.INDEX,
+        Role.PAGE,
+    ]
 
 
 CARDS = '<article><p>first</p><a href="/a">a</a></article>' * 4
@@ -139,11 +148,11 @@ def test_an_address_is_believed_before_what_the_page_says_of_itself() -> None:
 def test_an_index_page_is_named_by_title_and_address() -> None:
     assert read("", "http://h/tags/%E8%B6%B3%E7%90%83/").named == 1.0
     titled = f"<html><title>{'x' * 78}足球</title>".encode()
-    assert ANALYST.analyse("http://h/tags/1/", titled, None).named == 1.0
+    assert ANALYST.score("http://h/tags/1/", titled, None).named == 1.0
     behind = f"<html><title>{'x' * 80}足球</title>".encode()  # the site's name
-    assert ANALYST.analyse("http://h/tags/1/", behind, None).named == 0.0
+    assert ANALYST.score("http://h/tags/1/", behind, None).named == 0.0
     article = "<html><title>足球</title><p>goal".encode()
-    assert ANALYST.analyse("http://h/goal", article, None).named == 0.0
+    assert ANALYST.score("http://h/goal", article, None).named == 0.0
 
 
 def kinds(script: str) -> list[str]:

@@ -366,7 +366,9 @@ def test_page_excluded_by_characters_lacks_the_words(words: list[str], text: str
     page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
     sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
     if not subject.may_match(sheet):
-        assert not subject.words.is_satisfied_by(subject.matcher.counts(sheet.searchable_text))
+        assert not subject.words.is_satisfied_by(
+            subject.matcher.keyword_counts(sheet.searchable_text)
+        )
 
 
 # -- all or nothing -------------------------------------------------------------------

@@ -10,7 +10,7 @@ from focus.errors import TopicError
 from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.importing import import_dump
 from focus.learn.narrower import with_narrower
-from focus.score.subtopics import RECALLED, Subtopics, Titled
+from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.topic import Topic, from_toml, from_words, parse_narrower_terms, to_builtins
 from focus.topic.topic_file import to_toml
 from tests.support.titles import titled
@@ -73,15 +73,15 @@ def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -
 # -- in a crawl ---------------------------------------------------------------------
 
 
-def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[Titled]:
+def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[TitledPage]:
     on = [titled(f"{word} number {n}", True, n) for n in range(relevant)]
     off = [titled(f"{word} other {n}", False, n) for n in range(others)]
     return on + off + [titled(f"weather {n}", n % 5 == 0, n) for n in range(rest)]
 
 
-def seen(found: Subtopics, titles: list[Titled]) -> Subtopics:
+def seen(found: Subtopics, titles: list[TitledPage]) -> Subtopics:
     for each in titles:
-        found.saw(each)
+        found.add_page(each)
     return found
 
 
@@ -104,7 +104,7 @@ def test_a_narrower_term_whose_pages_are_not_relevant_is_dropped() -> None:
 
 def test_terms_of_several_words_are_found_and_counted() -> None:
     found = Subtopics({"spring boot": 0.6, "主从复制": 0.6})
-    assert found.named("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
+    assert found.subtopics_in("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
     more = seen(found, pages("学 Spring Boot,", relevant=6, others=0, rest=24))
     assert more.words["spring boot"] > 0.6
 
@@ -114,5 +114,5 @@ def test_a_restart_weighs_them_alike() -> None:
     told = {"mysql": 0.6, "innodb": 0.4, "redis": 0.5}
     calm = seen(Subtopics(told), titles)
     broken = Subtopics(told)
-    broken.resume(max(0, len(titles) - RECALLED))
+    broken.resume(max(0, len(titles) - RESUME_PAGES))
     assert seen(broken, titles).words == calm.words

@@ -9,7 +9,7 @@ import pytest
 from bench.papers import experiment as files
 from bench.papers import outcome, portal
 from focus.archive.replay import Archive
-from focus.score.parameters import numbers_of
+from focus.score.parameters import default_params
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
@@ -25,7 +25,7 @@ def test_every_experiment_can_be_read_and_names_what_is_there() -> None:
         for way in ways:
             published = way.form == "published"
             kind = strategy_class(way.strategy)
-            assert way.params.keys() <= numbers_of(kind, as_published=published).keys()
+            assert way.params.keys() <= default_params(kind, as_published=published).keys()
             model_class(way.model)
         names = {way.name for way in ways}
         for claim in experiment.claim:

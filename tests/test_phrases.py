@@ -48,9 +48,9 @@ def test_a_phrase_is_a_sub_topic_where_it_says_more_than_its_words() -> None:
     fairs = [f"{('spring', 'boot')[n % 2]} fair n{n}" for n in range(16)]
     found = Subtopics()
     for each in [*on, *(titled(t, False, 0) for t in fairs + ["weather"] * 60)]:
-        found.saw(each)
+        found.add_page(each)
     assert found.words.keys() == {"spring boot", "spring", "boot"}
-    assert found.named("Spring Boot 3") == ["spring boot"]
+    assert found.subtopics_in("Spring Boot 3") == ["spring boot"]
     assert found.weights["Spring Boot 3"] > 1.5 * found.weights["spring 3"] > 0.0
 
 
@@ -58,5 +58,5 @@ def test_a_phrase_that_says_no_more_than_its_words_is_none() -> None:
     found = Subtopics()
     titles = [(f"redis cluster n{n}", True) for n in range(8)]
     for title, relevant in [*titles, *(("weather", False) for _ in range(60))]:
-        found.saw(titled(title, relevant, len(title) + found.pages))
+        found.add_page(titled(title, relevant, len(title) + found.page_count))
     assert found.words.keys() == {"redis", "cluster"}

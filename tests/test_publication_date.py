@@ -200,7 +200,7 @@ MATCHER = Matcher(from_words("足球,欧冠,machine learning"), Segmenter(cut=st
 
 def cut(text: str, width: int = 240) -> str:
     text = snippet_source(text)
-    return cut_snippet(text, MATCHER.spans(fold_aligned(text)), width=width)
+    return cut_snippet(text, MATCHER.keyword_spans(fold_aligned(text)), width=width)
 
 
 def test_snippet_marks_words_in_whole_sentences() -> None:

@@ -12,7 +12,7 @@ from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
 from focus.html.parser import Block, RawLink, parse
 from focus.records import Region
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model, relevance_threshold
 from focus.text.tokenisation import Segmenter, jieba_cut, rjieba_cut
@@ -50,51 +50,53 @@ def test_tokens_are_folded_words() -> None:
 
 
 def test_a_chinese_keyword_matches_inside_a_token(football: Matcher) -> None:
-    assert football.share["足球赛"] == (1, 1)
-    assert football.counts("足球赛和足球场") == {"足球": 2}
+    assert football.token_counts["足球赛"] == (1, 1)
+    assert football.keyword_counts("足球赛和足球场") == {"足球": 2}
 
 
 def test_traditional_and_simplified_match_each_other() -> None:
     for keyword, text in (("电影", "電影院"), ("電影", "电影院")):
-        assert Matcher(from_words(keyword)).coverage[text] == 1.0
+        assert Matcher(from_words(keyword)).keyword_score[text] == 1.0
 
 
 def test_a_latin_keyword_matches_whole_words_only() -> None:
     java = Matcher(from_words("Java"))
-    assert java.counts("javascript and typescript") == {}
-    assert java.counts("core java, 用java写") == {"Java": 2}
+    assert java.keyword_counts("javascript and typescript") == {}
+    assert java.keyword_counts("core java, 用java写") == {"Java": 2}
 
 
 def test_an_english_keyword_matches_in_both_numbers() -> None:
     games = Matcher(from_words("games"))
-    assert games.counts("a game, two games, no gamer") == {"games": 2}
-    assert Matcher(from_words("operating system")).coverage["Operating-Systems"] == 1.0
-    assert Matcher(from_words("AI")).counts("said of ai, chain, aide, openai 和ai技术") == {"AI": 2}
+    assert games.keyword_counts("a game, two games, no gamer") == {"games": 2}
+    assert Matcher(from_words("operating system")).keyword_score["Operating-Systems"] == 1.0
+    assert Matcher(from_words("AI")).keyword_counts("said of ai, chain, aide, openai 和ai技术") == {
+        "AI": 2
+    }
 
 
 def test_a_phrase_matches_with_hyphens_and_as_one_word() -> None:
     learning = Matcher(from_words("machine learning"))
     text = "machine-learning, machine_learning, machinelearning, machine, learning"
-    assert learning.counts(text) == {"machine learning": 3}
-    assert learning.coverage["MachineLearning"] == 1.0
-    assert Matcher(from_words("c language")).coverage["clanguage"] == 0.0
+    assert learning.keyword_counts(text) == {"machine learning": 3}
+    assert learning.keyword_score["MachineLearning"] == 1.0
+    assert Matcher(from_words("c language")).keyword_score["clanguage"] == 0.0
 
 
 def test_accented_letters_belong_to_a_word() -> None:
-    assert Matcher(from_words("art")).counts("état d'art, artë, éart") == {"art": 1}
+    assert Matcher(from_words("art")).keyword_counts("état d'art, artë, éart") == {"art": 1}
 
 
 def test_a_phrase_counts_as_one_token() -> None:
     phrase = Matcher(from_words("machine learning"))
-    assert phrase.share["an introduction to machine  learning"] == (1, 4)
-    assert phrase.counts("machine\nlearning") == {"machine learning": 1}
-    assert phrase.counts("machine and learning") == {}
+    assert phrase.token_counts["an introduction to machine  learning"] == (1, 4)
+    assert phrase.keyword_counts("machine\nlearning") == {"machine learning": 1}
+    assert phrase.keyword_counts("machine and learning") == {}
 
 
 def test_weights_add_up_as_independent_signs() -> None:
     matcher = Matcher(from_words("足球,射门:0.5,门将:0.5"))
-    assert matcher.weight(["射门", "门将"]) == pytest.approx(0.75)
-    assert matcher.weight(["足球", "射门"]) == 1.0
+    assert matcher.combined_weight(["射门", "门将"]) == pytest.approx(0.75)
+    assert matcher.combined_weight(["足球", "射门"]) == 1.0
 
 
 def test_cosine_of_an_anchor(football: Matcher) -> None:
@@ -105,17 +107,17 @@ def test_cosine_of_an_anchor(football: Matcher) -> None:
 def test_features_weigh_links_by_their_share_and_not_pages() -> None:
     topic = Topic("足球", (Keyword("足球"),), {"欧冠": 1.0, "皇马": 0.5, "足球": 0.9})
     matcher = Matcher(topic)
-    assert matcher.promise["欧冠 皇马"] == pytest.approx(1 - 0.85 * 0.925)
-    assert matcher.coverage["欧冠 皇马"] == 0.0
-    assert matcher.promise["足球"] == matcher.promise["足球 欧冠"] == 1.0
-    assert matcher.promise["歐冠"] == pytest.approx(0.15)  # in either script
-    assert matcher.named("皇马 vs 足球") == ["足球", "皇马"]
+    assert matcher.link_score["欧冠 皇马"] == pytest.approx(1 - 0.85 * 0.925)
+    assert matcher.keyword_score["欧冠 皇马"] == 0.0
+    assert matcher.link_score["足球"] == matcher.link_score["足球 欧冠"] == 1.0
+    assert matcher.link_score["歐冠"] == pytest.approx(0.15)  # in either script
+    assert matcher.link_words("皇马 vs 足球") == ["足球", "皇马"]
 
 
 def test_features_weigh_the_links_of_a_page() -> None:
     topic = Topic("足球", (Keyword("足球"),), {"欧冠": 1.0})
     html = "<h2>欧冠</h2><a href=/欧冠/1>欧冠</a><a href=/2>天气</a>".encode()
-    page = PageAnalyst(AnalysisConfig(topic=to_builtins(topic), cosines=True)).analyse(
+    page = PageScorer(AnalysisConfig(topic=to_builtins(topic), cosines=True)).score(
         "http://h/", html, "text/html; charset=utf-8"
     )
     first, second = page.links
@@ -133,7 +135,7 @@ def test_addresses_of_ascii_are_read_where_a_word_could_stand_in_them(
     features: dict[str, float], score: float
 ) -> None:
     topic = to_builtins(Topic("足球", (Keyword("足球"),), features))
-    page = PageAnalyst(AnalysisConfig(topic=topic)).analyse(
+    page = PageScorer(AnalysisConfig(topic=topic)).score(
         "http://h/", b"<a href=/fifa/1>x</a><a href=/%E8%B6%B3%E7%90%83/1>x</a>", "text/html"
     )
     assert [link.url_score for link in page.links] == pytest.approx([score, 1.0])

@@ -6,7 +6,7 @@ from focus.config import AnalysisConfig
 from focus.html.parser import parse
 from focus.html.shell import FEW_LINKS, LITTLE_TEXT, lack
 from focus.records import Rendering
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 
 SCRIPT = "<script src=/app.js></script>"
@@ -71,6 +71,6 @@ def test_ideographs_say_as_much_as_two_letters() -> None:
 
 
 def test_a_worker_says_what_a_page_lacks() -> None:
-    analyst = PageAnalyst(AnalysisConfig(topic=to_builtins(from_words("足球"))))
-    page = analyst.analyse("http://a.test/", f"<div id=app></div>{SCRIPT}".encode(), "text/html")
+    analyst = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球"))))
+    page = analyst.score("http://a.test/", f"<div id=app></div>{SCRIPT}".encode(), "text/html")
     assert page.rendering is Rendering.EMPTY_ROOT

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.records import SEED_PRIORITY, Link, Page, Recent, Region, Tally, UrlState
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.score.graph.pagerank import PageRank
 from focus.score.index_pages import Role
 from focus.score.relevance import RELEVANCE
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
-from focus.score.strategy.best_link import inherited
-from focus.score.strategy.gene import hops_of, pack
+from focus.score.strategy.best_link import inherited_relevance
+from focus.score.strategy.gene import pack_key, unpack_hops
 from focus.score.strategy.yielding import shrunk_rate
 from focus.topic.topic import from_words, to_builtins
 from tests.support import drawn
@@ -82,14 +82,14 @@ def test_more_evidence_never_lowers_a_priority(name: str) -> None:
 
 def test_workers_fill_what_a_strategy_wants_besides_what_was_ordered() -> None:
     ordered = AnalysisConfig(contexts=True)
-    told = STRATEGIES["yield"].informed_by(ordered)
+    told = STRATEGIES["yield"].extend_analysis(ordered)
     assert (told.url_patterns, told.titles, told.contexts, told.cosines) == (
         True,
         True,
         True,
         False,
     )
-    assert STRATEGIES["bfs"].informed_by(ordered) == ordered
+    assert STRATEGIES["bfs"].extend_analysis(ordered) == ordered
 
 
 def test_breadth_first_knows_no_difference() -> None:
@@ -98,8 +98,8 @@ def test_breadth_first_knows_no_difference() -> None:
 
 
 def test_only_best_first_bounds_its_frontier() -> None:
-    assert {name for name in STRATEGIES if make(name).bound < math.inf} == {"best-first"}
-    assert make("best-first", bound=500.0).bound == 500.0
+    assert {name for name in STRATEGIES if make(name).max_waiting < math.inf} == {"best-first"}
+    assert make("best-first", bound=500.0).max_waiting == 500.0
     with pytest.raises(ConfigError, match="bound=0"):
         make("best-first", bound=0.0)
 
@@ -118,8 +118,8 @@ def test_best_link_worked_number() -> None:
 def test_tunnelling_decays_off_topic_and_is_restored() -> None:
     strategy = make("best-link")
     off = parent(strategy, 0.1, link_evidence=(0.0, 0.0, 0.0, 0.0, 0.8))
-    assert inherited(off, 0.8, 0.5) == pytest.approx(0.4)
-    assert inherited(parent(strategy, 0.9), 0.2, 0.5) == 0.9
+    assert inherited_relevance(off, 0.8, 0.5) == pytest.approx(0.4)
+    assert inherited_relevance(parent(strategy, 0.9), 0.2, 0.5) == 0.9
 
 
 def test_pagerank_order_follows_the_graph() -> None:
@@ -200,7 +200,7 @@ def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     tag = parent(strategy, 0.0, index=True, named=1.0)
     nav = link("b", region=Region.NAV)
-    links = [link("a"), nav, link("2", role=Role.FURTHER), link("tags/y", role=Role.INDEX)]
+    links = [link("a"), nav, link("2", role=Role.CONTINUATION), link("tags/y", role=Role.INDEX)]
     outside = msgspec.structs.replace(link("x"), host="other")
     assert priorities(strategy, tag, [*links, outside]) == [4.0, 1.0, 1.0, 1.0, 0.0]
     article = parent(strategy, 0.0, named=1.0)
@@ -210,10 +210,10 @@ def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
 def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     first = parent(strategy, 0.0, index=True, named=0.5)
-    (link_evidence,) = strategy.evidence(first, [link("2", role=Role.FURTHER)])
+    (link_evidence,) = strategy.evidence(first, [link("2", role=Role.CONTINUATION)])
     assert link_evidence is not None
     second = parent(strategy, 0.0, index=True, link_evidence=link_evidence)
-    further, member = strategy.evidence(second, [link("3", role=Role.FURTHER), link("a")])
+    further, member = strategy.evidence(second, [link("3", role=Role.CONTINUATION), link("a")])
     assert further is not None and member is not None
     assert strategy.priority(1, further) == 1.0
     assert strategy.priority(2, member) == 1.0 + 3.0 * 0.5
@@ -240,7 +240,7 @@ def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() ->
     strategy = make("yield", home=1.0, subtopic=1.5, anchor=2.5)
     for n in range(30):
         title = "redis" if n < 6 else "weather"
-        strategy.saw(titled(f"{title} {n}", n < 6, n, f"http://h/{n}"))
+        strategy.learn_from_page(titled(f"{title} {n}", n < 6, n, f"http://h/{n}"))
     named, plain = link("a"), link("b")
     named = msgspec.structs.replace(named, anchor="Redis Cluster")
     both = msgspec.structs.replace(link("c", 1.0), anchor="数据库 Redis")
@@ -267,10 +267,10 @@ def test_newcomers_stand_by_what_newcomers_have_brought() -> None:
 def test_the_parts_of_a_priority_add_up(name: str) -> None:
     strategy = make(name)
     link_evidence = tuple(0.1 * n for n in range(1, strategy.width + 1))
-    assert sum(strategy.parts(link_evidence).values()) == pytest.approx(
+    assert sum(strategy.priority_parts(link_evidence).values()) == pytest.approx(
         strategy.priority(1, link_evidence)
     )
-    assert all(make(other).parts(()) == {} for other in ("bfs", "pagerank"))
+    assert all(make(other).priority_parts(()) == {} for other in ("bfs", "pagerank"))
 
 
 def test_shrunk_rate_worked_number() -> None:
@@ -494,7 +494,7 @@ def test_url_structure_as_published_measures_the_anchor_by_eq_5_2() -> None:
 
 def test_gene_worked_numbers() -> None:
     strategy = make("gene", as_published=True)
-    faded = parent(strategy, 0.9, link_evidence=(pack(1, 0.0),))
+    faded = parent(strategy, 0.9, link_evidence=(pack_key(1, 0.0),))
     assert strategy.priority(0, faded.link_evidence) == pytest.approx(80.0)
     links = [link("a"), link("b", cosine_score=0.5), link("c", cosine_score=0.2)]
     found = priorities(strategy, faded, links)
@@ -507,10 +507,10 @@ def test_gene_worked_numbers() -> None:
 
 def test_gene_counts_the_page_as_tuned() -> None:
     strategy = make("gene")
-    on, off = parent(strategy, 0.9, link_evidence=(pack(3, 0.0),)), parent(strategy, 0.1)
-    assert strategy.evidence(on, [link("a")]) == [(pack(0, 0.7 * 0.9),)]
-    assert strategy.evidence(off, [link("a")]) == [(pack(1, 0.7 * 0.1),)]
-    assert strategy.evidence(off, [link("a", 1.0)]) == [(pack(0, 0.3 + 0.7 * 0.1),)]
+    on, off = parent(strategy, 0.9, link_evidence=(pack_key(3, 0.0),)), parent(strategy, 0.1)
+    assert strategy.evidence(on, [link("a")]) == [(pack_key(0, 0.7 * 0.9),)]
+    assert strategy.evidence(off, [link("a")]) == [(pack_key(1, 0.7 * 0.1),)]
+    assert strategy.evidence(off, [link("a", 1.0)]) == [(pack_key(0, 0.3 + 0.7 * 0.1),)]
 
 
 def test_gene_authority_worked_numbers() -> None:
@@ -531,8 +531,8 @@ def test_a_message_must_fade(name: str, factor: str, value: float) -> None:
 
 @given(st.integers(0, 100_000), st.floats(0, 1, width=32))
 def test_packed_keys_can_be_read_back_as_float32(hops: int, score: float) -> None:
-    packed = array("f", [pack(hops, score)])[0]
-    assert hops_of(packed) == hops
+    packed = array("f", [pack_key(hops, score)])[0]
+    assert unpack_hops(packed) == hops
 
 
 @given(
@@ -540,7 +540,7 @@ def test_packed_keys_can_be_read_back_as_float32(hops: int, score: float) -> Non
 )
 def test_packed_keys_sort_by_hops_then_score(keys: list[tuple[int, float]]) -> None:
     (hops_a, score_a), (hops_b, score_b) = sorted(keys, key=lambda k: (-k[0], k[1]))
-    assert pack(hops_a, score_a) <= pack(hops_b, score_b)
+    assert pack_key(hops_a, score_a) <= pack_key(hops_b, score_b)
 
 
 # -- what holds for all ------------------------------------------------------------------
@@ -608,6 +608,6 @@ def test_contexts_and_cosines_are_made_only_when_asked_for(asked: bool) -> None:
         topic=to_builtins(from_words("football")), contexts=asked, cosines=asked
     )
     html = b"<p>all football <a href=/a>more</a> here</p><p><a href=/b>football news</a></p>"
-    near, named = PageAnalyst(config).analyse("http://h/", html, "text/html").links
+    near, named = PageScorer(config).score("http://h/", html, "text/html").links
     assert near.context_score == (1.0 if asked else 0.0)
     assert named.cosine_score == pytest.approx(0.5**0.5 if asked else 0.0)

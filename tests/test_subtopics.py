@@ -6,20 +6,20 @@ import pytest
 
 from focus.score import subtopics
 from focus.score.statistics.phrases import surprise
-from focus.score.subtopics import Subtopics, Titled, next_draw
+from focus.score.subtopics import Subtopics, TitledPage, next_update
 from tests.support.titles import titled as page
 
 
-def shelf(word: str = "redis", *, hubs: int = 6) -> list[Titled]:
+def shelf(word: str = "redis", *, hubs: int = 6) -> list[TitledPage]:
     """Of 30 pages 6 are relevant and have the word."""
     on = [page(f"{word} number {n}", True, n % hubs) for n in range(6)]
     return on + [page(f"weather number {n}", False, n) for n in range(24)]
 
 
-def learned(pages: list[Titled]) -> Subtopics:
+def learned(pages: list[TitledPage]) -> Subtopics:
     found = Subtopics()
     for each in pages:
-        found.saw(each)
+        found.add_page(each)
     return found
 
 
@@ -50,17 +50,22 @@ def test_titles_of_index_pages_do_not_count() -> None:
 
 def test_words_are_found_in_ideographs_anywhere_in_latin_letters_alone() -> None:
     found = learned(shelf("索引"))
-    assert found.named("数据库索引优化") == ["索引"]
+    assert found.subtopics_in("数据库索引优化") == ["索引"]
     found = learned(shelf("go"))
-    assert found.named("Learn GO!") == found.named("用go写") == ["go"]
-    assert found.named("google") == found.named("cargo") == found.named("go2") == []
+    assert found.subtopics_in("Learn GO!") == found.subtopics_in("用go写") == ["go"]
+    assert (
+        found.subtopics_in("google")
+        == found.subtopics_in("cargo")
+        == found.subtopics_in("go2")
+        == []
+    )
 
 
 def test_a_word_at_the_end_is_found_once_beside_longer_ones() -> None:
     longer = [page(f"kubernetes number {n}", True, n) for n in range(6)]
     found = learned([*shelf("go"), *longer])
     assert sorted(found.words) == ["go", "kubernetes"]
-    assert found.named("kubernetes in go") == ["kubernetes", "go"]
+    assert found.subtopics_in("kubernetes in go") == ["kubernetes", "go"]
 
 
 def test_numbers_single_letters_and_the_end_of_long_titles_are_no_words() -> None:
@@ -88,14 +93,14 @@ def test_a_restart_reads_as_many_titles_as_it_needs(
     recalled = titles[max(0, pages - 105) : pages]
     broken.resume(pages - len(recalled))
     for each in recalled:
-        broken.saw(each)
+        broken.add_page(each)
     assert broken.words == calm.words
     for each in titles[pages:]:
-        calm.saw(each)
-        broken.saw(each)
-        assert (broken.words, broken.pages) == (calm.words, calm.pages)
+        calm.add_page(each)
+        broken.add_page(each)
+        assert (broken.words, broken.page_count) == (calm.words, calm.page_count)
 
 
 def test_words_are_drawn_at_fixed_numbers_of_pages() -> None:
-    assert [next_draw(pages) for pages in (0, 4, 5, 7, 99, 100)] == [5, 5, 10, 10, 100, 105]
-    assert next_draw(100_000) - 100_000 <= subtopics.RECALLED - subtopics.WINDOW
+    assert [next_update(pages) for pages in (0, 4, 5, 7, 99, 100)] == [5, 5, 10, 10, 100, 105]
+    assert next_update(100_000) - 100_000 <= subtopics.RESUME_PAGES - subtopics.WINDOW

@@ -38,7 +38,7 @@ def woven(seed: int) -> TinyWeb:
 
 
 async def order(folder: Path, strategy: str, web: TinyWeb, addresses: int) -> list[str]:
-    analysis = strategy_class(strategy).informed_by(TOPIC)
+    analysis = strategy_class(strategy).extend_analysis(TOPIC)
     config = CrawlConfig(
         seeds=("http://h0.test/0",),
         strategy=strategy,

@@ -193,7 +193,7 @@ class Criteria:
         if not set(self.words.all_words()) <= set(self._keywords):
             words_topic = Topic(alert.name, tuple(map(Keyword, self.words.all_words())))
             self._filter = Matcher(words_topic, segmenter)
-        self._forms = {**self.matcher.forms, **self._filter.forms}
+        self._forms = {**self.matcher.keyword_forms, **self._filter.keyword_forms}
         self._required_texts = {
             name: [_required_text(form) for form in forms] for name, forms in self._forms.items()
         }
@@ -226,7 +226,7 @@ class Criteria:
         if not self.may_match(view):
             return None
         if self.words.positive_words() and not self.words.is_satisfied_by(
-            self._filter.counts(view.searchable_text)
+            self._filter.keyword_counts(view.searchable_text)
         ):
             return None
         judgement = self._model.judge(view.document)
@@ -234,17 +234,19 @@ class Criteria:
 
     def snippet(self, view: PageView) -> str:
         """Return the passage that shows best why the page matches."""
-        spans = self.matcher.spans(view.aligned_text)
+        spans = self.matcher.keyword_spans(view.aligned_text)
         if self._filter is not self.matcher:
             positive_words = set(self.words.positive_words())
             spans += [
-                span for span in self._filter.spans(view.aligned_text) if span[2] in positive_words
+                span
+                for span in self._filter.keyword_spans(view.aligned_text)
+                if span[2] in positive_words
             ]
         return cut_snippet(view.text, spans)
 
     def clear_cache(self) -> None:
         """Forget the anchor texts seen so far, which are unlikely to be seen again."""
-        self.matcher.coverage.clear()
+        self.matcher.keyword_score.clear()
 
 
 def _required_text(form: str) -> RequiredText:

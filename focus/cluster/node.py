@@ -84,7 +84,7 @@ class ShardNode(Runtime):
     ) -> Transport:
         context = self.context
         row = await self._row(store, info)
-        analysis = strategy_class(config.strategy).informed_by(config.analysis)
+        analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
         context.setup = WorkerSetup(context.shard.of, config.fetch, analysis, config.parse_limit_s)
         context.digest = digest(context.setup)
         work_s = config.fetch.total_timeout_s + PARSES * PATIENCE * config.parse_limit_s

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from focus.commands.status import limits_text
 from focus.commands.strategies import numbers
 from focus.config import CrawlConfig, ScopeConfig
-from focus.score.parameters import settle
+from focus.score.parameters import resolve_params
 from focus.score.relevance import Model, model_class
 from focus.score.strategy import Strategy, strategy_class
 from focus.text.formatting import printable, span, table
@@ -85,7 +85,7 @@ def spelled_params(order: CrawlOrder) -> tuple[str, str]:
 
     def spelled(kind: type[Strategy] | type[Model], params: Params) -> str:
         published = config.as_published
-        settled = settle(kind, params, as_published=published)
+        settled = resolve_params(kind, params, as_published=published)
         return f"{kind.name}: {numbers(settled)}"
 
     return spelled(strategy, config.params), spelled(model, config.analysis.params)

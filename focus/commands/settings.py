@@ -34,7 +34,7 @@ from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
 from focus.registry import check_removed
 from focus.rendering import usable
-from focus.score.parameters import Numbers, numbers_of
+from focus.score.parameters import PublishedParams, default_params
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.topic.topic import Topic, from_words, to_builtins
@@ -215,9 +215,9 @@ def split_params(
     A name goes to whichever knows it, to both if both do; `strategy.` or `relevance.`
     before it makes that plain. ConfigError for a name that neither knows.
     """
-    ours = numbers_of(strategy_class(strategy), as_published=as_published)
-    models = numbers_of(model_class(relevance), as_published=as_published)
-    owners: dict[str, tuple[str, Numbers, Params]] = {
+    ours = default_params(strategy_class(strategy), as_published=as_published)
+    models = default_params(model_class(relevance), as_published=as_published)
+    owners: dict[str, tuple[str, PublishedParams, Params]] = {
         "strategy": (strategy, ours, {}),
         "relevance": (relevance, models, {}),
     }
@@ -233,7 +233,7 @@ def split_params(
     return owners["strategy"][2], owners["relevance"][2]
 
 
-def _unknown(name: str, bare: str, asked: list[tuple[str, Numbers]]) -> str:
+def _unknown(name: str, bare: str, asked: list[tuple[str, PublishedParams]]) -> str:
     near = get_close_matches(bare, [known for _, names in asked for known in names], 1, 0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     known = "; ".join(f"{owner}: {', '.join(names) or 'none'}" for owner, names in asked)

@@ -54,9 +54,9 @@ def _entry(name: str, summary: str, source: str) -> list[str]:
 def _number_lines(kind: type[Strategy] | type[Model]) -> Iterable[str]:
     yield f"      {numbers(kind.defaults)}"
     if kind.published:
-        from focus.score.parameters import numbers_of
+        from focus.score.parameters import default_params
 
-        yield f"      as published: {numbers(numbers_of(kind, as_published=True))}"
+        yield f"      as published: {numbers(default_params(kind, as_published=True))}"
 
 
 def numbers(params: Mapping[str, float | None]) -> str:

@@ -371,7 +371,7 @@ class Effects:
             links.traps.saw(queue, fetched, intent.wording, is_new=is_new)
         links.hit_rates.count_result(intent.id, page)
         if intent.titled is not None:
-            links.strategy.saw(intent.titled)
+            links.strategy.learn_from_page(intent.titled)
 
 
 def stored_outcome(stored_page: KeptPage) -> Outcome:

@@ -137,14 +137,14 @@ class HitRates:
         self.add_tally(queue, Tally(0, change))
         if not self._strategy.learns:
             return
-        fade = self._strategy.fade
+        fade = self._strategy.hit_rate_decay
         for recent in (self._unit_of_work.recent.get(queue.id), self._recent.get(queue.host.id)):
             if recent is not None:
                 recent.yielded += change * fade ** (recent.at - nth)
 
     def _update_recent(self, queue: Queue, reward: float) -> None:
         """Add a reward to the recent tallies; the earlier ones of the host decay."""
-        at, fade = self.request_count(queue.host), self._strategy.fade
+        at, fade = self.request_count(queue.host), self._strategy.hit_rate_decay
         for url_table, key in (
             (self._unit_of_work.recent, queue.id),
             (self._recent, queue.host.id),
@@ -165,7 +165,7 @@ class HitRates:
         for queue_id, recent in self._unit_of_work.recent.items():
             queue = self._frontier.queues[queue_id]
             at = self.request_count(queue.host)
-            recent = recent.faded(at, self._strategy.fade)
+            recent = recent.faded(at, self._strategy.hit_rate_decay)
             host = self._recent.setdefault(queue.host.id, Recent(at=at))
             host.fetched += recent.fetched
             host.yielded += recent.yielded
@@ -180,7 +180,7 @@ class HitRates:
             return self.set_newcomer_queue_bonus(queue)
         host = self._recent.get(queue.host.id, _NO_RECENT)
         recent = self._unit_of_work.recent.get(queue.id, _NO_RECENT)
-        bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.fade), host)
+        bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.hit_rate_decay), host)
         if bonus != queue.bonus:
             self._frontier.set_bonus(queue, bonus)
             self._unit_of_work.update_queue(queue)
@@ -192,7 +192,7 @@ class HitRates:
         """
         table, strategy = self._url_table, self._strategy
         bonus = strategy.hub_bonus(tally)
-        if bonus <= strategy.hub_bonus(before) and not strategy.moves:
+        if bonus <= strategy.hub_bonus(before) and not strategy.follows_graph:
             return
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
         for child in strategy.graph.row(hub):

@@ -28,7 +28,7 @@ from focus.records import (
 )
 from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
-from focus.score.subtopics import Titled
+from focus.score.subtopics import TitledPage
 
 
 class _Intent(msgspec.Struct, frozen=True):
@@ -241,7 +241,7 @@ class LearnFromResult(_Intent, frozen=True):
     id: int
     page: Page | None
     wording: int | None = None
-    titled: Titled | None = None
+    titled: TitledPage | None = None
 
 
 class RecordRevisit(_Intent, frozen=True):

@@ -87,7 +87,7 @@ class LinkHandler:
         """
         known_ids = self.url_table.find_all([link.key for link in links])
         evidence: Sequence[LinkEvidence | None]
-        if self.strategy.follows_all:
+        if self.strategy.has_independent_evidence:
             evidence = self._evidence_for_waiting(parent, links, known_ids)
         else:
             evidence = self.link_evidence(parent, links)
@@ -108,7 +108,7 @@ class LinkHandler:
         for target, anchor, link_evidence in followed:
             if state[target] == waiting:
                 self._add_evidence(target, link_evidence, parent.id, anchor)
-        if self.strategy.moves:
+        if self.strategy.follows_graph:
             for target in sorted(risen):
                 if state[target] == waiting:
                     self._raise_priority(target)

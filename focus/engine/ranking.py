@@ -29,8 +29,8 @@ class Ranker:
     def __init__(self, strategy: Strategy, url_table: UrlTable) -> None:
         self.strategy = strategy
         self.hubs = Tallies()
-        self.is_steady = not (strategy.moves or strategy.learns)
-        self.patience = MAX_CORRECTIONS if strategy.moves else math.inf
+        self.is_steady = not (strategy.follows_graph or strategy.learns)
+        self.patience = MAX_CORRECTIONS if strategy.follows_graph else math.inf
         self._url_table = url_table
 
     def priority(self, url_id: int) -> float:

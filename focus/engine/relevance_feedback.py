@@ -10,7 +10,7 @@ import msgspec
 
 from focus.config import AnalysisConfig
 from focus.records import Page
-from focus.score.parameters import settle
+from focus.score.parameters import resolve_params
 from focus.score.relevance import model_class, relevance_threshold
 from focus.score.statistics.adaptation import Adaptation
 from focus.text.tokenisation import fold
@@ -38,7 +38,7 @@ class RelevanceFeedback:
                 kind.name, self._topic, option=config.threshold, as_published=published
             ),
             start=start,
-            params=settle(kind, config.params, as_published=published),
+            params=resolve_params(kind, config.params, as_published=published),
         )
 
     def process_page(self, page: Page | None, clock: float) -> bytes | None:

@@ -54,7 +54,7 @@ from focus.records import (
 )
 from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
-from focus.score.subtopics import Titled
+from focus.score.subtopics import TitledPage
 from focus.urls.normal_form import fingerprint, normalise
 
 
@@ -293,7 +293,7 @@ def _learn_intent(
         return LearnFromResult(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
     hub = view.url_table.parent[url_id]
     words = page.title, page.title_runs
-    titled = Titled(task.url, *words, page.relevant, hub) if is_stored else None
+    titled = TitledPage(task.url, *words, page.relevant, hub) if is_stored else None
     if page.lost or page.duplicate_of is not None:
         return LearnFromResult(url_id, None, 0, titled)
     return LearnFromResult(url_id, page, page.wording, titled)

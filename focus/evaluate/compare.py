@@ -45,7 +45,7 @@ from focus.evaluate.ranking import (
 )
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 from focus.i18n import mark
-from focus.score.strategy.base import LINK_SCORES
+from focus.score.strategy.base import OPTIONAL_LINK_SCORES
 
 RUNS = "runs.jsonl"
 _SETTINGS = ("budget", "seed_orders", "concurrency", "eager", "delay_s", "baseline")
@@ -163,7 +163,9 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     """Trials that score pages alike put together; the largest first, split if they are few."""
     alike: dict[tuple[bytes, bool], list[Trial]] = {}
     for trial in trials:
-        bare = msgspec.structs.replace(trial.config.analysis, **dict.fromkeys(LINK_SCORES, False))
+        bare = msgspec.structs.replace(
+            trial.config.analysis, **dict.fromkeys(OPTIONAL_LINK_SCORES, False)
+        )
         alike.setdefault((msgspec.json.encode(bare), trial.whole is None), []).append(trial)
     pieces = -(-jobs // max(1, len(alike)))
     parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
@@ -171,7 +173,9 @@ def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
     found = []
     for part in filter(None, parts):
         analyses = [trial.config.analysis for trial in part]
-        union = {name: any(getattr(each, name) for each in analyses) for name in LINK_SCORES}
+        union = {
+            name: any(getattr(each, name) for each in analyses) for name in OPTIONAL_LINK_SCORES
+        }
         analysis = msgspec.structs.replace(analyses[0], **union)
         found.append(TrialBatch(analysis, tuple(part), part[0].whole))
     return found

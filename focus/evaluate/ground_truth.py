@@ -269,4 +269,4 @@ def analysis_of(
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),
     )
-    return analysis if wanted is None else wanted.informed_by(analysis)
+    return analysis if wanted is None else wanted.extend_analysis(analysis)

@@ -36,7 +36,7 @@ from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
 from focus.http.robots import Robots, from_answer
 from focus.http.robots_tag import of_headers
 from focus.http.semantics import refreshed
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import fingerprint, host_of, normalise
 from focus.workers.child import analyse
@@ -195,7 +195,7 @@ class _Reader:
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
         self._archive = Archive.open(path, cache_dir=cache_dir)
         self._index = PageIndex(self._archive)
-        self._analyst = PageAnalyst(_NOTHING)
+        self._analyst = PageScorer(_NOTHING)
         self._scope = Scope(ScopeConfig())
         self._agent = CrawlConfig().agent
         self._rules: dict[str, Robots] = {}

@@ -29,7 +29,7 @@ from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
 from focus.records import FetchResult, Page
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.urls.normal_form import host_of
 from focus.workers import InlineScorer
 from focus.workers.child import analyse
@@ -233,7 +233,7 @@ class OpenArchive:
 
     def judge(self, analysis: AnalysisConfig, numbers: Sequence[int]) -> dict[str, bool]:
         """What a relevance model says of these pages, by URL; none for what is no page."""
-        analyst, verdicts = PageAnalyst(analysis), {}
+        analyst, verdicts = PageScorer(analysis), {}
         for number in numbers:
             url = self._index.urls[number]
             fetch = self.archive.lookup(url)

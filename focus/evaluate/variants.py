@@ -10,7 +10,7 @@ from itertools import product
 
 from focus.errors import ConfigError
 from focus.evaluate.comparison import Variant
-from focus.score.parameters import numbers_of, settle
+from focus.score.parameters import default_params, resolve_params
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
 
@@ -48,7 +48,7 @@ def variants(
         if published and "tuned" in wanted and not differs:
             continue
         model = asked or guide(strategy, published=published)
-        ours = owned(strategy, numbers_of(kind, as_published=published), given, used)
+        ours = owned(strategy, default_params(kind, as_published=published), given, used)
         models = owned(model, model_class(model).defaults, given, used)
         name = "/".join((strategy, form, model, mask, *(["skip"] if missing == "skip" else ())))
         found[name] = Variant(
@@ -57,7 +57,7 @@ def variants(
             form=form,
             relevance=model,
             mask=mask,
-            params=settle(kind, ours, as_published=published),
+            params=resolve_params(kind, ours, as_published=published),
             model_params=models,
             self_judged=model == judge,
             unrecorded=missing,

@@ -24,9 +24,9 @@ from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
-from focus.score.matching import segmenter_of
+from focus.score.matching import topic_segmenter
 from focus.score.strategy import Parent, strategy_class
-from focus.score.subtopics import Titled
+from focus.score.subtopics import TitledPage
 from focus.session.resume import restore
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, Rejudged
@@ -81,7 +81,7 @@ async def rerank(
     crawl = Crawl(config, cast(Transport, _Still()))
     await restore(crawl, store, info)
     replay = _Replay(crawl)
-    analysis = strategy_class(config.strategy).informed_by(config.analysis)
+    analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
     analysis = msgspec.structs.replace(analysis, keep="none")
     batch: list[Rejudged] = []
     async with aclosing(_judged(store, info.id, analysis)) as judged:
@@ -142,8 +142,8 @@ class _Replay:
         ] = {}  # link_evidence of waiting URLs that changed
         self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
-        crawl.strategy.resume(0)
-        self._segmenter = segmenter_of(crawl.config.analysis.topic)
+        crawl.strategy.resume_at(0)
+        self._segmenter = topic_segmenter(crawl.config.analysis.topic)
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
     def take(self, stored: JudgedPage, page: Page | None) -> None:
@@ -161,9 +161,9 @@ class _Replay:
         self._saw(stored, page.relevant)
 
     def _saw(self, stored: JudgedPage, relevant: bool) -> None:
-        if self._crawl.strategy.recalls:
+        if self._crawl.strategy.resume_pages:
             page = stored.url, stored.title, relevant, self._url_table.parent[stored.id]
-            self._crawl.strategy.saw(Titled.cut(*page, self._segmenter))
+            self._crawl.strategy.learn_from_page(TitledPage.from_title(*page, self._segmenter))
 
     def _count(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""

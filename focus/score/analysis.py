@@ -13,39 +13,41 @@ from focus.html.parser import Parsed, parse
 from focus.html.shell import lack
 from focus.http import zstd
 from focus.records import FailureKind, Page
-from focus.score.index_pages import is_index
+from focus.score.index_pages import is_index_page
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model, relevance_threshold
-from focus.score.subtopics import TITLE, runs_of
+from focus.score.subtopics import TITLE_CHARS, title_runs
 from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import Joiner, normalise, words
 
-_LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
+_ZSTD_LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
 
 
-def _is_lost(page: Document) -> bool:
+def _is_soft_404(page: Document) -> bool:
     """Whether it says, and says little else, that there is no such page."""
-    says = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
-    return says and len(page.content) <= LOST_CHARS
+    has_not_found_title = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
+    return has_not_found_title and len(page.content) <= LOST_CHARS
 
 
-class PageAnalyst:
+class PageScorer:
     """Decodes, parses, segments and scores pages for one topic and model."""
 
     def __init__(self, config: AnalysisConfig) -> None:
-        self._set_up(config)
+        self._configure(config)
 
     def update(self, payload: bytes) -> None:
         """Go on with another configuration (an `AnalysisConfig` as MessagePack)."""
-        self._set_up(msgspec.msgpack.decode(payload, type=AnalysisConfig), self.matcher)
+        self._configure(msgspec.msgpack.decode(payload, type=AnalysisConfig), self.matcher)
 
-    def _set_up(self, config: AnalysisConfig, before: Matcher | None = None) -> None:
+    def _configure(self, config: AnalysisConfig, old_matcher: Matcher | None = None) -> None:
         topic = from_builtins(dict(config.topic))
-        same = before is not None and before.topic.keywords == topic.keywords
+        has_same_keywords = old_matcher is not None and old_matcher.topic.keywords == topic.keywords
         self.config = config
-        self.matcher = Matcher(topic, before.segmenter if before is not None and same else None)
+        self.matcher = Matcher(
+            topic, old_matcher.segmenter if old_matcher is not None and has_same_keywords else None
+        )
         self.model = make_model(
             config.relevance,
             self.matcher,
@@ -57,9 +59,9 @@ class PageAnalyst:
             config.relevance, topic, option=config.threshold, as_published=config.as_published
         )
         self._outlinks = OutlinkReader(self.matcher, config)
-        self._compressor = zstd.ZstdCompressor(level=_LEVEL)
+        self._compressor = zstd.ZstdCompressor(level=_ZSTD_LEVEL)
 
-    def analyse(
+    def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
         """What the page says, how relevant it is, and what each link promises.
@@ -67,7 +69,7 @@ class PageAnalyst:
         wording  whether somebody will ask for `Page.wording`, which needs the whole text
         """
         try:
-            source, charset = self._source(body, content_type)
+            source, charset = self._decode(body, content_type)
         except DocumentError as error:
             return Page(failure=FailureKind.UNREADABLE, detail=str(error))
         parsed = parse(
@@ -78,17 +80,19 @@ class PageAnalyst:
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = Joiner(base or url, charset)
-        document = self._document(url, source, parsed)
+        document = self._make_document(url, source, parsed)
         links = self._outlinks.read(url, parsed.links, joiner, document.filed_under)
         judgement = self.model.judge(document)
-        relevant = judgement.relevance > self.threshold
-        lost = self.config.near_duplicates and _is_lost(document)
-        index = is_index(url, parsed, links)
+        is_relevant = judgement.relevance > self.threshold
+        is_soft_404 = self.config.near_duplicates and _is_soft_404(document)
+        index = is_index_page(url, parsed, links)
         rendering = lack(parsed, source)
-        kept = self.config.keep == "all" or (self.config.keep == "relevant" and relevant)
+        is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         return Page(
             title=parsed.title,
-            title_runs=runs_of(parsed.title, self.matcher.segmenter) if self.config.titles else (),
+            title_runs=title_runs(parsed.title, self.matcher.segmenter)
+            if self.config.titles
+            else (),
             keywords=parsed.keywords,
             description=parsed.description,
             language=parsed.language,
@@ -99,39 +103,39 @@ class PageAnalyst:
             nofollow=parsed.asked.nofollow,
             unavailable_after=parsed.asked.unavailable_after,
             relevance=judgement.relevance,
-            relevant=relevant,
+            relevant=is_relevant,
             parts=judgement.parts,
             matched=judgement.matched,
-            terms=judgement.terms if relevant else {},
+            terms=judgement.terms if is_relevant else {},
             links=links,
             links_cut=parsed.links_cut,
             simhash=simhash(document.content, parsed.title)
-            if self.config.near_duplicates and (relevant or lost)
+            if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,
             wording=wording_of(document.content) if wording and self.config.near_duplicates else 0,
-            lost=lost,
+            lost=is_soft_404,
             feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
             index=index,
             rendering=rendering,
-            named=self._named(document) if index else 0.0,
+            named=self._topic_in_name(document) if index else 0.0,
             digest=text_digest(document.content) if self.config.digests else 0,
-            body_zstd=zstd.frame(self._compressor, source) if kept else b"",
+            body_zstd=zstd.frame(self._compressor, source) if is_stored else b"",
         )
 
-    def _source(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:
+    def _decode(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:
         """The page in UTF-8, and what it was decoded by; of a document, the page made of it."""
         kind = kind_of(content_type, body) if self.config.documents else None
         if kind is not None:
             return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
         return in_utf8(body, content_type)
 
-    def _document(self, url: str, source: bytes, parsed: Parsed) -> Document:
+    def _make_document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         is_masked = self.config.mask_urls
         masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
-        own = {"url": "" if is_masked else url, "url_words": "" if is_masked else words(url)}
-        return Document.from_parsed(parsed, source, **own, **masked)
+        address = {"url": "" if is_masked else url, "url_words": "" if is_masked else words(url)}
+        return Document.from_parsed(parsed, source, **address, **masked)
 
-    def _named(self, page: Document) -> float:
+    def _topic_in_name(self, page: Document) -> float:
         """How much of the topic the title and address of an index page name."""
-        promise = self.matcher.promise
-        return max(promise[page.title[:TITLE]], promise[page.url_words])
+        promise = self.matcher.link_score
+        return max(promise[page.title[:TITLE_CHARS]], promise[page.url_words])

@@ -24,9 +24,9 @@ from focus.urls.normal_form import fingerprint, host_of, normalise
 if TYPE_CHECKING:  # the crawl itself reads no page
     from focus.html.parser import Crumb, Parsed
 
-CARDS = 4  # `<article>` elements of an index page, at least
+MIN_ARTICLES = 4  # `<article>` elements of an index page, at least
 _BODY: Final = int(Region.BODY)  # asked of its class, a member takes eight times as long
-SIBLINGS = 10  # links of one template in the body of an index page, at least
+MIN_SIBLING_LINKS = 10  # links of one template in the body of an index page, at least
 
 
 class Role(IntEnum):
@@ -34,10 +34,10 @@ class Role(IntEnum):
 
     PAGE = 0
     INDEX = 1
-    FURTHER = 2  # page 2, 3, … of an index
+    CONTINUATION = 2  # page 2, 3, … of an index
 
 
-def role(url: str) -> Role:
+def address_role(url: str) -> Role:
     """The role of a normalised URL by its address.
 
     Worked: `/` and `/tags/x/` and `/2024/05/` INDEX, `/tags/x/page/2/` and `/?page=2` FURTHER,
@@ -45,36 +45,38 @@ def role(url: str) -> Role:
     `/w/index.php?title=Category:X` INDEX, with `&pagefrom=M` FURTHER.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
-    if _NUMBERED.search(path) or (query and _FROM.search(query)):
-        return Role.FURTHER
+    if _PAGE_PATH.search(path) or (query and _PAGE_PARAM.search(query)):
+        return Role.CONTINUATION
     if query:
-        return Role.INDEX if _FILTER.search(query) else Role.PAGE
-    return Role.INDEX if _INDEX.search(path.lower()) else Role.PAGE
+        return Role.INDEX if _INDEX_QUERY.search(query) else Role.PAGE
+    return Role.INDEX if _INDEX_PATH.search(path.lower()) else Role.PAGE
 
 
-def series(url: str) -> str:
+def series_address(url: str) -> str:
     """The address that all pages of an index share, without scheme, number and file name.
 
     Worked: `http://h/tags/x/page/3/`, `https://h/tags/x/index.html` and `http://h/tags/x` all
     give `h/tags/x/`.
     """
     path, _, query = url[url.find("//") + 2 :].partition("?")
-    kept = "&".join(part for part in query.split("&") if part and not _FROM.fullmatch(part))
-    path = _FILE.sub("", _NUMBERED.sub("", path)).rstrip("/")
-    if wiki := _TITLE.match(kept):
-        path, kept = path[: path.find("/")] + "/wiki/" + wiki[1], ""
-    return f"{path}/?{kept}" if kept else f"{path}/"
+    other_params = "&".join(
+        part for part in query.split("&") if part and not _PAGE_PARAM.fullmatch(part)
+    )
+    path = _INDEX_FILE.sub("", _PAGE_PATH.sub("", path)).rstrip("/")
+    if wiki := _WIKI_TITLE.match(other_params):
+        path, other_params = path[: path.find("/")] + "/wiki/" + wiki[1], ""
+    return f"{path}/?{other_params}" if other_params else f"{path}/"
 
 
-def leads_on(anchor: str) -> bool:
+def is_pagination_text(anchor: str) -> bool:
     """Whether a link's text is that of the way to the next page or the one before.
 
     Worked: `Next page »`, `下一页`, `Older posts` and `›` do, `Next steps` does not.
     """
-    return len(anchor) <= _LONGEST_WAY and _WAY.fullmatch(anchor) is not None
+    return len(anchor) <= _MAX_PAGINATION_CHARS and _PAGINATION_TEXT.fullmatch(anchor) is not None
 
 
-def is_index(url: str, page: Parsed, links: Sequence[Link]) -> bool:
+def is_index_page(url: str, page: Parsed, links: Sequence[Link]) -> bool:
     """Whether a page that was read lists others.
 
     By its address, whatever it says of itself: themes call tag pages articles. Else not if it
@@ -82,34 +84,34 @@ def is_index(url: str, page: Parsed, links: Sequence[Link]) -> bool:
     `<article>` elements or more, or ten links or more of one template in its body, twice as
     many as paragraphs of text.
     """
-    if role(url) is not Role.PAGE:
+    if address_role(url) is not Role.PAGE:
         return True
     if page.is_article:
         return False
-    if page.is_list or page.articles >= CARDS:
+    if page.is_list or page.articles >= MIN_ARTICLES:
         return True
-    enough = max(SIBLINGS, 2 * page.paragraphs)
-    if len(links) < enough:
+    min_links = max(MIN_SIBLING_LINKS, 2 * page.paragraphs)
+    if len(links) < min_links:
         return False
     templates = Counter([link.pattern for link in links if link.region == _BODY])
     del templates[""]
-    return max(templates.values(), default=0) >= enough
+    return max(templates.values(), default=0) >= min_links
 
 
-def filed_under(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
+def ancestor_pages(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
     """The index pages that a page of this URL stands under, addresses absolute, each once.
 
     Those of its breadcrumb on its own host that are neither its home nor the page itself, by
     whose names its author has filed it. Worked, for `http://h/5.html`: of 首页 `/`, 体育
     `/sports/`, 决赛 `/5.html` and 合作 `http://b/` only `("http://h/sports/", "体育")`.
     """
-    found: dict[bytes, Crumb] = {}
+    ancestors: dict[bytes, Crumb] = {}
     for crumb in crumbs:
         address = normalise(crumb.href, url)
         if address and host_of(address) == host_of(url) and not _HOME.match(address):
-            found.setdefault(fingerprint(address), crumb._replace(href=address))
-    found.pop(fingerprint(url), None)
-    return list(found.values())
+            ancestors.setdefault(fingerprint(address), crumb._replace(href=address))
+    ancestors.pop(fingerprint(url), None)
+    return list(ancestors.values())
 
 
 _HOME: Final = re.compile(r"[^/]*//[^/]*/(?:(?:index|default|home)\.[a-z]{3,5})?\Z")
@@ -128,7 +130,7 @@ _ITEM: Final = (
     rf"|{_YEAR}/\d\d?/(?:\d\d?/)?[^/]*[^/\d][^/]*)"
 )
 """The end of what is no index though below a collection: a number, or a name with a date."""
-_INDEX: Final = re.compile(
+_INDEX_PATH: Final = re.compile(
     rf"""/(?:(?<=\A/)(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
     | (?:{_NAMES})(?:\.s?html?)?/?\Z
     | (?:{_NAMES})/(?!(?:[^/]*/)*{_ITEM}/?\Z)
@@ -136,27 +138,27 @@ _INDEX: Final = re.compile(
     | {_YEAR}(?:/(?:0?[1-9]|1[0-2]))?(?:/(?:0?[1-9]|[12]\d|3[01]))?/?\Z)""",
     re.VERBOSE,
 )
-_FILTER: Final = re.compile(
+_INDEX_QUERY: Final = re.compile(
     r"(?:^|&)(?:(?:author|cat|category|label|tag|topic)=[^&]"
     rf"|title=(?:category|portal|{quote('分类')}|{quote('分類')})(?::|%3A))",
     re.IGNORECASE,
 )
-_TITLE: Final = re.compile(
+_WIKI_TITLE: Final = re.compile(
     r"title=((?:category|portal|%E5%88%86%E[79][^&:]*)(?::|%3A)[^&]+)\Z", re.I
 )
-_FILE: Final = re.compile(r"/(?:index|default|home)\.[a-z]{3,5}\Z")
-_NUMBERED: Final = re.compile(
+_INDEX_FILE: Final = re.compile(r"/(?:index|default|home)\.[a-z]{3,5}\Z")
+_PAGE_PATH: Final = re.compile(
     r"/(?:pages?[/_-]?\d{1,4}(?:\.s?html?)?|p[_-]\d{1,3}(?:\.s?html?)?|p/\d\d?)/?\Z"
     r"|/(?:index|list)[_-]\d{1,4}\.s?html?\Z",
     re.IGNORECASE,
 )
-_FROM: Final = re.compile(
+_PAGE_PARAM: Final = re.compile(
     r"(?:^|&)(?:(?:page|paged|page_?no|page_?num|pn|offset|start|skip)=\d{1,5}"
     r"|(?:page|subcat|file)(?:from|until)=[^&]*)(?=&|\Z)",
     re.IGNORECASE,
 )
-_LONGEST_WAY: Final = 24
-_WAY: Final = re.compile(
+_MAX_PAGINATION_CHARS: Final = 24
+_PAGINATION_TEXT: Final = re.compile(
     r"""[\s«‹<←]*(?:(?:(?:go|on)\ to\ )?(?:(?:next|previous|prev|older|newer|earlier)
     (?:\ (?:pages?|posts?|entries|articles|stories|results|\d+))?|(?:load|show)\ more)
     |[上下前后後]一?[页頁](?:\ *\(?\d*\)?)?|更早的文章|[较較]早的?文章|加[载載]更多)?[\s»›>→…]*""",

@@ -24,14 +24,14 @@ from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic, from_builtins
 
-FEATURE_SHARE = 0.15
+FEATURE_LINK_WEIGHT = 0.15
 """What a feature of weight 1 adds to a link as a keyword of this weight: a word that goes with
 the topic goes with its neighbours, too, and a crawl that takes these for the topic never leaves
 them (`focus topic expand` gives its words the same weight)."""
 
 _FULLWIDTH = re.compile("[\uff10-\uff5a]")
 _LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # what a word runs on with
-_PART = 3  # letters: `machine learning` is machinelearning, `c language` not clanguage
+_MIN_COMPOUND_PART = 3  # letters: `machine learning` is machinelearning, `c language` not clanguage
 
 
 def fold_body(text: str) -> str:
@@ -39,7 +39,7 @@ def fold_body(text: str) -> str:
     return fold(text) if _FULLWIDTH.search(text) else text.lower()
 
 
-class _Word(NamedTuple):
+class _SearchWord(NamedTuple):
     name: str
     weight: float
     forms: tuple[str, ...]
@@ -47,7 +47,7 @@ class _Word(NamedTuple):
     head: str  # what no text with the word is without
 
 
-def segmenter_of(topic: dict[str, object]) -> Segmenter:
+def topic_segmenter(topic: dict[str, object]) -> Segmenter:
     """What a topic as plain data has texts cut by: its own words stay whole."""
     return Matcher(from_builtins(topic)).segmenter
 
@@ -63,134 +63,140 @@ class Matcher:
     """
 
     def __init__(self, topic: Topic, segmenter: Segmenter | None = None) -> None:
-        everything = [*(k.text for k in topic.keywords), *topic.features]
-        convert = _converters() if any(map(has_han, everything)) else ()
+        all_words = [*(k.text for k in topic.keywords), *topic.features]
+        convert = _converters() if any(map(has_han, all_words)) else ()
         self.topic = topic
-        self._words = [_word(k.text, k.weight, convert) for k in topic.keywords]
-        given = {word.forms[0] for word in self._words}
-        features = [_word(text, weight, convert) for text, weight in topic.features.items()]
-        self._features = [word for word in features if word.forms[0] not in given]
-        self._exact = {form for word in self._words for form in word.forms}
-        self._parts = tuple(form for form in self._exact if has_han(form))
+        self._keywords = [_make_word(k.text, k.weight, convert) for k in topic.keywords]
+        first_forms = {word.forms[0] for word in self._keywords}
+        features = [_make_word(text, weight, convert) for text, weight in topic.features.items()]
+        self._features = [word for word in features if word.forms[0] not in first_forms]
+        self._forms = {form for word in self._keywords for form in word.forms}
+        self._han_forms = tuple(form for form in self._forms if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
         # A text without any of these holds no keyword, in no form: most texts, at once.
-        self._heads = {form for form in self._exact if has_han(form)}
-        self._heads |= {word.head for word in self._words if word.pattern}
-        self._hint = _any_of(self._heads)
-        self.in_source = SourceSearch(self._exact)
-        forms = (form for word in (*self._words, *self._features) for form in word.forms)
-        self.reads_ascii = any(map(str.isascii, forms))
-        self.coverage = Memo(self._coverage, 50_000)
-        self.promise = Memo(self._promise, 50_000) if self._features else self.coverage
-        self.share = Memo(self._share, 20_000)
+        self._heads = {form for form in self._forms if has_han(form)}
+        self._heads |= {word.head for word in self._keywords if word.pattern}
+        self._hint_pattern = _any_pattern(self._heads)
+        self.source_search = SourceSearch(self._forms)
+        forms = (form for word in (*self._keywords, *self._features) for form in word.forms)
+        self.may_match_ascii = any(map(str.isascii, forms))
+        self.keyword_score = Memo(self._keyword_score, 50_000)
+        self.link_score = Memo(self._link_score, 50_000) if self._features else self.keyword_score
+        self.token_counts = Memo(self._token_counts, 20_000)
         self.cosine = Memo(self._cosine, 20_000)
         self.euclid = Memo(self._euclid, 20_000)
 
     @cached_property
-    def _runs(self) -> tuple[tuple[str, ...], ...]:
+    def _token_runs(self) -> tuple[tuple[str, ...], ...]:
         """The keywords that are several tokens."""
-        cuts = [self.segmenter.tokens(form) for form in sorted(self._exact)]
+        cuts = [self.segmenter.tokens(form) for form in sorted(self._forms)]
         return tuple(cut for cut in cuts if len(cut) > 1)
 
     @cached_property
-    def _token_hint(self) -> re.Pattern[str]:
+    def _token_hint_pattern(self) -> re.Pattern[str]:
         """What a text with a keyword among its tokens holds for sure."""
-        return _any_of(self._heads | {run[0] for run in self._runs})
+        return _any_pattern(self._heads | {run[0] for run in self._token_runs})
 
     @property
-    def longest(self) -> int:
+    def max_keyword_length(self) -> int:
         """Characters of the longest keyword."""
-        return max(len(form) for word in self._words for form in word.forms)
+        return max(len(form) for word in self._keywords for form in word.forms)
 
     @property
     def segmenter_words(self) -> list[str]:
         """What the segmenter must leave whole."""
-        return [form for word in self._words for form in word.forms]
+        return [form for word in self._keywords for form in word.forms]
 
     @property
-    def forms(self) -> dict[str, tuple[str, ...]]:
+    def keyword_forms(self) -> dict[str, tuple[str, ...]]:
         """Each keyword as it is looked for: folded, in both scripts or numbers."""
-        return {word.name: word.forms for word in self._words}
+        return {word.name: word.forms for word in self._keywords}
 
-    def counts(self, text: str) -> dict[str, int]:
+    def keyword_counts(self, text: str) -> dict[str, int]:
         """How often each keyword stands in a text already folded: {"足球": 3}."""
-        found = {}
-        for word in self._words:
-            number = _count(word, text)
+        counts = {}
+        for word in self._keywords:
+            number = _count_word(word, text)
             if number:
-                found[word.name] = number
-        return found
+                counts[word.name] = number
+        return counts
 
-    def is_in(self, source: bytes) -> bool:
+    def occurs_in_source(self, source: bytes) -> bool:
         """Whether any keyword stands in the source of a page (UTF-8), as `SourceSearch` sees it."""
-        return self.in_source.finds(source)
+        return self.source_search.contains_keyword(source)
 
-    def spans(self, text: str) -> list[tuple[int, int, str]]:
+    def keyword_spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""
         return [
             (match.start(), match.end(), word.name)
-            for word in self._words
+            for word in self._keywords
             for pattern in ([word.pattern] if word.pattern else map(re.escape, word.forms))
             for match in re.finditer(pattern, text)
         ]
 
-    def weight(self, names: Iterable[str]) -> float:
+    def combined_weight(self, names: Iterable[str]) -> float:
         """How surely these keywords together mean the topic: 1 - Π(1 - weight).
 
         One keyword of weight 1 suffices; two of weight 0.5 give 0.75.
         """
         names = set(names)
         miss = 1.0
-        for word in self._words:
+        for word in self._keywords:
             if word.name in names:
                 miss *= 1.0 - word.weight
         return 1.0 - miss
 
-    def _coverage(self, text: str) -> float:
+    def _keyword_score(self, text: str) -> float:
         folded = fold(text)
-        return self.weight(self.counts(folded)) if self._hint.search(folded) else 0.0
+        return (
+            self.combined_weight(self.keyword_counts(folded))
+            if self._hint_pattern.search(folded)
+            else 0.0
+        )
 
-    def _promise(self, text: str) -> float:
+    def _link_score(self, text: str) -> float:
         """1 - (1 - coverage)·Π(1 - s·weight) over the features in it, s `FEATURE_SHARE`.
 
         Worked: no keyword, features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
         """
-        miss = 1.0 - self.coverage[text]
-        for feature in self._found_features(fold(text)):
-            miss *= 1.0 - FEATURE_SHARE * feature.weight
+        miss = 1.0 - self.keyword_score[text]
+        for feature in self._features_in(fold(text)):
+            miss *= 1.0 - FEATURE_LINK_WEIGHT * feature.weight
         return 1.0 - miss
 
-    def _found_features(self, folded: str) -> list[_Word]:
-        return [word for word in self._features if _count(word, folded)]
+    def _features_in(self, folded: str) -> list[_SearchWord]:
+        return [word for word in self._features if _count_word(word, folded)]
 
-    def named(self, text: str) -> list[str]:
+    def link_words(self, text: str) -> list[str]:
         """The keywords and features that speak for a link, of its text: ["足球", "欧冠"]."""
         folded = fold(text)
-        return [*self.counts(folded), *(word.name for word in self._found_features(folded))]
+        return [*self.keyword_counts(folded), *(word.name for word in self._features_in(folded))]
 
-    def matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
+    def count_matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
         """(matched, all) of a text's tokens; a phrase counts as one."""
         matched = sum(1 for token in tokens if self._is_match(token))
         total = len(tokens)
-        for run in self._runs:
+        for run in self._token_runs:
             width = len(run)
-            found = sum(
+            run_count = sum(
                 1
                 for start in range(len(tokens) - width + 1)
                 if tokens[start] == run[0] and tuple(tokens[start : start + width]) == run
             )
-            matched += found
-            total -= found * (width - 1)
+            matched += run_count
+            total -= run_count * (width - 1)
         return matched, total
 
     def _is_match(self, token: str) -> bool:
-        return token in self._exact or any(part in token for part in self._parts)
+        return token in self._forms or any(part in token for part in self._han_forms)
 
-    def _share(self, text: str) -> tuple[int, int]:
+    def _token_counts(self, text: str) -> tuple[int, int]:
         """(matched, all) tokens of a short text."""
         tokens = self.segmenter.tokens(text)
         return (
-            self.matched_tokens(tokens) if self._token_hint.search(fold(text)) else (0, len(tokens))
+            self.count_matched_tokens(tokens)
+            if self._token_hint_pattern.search(fold(text))
+            else (0, len(tokens))
         )
 
     def _cosine(self, text: str) -> float:
@@ -200,13 +206,13 @@ class Matcher:
         alone: 1/√n for a text of n different words that holds it; keyword 1 and features 0.6
         and 0.3, a text of 2 words, the first feature and another: 0.6 / (√1.45·√2) = 0.352.
         """
-        matched, _ = self.share[text]
+        matched, _ = self.token_counts[text]
         if not matched and not self._features:
             return 0.0
-        different, vector = len(set(self.segmenter.tokens(text))), [*self._words, *self._features]
-        found = [word.weight for word in vector if _count(word, fold(text))]
+        distinct, vector = len(set(self.segmenter.tokens(text))), [*self._keywords, *self._features]
+        weights = [word.weight for word in vector if _count_word(word, fold(text))]
         norm = sum(word.weight**2 for word in vector) ** 0.5
-        return min(1.0, sum(found) / (norm * different**0.5)) if found else 0.0
+        return min(1.0, sum(weights) / (norm * distinct**0.5)) if weights else 0.0
 
     def _euclid(self, text: str) -> float:
         """Likeness of a short text's TF-IDF and the topic's (P3 eq. 5-2).
@@ -214,46 +220,53 @@ class Matcher:
         Worked: topic 足球, the text 足球 新闻: the text's vector has half of the word's idf,
         so 1 - |1 - 1/2| = 0.5.
         """
-        keywords = self.counts(fold(text))
-        if not keywords and not self._found_features(fold(text)):
+        keywords = self.keyword_counts(fold(text))
+        if not keywords and not self._features_in(fold(text)):
             return 0.0
-        forms = {form for word in self._words for form in word.forms}
+        forms = {form for word in self._keywords for form in word.forms}
         tokens = (token for token in self.segmenter.tokens(text) if token not in forms)
         counts = term_counts(tokens) | {fold(word): n for word, n in keywords.items()}
-        given = {fold(word.name): word.weight for word in self._words}
+        keyword_weights = {fold(word.name): word.weight for word in self._keywords}
         return euclid(
-            tf_idf({**self.topic.features, **given}, background()), tf_idf(counts, background())
+            tf_idf({**self.topic.features, **keyword_weights}, background()),
+            tf_idf(counts, background()),
         )
 
 
-def _word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _Word:
+def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _SearchWord:
     folded = " ".join(fold(text).split())
     if has_han(folded):
         forms = tuple(dict.fromkeys([folded, *(convert(folded) for convert in converters)]))
-        return _Word(text, weight, forms, None, forms[0])
+        return _SearchWord(text, weight, forms, None, forms[0])
     forms = _latin_forms(text)
-    bodies = "|".join(r"[\s_-]+".join(map(re.escape, form.split(" "))) for form in forms)
-    left = rf"(?<![{_LATIN}])" if folded[0].isalnum() else ""
-    right = rf"(?![{_LATIN}])" if folded[-1].isalnum() else ""
+    alternatives = "|".join(r"[\s_-]+".join(map(re.escape, form.split(" "))) for form in forms)
+    not_after_letter = rf"(?<![{_LATIN}])" if folded[0].isalnum() else ""
+    not_before_letter = rf"(?![{_LATIN}])" if folded[-1].isalnum() else ""
     head = forms[0].split(" ", 1)[0]
     while not all(form.startswith(head) for form in forms):
         head = head[:-1]
-    return _Word(text, weight, forms, re.compile(f"{left}(?:{bodies}){right}"), head)
+    return _SearchWord(
+        text,
+        weight,
+        forms,
+        re.compile(f"{not_after_letter}(?:{alternatives}){not_before_letter}"),
+        head,
+    )
 
 
 def _latin_forms(text: str) -> tuple[str, ...]:
     """In both numbers; a phrase of parts of three letters or more also as one word."""
     forms = [fold(form) for form in inflection.forms(" ".join(text.split()))]
-    if min(map(len, forms[0].split(" "))) >= _PART:
+    if min(map(len, forms[0].split(" "))) >= _MIN_COMPOUND_PART:
         forms += [form.replace(" ", "") for form in forms]
     return tuple(dict.fromkeys(forms))
 
 
-def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
+def _any_pattern(parts: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(parts))))
 
 
-def _count(word: _Word, text: str) -> int:
+def _count_word(word: _SearchWord, text: str) -> int:
     if word.pattern is None:
         return sum(text.count(form) for form in word.forms)
     if word.head not in text:

@@ -15,12 +15,12 @@ class Memo(dict[str, T]):
     long for each text that is there as this does for one that is not.
     """
 
-    def __init__(self, make: Callable[[str], T], most: int) -> None:
+    def __init__(self, compute: Callable[[str], T], capacity: int) -> None:
         super().__init__()
-        self._make, self._most = make, most
+        self._compute, self._capacity = compute, capacity
 
     def __missing__(self, text: str) -> T:
-        if len(self) >= self._most:
+        if len(self) >= self._capacity:
             self.clear()
-        answer = self[text] = self._make(text)
-        return answer
+        value = self[text] = self._compute(text)
+        return value

@@ -19,8 +19,8 @@ from focus.engine.view import Request
 from focus.errors import StoreError
 from focus.records import Recent, Tally, Task, UrlState
 from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, MAX_WAIT_S
-from focus.score.matching import segmenter_of
-from focus.score.subtopics import Titled
+from focus.score.matching import topic_segmenter
+from focus.score.subtopics import TitledPage
 from focus.storage import writer
 from focus.storage.writer import Saved
 from focus.store import CrawlInfo, Store
@@ -94,12 +94,12 @@ def readopt(crawl: Crawl, task: Task) -> bool:
 
 async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     strategy = crawl.strategy
-    if strategy.recalls:
-        titles = await store.run(partial(writer.titles, crawl=info.id, last=strategy.recalls))
-        strategy.resume(crawl.unit_of_work.totals.pages - len(titles))
-        segmenter = segmenter_of(crawl.config.analysis.topic)
+    if strategy.resume_pages:
+        titles = await store.run(partial(writer.titles, crawl=info.id, last=strategy.resume_pages))
+        strategy.resume_at(crawl.unit_of_work.totals.pages - len(titles))
+        segmenter = topic_segmenter(crawl.config.analysis.topic)
         for row in titles:
-            strategy.saw(Titled.cut(*row, segmenter))
+            strategy.learn_from_page(TitledPage.from_title(*row, segmenter))
 
 
 def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:

@@ -58,7 +58,7 @@ async def open_transport(
     out while these load their dictionaries.
     """
     pool = WorkerPool(
-        strategy_class(config.strategy).informed_by(config.analysis),
+        strategy_class(config.strategy).extend_analysis(config.analysis),
         workers=worker_count(config),
         limit_s=config.parse_limit_s,
     )

@@ -11,9 +11,9 @@ import msgspec
 
 from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
-from focus.score.matching import Matcher, fold_body, segmenter_of
+from focus.score.matching import Matcher, fold_body, topic_segmenter
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
-from focus.score.subtopics import RECALLED, Subtopics, Titled
+from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.storage import url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
@@ -56,11 +56,11 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     if "subtopic" not in found:
         return msgspec.structs.replace(why, evidence=found)
     told = parse_narrower_terms(way.analysis.topic)
-    segmenter = segmenter_of(way.analysis.topic)
+    segmenter = topic_segmenter(way.analysis.topic)
     known = Subtopics(told.narrower)
-    for row in reader.titles(crawl, RECALLED):
-        known.saw(Titled.cut(*row, segmenter))
-    named = known.named(why.path[-1].anchor)
+    for row in reader.titles(crawl, RESUME_PAGES):
+        known.add_page(TitledPage.from_title(*row, segmenter))
+    named = known.subtopics_in(why.path[-1].anchor)
     spoke_for = {fold_body(word): source for word, source in told.sources.items()}
     sources = {word: spoke_for[word] for word in named if word in spoke_for}
     return msgspec.structs.replace(why, evidence=found, subtopics=named, subtopic_sources=sources)
@@ -68,7 +68,7 @@ def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
 
 def _parts(strategy: Strategy, why: Why) -> dict[str, float]:
     """The sum, with what the link's own evidence leaves over and the bonus of a place."""
-    parts = strategy.parts(why.link_evidence)
+    parts = strategy.priority_parts(why.link_evidence)
     if not parts:
         return {}
     rest = {strategy.remainder: why.priority - sum(parts.values())} if strategy.remainder else {}
@@ -80,7 +80,7 @@ def _named(way: _Way, why: Why) -> list[str]:
         return []
     matcher = Matcher(from_builtins(way.analysis.topic))
     anchor = why.path[-1].anchor if why.path else ""
-    return list(dict.fromkeys([*matcher.named(anchor), *matcher.named(words(why.url))]))
+    return list(dict.fromkeys([*matcher.link_words(anchor), *matcher.link_words(words(why.url))]))
 
 
 def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:

@@ -32,7 +32,7 @@ from focus.workers.messages import (
     pack,
 )
 
-ANALYST = "focus.score.analysis.PageAnalyst"
+ANALYST = "focus.score.analysis.PageScorer"
 MEMORY_BYTES = 1536 * 1024 * 1024
 FLUSH_S = 0.02
 GARBAGE = 50_000  # new objects between two looks for garbage in circles: pages leave none
@@ -43,7 +43,7 @@ _DESCRIPTORS = 4096
 class Analyst(Protocol):
     """Turns bytes into a scored page. Its class is called with an `AnalysisConfig`."""
 
-    def analyse(
+    def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
         """The page; may raise, hang or crash on hostile ones."""
@@ -63,7 +63,7 @@ def analyse(analyst: Analyst, job: Job) -> Page:
     """The scored page with its time; an exception becomes a failed page."""
     started = time.perf_counter()
     try:
-        page = analyst.analyse(job.url, job.body, job.content_type, wording=job.wording)
+        page = analyst.score(job.url, job.body, job.content_type, wording=job.wording)
     except Exception as error:  # the border: no page may end the worker
         page = failed(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")
     return msgspec.structs.replace(page, worker_s=time.perf_counter() - started)

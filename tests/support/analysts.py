@@ -22,7 +22,7 @@ class Hooked:
     def update(self, payload: bytes) -> None:
         self.model = payload.decode()
 
-    def analyse(
+    def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
         for name, (value, *_) in parse_qs(urlsplit(url).query).items():

@@ -130,7 +130,7 @@ class SimulatedCluster(Runtime, Watcher):
         info: CrawlInfo,
         stack: AsyncExitStack,
     ) -> Transport:
-        self.scorer = InlineScorer(strategy_class(config.strategy).informed_by(config.analysis))
+        self.scorer = InlineScorer(strategy_class(config.strategy).extend_analysis(config.analysis))
         self.flow_control = FlowControl(60.0)
         self.flow_control.hello(Hello("w", b"setup", self.slots), self.now)
         leases = Leases(self.rng.getrandbits(40), Terms())

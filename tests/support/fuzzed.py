@@ -27,7 +27,7 @@ from focus.http.content_encoding import CodingError, Decoder
 from focus.http.robots import Robots, from_answer
 from focus.http.semantics import is_html, redirect_target, retry_after_s
 from focus.http.sitemap import MAX_LINKS, ListingReader, changed_at
-from focus.score.analysis import PageAnalyst
+from focus.score.analysis import PageScorer
 from focus.text.charset import charset_from_content_type, decode, prescan
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
@@ -56,9 +56,9 @@ def _chosen(data: bytes) -> tuple[int, bytes]:
 
 
 @cache
-def _analyst() -> PageAnalyst:
+def _analyst() -> PageScorer:
     topic = to_builtins(from_words("足球,英超:0.8"))
-    return PageAnalyst(AnalysisConfig(topic=topic, contexts=True, url_patterns=True))
+    return PageScorer(AnalysisConfig(topic=topic, contexts=True, url_patterns=True))
 
 
 def addresses(data: bytes) -> None:
@@ -95,7 +95,7 @@ def charset(data: bytes) -> None:
 def page(data: bytes) -> None:
     """Any page is analysed, and all its links are normal."""
     choice, body = _chosen(data)
-    found = _analyst().analyse(BASE, body, TYPES[choice % len(TYPES)])
+    found = _analyst().score(BASE, body, TYPES[choice % len(TYPES)])
     assert found.failure is None, found.detail
     assert all(normalise(link.url) == link.url for link in found.links)
     parse(body.decode("latin-1"), max_links=3, context=True).text()

@@ -113,7 +113,7 @@ class Living(ReplayTransport):
     def __init__(
         self, web: PublishingWeb, log: list[Request], config: CrawlConfig, clock: Clock
     ) -> None:
-        analysis = strategy_class(config.strategy).informed_by(config.analysis)
+        analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
         super().__init__(self, _scorer(msgspec.json.encode(analysis)), start=clock())
         self._web, self._log, self._time = web, log, clock
         self._etags: dict[str, str] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from focus.score.subtopics import Titled
+from focus.score.subtopics import TitledPage
 from focus.text.tokenisation import Segmenter
 
 _SEGMENTER = Segmenter()
 
 
-def titled(title: str, relevant: bool, hub: int, url: str = "http://h/x") -> Titled:
+def titled(title: str, relevant: bool, hub: int, url: str = "http://h/x") -> TitledPage:
     """A page of that title."""
-    return Titled.cut(url, title, relevant, hub, _SEGMENTER)
+    return TitledPage.from_title(url, title, relevant, hub, _SEGMENTER)

@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from focus.errors import ConfigError
 from focus.registry import Registry
 from focus.score.matching import Matcher
-from focus.score.parameters import settle
+from focus.score.parameters import resolve_params
 from focus.score.relevance.adaptive import Adaptive
 from focus.score.relevance.base import Document, Judgement, Model
 from focus.score.relevance.bayes import Bayes
@@ -77,7 +77,7 @@ def make_model(
 ) -> Model:
     """A model with its parameters settled, and with what it has learned."""
     kind = model_class(name)
-    settled = settle(kind, params, as_published=as_published)
+    settled = resolve_params(kind, params, as_published=as_published)
     model = kind(matcher, settled)
     model.adopt(trained)
     return model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from focus.records import Region
-from focus.score.index_pages import filed_under
+from focus.score.index_pages import ancestor_pages
 from focus.score.matching import Matcher, fold_body
 from focus.urls.normal_form import folder_words, host_of
 
@@ -68,7 +68,7 @@ class Document:
 
     def may_hold(self, matcher: Matcher) -> bool:
         """Whether a keyword may stand in the page at all; most pages end here."""
-        return self.source is None or matcher.is_in(self.source)
+        return self.source is None or matcher.occurs_in_source(self.source)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
@@ -83,7 +83,7 @@ class Document:
     @cached_property
     def filed_under(self) -> Sequence[Crumb]:
         """The index pages above it, by its breadcrumb: addresses and names."""
-        return filed_under(self.crumbs, self.url) if self.url and self.crumbs else ()
+        return ancestor_pages(self.crumbs, self.url) if self.url and self.crumbs else ()
 
     @cached_property
     def cited(self) -> Sequence[str]:
@@ -114,13 +114,16 @@ class Document:
 
     def own(self, matcher: Matcher) -> str:
         """`main` without blocks of the site around the page that hold a keyword; folded."""
-        if not matcher.counts(self.main):
+        if not matcher.keyword_counts(self.main):
             return self.main
         texts = (
             text
             for number, block in enumerate(self.blocks)
             if not block.is_linked
-            and (not matcher.counts(text := fold_body(block.text)) or self._region(number) in _OWN)
+            and (
+                not matcher.keyword_counts(text := fold_body(block.text))
+                or self._region(number) in _OWN
+            )
         )
         return "\n".join(texts)
 
@@ -178,5 +181,7 @@ class Model:
 
     def found(self, **texts: str) -> dict[str, list[str]]:
         """Which keywords stand in each named text: {"title": ["足球"]}; empty ones left out."""
-        matched = {part: list(self.matcher.counts(text)) for part, text in texts.items() if text}
+        matched = {
+            part: list(self.matcher.keyword_counts(text)) for part, text in texts.items() if text
+        }
         return {part: words for part, words in matched.items() if words}

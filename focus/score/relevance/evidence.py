@@ -96,7 +96,7 @@ class Evidence(Model):
             text = page.own(self.matcher) if self._may_say(page) else ""
             texts["lead"] = text[:LEAD_CHARS]
         matched = self.found(**texts)
-        parts = {part: self.matcher.weight(words) for part, words in matched.items()}
+        parts = {part: self.matcher.combined_weight(words) for part, words in matched.items()}
         if is_on:
             self._judge_text(text, parts, matched)
             self._judge_links(page, parts, matched)
@@ -114,10 +114,12 @@ class Evidence(Model):
         """
         from focus.html.blocks import runs_with  # the crawl process parses no page
 
-        source = None if page.source is None else self.matcher.in_source.plain(page.source)
+        source = (
+            None if page.source is None else self.matcher.source_search.plain_source(page.source)
+        )
         if source is None:
             return True
-        return any(map(self._run_says, runs_with(source, self.matcher.in_source.heads)))
+        return any(map(self._run_says, runs_with(source, self.matcher.source_search.heads)))
 
     def _run_says(self, run: bytes) -> bool:
         """Whether a keyword stands in it outside of links, or among few."""
@@ -129,7 +131,7 @@ class Evidence(Model):
             from focus.html.parser import blocks_of
 
             says = self._says[digest] = any(
-                not block.is_linked and self.matcher.counts(fold_body(block.text))
+                not block.is_linked and self.matcher.keyword_counts(fold_body(block.text))
                 for block in blocks_of(run.decode("utf-8", "replace"))
             )
         return says
@@ -137,7 +139,7 @@ class Evidence(Model):
     def _judge_text(
         self, text: str, parts: dict[str, float], matched: dict[str, list[str]]
     ) -> None:
-        counts = self.matcher.counts(text)
+        counts = self.matcher.keyword_counts(text)
         if not counts:
             return
         matched["text"] = list(counts)
@@ -145,23 +147,23 @@ class Evidence(Model):
         half = k * (1.0 - b + b * len(text) / self.params["typical"])
         miss = 1.0
         for word, number in counts.items():
-            miss *= 1.0 - self.matcher.weight([word]) * number / (number + half)
+            miss *= 1.0 - self.matcher.combined_weight([word]) * number / (number + half)
         parts["text"] = 1.0 - miss
 
     def _judge_links(
         self, page: Document, parts: dict[str, float], matched: dict[str, list[str]]
     ) -> None:
-        named = [self.matcher.coverage[words] for words in page.cited]
+        named = [self.matcher.keyword_score[words] for words in page.cited]
         if any(named):
             parts["cited"] = sum(named) / len(named)
             matched |= self.found(cited=fold_body("\n".join(page.cited)))
-        coverage = self.matcher.coverage
+        coverage = self.matcher.keyword_score
         hits = [(score, link) for link in page.links if (score := coverage[link.anchor]) > 0.0]
         if not hits:
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
         matched |= self.found(anchors=_texts(link for _, link in hits))
-        longest = self.matcher.longest + _TAG_EXTRA_CHARS
+        longest = self.matcher.max_keyword_length + _TAG_EXTRA_CHARS
         tags = [hit for hit in hits if hit[1].region == _BODY and len(hit[1].anchor) <= longest]
         if tags:
             lengths = [len(link.anchor) for link in page.links if link.region == _BODY]

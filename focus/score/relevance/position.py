@@ -23,7 +23,7 @@ class Position(Model):
     defaults = {"alpha": 0.25, "beta": 0.75}
 
     def judge(self, page: Document) -> Judgement:
-        share = self.matcher.share
+        share = self.matcher.token_counts
         title_hits, title_all = share[page.title]
         anchor_hits = anchor_all = 0
         for link in page.links:

@@ -51,7 +51,7 @@ class VectorModel(Model):
         if not page.may_hold(self.matcher):
             return {}
         texts = (page.title, page.keywords, page.description, page.content[:MAX_CHARS])
-        if not self.matcher.counts(fold_body("\n".join(texts))):
+        if not self.matcher.keyword_counts(fold_body("\n".join(texts))):
             return {}
         return self.full_vector(page)
 
@@ -75,7 +75,7 @@ class VectorModel(Model):
         return {word: times * number for word, number in counts.items()}
 
     def _keyword_counts(self, head: str, content: str) -> dict[str, float]:
-        above, below = (self.matcher.counts(fold_body(text)) for text in (head, content))
+        above, below = (self.matcher.keyword_counts(fold_body(text)) for text in (head, content))
         return {
             fold(word): self.params["head"] * above.get(word, 0) + below.get(word, 0)
             for word in above | below

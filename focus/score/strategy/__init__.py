@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from focus.errors import ConfigError
 from focus.registry import Registry, check_removed
 from focus.score.graph.pagerank import PageRank
-from focus.score.parameters import settle
+from focus.score.parameters import resolve_params
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 from focus.score.strategy.best_first import BestFirst
 from focus.score.strategy.best_link import BestLink
@@ -93,6 +93,6 @@ def make_strategy(
 ) -> Strategy:
     """A strategy with its parameters settled, over a link graph."""
     kind = strategy_class(name)
-    settled = settle(kind, params, as_published=as_published)
-    graph.is_followed = kind.moves
-    return kind(settled, graph, as_published=as_published)
+    resolved = resolve_params(kind, params, as_published=as_published)
+    graph.is_followed = kind.follows_graph
+    return kind(resolved, graph, as_published=as_published)

@@ -18,7 +18,7 @@ import msgspec
 from focus.config import AnalysisConfig
 from focus.records import Link, Page, Recent, Tally
 from focus.score.graph.pagerank import PageRank
-from focus.score.subtopics import Titled
+from focus.score.subtopics import TitledPage
 
 LinkEvidence = tuple[float, ...]
 
@@ -43,7 +43,7 @@ class Parent(msgspec.Struct, frozen=True):
     named: float = 0.0
 
 
-LINK_SCORES = ("contexts", "cosines", "euclids")
+OPTIONAL_LINK_SCORES = ("contexts", "cosines", "euclids")
 """Scores of a link that are made only for strategies that want them."""
 
 
@@ -77,19 +77,21 @@ class Strategy:
     contexts: ClassVar[bool] = False
     cosines: ClassVar[bool] = False
     euclids: ClassVar[bool] = False
-    follows_all: ClassVar[bool] = False
-    moves: ClassVar[bool] = False
+    has_independent_evidence: ClassVar[bool] = False
+    follows_graph: ClassVar[bool] = False
     learns: ClassVar[bool] = False
     remainder: ClassVar[str] = ""
-    recalls: ClassVar[int] = 0
+    resume_pages: ClassVar[int] = 0
 
     @classmethod
-    def informed_by(cls, analysis: AnalysisConfig) -> AnalysisConfig:
+    def extend_analysis(cls, analysis: AnalysisConfig) -> AnalysisConfig:
         """That analysis, filling all that the strategy wants of a page and its links, too."""
-        wanted = {name: True for name in ("url_patterns", *LINK_SCORES) if getattr(cls, name)}
-        if cls.recalls:
-            wanted["titles"] = True
-        return msgspec.structs.replace(analysis, **wanted)
+        fields = {
+            name: True for name in ("url_patterns", *OPTIONAL_LINK_SCORES) if getattr(cls, name)
+        }
+        if cls.resume_pages:
+            fields["titles"] = True
+        return msgspec.structs.replace(analysis, **fields)
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
@@ -99,7 +101,7 @@ class Strategy:
         self.as_published = as_published
 
     @property
-    def bound(self) -> float:
+    def max_waiting(self) -> float:
         """URLs that may wait; of more, those of the lowest priority are dropped."""
         return math.inf
 
@@ -115,16 +117,16 @@ class Strategy:
         """The priority of a waiting URL with this evidence, now."""
         return 0.0
 
-    def expects(self, narrower: Mapping[str, float]) -> None:
+    def set_narrower_terms(self, narrower: Mapping[str, float]) -> None:
         """Take the topic's narrower terms (`Topic.narrower`); called before anything else."""
 
-    def saw(self, page: Titled) -> None:
+    def learn_from_page(self, page: TitledPage) -> None:
         """A page came and is kept: for what a strategy learns of titles."""
 
-    def resume(self, pages: int) -> None:
+    def resume_at(self, pages: int) -> None:
         """`saw` goes on after so many pages of an earlier run."""
 
-    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+    def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
         """What each kind of evidence adds to a priority, by name; {} where they are not added."""
         return {}
 
@@ -137,7 +139,7 @@ class Strategy:
         return 0.0
 
     @property
-    def fade(self) -> float:
+    def hit_rate_decay(self) -> float:
         """The share that a request still counts after the next one to its host, 0…1."""
         return 1.0
 

@@ -39,7 +39,7 @@ class BestFirst(Strategy):
             )
 
     @property
-    def bound(self) -> float:
+    def max_waiting(self) -> float:
         return self.params["bound"]
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:

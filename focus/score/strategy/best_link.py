@@ -8,13 +8,13 @@ from focus.records import Link
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
-def inherited(parent: Parent, passed_on: float, decay: float) -> float:
+def inherited_relevance(parent: Parent, parent_inherited: float, decay: float) -> float:
     """What a page hands down: its relevance, or what it got itself, decayed.
 
     A relevant page restores it, an off-topic hop decays it (tunnelling; P2 3.3,
     Shark-Search). Worked, decay 0.5: relevance 0.1 and 0.8 passed on: 0.4.
     """
-    return parent.relevance if parent.relevant else max(parent.relevance, decay * passed_on)
+    return parent.relevance if parent.relevant else max(parent.relevance, decay * parent_inherited)
 
 
 class BestLink(Strategy):
@@ -41,17 +41,23 @@ class BestLink(Strategy):
         "decay": 0.5,
     }
     width = 5
-    follows_all = True
+    has_independent_evidence = True
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence]:
-        down = inherited(parent, parent.link_evidence[4], self.params["decay"])
-        home = parent.host
+        inherited = inherited_relevance(parent, parent.link_evidence[4], self.params["decay"])
+        page_host = parent.host
         return [
-            (k.anchor_score, k.url_score, k.heading_score, float(k.host == home), down)
-            for k in links
+            (
+                link.anchor_score,
+                link.url_score,
+                link.heading_score,
+                float(link.host == page_host),
+                inherited,
+            )
+            for link in links
         ]
 
-    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+    def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
         names = ("anchor", "url", "heading", "home", "inherit")
         return {
             name: self.params[name] * value
@@ -60,11 +66,11 @@ class BestLink(Strategy):
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         p = self.params
-        anchor, url, heading, home, down = link_evidence
+        anchor, url, heading, same_host, inherited = link_evidence
         return (
             p["anchor"] * anchor
             + p["url"] * url
             + p["heading"] * heading
-            + p["home"] * home
-            + p["inherit"] * down
+            + p["home"] * same_host
+            + p["inherit"] * inherited
         )

@@ -24,5 +24,5 @@ class DepthLimited(Strategy):
     published = {"depth": 1.0}
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        ended = parent.depth >= self.params["depth"]
-        return [None if ended else ()] * len(links)
+        is_at_limit = parent.depth >= self.params["depth"]
+        return [None if is_at_limit else ()] * len(links)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from focus.records import SEED_PRIORITY, Link
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
-_PLACES = 1024
-_LAST = int(SEED_PRIORITY) - 1
+_POSITIONS = 1024
+_MAX_PAGE = int(SEED_PRIORITY) - 1
 _FIRST_FLOAT = 0x41800000  # the bits of 16.0: from there on float32s are over 1e-6 apart
 
 
@@ -32,20 +32,23 @@ class DepthFirst(Strategy):
     width = 1
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        first = min(parent.nth, _LAST) * _PLACES + _PLACES - 1
-        return [(_float_of(first - min(n, _PLACES - 1)),) for n in range(len(links))]
+        first_link = min(parent.nth, _MAX_PAGE) * _POSITIONS + _POSITIONS - 1
+        return [
+            (_encode_float32(first_link - min(position, _POSITIONS - 1)),)
+            for position in range(len(links))
+        ]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        return (_whole_of(link_evidence[0]) + 1) / _PLACES - 1.0
+        return (_decode_float32(link_evidence[0]) + 1) / _POSITIONS - 1.0
 
 
-def _float_of(whole: int) -> float:
+def _encode_float32(number: int) -> float:
     """The float32 that many steps over 16."""
-    value: float = struct.unpack("<f", struct.pack("<I", _FIRST_FLOAT + whole))[0]
+    value: float = struct.unpack("<f", struct.pack("<I", _FIRST_FLOAT + number))[0]
     return value
 
 
-def _whole_of(value: float) -> int:
+def _decode_float32(value: float) -> int:
     """Its steps over 16; 0 under that."""
     bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
     return max(0, bits - _FIRST_FLOAT)

@@ -29,5 +29,5 @@ class FishPosition(FishSearch):
         threshold = self.params["T"]
         return parent.relevance > threshold if threshold else parent.relevant
 
-    def score(self, parent: Parent) -> float:
+    def leading_link_score(self, parent: Parent) -> float:
         return parent.relevance

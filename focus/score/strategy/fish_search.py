@@ -42,16 +42,16 @@ class FishSearch(Strategy):
         if allowance <= 0:
             return [None] * len(links)
         relevant = self.is_relevant(parent)
-        wide = int(self.params["W"] * (self.params["a"] if relevant else 1.0))
-        score = self.score(parent)
-        left = allowance if relevant else allowance - 1.0
-        return [(score if n < wide else 0.0, left) for n in range(len(links))]
+        width = int(self.params["W"] * (self.params["a"] if relevant else 1.0))
+        score = self.leading_link_score(parent)
+        child_allowance = allowance if relevant else allowance - 1.0
+        return [(score if n < width else 0.0, child_allowance) for n in range(len(links))]
 
     def is_relevant(self, parent: Parent) -> bool:
         """Whether a page feeds the school."""
         return parent.relevant
 
-    def score(self, parent: Parent) -> float:
+    def leading_link_score(self, parent: Parent) -> float:
         """What the first links of a page get."""
         return 1.0 if parent.relevant else 0.5
 

@@ -12,7 +12,7 @@ from focus.score.graph.pagerank import PageRank
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
-def pack(hops: float, score: float) -> float:
+def pack_key(hops: float, score: float) -> float:
     """Both keys in one: fewer hops are larger, then larger scores in 0…1.
 
     Half the score is added, so that no rounding reaches the next whole number.
@@ -21,12 +21,12 @@ def pack(hops: float, score: float) -> float:
     return 0.5 * score - hops
 
 
-def hops_of(packed: float) -> int:
+def unpack_hops(packed: float) -> int:
     """The hops of a packed key."""
     return -math.floor(packed)
 
 
-class Heredity(Strategy):
+class GeneBase(Strategy):
     """The common part of `gene` and `gene-authority`: how far a link is on topic.
 
     sim(c) = w·anchor(c) + (1 - w)·relevance(u). The papers have w = 1, anchor(c) the cosine
@@ -37,31 +37,31 @@ class Heredity(Strategy):
     """
 
     cosines = True
-    factor: ClassVar[str]
+    decay_param: ClassVar[str]
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
-        if not 0.0 < params[self.factor] < 1.0:
+        if not 0.0 < params[self.decay_param] < 1.0:
             raise ConfigError(
                 "--param {factor}={share:g}: {name} hands this share of a message down each "
                 "off-topic link; give a number between 0 and 1",
-                factor=self.factor,
-                share=params[self.factor],
+                factor=self.decay_param,
+                share=params[self.decay_param],
                 name=self.name,
             )
 
-    def sims(self, parent: Parent, links: Sequence[Link]) -> list[float]:
+    def link_similarities(self, parent: Parent, links: Sequence[Link]) -> list[float]:
         """sim of each link, 0…1."""
         w = self.params["w"]
-        page = (1.0 - w) * min(1.0, parent.relevance)
+        page_part = (1.0 - w) * min(1.0, parent.relevance)
         if self.as_published:
-            return [w * link.cosine_score + page for link in links]
-        return [w * link.anchor_score + page for link in links]
+            return [w * link.cosine_score + page_part for link in links]
+        return [w * link.anchor_score + page_part for link in links]
 
 
-class Gene(Heredity):
+class Gene(GeneBase):
     """Sorted by m(c), then by sim(c) (P2 3.3, eq. 1).
 
     m(c)    m₀ if sim(c) > f, whatever u's m; else m(u)·b
@@ -85,14 +85,17 @@ class Gene(Heredity):
     defaults = {"m0": 100.0, "b": 0.8, "f": 0.2, "w": 0.3}
     published = {"m0": 100.0, "b": 0.8, "f": 0.2, "w": 1.0}
     width = 1
-    factor = "b"
+    decay_param = "b"
 
     def seed(self) -> LinkEvidence:
-        return (pack(0, 1.0),)
+        return (pack_key(0, 1.0),)
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        f, faded = self.params["f"], hops_of(parent.link_evidence[0]) + 1
-        return [(pack(0 if sim > f else faded, sim),) for sim in self.sims(parent, links)]
+        f, next_hops = self.params["f"], unpack_hops(parent.link_evidence[0]) + 1
+        return [
+            (pack_key(0 if sim > f else next_hops, sim),)
+            for sim in self.link_similarities(parent, links)
+        ]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return float(self.params["m0"] * self.params["b"] ** -link_evidence[0])

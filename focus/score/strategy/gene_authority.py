@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from focus.records import Link
 from focus.score.strategy.base import LinkEvidence, Parent
-from focus.score.strategy.gene import Heredity, pack
+from focus.score.strategy.gene import GeneBase, pack_key
 
 
-class GeneAuthority(Heredity):
+class GeneAuthority(GeneBase):
     """Sorted by Val(c), then by val(c) = t·R(c)/max R + (1 - t)·sim(c) (P5 2.3).
 
     Val(c)   Val(u) if val(c) > f, else Val(u)·r; nothing restores it; Val₀ for a seed
@@ -34,25 +34,27 @@ class GeneAuthority(Heredity):
     defaults = {"Val0": 100.0, "r": 0.8, "f": 0.2, "t": 0.1, "w": 0.3}
     published = {"Val0": 100.0, "r": 0.8, "f": 0.15, "t": 0.5, "w": 1.0}
     width = 2
-    moves = True
-    factor = "r"
+    follows_graph = True
+    decay_param = "r"
 
     def seed(self) -> LinkEvidence:
         return (1.0, 1.0)
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        hops = self._hops(parent.id, parent.link_evidence)
-        return [(-hops, sim) for sim in self.sims(parent, links)]
+        hops = self._poor_hops(parent.id, parent.link_evidence)
+        return [(-hops, sim) for sim in self.link_similarities(parent, links)]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        key = pack(self._hops(url_id, link_evidence), self._val(url_id, link_evidence[1]))
+        key = pack_key(
+            self._poor_hops(url_id, link_evidence), self._combined_value(url_id, link_evidence[1])
+        )
         return float(self.params["Val0"] * self.params["r"] ** -key)
 
-    def _hops(self, url_id: int, link_evidence: LinkEvidence) -> float:
+    def _poor_hops(self, url_id: int, link_evidence: LinkEvidence) -> float:
         """n of a URL: its best parent's, and one more for a poor link. A seed has none."""
-        poor = self._val(url_id, link_evidence[1]) <= self.params["f"]
-        return max(0.0, poor - link_evidence[0])
+        is_poor = self._combined_value(url_id, link_evidence[1]) <= self.params["f"]
+        return max(0.0, is_poor - link_evidence[0])
 
-    def _val(self, url_id: int, sim: float) -> float:
+    def _combined_value(self, url_id: int, sim: float) -> float:
         t = self.params["t"]
         return t * self.graph.scaled(url_id) + (1.0 - t) * sim

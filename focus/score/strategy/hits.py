@@ -19,7 +19,7 @@ class HitsOrder(Strategy):
     name = "hits"
     source = "P1 2.2.4.1; P3 5.2.2"
     summary = "local HITS authority of the link's target"
-    moves = True
+    follows_graph = True
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False

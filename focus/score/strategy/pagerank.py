@@ -23,7 +23,7 @@ class PageRankOrder(Strategy):
     summary = "local PageRank of the link's target"
     published_model = "position"
     published_rule = True
-    moves = True
+    follows_graph = True
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False

@@ -28,12 +28,12 @@ class RandomOrder(Strategy):
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         salt = pack("<d", self.params["seed"])
-        return [(_draw(link.key, salt),) for link in links]
+        return [(_hash_to_unit_interval(link.key, salt),) for link in links]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return link_evidence[0]
 
 
-def _draw(key: bytes, salt: bytes) -> float:
+def _hash_to_unit_interval(key: bytes, salt: bytes) -> float:
     """0…1 in steps of 2^-24, which a float32 holds exactly."""
     return int.from_bytes(blake2b(key, digest_size=3, salt=salt).digest(), "big") / 2**24

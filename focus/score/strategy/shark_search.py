@@ -40,11 +40,11 @@ class SharkSearch(Strategy):
         for link in links:
             anchor = link.anchor_score
             context = 1.0 if anchor > 0.0 else link.context_score
-            near = beta * anchor + (1.0 - beta) * context
-            evidence.append((gamma * inherited + (1.0 - gamma) * near, inherited))
+            neighbourhood = beta * anchor + (1.0 - beta) * context
+            evidence.append((gamma * inherited + (1.0 - gamma) * neighbourhood, inherited))
         return evidence
 
-    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+    def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
         inherited = self.params["gamma"] * link_evidence[1]
         return {"inherit": inherited, "neighbourhood": link_evidence[0] - inherited}
 

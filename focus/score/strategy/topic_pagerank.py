@@ -37,7 +37,7 @@ class TopicPageRank(Strategy):
     published_model = "position"
     defaults = {"gamma": 0.06, "raw": 0.0}
     published = {"gamma": 0.8, "raw": None, "T": 0.5, "W": 20.0, "a": 1.5, "D": 2.0}
-    moves = True
+    follows_graph = True
     remainder = "importance"
 
     def __init__(
@@ -58,19 +58,23 @@ class TopicPageRank(Strategy):
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
         if self.as_published:
-            return self._published(parent, links)
-        page = parent.relevance
-        return [(score if (score := link.anchor_score) > page else page,) for link in links]
+            return self._published_evidence(parent, links)
+        relevance = parent.relevance
+        return [
+            (score if (score := link.anchor_score) > relevance else relevance,) for link in links
+        ]
 
-    def _published(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
+    def _published_evidence(
+        self, parent: Parent, links: Sequence[Link]
+    ) -> Sequence[LinkEvidence | None]:
         p = self.params
         allowance = parent.link_evidence[1] - (0.0 if parent.relevance > p["T"] else 1.0)
         if parent.link_evidence[1] <= 0:
             return [None] * len(links)
         share = self._shares.importance(parent.id) / max(1, len(links))
         weight = self._mix(share, parent.relevance)
-        wide = int(p["W"] * (p["a"] if weight > p["T"] else 1.0))
-        weights = chain(repeat(weight, wide), repeat(0.0))
+        width = int(p["W"] * (p["a"] if weight > p["T"] else 1.0))
+        weights = chain(repeat(weight, width), repeat(0.0))
         return [(w, allowance) for w, _ in zip(weights, links, strict=False)]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
@@ -78,7 +82,7 @@ class TopicPageRank(Strategy):
             return link_evidence[0]
         return self._mix(self._rank(url_id), link_evidence[0])
 
-    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+    def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
         if self.as_published:
             return {"weight": link_evidence[0]}
         return {"similarity": (1.0 - self._gamma) * link_evidence[0]}

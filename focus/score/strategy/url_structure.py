@@ -42,9 +42,9 @@ class UrlStructure(Strategy):
             return [None] * len(links)
         alpha, beta = self.params["alpha"], self.params["beta"]
         inherited = alpha * parent.relevance
-        anchors = [k.euclid_score if self.as_published else k.anchor_score for k in links]
+        anchors = [link.euclid_score if self.as_published else link.anchor_score for link in links]
         values = (
-            (1.0 + likeness(parent, link)) * inherited + beta * anchor
+            (1.0 + url_similarity(parent, link)) * inherited + beta * anchor
             for link, anchor in zip(links, anchors, strict=True)
         )
         return [(v,) if v > 0.0 or not self.as_published else None for v in values]
@@ -53,7 +53,7 @@ class UrlStructure(Strategy):
         return link_evidence[0]
 
 
-def likeness(parent: Parent, link: Link) -> float:
+def url_similarity(parent: Parent, link: Link) -> float:
     """k of P3 Table 5-2: 1, ½ or 0."""
     if link.host != parent.host:
         return 0.0

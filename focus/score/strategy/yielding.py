@@ -10,14 +10,14 @@ from focus.score.graph.pagerank import PageRank
 from focus.score.index_pages import Role
 from focus.score.strategy.base import LinkEvidence, Parent
 from focus.score.strategy.best_link import BestLink
-from focus.score.subtopics import RECALLED, Subtopics, Titled
+from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 
-_WIDTH = BestLink.width
-_PAGE, _INDEX, _FURTHER = Role  # asked of its class, a member takes eight times as long
+_BEST_LINK_WIDTH = BestLink.width
+_PAGE, _INDEX, _CONTINUATION = Role  # asked of its class, a member takes eight times as long
 _BODY = int(Region.BODY)
-_NEWCOMERS = 0.25  # what is expected of a host that links lead to
-_LEAST = -4.0
-_STEP = 0.25
+_USUAL_NEWCOMER_RATE = 0.25  # what is expected of a host that links lead to
+_MIN_NEWCOMER_BONUS = -4.0
+_NEWCOMER_BONUS_STEP = 0.25
 
 
 def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
@@ -84,11 +84,11 @@ class Yield(BestLink):
         "index": 0.3,
         "newcomer": 1.5,
     }
-    width = _WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
+    width = _BEST_LINK_WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
     url_patterns = True
     learns = True
     remainder = "hub"
-    recalls = RECALLED
+    resume_pages = RESUME_PAGES
 
     def __init__(
         self, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
@@ -96,45 +96,49 @@ class Yield(BestLink):
         super().__init__(params, graph, as_published=as_published)
         self.subtopics = Subtopics()
 
-    def expects(self, narrower: Mapping[str, float]) -> None:
+    def set_narrower_terms(self, narrower: Mapping[str, float]) -> None:
         self.subtopics = Subtopics(narrower)
 
-    def saw(self, page: Titled) -> None:
-        self.subtopics.saw(page)
+    def learn_from_page(self, page: TitledPage) -> None:
+        self.subtopics.add_page(page)
 
-    def resume(self, pages: int) -> None:
+    def resume_at(self, pages: int) -> None:
         self.subtopics.resume(pages)
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence]:
-        m, weights = membership(parent), self.subtopics.weights
-        nothing = 0.0, 0.0
+        m, weights = page_membership(parent), self.subtopics.weights
+        no_membership = 0.0, 0.0
         return [
             (
                 *link_evidence,
-                *(shared(m, parent.host, link) if m or link.role == _INDEX else nothing),
+                *(
+                    link_membership(m, parent.host, link)
+                    if m or link.role == _INDEX
+                    else no_membership
+                ),
                 0.0 if link.anchor_score else weights[link.anchor],
             )
             for link_evidence, link in zip(super().evidence(parent, links), links, strict=True)
         ]
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        p, of_link = self.params, super().priority(url_id, link_evidence[:_WIDTH])
+        p, link_priority = self.params, super().priority(url_id, link_evidence[:_BEST_LINK_WIDTH])
         return (
-            of_link
-            + p["member"] * link_evidence[_WIDTH]
-            + p["subtopic"] * link_evidence[_WIDTH + 2]
+            link_priority
+            + p["member"] * link_evidence[_BEST_LINK_WIDTH]
+            + p["subtopic"] * link_evidence[_BEST_LINK_WIDTH + 2]
         )
 
-    def parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
-        p, (member, _, subtopic) = self.params, link_evidence[_WIDTH:]
-        added = {"member": p["member"] * member, "subtopic": p["subtopic"] * subtopic}
-        return {**super().parts(link_evidence[:_WIDTH]), **added}
+    def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
+        p, (member, _, subtopic) = self.params, link_evidence[_BEST_LINK_WIDTH:]
+        own_parts = {"member": p["member"] * member, "subtopic": p["subtopic"] * subtopic}
+        return {**super().priority_parts(link_evidence[:_BEST_LINK_WIDTH]), **own_parts}
 
     def reward(self, page: Page) -> float:
         return super().reward(page) * (self.params["index"] if page.index else 1.0)
 
     @property
-    def fade(self) -> float:
+    def hit_rate_decay(self) -> float:
         return self.params["fade"]
 
     def bonus(self, queue: Recent, host: Recent) -> float:
@@ -148,33 +152,36 @@ class Yield(BestLink):
 
     def newcomer_bonus(self, hosts: Tally) -> float:
         rate = (hosts.yielded + 0.5) / (hosts.fetched + 2.0)
-        bonus = self.params["newcomer"] * (_logit(rate) - _logit(_NEWCOMERS))
-        return min(0.0, max(_LEAST, _STEP * round(bonus / _STEP)))
+        bonus = self.params["newcomer"] * (_logit(rate) - _logit(_USUAL_NEWCOMER_RATE))
+        return min(
+            0.0,
+            max(_MIN_NEWCOMER_BONUS, _NEWCOMER_BONUS_STEP * round(bonus / _NEWCOMER_BONUS_STEP)),
+        )
 
 
-def membership(parent: Parent) -> float:
+def page_membership(parent: Parent) -> float:
     """m of a page: how surely what it lists belongs to the topic, 0…1; of no index page 0.
 
     What looks like no index page is one for pages that link to it as one: as much as these hand on.
     """
-    anchor, handed_on = parent.link_evidence[0], parent.link_evidence[_WIDTH + 1]
+    anchor, inherited = parent.link_evidence[0], parent.link_evidence[_BEST_LINK_WIDTH + 1]
     if not parent.index:
-        return handed_on
-    return max(parent.named, anchor, handed_on)
+        return inherited
+    return max(parent.named, anchor, inherited)
 
 
-def shared(m: float, home: str, link: Link) -> tuple[float, float]:
+def link_membership(page_membership: float, page_host: str, link: Link) -> tuple[float, float]:
     """What a link has of its page's m: its own M, and what it is to hand on.
 
     To an index page (by its address, by a breadcrumb, as what the page is filed under) what its
     anchor says of the topic, whatever m is.
     """
-    if link.host != home:
+    if link.host != page_host:
         return 0.0, 0.0
     if link.role == _INDEX:
         return 0.0, link.anchor_score
     is_member = link.role == _PAGE and link.region == _BODY
-    return m * is_member, m * (link.role == _FURTHER)
+    return page_membership * is_member, page_membership * (link.role == _CONTINUATION)
 
 
 def _logit(rate: float) -> float:
