@@ -13,26 +13,26 @@ from focus.html.parser import Block
 from focus.score.matching import Matcher
 from focus.score.relevance import Document, make_model
 from focus.score.relevance.bayes import Classifier, EntityExpansion
-from focus.score.statistics.entities import make_table
-from focus.score.statistics.feature_selection import Counts, LabelledWords, count
-from focus.score.statistics.logistic import fit, sigmoid
+from focus.score.statistics.entities import make_gazetteer_table
+from focus.score.statistics.feature_selection import LabelledWords, WordCounts, count_words
+from focus.score.statistics.logistic import fit_logistic, sigmoid
 from focus.score.statistics.naive_bayes import (
-    RAW,
+    UNCALIBRATED,
     Calibration,
     NaiveBayes,
-    assess,
-    brier,
-    calibrate,
-    chooser,
-    folds,
-    train,
-    validate,
+    brier_score,
+    cross_validate,
+    evaluate_classifier,
+    fit_calibration,
+    make_feature_selector,
+    make_folds,
+    train_naive_bayes,
 )
 from focus.topic.topic import from_words
 
 
 def test_worked_number_of_naive_bayes() -> None:
-    model = train(Counts(3, 1, {"w": (2, 0)}), ["w"])
+    model = train_naive_bayes(WordCounts(3, 1, {"w": (2, 0)}), ["w"])
     assert model.log_odds({"w"}) == pytest.approx(math.log(2) + math.log(9 / 5))
     assert model.log_odds(set()) == pytest.approx(math.log(2) + math.log((2 / 5) / (2 / 3)))
     assert model.log_odds({"w", "never seen"}) == model.log_odds({"w"})
@@ -41,8 +41,8 @@ def test_worked_number_of_naive_bayes() -> None:
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef")), st.booleans()), max_size=30))
 def test_log_odds_agree_with_the_products_of_the_paper(samples: list[LabelledWords]) -> None:
     """P3 eq. 4-6, 4-9 and 4-10 as they are printed, for every page of six words."""
-    counts = count(samples)
-    model = train(counts, "abcdef")
+    counts = count_words(samples)
+    model = train_naive_bayes(counts, "abcdef")
     for page in ({"a"}, {"a", "b", "c"}, set("abcdef"), set()):
         products = []
         for kind in (True, False):
@@ -68,16 +68,18 @@ def test_the_order_of_words_does_not_matter_to_the_last_bit() -> None:
 
 def test_worked_numbers_of_calibration() -> None:
     assert Calibration(0.1, -1.0).probability(30.0) == pytest.approx(0.881, abs=1e-3)
-    assert RAW.probability(-1000.0) == 0.0
-    assert brier([0.8, 0.3], [True, False]) == pytest.approx(0.065)
-    assert fit([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == pytest.approx([0.4011], abs=1e-4)
+    assert UNCALIBRATED.probability(-1000.0) == 0.0
+    assert brier_score([0.8, 0.3], [True, False]) == pytest.approx(0.065)
+    assert fit_logistic([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == pytest.approx(
+        [0.4011], abs=1e-4
+    )
 
 
 def test_a_row_that_counts_twice_is_two_rows() -> None:
     rows, targets = [(1.0, 0.0), (1.0, 2.0), (1.0, 1.0)], [0.0, 1.0, 0.0]
     prior, spread = [0.0, 0.5], [2.0, 1.0]
-    twice = fit([*rows, rows[1]], [*targets, 1.0], prior=prior, spread=spread)
-    once = fit(rows, targets, times=[1.0, 2.0, 1.0], prior=prior, spread=spread)
+    twice = fit_logistic([*rows, rows[1]], [*targets, 1.0], prior=prior, spread=spread)
+    once = fit_logistic(rows, targets, row_counts=[1.0, 2.0, 1.0], prior=prior, spread=spread)
     assert once == pytest.approx(twice, abs=1e-6)
 
 
@@ -86,14 +88,14 @@ def test_fit_is_where_the_slope_is_nothing() -> None:
     rows = [(1.0, rng.random(), rng.random()) for _ in range(40)]
     targets = [float(rng.random() < row[1]) for row in rows]
     prior, spread = [0.5, 1.0, -1.0], [1.0, 2.0, 0.5]
-    weights = fit(rows, targets, prior=prior, spread=spread)
+    weights = fit_logistic(rows, targets, prior=prior, spread=spread)
     for at in range(3):
         slope = (weights[at] - prior[at]) / spread[at] ** 2 + sum(
             (sigmoid(sum(map(float.__mul__, row, weights))) - target) * row[at]
             for row, target in zip(rows, targets, strict=True)
         )
         assert slope == pytest.approx(0.0, abs=1e-4)
-    assert fit([], [], prior=prior, spread=spread) == prior
+    assert fit_logistic([], [], prior=prior, spread=spread) == prior
 
 
 def twins(number: int, rng: Random) -> list[LabelledWords]:
@@ -108,8 +110,10 @@ def twins(number: int, rng: Random) -> list[LabelledWords]:
 
 def test_calibration_makes_an_order_of_posteriors_that_are_all_0_or_1() -> None:
     samples = twins(300, Random(3))
-    parts = folds(samples, 5, Random(0))
-    raw, calibrated = assess(validate(samples, parts, chooser("ig", 60)), parts)
+    parts = make_folds(samples, 5, Random(0))
+    raw, calibrated = evaluate_classifier(
+        cross_validate(samples, parts, make_feature_selector("ig", 60)), parts
+    )
     assert raw.distinct < calibrated.distinct / 3
     assert calibrated.distinct > 100
     assert calibrated.brier < raw.brier - 0.002
@@ -118,31 +122,35 @@ def test_calibration_makes_an_order_of_posteriors_that_are_all_0_or_1() -> None:
 
 def test_classes_that_do_not_overlap_give_no_step() -> None:
     scored = [(float(n), n > 0) for n in range(-50, 51) if n]
-    calibration = calibrate(scored)
+    calibration = fit_calibration(scored)
     assert 0.5 < calibration.probability(1.0) < calibration.probability(10.0) < 1.0
     assert calibration.probability(50.0) > 0.95
 
 
 def test_a_few_labels_move_a_calibration_a_little() -> None:
     before = Calibration(0.1, 0.0)
-    after = calibrate([(10.0, False), (12.0, False), (-5.0, False)], prior=before)
+    after = fit_calibration([(10.0, False), (12.0, False), (-5.0, False)], prior=before)
     assert after.probability(10.0) < before.probability(10.0)
     assert 0.0 < after.scale < 0.2
-    assert calibrate([], prior=before).probability(5.0) == pytest.approx(before.probability(5.0))
+    assert fit_calibration([], prior=before).probability(5.0) == pytest.approx(
+        before.probability(5.0)
+    )
 
 
 def test_parts_hold_every_page_once_and_both_kinds_evenly() -> None:
     samples: list[LabelledWords] = [(set(), n < 20) for n in range(100)]
-    parts = folds(samples, 5, Random(0))
+    parts = make_folds(samples, 5, Random(0))
     assert sorted(at for part in parts for at in part) == list(range(100))
     assert [sum(samples[at][1] for at in part) for part in parts] == [4] * 5
-    assert parts == folds(samples, 5, Random(0))
+    assert parts == make_folds(samples, 5, Random(0))
 
 
 def test_no_page_has_a_say_in_its_own_number() -> None:
     """A word of one page alone would give it away, were it trained on."""
     samples: list[LabelledWords] = [({f"own{n}", "x"}, n % 2 == 0) for n in range(20)]
-    found = validate(samples, folds(samples, 5, Random(0)), lambda counts: list(counts.words))
+    found = cross_validate(
+        samples, make_folds(samples, 5, Random(0)), lambda counts: list(counts.words)
+    )
     assert len({round(score, 9) for score, _ in found}) == 1
 
 
@@ -170,7 +178,9 @@ def test_relevance_is_the_calibrated_posterior() -> None:
 
 
 def test_entities_bring_their_features() -> None:
-    expansion = EntityExpansion(make_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]})
+    expansion = EntityExpansion(
+        make_gazetteer_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]}
+    )
     matcher = Matcher(from_words("足球,红魔"))
     text = page("红魔昨晚主场赢球，大家都去现场看了比赛，非常高兴。")
     plain = make_model("bayes", matcher, {}, trained=classifier())

@@ -49,9 +49,9 @@ def test_what_was_got_is_a_copy() -> None:
 @given(st.lists(IDS, unique=True), st.lists(st.integers(0, 300)))
 def test_many_numbers_are_those_of_each(entered: list[int], asked: list[int]) -> None:
     numbering = Numbering()
-    numbering.reach(301)
+    numbering.reserve(301)
     for each in entered:
-        numbering.enter(each)
+        numbering.add(each)
     model = {each: number for number, each in enumerate(entered, 1)}
     found = numbering.numbers(np.array(asked, np.intp)).tolist()
     assert found == [model.get(each, 0) for each in asked] == [*map(numbering.number, asked)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.score.statistics.expansion import MAX_WEIGHT, Sighting, TopicExpansion, expand
+from focus.score.statistics.expansion import MAX_WEIGHT, PageWords, TopicExpansion, propose_keywords
 
 RARE = 11.0
 
@@ -15,12 +15,12 @@ def idf(word: str) -> float:
     return 3.0 if word == "everyday" else RARE
 
 
-def sight(host: str, *words: str, title: str = "") -> Sighting:
-    return Sighting(host, {*words, *title.split()}, set(title.split()))
+def sight(host: str, *words: str, title: str = "") -> PageWords:
+    return PageWords(host, {*words, *title.split()}, set(title.split()))
 
 
-def propose(on: list[Sighting], off: list[Sighting], *known: str) -> TopicExpansion:
-    return expand(on, off, known, idf=idf)
+def propose(on: list[PageWords], off: list[PageWords], *known: str) -> TopicExpansion:
+    return propose_keywords(on, off, known, idf=idf)
 
 
 def weights(found: TopicExpansion) -> dict[str, float]:
@@ -72,14 +72,14 @@ def test_what_is_known_is_not_proposed_nor_what_holds_it() -> None:
 
 def test_an_everyday_word_is_none() -> None:
     on = [sight("a", "everyday", "goal") for _ in range(20)] + ON[20:]
-    found = expand(on, OFF, [], idf=idf)
+    found = propose_keywords(on, OFF, [], idf=idf)
     assert "everyday" not in weights(found)
 
 
 def test_what_all_pages_of_a_site_have_proves_nothing() -> None:
     on = [sight("a", "author", "goal") for _ in range(10)] + [sight("b", "goal") for _ in range(10)]
     off = [sight("b", "code") for _ in range(20)]
-    found = expand(on, off, [], idf=idf, limit=1)
+    found = propose_keywords(on, off, [], idf=idf, limit=1)
     assert list(weights(found)) == ["goal"]
     on = [sight("a", "author", title="author") for _ in range(10)] + on[10:]
     assert reason(propose(on, off), "author") == "on nearly every page of a"
@@ -124,7 +124,7 @@ def test_a_single_example_is_enough() -> None:
 WORDS = st.sampled_from(["goal", "cup", "everyday", "code", "足球", "足球赛"])
 PAGES = st.lists(
     st.builds(
-        lambda host, words, title: Sighting(host, words | title, title),
+        lambda host, words, title: PageWords(host, words | title, title),
         st.sampled_from(["a", "b", "c", ""]),
         st.frozensets(WORDS),
         st.frozensets(WORDS, max_size=2),
@@ -135,9 +135,9 @@ PAGES = st.lists(
 
 @given(PAGES.filter(bool), PAGES, st.integers(1, 5), st.floats(0.05, 1.0))
 def test_whatever_the_pages_weights_are_within_range(
-    on: list[Sighting], off: list[Sighting], limit: int, most: float
+    on: list[PageWords], off: list[PageWords], limit: int, most: float
 ) -> None:
-    found = expand(on, off, ["足球"], idf=idf, limit=limit, max_weight=most)
+    found = propose_keywords(on, off, ["足球"], idf=idf, limit=limit, max_weight=most)
     assert len(found.proposals) <= limit
     assert (found.on, found.off) == (len(on), len(off))
     scores = [each.score for each in found.proposals]
@@ -148,5 +148,5 @@ def test_whatever_the_pages_weights_are_within_range(
         assert math.isfinite(each.score)
         assert each.on == sum(each.word in page.words for page in on)
         assert each.off == sum(each.word in page.words for page in off)
-    again = expand(on[::-1], off[::-1], ["足球"], idf=idf, limit=limit, max_weight=most)
+    again = propose_keywords(on[::-1], off[::-1], ["足球"], idf=idf, limit=limit, max_weight=most)
     assert [each.word for each in again.proposals] == [each.word for each in found.proposals]

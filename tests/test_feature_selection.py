@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from focus.errors import ConfigError
 from focus.score.statistics.feature_selection import (
-    SELECTORS,
+    SELECTION_METHODS,
     ContingencyTable,
-    Counts,
-    candidates,
+    WordCounts,
+    candidate_words,
     chi_square,
-    count,
+    count_words,
     document_frequency,
     information_gain,
     mutual_information,
-    select,
+    select_words,
 )
 
 WORKED = ContingencyTable(8, 2, 2, 8)
@@ -57,26 +57,26 @@ def test_values_stay_in_range(table: ContingencyTable) -> None:
 
 def test_counting_and_taking_out_again() -> None:
     samples = [({"a", "b"}, True), ({"b"}, False), ({"a"}, True)]
-    counts = count(samples)
-    assert counts == Counts(2, 1, {"a": (2, 0), "b": (1, 1)})
-    left = counts.plus(count(samples[:1]), -1)
+    counts = count_words(samples)
+    assert counts == WordCounts(2, 1, {"a": (2, 0), "b": (1, 1)})
+    left = counts.combine(count_words(samples[:1]), -1)
     assert (left.on, left.off, left.words) == (1, 1, {"a": (1, 0), "b": (0, 1)})
 
 
 def test_only_words_of_on_topic_pages_that_stand_in_two_are_chosen() -> None:
-    counts = Counts(3, 3, {"good": (3, 0), "off": (0, 3), "once": (1, 0), "both": (1, 1)})
-    assert sorted(candidates(counts)) == ["both", "good"]
-    assert select(counts, "ig", 5)[0] == "good"
+    counts = WordCounts(3, 3, {"good": (3, 0), "off": (0, 3), "once": (1, 0), "both": (1, 1)})
+    assert sorted(candidate_words(counts)) == ["both", "good"]
+    assert select_words(counts, "ig", 5)[0] == "good"
 
 
-@pytest.mark.parametrize("method", SELECTORS)
+@pytest.mark.parametrize("method", SELECTION_METHODS)
 def test_equals_are_chosen_by_the_alphabet_whatever_their_order(method: str) -> None:
     words = dict.fromkeys("dbca", (2, 1))
     backwards = dict(reversed(words.items()))
-    assert select(Counts(4, 4, words), method, 3) == ["a", "b", "c"]
-    assert select(Counts(4, 4, backwards), method, 3) == ["a", "b", "c"]
+    assert select_words(WordCounts(4, 4, words), method, 3) == ["a", "b", "c"]
+    assert select_words(WordCounts(4, 4, backwards), method, 3) == ["a", "b", "c"]
 
 
 def test_an_unknown_method_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="ig, chi, mi, df"):
-        select(Counts(1, 1, {}), "tfidf", 3)
+        select_words(WordCounts(1, 1, {}), "tfidf", 3)

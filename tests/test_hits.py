@@ -45,7 +45,7 @@ def grown(rows: Links) -> Hits:
     """HITS that has seen the graph grow page by page."""
     graph = PageRank()
     hits = Hits(graph.rows)
-    graph.followers.append(hits.add)
+    graph.listeners.append(hits.add)
     for page, row in rows.items():
         graph.add(page, row)
     return hits
@@ -114,8 +114,8 @@ def test_authorities_after_a_restart_are_those_of_an_uninterrupted_crawl() -> No
     rows = portal_web(333)
     graph = PageRank()
     hits, whole = Hits(graph.rows), grown(rows)
-    graph.followers.append(hits.add)
-    graph.grow(11_000)
+    graph.listeners.append(hits.add)
+    graph.reserve(11_000)
     pages = list(rows.items())
     graph.restore(pages[:200])
     graph.restore(pages[200:])
@@ -156,14 +156,14 @@ def test_standing_of_no_links_and_of_nothing() -> None:
 def test_standing_of_a_large_graph_is_looked_at_a_few_times_only() -> None:
     # One page's hub lasts where all others have one link in common: 3 sweeps see the order.
     rows = {0: [1000, 1001, 1002], **{page: [1000 + page] for page in range(1, 9)}}
-    found = hubs_and_authorities(packed(rows), work=1)
+    found = hubs_and_authorities(packed(rows), max_link_visits=1)
     assert found.hubs.argmax() == 0 and found.hubs[1] > found.hubs[3]
 
 
 def test_standing_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = packed({0: [], **portal_web(40), 99: [], 98: [1]})
     whole = hubs_and_authorities(rows)
-    monkeypatch.setattr("focus.score.graph.hits._TOGETHER", 50)
+    monkeypatch.setattr("focus.score.graph.hits._LINKS_PER_PART", 50)
     in_parts = hubs_and_authorities(rows)
     assert in_parts.hubs == pytest.approx(whole.hubs)
     assert in_parts.authorities == pytest.approx(whole.authorities)

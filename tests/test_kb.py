@@ -19,13 +19,13 @@ from focus.learn.kb.dump import MAX_LINE, FactReader
 from focus.learn.kb.file import names_of
 from focus.learn.kb.importing import Imported, import_dump
 from focus.score.statistics.entities import (
-    MAX_NAME,
-    choose,
+    MAX_NAME_CHARS,
+    candidate_spans,
+    choose_entity,
     is_linkable,
-    link,
-    longest,
-    make_table,
-    spans,
+    link_entities,
+    longest_spans,
+    make_gazetteer_table,
 )
 from focus.text.tokenisation import Segmenter
 
@@ -214,7 +214,7 @@ def test_the_football_base_comes_along(segmenter: Segmenter) -> None:
 
 
 def linked(text: str, kb: KnowledgeBase, segmenter: Segmenter) -> list[tuple[str, str]]:
-    return [(m.text, m.entity) for m in link(text, segmenter.tokens(text), kb)]
+    return [(m.text, m.entity) for m in link_entities(text, segmenter.tokens(text), kb)]
 
 
 def test_names_are_found_in_a_text(segmenter: Segmenter) -> None:
@@ -241,20 +241,20 @@ def test_an_ambiguous_name_goes_by_its_surroundings(tmp_path: Path, segmenter: S
 
 
 def test_worked_numbers_of_linking() -> None:
-    assert longest([(0, 2), (0, 4), (2, 6), (5, 7)]) == [(0, 4), (5, 7)]
+    assert longest_spans([(0, 2), (0, 4), (2, 6), (5, 7)]) == [(0, 4), (5, 7)]
     contexts = {"firm": ["公司", "手机", "电脑", "品牌"], "fruit": ["水果", "植物", "栽培", "果实"]}
-    assert choose(["fruit", "firm"], contexts, {"手机", "发布"}) == "firm"
-    assert choose(["fruit", "firm"], contexts, {"天气"}) is None
+    assert choose_entity(["fruit", "firm"], contexts, {"手机", "发布"}) == "firm"
+    assert choose_entity(["fruit", "firm"], contexts, {"天气"}) is None
 
 
 def test_a_name_of_two_signs_must_be_a_word() -> None:
-    assert list(spans("中国民航", 1, 1 << 2, {"中国", "民航"})) == []
-    assert list(spans("国民经济", 0, 1 << 2, {"国民", "经济"})) == [(0, 2)]
-    assert list(spans("登贝莱说", 0, 1 << 3, {"登", "贝莱说"})) == [(0, 3)]
+    assert list(candidate_spans("中国民航", 1, 1 << 2, {"中国", "民航"})) == []
+    assert list(candidate_spans("国民经济", 0, 1 << 2, {"国民", "经济"})) == [(0, 2)]
+    assert list(candidate_spans("登贝莱说", 0, 1 << 3, {"登", "贝莱说"})) == [(0, 3)]
 
 
 def test_names_that_are_too_short_too_long_or_numbers_are_not_linked() -> None:
-    assert [is_linkable(name) for name in ("a", "1984", "曼联", "x" * (MAX_NAME + 1))] == [
+    assert [is_linkable(name) for name in ("a", "1984", "曼联", "x" * (MAX_NAME_CHARS + 1))] == [
         False, False, True, False,
     ]  # fmt: skip
 
@@ -266,21 +266,21 @@ _NAMES = st.sets(st.text(alphabet="足球队a b", min_size=2, max_size=5).map(st
 def test_table_and_database_link_alike(names: set[str], text: str) -> None:
     """The slow obvious way (every piece of the text) finds the same."""
     names = {name for name in names if is_linkable(name)}
-    table = make_table({name: [name.upper()] for name in names}, {})
+    table = make_gazetteer_table({name: [name.upper()] for name in names}, {})
     words = _SEGMENTER.tokens(text)
-    found = [(m.start, m.end) for m in link(text, words, table)]
+    found = [(m.start, m.end) for m in link_entities(text, words, table)]
     pieces = [
         (start, end)
         for start in range(len(text))
         for end in range(start + 2, len(text) + 1)
         if text[start:end] in names and (start, end) in _allowed(text, start, words)
     ]
-    assert found == longest(pieces)
+    assert found == longest_spans(pieces)
     assert all(a[1] <= b[0] for a, b in pairwise(found))
 
 
 def _allowed(text: str, start: int, words: Collection[str]) -> list[tuple[int, int]]:
-    return list(spans(text, start, (1 << MAX_NAME + 1) - 1, set(words)))
+    return list(candidate_spans(text, start, (1 << MAX_NAME_CHARS + 1) - 1, set(words)))
 
 
 _SEGMENTER = Segmenter()

@@ -19,8 +19,8 @@ from focus.learn.model_file import (
 )
 from focus.metrics.measures import Quality
 from focus.score.relevance.bayes import Classifier, EntityExpansion
-from focus.score.statistics.entities import make_table
-from focus.score.statistics.feature_selection import Counts
+from focus.score.statistics.entities import make_gazetteer_table
+from focus.score.statistics.feature_selection import WordCounts
 from focus.score.statistics.naive_bayes import Calibration, ClassifierTest
 from focus.topic.topic import Topic, from_words
 
@@ -28,10 +28,10 @@ TRAINED = Trained(
     select="ig",
     number=2,
     features=["联赛", "进球"],
-    counts=Counts(5, 6, {"联赛": (5, 0), "进球": (4, 1), "代码": (0, 6)}),
+    counts=WordCounts(5, 6, {"联赛": (5, 0), "进球": (4, 1), "代码": (0, 6)}),
     calibration=Calibration(0.2, -0.5),
     expansion=EntityExpansion(
-        make_table({"红魔": ["曼联"]}, {"曼联": ["球队"]}), {"曼联": ["联赛"]}
+        make_gazetteer_table({"红魔": ["曼联"]}, {"曼联": ["球队"]}), {"曼联": ["联赛"]}
     ),
     verdicts={"words": ClassifierTest(Quality(1.0, 0.5, 2 / 3), 0.1, 3)},
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.score.graph.pagerank import DAMPING, EPSILON, STEP, PageRank
+from focus.score.graph.pagerank import DAMPING, EPSILON, LOG_RISE_STEP, PageRank
 
 ROUNDING = 1e-6  # of 15 ranks in float32
 ROWS = st.dictionaries(st.integers(0, 14), st.lists(st.integers(0, 14), max_size=8), max_size=15)
@@ -38,7 +38,7 @@ def test_the_worked_number() -> None:
 @settings(deadline=None)
 def test_agrees_with_power_iteration_within_its_bound(rows: dict[int, list[int]]) -> None:
     graph = PageRank(epsilon=0.01)
-    graph.grow(15)
+    graph.reserve(15)
     for source, targets in rows.items():
         graph.add(source, targets)
     exact = power_iteration(rows, 15)
@@ -52,10 +52,10 @@ def test_agrees_with_power_iteration_within_its_bound(rows: dict[int, list[int]]
 @settings(deadline=None)
 def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
     graph = PageRank(epsilon=1e-6)
-    graph.grow(15)
+    graph.reserve(15)
     for source, targets in rows.items():
         graph.add(source, targets)
-    graph.settle()
+    graph.push_all()
     exact = power_iteration(rows, 15)
     assert [graph.rank(n) for n in range(15)] == pytest.approx(exact, abs=1e-4)
 
@@ -64,13 +64,13 @@ def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
 @settings(deadline=None)
 def test_a_graph_that_nobody_follows_comes_to_the_same(rows: dict[int, list[int]]) -> None:
     graph = PageRank(epsilon=1e-6)
-    graph.is_followed = False
-    graph.grow(15)
+    graph.reports_rises = False
+    graph.reserve(15)
     assert [graph.add(source, targets) for source, targets in rows.items()] == [set()] * len(rows)
     assert {source: set(row) for source, row in graph.rows.items()} == {
         source: set(targets) - {source} for source, targets in rows.items()
     }
-    graph.settle()
+    graph.push_all()
     exact = power_iteration(rows, 15)
     assert [graph.rank(n) for n in range(15)] == pytest.approx(exact, abs=1e-4)
 
@@ -79,7 +79,7 @@ def test_a_graph_that_nobody_follows_comes_to_the_same(rows: dict[int, list[int]
 @settings(deadline=None)
 def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int]]) -> None:
     graph = PageRank()
-    graph.grow(15)
+    graph.reserve(15)
     told = [graph.rank(n) for n in range(15)]
     before = list(told)
     for source, targets in rows.items():
@@ -89,7 +89,8 @@ def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int
         for n in risen:
             told[n] = now[n]
         assert all(
-            rank <= math.exp(STEP) * old * 1.001 for rank, old in zip(now, told, strict=True)
+            rank <= math.exp(LOG_RISE_STEP) * old * 1.001
+            for rank, old in zip(now, told, strict=True)
         )
         before = now
 
@@ -100,7 +101,7 @@ def test_a_prompt_graph_tells_of_every_rise_and_leaves_nothing_to_push(
     rows: dict[int, list[int]],
 ) -> None:
     graph = PageRank(prompt=True)
-    graph.grow(15)
+    graph.reserve(15)
     before = [graph.rank(n) for n in range(15)]
     for source, targets in rows.items():
         risen = graph.add(source, targets)
@@ -121,8 +122,8 @@ def test_scaled_is_the_share_of_the_largest() -> None:
     graph = PageRank()
     for source in (1, 2, 3):
         graph.add(source, [0])
-    assert graph.scaled(0) == pytest.approx(1.0, abs=0.05)
-    assert graph.scaled(1) == pytest.approx(0.15 / graph.rank(0), rel=0.05)
+    assert graph.scaled_rank(0) == pytest.approx(1.0, abs=0.05)
+    assert graph.scaled_rank(1) == pytest.approx(0.15 / graph.rank(0), rel=0.05)
 
 
 def test_the_rank_of_a_home_page_is_summed_in_double() -> None:

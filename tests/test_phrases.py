@@ -6,7 +6,13 @@ import math
 
 import pytest
 
-from focus.score.statistics.phrases import c_values, frequent_phrases, in_runs, is_bound, spelled
+from focus.score.statistics.phrases import (
+    c_values,
+    frequent_phrases,
+    is_collocation,
+    spell_phrase,
+    split_into_runs,
+)
 from focus.score.subtopics import Subtopics
 from focus.text.tokenisation import Segmenter
 from tests.support.titles import titled
@@ -32,13 +38,13 @@ def test_a_part_that_never_stands_alone_is_no_phrase() -> None:
 
 def test_words_that_meet_by_chance_are_not_bound() -> None:
     """23 of 43 texts each: 12.3 by chance; 5 of 45 each: 0.6."""
-    assert not is_bound(("good", "day"), 3, {"good": 23, "day": 23}, 43)
-    assert is_bound(("分", "库"), 5, {"分": 5, "库": 5}, 45)
-    assert spelled(("分", "库")) == "分库"
+    assert not is_collocation(("good", "day"), 3, {"good": 23, "day": 23}, 43)
+    assert is_collocation(("分", "库"), 5, {"分": 5, "库": 5}, 45)
+    assert spell_phrase(("分", "库")) == "分库"
 
 
 def test_phrases_do_not_cross_marks_scripts_or_numbers() -> None:
-    assert in_runs("Spring Boot: learn", Segmenter()) == (("spring", "boot"), ("learn",))
+    assert split_into_runs("Spring Boot: learn", Segmenter()) == (("spring", "boot"), ("learn",))
     texts = runs(*["java 入门", "java 8"] * 6)
     assert frequent_phrases(texts, {"java", "入门", "8"}, 3) == set()
 

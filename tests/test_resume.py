@@ -110,7 +110,7 @@ async def test_a_restored_rank_is_that_of_a_crawl_in_one_go(web: TinyWeb, tmp_pa
     await broken.live(requests=3)
     await broken.live()
     for lives in (calm, broken):
-        lives.crawl.graph.settle()  # as at a run's end
+        lives.crawl.graph.push_all()  # as at a run's end
     ranks = [[lives.crawl.graph.rank(i) for i in range(3)] for lives in (calm, broken)]
     assert ranks[0] == pytest.approx(ranks[1], rel=0.05)
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.score.graph.shares import Shares
+from focus.score.graph.shares import ImportanceShares
 
 Rows = dict[int, list[int]]
 ROWS = st.dictionaries(
@@ -28,19 +28,19 @@ def table_4_1(rows: Rows) -> dict[int, float]:
 
 
 def test_the_worked_number() -> None:
-    shares = Shares()
+    shares = ImportanceShares()
     assert shares.add(0, [1, 2]) == {1, 2}
     assert shares.add(1, [2]) == set()
-    assert shares.largest(2) == 0.5
+    assert shares.largest_share(2) == 0.5
     assert shares.importance(2) == 1.0
-    assert shares.largest(9) == 0.0
+    assert shares.largest_share(9) == 0.0
     assert shares.importance(9) == 1.0
 
 
 @given(ROWS)
 def test_it_is_table_4_1(rows: Rows) -> None:
-    shares = Shares()
+    shares = ImportanceShares()
     for page, row in rows.items():
         shares.add(page, row)
     for url, value in table_4_1(rows).items():
-        assert abs(shares.largest(url) - value) < 1e-12
+        assert abs(shares.largest_share(url) - value) < 1e-12

@@ -51,7 +51,7 @@ def parent(strategy: Strategy, relevance: float, **url_table: object) -> Parent:
 
 def make(name: str, *, as_published: bool = False, **params: float) -> Strategy:
     graph = PageRank()
-    graph.grow(1000)
+    graph.reserve(1000)
     return make_strategy(name, params, graph, as_published=as_published)
 
 
@@ -143,7 +143,7 @@ def test_pagerank_as_published_takes_the_largest_share_of_a_fetched_parent() -> 
 def test_topic_pagerank_mixes_scaled_rank_and_similarity() -> None:
     strategy = make("topic-pagerank", gamma=0.2)
     strategy.graph.add(0, [1])
-    strategy.graph.largest = 4 * strategy.graph.rank(5)
+    strategy.graph.largest_rank = 4 * strategy.graph.rank(5)
     assert strategy.priority(5, (0.6, 0.0)) == pytest.approx(0.05 + 0.48)
 
 
@@ -515,7 +515,7 @@ def test_gene_counts_the_page_as_tuned() -> None:
 
 def test_gene_authority_worked_numbers() -> None:
     strategy = make("gene-authority", as_published=True)
-    strategy.graph.largest = 10 * strategy.graph.rank(1)
+    strategy.graph.largest_rank = 10 * strategy.graph.rank(1)
     seed = parent(strategy, 0.9)
     assert strategy.evidence(seed, [link("a")]) == [(0.0, 0.0)]
     assert strategy.priority(1, (0.0, 0.0)) == pytest.approx(80.45, abs=0.005)

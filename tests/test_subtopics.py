@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from focus.score import subtopics
-from focus.score.statistics.phrases import surprise
+from focus.score.statistics.phrases import log_likelihood_ratio
 from focus.score.subtopics import Subtopics, TitledPage, next_update
 from tests.support.titles import titled as page
 
@@ -24,10 +24,10 @@ def learned(pages: list[TitledPage]) -> Subtopics:
 
 
 def test_surprise_worked_number() -> None:
-    assert surprise(6, 6, 20, 100) == pytest.approx(19.3, abs=0.02)
-    assert surprise(2, 10, 20, 100) == 0.0
-    assert surprise(1, 10, 20, 100) == 0.0  # it speaks against
-    assert 0.0 < surprise(3, 10, 20, 100) < subtopics.SURE
+    assert log_likelihood_ratio(6, 6, 20, 100) == pytest.approx(19.3, abs=0.02)
+    assert log_likelihood_ratio(2, 10, 20, 100) == 0.0
+    assert log_likelihood_ratio(1, 10, 20, 100) == 0.0  # it speaks against
+    assert 0.0 < log_likelihood_ratio(3, 10, 20, 100) < subtopics.MIN_LOG_LIKELIHOOD
 
 
 def test_a_word_weighs_how_much_likelier_it_makes_a_page() -> None:

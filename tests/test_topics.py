@@ -16,7 +16,7 @@ from focus.learn.kb.importing import import_dump
 from focus.learn.memory_crawl import PageSource, fetch_pages, pilot
 from focus.learn.topics import Bench, SourcedPage, Widening, build, widen, widened, with_aliases
 from focus.report import export
-from focus.score.statistics.profile import profile, published_profile, suggested_threshold
+from focus.score.statistics.profile import make_profile, make_published_profile, suggest_threshold
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
 from focus.topic.topic import Topic, from_toml, from_words
 from focus.workers import WorkerPool
@@ -69,26 +69,29 @@ def sample(title: str, words: str, host: str = "") -> SourcedPage:
 
 def test_a_profile_is_the_centroid_beside_the_keywords() -> None:
     """Worked in the docstring: centroid 足球 0.9, 英超 0.3, so 英超 weighs a third."""
-    found = profile([{"足球": 0.8, "英超": 0.6}, {"足球": 1.0}], [], {"足球"})
+    found = make_profile([{"足球": 0.8, "英超": 0.6}, {"足球": 1.0}], [], {"足球"})
     assert found.features == {"英超": 0.3333}
     assert found.sources == {"英超": "on 1 of 2 examples"}
 
 
 def test_a_word_of_a_single_site_is_no_feature_where_several_sites_speak() -> None:
     pages = [{"英超": 1.0, "版权": 3.0}, {"英超": 1.0, "版权": 3.0}, {"英超": 1.0, "西甲": 1.0}]
-    assert profile(pages, [], {"足球"}, sites=["a", "a", "b"]).features.keys() == {"英超"}
-    assert profile(pages, [], {"足球"}, sites=["a", "a", "a"]).features.keys() == {"英超", "版权"}
+    assert make_profile(pages, [], {"足球"}, sites=["a", "a", "b"]).features.keys() == {"英超"}
+    assert make_profile(pages, [], {"足球"}, sites=["a", "a", "a"]).features.keys() == {
+        "英超",
+        "版权",
+    }
 
 
 def test_features_as_p4_and_p5_weigh_them() -> None:
     on, off = [{"足球": 1.0, "英超": 1.0}], [{"新闻": 2.0, "足球": 2.0}]
-    p4 = published_profile("p4", on, off, set())
+    p4 = make_published_profile("p4", on, off, set())
     assert p4.features == {"英超": 1.0}  # W = 1/2·ln 2; 足球 is on both: ln 1 = 0
-    p5 = published_profile("p5", on, off, set())
+    p5 = make_published_profile("p5", on, off, set())
     # t·ln(N/n + 0.1)·w: 英超 ½·ln 2.1·(2/3)/(2/4), 足球 ½·ln 1.1·(2/3)/(3/4), then by the larger
     ratio = (math.log(1.1) * (2 / 3) / (3 / 4)) / (math.log(2.1) * (2 / 3) / (2 / 4))
     assert p5.features == {"英超": 1.0, "足球": pytest.approx(ratio, abs=1e-4)}
-    assert published_profile("p5", on, off, {"英超"}).features.keys() == {"足球"}
+    assert make_published_profile("p5", on, off, {"英超"}).features.keys() == {"足球"}
     assert p5.sources["足球"] == "on 1 of 1 example, 1 of 1 others"
 
 
@@ -100,8 +103,8 @@ def test_w_of_p4_and_w_of_p5_worked_numbers() -> None:
 
 
 def test_a_threshold_parts_examples_from_others() -> None:
-    assert suggested_threshold([0.5, 0.3], [0.1]) == pytest.approx(0.2)
-    assert suggested_threshold([0.5, 0.3], []) == pytest.approx(0.15)
+    assert suggest_threshold([0.5, 0.3], [0.1]) == pytest.approx(0.2)
+    assert suggest_threshold([0.5, 0.3], []) == pytest.approx(0.15)
 
 
 def test_examples_give_features_and_a_threshold_that_tells_them_apart() -> None:

@@ -89,7 +89,7 @@ class PageView:
         """Characters and Latin words of the page and its head."""
         page = self.stored
         head = fold_body(f"{page.title}\n{page.keywords}\n{page.description}\n")
-        text = head + self.document.body
+        text = head + self.document.all_text
         return set(text), set(_LATIN.findall(text))
 
     @cached_property
@@ -124,7 +124,7 @@ class PageView:
     @cached_property
     def searchable_text(self) -> str:
         """Title and text without navigation, folded, in which the words of alerts are searched."""
-        return f"{fold_body(self.stored.title)}\n{self.document.main}"
+        return f"{fold_body(self.stored.title)}\n{self.document.main_text}"
 
     @cached_property
     def text(self) -> str:

@@ -11,7 +11,7 @@ from focus.i18n import say, says
 from focus.learn.topics import Opinion, SourcedPage
 from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
-from focus.score.statistics.expansion import AtHost, Proposal, TopicExpansion
+from focus.score.statistics.expansion import HostCounts, Proposal, TopicExpansion
 from focus.text.formatting import count, cut, percent, printable, table
 from focus.topic.topic import Topic
 
@@ -130,6 +130,6 @@ def _evidence(each: Proposal, found: TopicExpansion) -> tuple[str, ...]:
     )
 
 
-def _host(at: AtHost) -> str:
+def _host(at: HostCounts) -> str:
     name = printable(at.host, 30) or "files"
     return f"{name} {at.on}/{at.on_all}, {at.off}/{at.off_all}"

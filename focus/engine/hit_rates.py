@@ -195,7 +195,7 @@ class HitRates:
         if bonus <= strategy.hub_bonus(before) and not strategy.follows_graph:
             return
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
-        for child in strategy.graph.row(hub):
+        for child in strategy.graph.out_links(hub):
             if parent[child] != hub or state[child] != waiting:
                 continue
             if table.priority[child] > AGAIN_PRIORITY:

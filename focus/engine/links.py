@@ -191,7 +191,7 @@ class LinkHandler:
         if row.hops:
             self.url_table.hops[url_id] = row.hops
         self.url_table.parent[url_id] = -1 if row.parent is None else row.parent
-        self.strategy.graph.grow(url_id + 1)
+        self.strategy.graph.reserve(url_id + 1)
         if state is UrlState.WAITING:
             self._new_rows[url_id] = row
         else:

@@ -28,12 +28,17 @@ from focus.learn.corpus import of_html
 from focus.learn.model_file import VECTOR_MODELS, LearnedTopic, Trained
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import make_model, model_class
-from focus.score.relevance.bayes import linked, page_text, terms
+from focus.score.relevance.bayes import feature_words, link_page_entities, page_text
 from focus.score.relevance.vectors import VectorModel
-from focus.score.statistics.feature_selection import Counts, LabelledWords, count, select
-from focus.score.statistics.logistic import fit
-from focus.score.statistics.naive_bayes import Calibration, calibrate, train
-from focus.score.statistics.vector import centroid, strongest, unit
+from focus.score.statistics.feature_selection import (
+    LabelledWords,
+    WordCounts,
+    count_words,
+    select_words,
+)
+from focus.score.statistics.logistic import fit_logistic
+from focus.score.statistics.naive_bayes import Calibration, fit_calibration, train_naive_bayes
+from focus.score.statistics.vector import centroid, strongest_words, unit_vector
 from focus.storage import labels
 from focus.storage.labels import JudgedPage, PageLabel
 from focus.store import Store
@@ -193,13 +198,15 @@ def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Lab
     for page, is_on in pages:
         text = page_text(of_html(page.html))
         tokens = segmenter.tokens(text)
-        words = terms(tokens)
+        words = feature_words(tokens)
         if trained.expansion is not None:
-            words |= trained.expansion.of(linked(text, tokens, trained.expansion.table))
+            words |= trained.expansion.features_for(
+                link_page_entities(text, tokens, trained.expansion.table)
+            )
         samples.append((words, is_on))
-    counted = count(samples)
-    together = trained.counts.plus(counted)
-    best = select(together, trained.select, trained.number)
+    counted = count_words(samples)
+    together = trained.counts.combine(counted)
+    best = select_words(together, trained.select, trained.number)
     features = list(dict.fromkeys((*best, *trained.features)))
     return msgspec.structs.replace(
         trained,
@@ -210,18 +217,21 @@ def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Lab
 
 
 def _corrected(
-    before: Calibration, together: Counts, features: Sequence[str], samples: Sequence[LabelledWords]
+    before: Calibration,
+    together: WordCounts,
+    features: Sequence[str],
+    samples: Sequence[LabelledWords],
 ) -> Calibration:
     """The calibration that the labelled pages call for, each scored without itself."""
     looked_at = set(features)
     words = {word: n for word, n in together.words.items() if word in looked_at}
-    counts = Counts(together.on, together.off, words)
+    counts = WordCounts(together.on, together.off, words)
     scored = []
     for page, is_on in samples:
         own: LabelledWords = ({word for word in page if word in looked_at}, is_on)
-        model = train(counts.plus(count([own]), -1), features)
+        model = train_naive_bayes(counts.combine(count_words([own]), -1), features)
         scored.append((model.log_odds(own[0]), is_on))
-    return calibrate(scored, prior=before)
+    return fit_calibration(scored, prior=before)
 
 
 def moved_numbers(
@@ -242,7 +252,7 @@ def moved_numbers(
         return {}
     share = math.sqrt(len(told) / (len(told) + patience))
     rows = [(1.0, *(parts.get(name, 0.0) for name in names)) for parts, _ in told]
-    weights = fit(
+    weights = fit_logistic(
         rows,
         [float(is_on) for _, is_on in told],
         prior=[tuned["bias"], *(tuned[name] for name in names)],
@@ -261,14 +271,16 @@ def moved_vector(topic: Topic, relevance: str, pages: Sequence[Labelled]) -> dic
     model = make_model(relevance, Matcher(topic), {})
     assert isinstance(model, VectorModel)
     kept, on_part, off_part = ROCCHIO
-    total = {word: kept * weight for word, weight in unit(model.topic).items()}
+    total = {word: kept * weight for word, weight in unit_vector(model.topic).items()}
     for wanted, share in ((True, on_part), (False, -off_part)):
         vectors = [
-            unit(model.page_vector(of_html(page.html))) for page, is_on in pages if is_on is wanted
+            unit_vector(model.page_vector(of_html(page.html)))
+            for page, is_on in pages
+            if is_on is wanted
         ]
         for word, weight in centroid(vectors).items():
             total[word] = total.get(word, 0.0) + share * weight
     positive = {word: weight for word, weight in total.items() if weight > 0.0}
     largest = max(positive.values(), default=1.0)
     number = max(FEWEST_FEATURES, len(model.topic))
-    return {word: weight / largest for word, weight in strongest(positive, number).items()}
+    return {word: weight / largest for word, weight in strongest_words(positive, number).items()}

@@ -16,8 +16,8 @@ import msgspec
 
 from focus.errors import ConfigError, TopicError
 from focus.score.relevance.bayes import Classifier, EntityExpansion
-from focus.score.statistics.feature_selection import Counts
-from focus.score.statistics.naive_bayes import Calibration, ClassifierTest, train
+from focus.score.statistics.feature_selection import WordCounts
+from focus.score.statistics.naive_bayes import Calibration, ClassifierTest, train_naive_bayes
 from focus.storage.whole_file import write_whole
 from focus.text.formatting import printable
 from focus.topic.topic import Topic, from_toml
@@ -41,16 +41,16 @@ class Trained(msgspec.Struct, frozen=True):
     select: str
     number: int
     features: list[str]
-    counts: Counts
+    counts: WordCounts
     calibration: Calibration
     expansion: EntityExpansion | None = None
     verdicts: dict[str, ClassifierTest] = {}
-    labelled: Counts = Counts(0, 0, {})
+    labelled: WordCounts = WordCounts(0, 0, {})
     corrected: Calibration | None = None
 
     def classifier(self) -> Classifier:
         """As the scorer workers want it."""
-        bayes = train(self.counts.plus(self.labelled), self.features)
+        bayes = train_naive_bayes(self.counts.combine(self.labelled), self.features)
         return Classifier(bayes, self.corrected or self.calibration, self.expansion)
 
 

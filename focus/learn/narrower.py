@@ -43,7 +43,7 @@ def with_narrower(topic: Topic, kb: KnowledgeBase) -> Topic:
             if _is_new(name, words, weights):
                 terms.setdefault(name, why)
         names = list(terms)[: max(0, TERMS - len(weights))]
-        bearers = kb.named(names)
+        bearers = kb.entities_by_name(names)
         for name in names:
             shared = SHARED if len(bearers.get(name, ())) > 1 else 1.0
             weights[name] = round(weight * shared, 2)

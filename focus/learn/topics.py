@@ -23,17 +23,17 @@ from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, relevance_threshold
 from focus.score.relevance.bayes import page_text
 from focus.score.relevance.evidence import Evidence
-from focus.score.relevance.vectors import MAX_CHARS, VectorModel
-from focus.score.statistics.entities import choose, is_linkable
-from focus.score.statistics.expansion import Sighting, TopicExpansion, expand
+from focus.score.relevance.vectors import MAX_CONTENT_CHARS, VectorModel
+from focus.score.statistics.entities import choose_entity, is_linkable
+from focus.score.statistics.expansion import PageWords, TopicExpansion, propose_keywords
 from focus.score.statistics.profile import (
-    FEATURES,
-    MANY,
-    profile,
-    published_profile,
-    suggested_threshold,
+    MAX_FEATURES,
+    MIN_PAGES_FOR_SHARED_WORDS,
+    make_profile,
+    make_published_profile,
+    suggest_threshold,
 )
-from focus.score.statistics.vector import background, document_counts, is_term, strongest
+from focus.score.statistics.vector import background_idf, count_documents, is_term, strongest_words
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
 from focus.text.formatting import count
@@ -79,11 +79,13 @@ def build(
     model = make_model("cosine", matcher, {}, as_published=bool(paper))
     assert isinstance(model, VectorModel)
     if paper:
-        near, far = ([model.term_counts(each.page) for each in pages] for pages in (on, off))
-        found = published_profile(paper, near, far, model.keywords)
+        near, far = (
+            [model.weighted_term_counts(each.page) for each in pages] for pages in (on, off)
+        )
+        found = make_published_profile(paper, near, far, model.keywords)
     else:
         near, far = ([model.full_vector(each.page) for each in pages] for pages in (on, off))
-        found = profile(near, far, model.keywords, sites=[each.host for each in on])
+        found = make_profile(near, far, model.keywords, sites=[each.host for each in on])
     given = {each.text: "given" for each in topic.keywords}
     sources = {**given, **topic.sources, **found.sources}
     topic = msgspec.structs.replace(topic, features=found.features, sources=sources)
@@ -92,7 +94,7 @@ def build(
         return topic
     model = make_model(name, Matcher(topic, matcher.segmenter), {})
     scores = [[model.judge(each.page).relevance for each in pages] for pages in (on, off)]
-    return msgspec.structs.replace(topic, threshold=round(suggested_threshold(*scores), 4))
+    return msgspec.structs.replace(topic, threshold=round(suggest_threshold(*scores), 4))
 
 
 ALIAS_WEIGHT = 0.8  # of its entity's, for a name that nothing else goes by
@@ -115,7 +117,7 @@ def with_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) 
         name = _meant(fold(given.text), kb, words)
         entity = kb.entity(name) if name else None
         names = sorted(names_of(entity.name, entity.facts)) if entity else []
-        bearers = kb.named(names)
+        bearers = kb.entities_by_name(names)
         for alias in [n for n in names if n not in keywords and is_linkable(n)][:MAX_ALIASES]:
             share = ALIAS_WEIGHT if len(bearers.get(alias, ())) < 2 else SHARED_WEIGHT
             keywords[alias] = Keyword(alias, round(share * given.weight, 2))
@@ -124,10 +126,10 @@ def with_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) 
 
 
 def _meant(text: str, kb: KnowledgeBase, words: Collection[str]) -> str | None:
-    bearers = kb.named([text]).get(text, [])
+    bearers = kb.entities_by_name([text]).get(text, [])
     if len(bearers) < 2:
         return bearers[0] if bearers else None
-    return choose(bearers, kb.contexts(bearers), set(words) - {text})
+    return choose_entity(bearers, kb.context_words(bearers), set(words) - {text})
 
 
 def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) -> Topic:
@@ -137,15 +139,17 @@ def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) ->
     examples' own words gave keeps its weight.
     """
     extractor = Extractor(Matcher(topic).segmenter, kb)
-    found = document_counts(extractor.expansion(each.page) for each in on)
+    found = count_documents(extractor.expansion(each.page) for each in on)
     taken = {fold(each.text) for each in topic.keywords} | topic.features.keys()
-    least = 2 if len(on) >= MANY else 1
+    least = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
     shares = {
         word: number / len(on)
         for word, number in found.items()
         if number >= least and word not in taken and is_term(word)
     }
-    more = {word: round(share / 2, 4) for word, share in strongest(shares, FEATURES).items()}
+    more = {
+        word: round(share / 2, 4) for word, share in strongest_words(shares, MAX_FEATURES).items()
+    }
     sources = {
         word: f"what entities on {found[word]} of {count(len(on), 'example')} are" for word in more
     }
@@ -268,20 +272,20 @@ def widen(
             "proposed; crawl longer, or give pages with --example",
             name=topic.name,
         )
-    return expand(
+    return propose_keywords(
         seen[True],
         seen[False],
         matcher.segmenter_words,
-        idf=background(),
+        idf=background_idf(),
         limit=plan.limit,
         max_weight=plan.max_weight,
     )
 
 
-def _sighting(each: SourcedPage, segmenter: Segmenter) -> Sighting:
+def _sighting(each: SourcedPage, segmenter: Segmenter) -> PageWords:
     title = frozenset(filter(is_term, segmenter.tokens(each.page.title)))
-    content = segmenter.tokens(each.page.content[:MAX_CHARS])
-    return Sighting(each.host, title.union(filter(is_term, content)), title)
+    content = segmenter.tokens(each.page.content[:MAX_CONTENT_CHARS])
+    return PageWords(each.host, title.union(filter(is_term, content)), title)
 
 
 def widened(topic: Topic, expansion: TopicExpansion) -> Topic:

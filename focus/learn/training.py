@@ -21,23 +21,28 @@ from focus.learn.kb.file import folded, names_of
 from focus.learn.model_file import Trained
 from focus.score.relevance import Document
 from focus.score.relevance.bayes import (
-    LINKED_CHARS,
+    MAX_ENTITY_CHARS,
     EntityExpansion,
     entity_features,
+    feature_words,
     page_text,
-    terms,
 )
-from focus.score.statistics.entities import is_linkable, link, make_table
-from focus.score.statistics.feature_selection import Counts, LabelledWords, count, select
+from focus.score.statistics.entities import is_linkable, link_entities, make_gazetteer_table
+from focus.score.statistics.feature_selection import (
+    LabelledWords,
+    WordCounts,
+    count_words,
+    select_words,
+)
 from focus.score.statistics.naive_bayes import (
-    Chooser,
     ClassifierTest,
+    FeatureSelector,
     ScoredLabel,
-    assess,
-    calibrate,
-    chooser,
-    folds,
-    validate,
+    cross_validate,
+    evaluate_classifier,
+    fit_calibration,
+    make_feature_selector,
+    make_folds,
 )
 from focus.text.tokenisation import Segmenter
 
@@ -64,14 +69,14 @@ class Extractor:
 
     def words(self, page: Document) -> set[str]:
         """The words of a page that may be features."""
-        return terms(self._segmenter.tokens(page_text(page)))
+        return feature_words(self._segmenter.tokens(page_text(page)))
 
     def expansion(self, page: Document) -> set[str]:
         """What the entities stand for that a page speaks of (none without knowledge base)."""
         if self.kb is None:
             return set()
         text = page_text(page)
-        mentions = link(text[:LINKED_CHARS], self._segmenter.tokens(text), self.kb)
+        mentions = link_entities(text[:MAX_ENTITY_CHARS], self._segmenter.tokens(text), self.kb)
         found = {mention.entity for mention in mentions}
         for name, entity in self.kb.entities(found - self.entities.keys()).items():
             self.entities[name] = entity_features(entity, self._segmenter)
@@ -105,10 +110,10 @@ class Extractor:
             for text in names_of(name, entities[name].facts)
             if is_linkable(text)
         }
-        bearers = self.kb.named(texts)
+        bearers = self.kb.entities_by_name(texts)
         shared = {name for each in bearers.values() if len(each) > 1 for name in each}
-        around = {name: sorted(words) for name, words in self.kb.contexts(shared).items()}
-        return EntityExpansion(make_table(bearers, around), useful)
+        around = {name: sorted(words) for name, words in self.kb.context_words(shared).items()}
+        return EntityExpansion(make_gazetteer_table(bearers, around), useful)
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -152,17 +157,19 @@ class TrainingOptions(msgspec.Struct, frozen=True):
     seed: int = 0
 
 
-def with_entities(plan: TrainingOptions, brought: Collection[str]) -> Chooser:
+def with_entities(plan: TrainingOptions, brought: Collection[str]) -> FeatureSelector:
     """The features when entities are at hand: the best of all, and the entities' own join.
 
     P3 4.3.3 adds every feature of every entity; here as many as there are words at most, the
     best of those by the same method (what tells nothing helps no classifier).
     """
 
-    def choose(counts: Counts) -> Sequence[str]:
-        best = select(counts, plan.select, plan.number)
-        own = Counts(counts.on, counts.off, {w: n for w, n in counts.words.items() if w in brought})
-        return list(dict.fromkeys((*best, *select(own, plan.select, plan.number))))
+    def choose(counts: WordCounts) -> Sequence[str]:
+        best = select_words(counts, plan.select, plan.number)
+        own = WordCounts(
+            counts.on, counts.off, {w: n for w, n in counts.words.items() if w in brought}
+        )
+        return list(dict.fromkeys((*best, *select_words(own, plan.select, plan.number))))
 
     return choose
 
@@ -176,23 +183,23 @@ def train_on(pages: Sequence[Example], extractor: Extractor, plan: TrainingOptio
     pages = telling(pages, extractor)
     brought = {each for page in pages for each in page.expansion}
     plain: list[LabelledWords] = [page.sample(entities=False) for page in pages]
-    parts = folds(plain, plan.parts, Random(plan.seed))
-    choose, samples = chooser(plan.select, plan.number), plain
+    parts = make_folds(plain, plan.parts, Random(plan.seed))
+    choose, samples = make_feature_selector(plan.select, plan.number), plain
     scored, verdicts = _validated("words", plain, parts, choose)
     if extractor.kb is not None:
         samples = [page.sample(entities=True) for page in pages]
         choose = with_entities(plan, brought)
         scored, more = _validated("words and entities", samples, parts, choose)
         verdicts |= more
-    counts = count(samples)
+    counts = count_words(samples)
     features = list(choose(counts))
     frequent = {word: n for word, n in counts.words.items() if sum(n) > 1}
     return Trained(
         select=plan.select,
         number=plan.number,
         features=features,
-        counts=Counts(counts.on, counts.off, frequent),
-        calibration=calibrate(scored),
+        counts=WordCounts(counts.on, counts.off, frequent),
+        calibration=fit_calibration(scored),
         expansion=extractor.embedded(features),
         verdicts=verdicts,
     )
@@ -211,8 +218,11 @@ def _check(pages: Sequence[Example]) -> None:
 
 
 def _validated(
-    name: str, samples: Sequence[LabelledWords], parts: Sequence[Sequence[int]], choose: Chooser
+    name: str,
+    samples: Sequence[LabelledWords],
+    parts: Sequence[Sequence[int]],
+    choose: FeatureSelector,
 ) -> tuple[list[ScoredLabel], dict[str, ClassifierTest]]:
-    scored = validate(samples, parts, choose)
-    raw, calibrated = assess(scored, parts)
+    scored = cross_validate(samples, parts, choose)
+    raw, calibrated = evaluate_classifier(scored, parts)
     return scored, {name: raw, f"{name}, calibrated": calibrated}

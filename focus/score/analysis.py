@@ -81,7 +81,7 @@ class PageScorer:
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = Joiner(base or url, charset)
         document = self._make_document(url, source, parsed)
-        links = self._outlinks.read(url, parsed.links, joiner, document.filed_under)
+        links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
         is_relevant = judgement.relevance > self.threshold
         is_soft_404 = self.config.near_duplicates and _is_soft_404(document)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from focus.score.memo import Memo
 from focus.score.source_search import SourceSearch
-from focus.score.statistics.vector import background, euclid, term_counts, tf_idf
+from focus.score.statistics.vector import background_idf, count_terms, euclidean_similarity, tf_idf
 from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic, from_builtins
@@ -225,11 +225,11 @@ class Matcher:
             return 0.0
         forms = {form for word in self._keywords for form in word.forms}
         tokens = (token for token in self.segmenter.tokens(text) if token not in forms)
-        counts = term_counts(tokens) | {fold(word): n for word, n in keywords.items()}
+        counts = count_terms(tokens) | {fold(word): n for word, n in keywords.items()}
         keyword_weights = {fold(word.name): word.weight for word in self._keywords}
-        return euclid(
-            tf_idf({**self.topic.features, **keyword_weights}, background()),
-            tf_idf(counts, background()),
+        return euclidean_similarity(
+            tf_idf({**self.topic.features, **keyword_weights}, background_idf()),
+            tf_idf(counts, background_idf()),
         )
 
 

@@ -26,15 +26,15 @@ from focus.score.index_pages import Role, address_role
 from focus.score.matching import fold_body
 from focus.score.memo import Memo
 from focus.score.statistics.phrases import (
-    SURE,
+    MIN_LOG_LIKELIHOOD,
     Phrase,
     Runs,
+    find_phrases,
     frequent_phrases,
-    holding,
-    in_runs,
-    is_bound,
-    spelled,
-    surprise,
+    is_collocation,
+    log_likelihood_ratio,
+    spell_phrase,
+    split_into_runs,
 )
 from focus.text.tokenisation import Segmenter
 
@@ -76,7 +76,7 @@ class TitledPage(NamedTuple):
 
 def title_runs(title: str, segmenter: Segmenter) -> tuple[Phrase, ...]:
     """The words of what of a title names its page (`phrases.in_runs`)."""
-    return in_runs(title[:TITLE_CHARS], segmenter)
+    return split_into_runs(title[:TITLE_CHARS], segmenter)
 
 
 _MATCH_NOTHING: re.Pattern[str] = re.compile(r"(?!)")
@@ -255,7 +255,7 @@ def _find_subtopics(
     phrases = _phrase_pages(counted, page_counts, common)
     pages_by_phrase = dict[str, list[_CountedPage]]()
     for phrase, pages_with_phrase in phrases.items():
-        pages_by_phrase.setdefault(spelled(phrase), []).extend(pages_with_phrase)
+        pages_by_phrase.setdefault(spell_phrase(phrase), []).extend(pages_with_phrase)
     scored = dict[str, tuple[float, str, float]]()
     for word in common.union(pages_by_phrase):
         phrase_pages = pages_by_phrase.get(word, ())
@@ -265,8 +265,10 @@ def _find_subtopics(
         if relevant_with_word >= MIN_HUBS and len(word) > 1 and not word.isdigit():
             pages_with_word = page_counts.get(word, 0) + len(phrase_pages)
             if (
-                likelihood := surprise(relevant_with_word, pages_with_word, relevant_pages, pages)
-            ) >= SURE:
+                likelihood := log_likelihood_ratio(
+                    relevant_with_word, pages_with_word, relevant_pages, pages
+                )
+            ) >= MIN_LOG_LIKELIHOOD:
                 scored[word] = (
                     -likelihood,
                     word,
@@ -275,7 +277,7 @@ def _find_subtopics(
     for word in scored.keys() - _words_from_several_hubs(counted, pages_by_phrase, scored.keys()):
         del scored[word]
     for phrase in phrases:
-        scored_phrase = scored.get(spelled(phrase))
+        scored_phrase = scored.get(spell_phrase(phrase))
         if scored_phrase and any(
             part in scored and scored[part][2] >= scored_phrase[2] for part in phrase
         ):
@@ -316,12 +318,12 @@ def _phrase_pages(
     firsts = {phrase[0] for phrase in frequent}
     for page in counted:
         if not firsts.isdisjoint(page.words):
-            for phrase in holding(page.runs, frequent, firsts):
+            for phrase in find_phrases(page.runs, frequent, firsts):
                 pages_by_phrase.setdefault(phrase, []).append(page)
     return {
         phrase: pages
         for phrase, pages in pages_by_phrase.items()
-        if is_bound(phrase, len(pages), page_counts, len(counted))
+        if is_collocation(phrase, len(pages), page_counts, len(counted))
     }
 
 

@@ -32,7 +32,7 @@ def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
     """(URL id, PageRank, hub, authority) of every page, in order of id."""
     import numpy as np
 
-    crawl.graph.settle()
+    crawl.graph.push_all()
     size = len(crawl.url_table.state)
     done = np.flatnonzero(np.frombuffer(crawl.url_table.state, np.uint8) == UrlState.DONE)
     standing, hubs, authorities = hubs_and_authorities(crawl.graph.rows), *np.zeros((2, size))

@@ -155,10 +155,10 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
 
 
 async def _graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-    crawl.graph.grow(len(crawl.url_table))
+    crawl.graph.reserve(len(crawl.url_table))
     async for pages in store.graph(info.id):
         crawl.graph.restore(pages)
-    crawl.graph.settle()
+    crawl.graph.push_all()
 
 
 def _homes(crawl: Crawl) -> None:

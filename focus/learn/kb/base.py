@@ -72,10 +72,10 @@ class KnowledgeBase:
     def find(self, name: str) -> list[Entity]:
         """The entities that go by a name, the best known first; that of this very name leads."""
         asked = folded(name)
-        found = self._entities(self.named([asked]).get(asked, ()))
+        found = self._entities(self.entities_by_name([asked]).get(asked, ()))
         return sorted(found, key=lambda each: each.name != name)
 
-    def named(self, texts: Collection[str]) -> dict[str, list[str]]:
+    def entities_by_name(self, texts: Collection[str]) -> dict[str, list[str]]:
         """See `Gazetteer`."""
         found: dict[str, list[str]] = {}
         for text, name in self._all(_NAMED, texts):
@@ -84,11 +84,11 @@ class KnowledgeBase:
                 names.append(name)
         return found
 
-    def lengths(self, heads: Collection[str]) -> dict[str, int]:
+    def name_lengths(self, heads: Collection[str]) -> dict[str, int]:
         """See `Gazetteer`."""
         return dict(self._all(_HEADS, heads))
 
-    def contexts(self, entities: Collection[str]) -> dict[str, frozenset[str]]:
+    def context_words(self, entities: Collection[str]) -> dict[str, frozenset[str]]:
         """See `Gazetteer`: the words of categories and description."""
         return {name: self._context(name) for name in entities}
 

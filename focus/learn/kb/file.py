@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from focus.errors import KnowledgeError
-from focus.score.statistics.entities import HEAD
+from focus.score.statistics.entities import HEAD_CHARS
 from focus.text.formatting import printable
 from focus.text.tokenisation import fold
 
@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS fact (
 );
 -- Every name an entity goes by, folded; its own among them.
 CREATE TABLE IF NOT EXISTS alias (text TEXT NOT NULL, entity INTEGER NOT NULL);
--- How names begin: the first {HEAD} characters, and as bits the lengths of such names.
+-- How names begin: the first {HEAD_CHARS} characters, and as bits the lengths of such names.
 CREATE TABLE IF NOT EXISTS head (text TEXT PRIMARY KEY, lengths INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};

@@ -17,7 +17,7 @@ import msgspec
 from focus.errors import KnowledgeError
 from focus.learn.kb.dump import Fact, FactReader, Watch
 from focus.learn.kb.file import CACHE_KIB, SCHEMA, check, explaining, names_of
-from focus.score.statistics.entities import HEAD, is_linkable
+from focus.score.statistics.entities import HEAD_CHARS, is_linkable
 
 _BATCH = 5_000  # entities per statement
 
@@ -124,7 +124,9 @@ def _rows(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int
 def _heads(db: sqlite3.Connection) -> Iterator[tuple[str, int]]:
     """Head and length bits of all names, out of the sorted index."""
     texts = (row[0] for row in db.execute("SELECT DISTINCT text FROM alias ORDER BY text"))
-    for head, names in itertools.groupby(filter(is_linkable, texts), key=lambda text: text[:HEAD]):
+    for head, names in itertools.groupby(
+        filter(is_linkable, texts), key=lambda text: text[:HEAD_CHARS]
+    ):
         bits = 0
         for name in names:
             bits |= 1 << len(name)

@@ -35,59 +35,63 @@ class Numbering:
         self._blocks = array("I")  # of each eight ids their block; 0: the empty one
         self._numbers = array("I", bytes(4 * 8))
 
-    def reach(self, size: int) -> None:
+    def reserve(self, size: int) -> None:
         """Make room for ids under `size`."""
-        missing = ((size + 7) >> 3) - len(self._blocks)
-        if missing > 0:
-            self._blocks.frombytes(bytes(4 * missing))
+        missing_blocks = ((size + 7) >> 3) - len(self._blocks)
+        if missing_blocks > 0:
+            self._blocks.frombytes(bytes(4 * missing_blocks))
 
-    def number(self, of: int) -> int:
+    def number(self, key: int) -> int:
         """The number of an id, 0 if it has none."""
-        at = of >> 3
-        return self._numbers[self._blocks[at] << 3 | of & 7] if 0 <= at < len(self._blocks) else 0
+        block = key >> 3
+        return (
+            self._numbers[self._blocks[block] << 3 | key & 7]
+            if 0 <= block < len(self._blocks)
+            else 0
+        )
 
-    def numbers(self, of: npt.NDArray[np.intp]) -> npt.NDArray[np.uint32]:
+    def numbers(self, keys: npt.NDArray[np.intp]) -> npt.NDArray[np.uint32]:
         """The same of many ids, all under the `reach`."""
         import numpy as np
 
         blocks, numbers = np.frombuffer(self._blocks, "u4"), np.frombuffer(self._numbers, "u4")
-        found: npt.NDArray[np.uint32] = numbers[blocks[of >> 3].astype(np.intp) << 3 | of & 7]
-        return found
+        result: npt.NDArray[np.uint32] = numbers[blocks[keys >> 3].astype(np.intp) << 3 | keys & 7]
+        return result
 
-    def enter(self, fresh: int) -> int:
+    def add(self, key: int) -> int:
         """Number an id that has none yet."""
-        self.reach(fresh + 1)
-        at = fresh >> 3
-        if not self._blocks[at]:
-            self._blocks[at] = len(self._numbers) >> 3
+        self.reserve(key + 1)
+        block = key >> 3
+        if not self._blocks[block]:
+            self._blocks[block] = len(self._numbers) >> 3
             self._numbers.frombytes(bytes(4 * 8))
-        self.ids.append(fresh)
-        self._numbers[self._blocks[at] << 3 | fresh & 7] = len(self.ids)
+        self.ids.append(key)
+        self._numbers[self._blocks[block] << 3 | key & 7] = len(self.ids)
         return len(self.ids)
 
 
 class Rows(Mapping[int, Sequence[int]]):
     """A row of ids for each of some ids; each is entered once."""
 
-    __slots__ = ("_all", "_ends", "of")
+    __slots__ = ("_ends", "_values", "numbering")
 
     def __init__(self) -> None:
-        self.of = Numbering()
-        self._all = array("I")
+        self.numbering = Numbering()
+        self._values = array("I")
         self._ends = array("Q", [0])
 
-    def add(self, source: int, row: array[int]) -> int:
+    def add(self, key: int, row: array[int]) -> int:
         """Enter the row of an id that has none yet; the id's number."""
-        self._all.extend(row)
-        self._ends.append(len(self._all))
-        return self.of.enter(source)
+        self._values.extend(row)
+        self._ends.append(len(self._values))
+        return self.numbering.add(key)
 
-    def at(self, number: int) -> array[int]:
+    def row_at(self, number: int) -> array[int]:
         """The row of a number."""
         ends = self._ends
-        return self._all[ends[number - 1] : ends[number]]
+        return self._values[ends[number - 1] : ends[number]]
 
-    def columns(
+    def as_arrays(
         self,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
         """Ids; 0 and where the row of each ends; all rows, one behind the other.
@@ -96,41 +100,41 @@ class Rows(Mapping[int, Sequence[int]]):
         """
         import numpy as np
 
-        ids, ends, rows = self.of.ids, self._ends, self._all
+        ids, ends, rows = self.numbering.ids, self._ends, self._values
         return np.frombuffer(ids, "u4"), np.frombuffer(ends, "u8"), np.frombuffer(rows, "u4")
 
     def __getitem__(self, source: int) -> array[int]:
-        if number := self.of.number(source):
-            return self.at(number)
+        if number := self.numbering.number(source):
+            return self.row_at(number)
         raise KeyError(source)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.of.ids)
+        return iter(self.numbering.ids)
 
     def __len__(self) -> int:
-        return len(self.of.ids)
+        return len(self.numbering.ids)
 
 
 class Tallies:
     """Counts for each of some ids."""
 
-    __slots__ = ("_fetched", "_of", "_yielded")
+    __slots__ = ("_fetched", "_numbering", "_yielded")
 
     def __init__(self) -> None:
-        self._of = Numbering()
+        self._numbering = Numbering()
         self._fetched = array("I", [0])
         self._yielded = array("d", [0.0])
 
     def get(self, key: int) -> Tally | None:
         """A copy of what was counted for an id; None if nothing was."""
-        number = self._of.number(key)
+        number = self._numbering.number(key)
         return Tally(self._fetched[number], self._yielded[number]) if number else None
 
     def add(self, key: int, more: Tally) -> Tally:
         """Count more for an id; what that comes to."""
-        number = self._of.number(key)
+        number = self._numbering.number(key)
         if not number:
-            number = self._of.enter(key)
+            number = self._numbering.add(key)
             self._fetched.append(0)
             self._yielded.append(0.0)
         self._fetched[number] += more.fetched

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01
 """Relative change of a value that counts as a change."""
 
-SWEEPS = 50
+MAX_SWEEPS = 50
 """Largest number of passes over all links."""
 
-WORK = 200_000_000
+MAX_LINK_VISITS = 200_000_000
 """Links that all passes together may cover: ten passes over 200,000 pages of 97 links, two seconds
 of CPU. The largest hubs and authorities are in their order after three or four passes."""
 
-_FEWEST = 3  # passes, whatever they cost
-_TOGETHER = 1_000_000  # links that are numbers at once
+_MIN_SWEEPS = 3  # passes, whatever they cost
+_LINKS_PER_PART = 1_000_000  # links that are numbers at once
 
 
 class Hits:
@@ -46,7 +46,7 @@ class Hits:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._authorities = array("d")
-        self._next = 1  # pages at which they are computed again
+        self._next_update = 1  # pages at which they are computed again
 
     def authority(self, url_id: int) -> float:
         """Return a of a URL; 0 if no page linked to it when authorities were computed."""
@@ -56,11 +56,11 @@ class Hits:
         """Take note of a page whose links are in the graph; return the ids whose authority rose."""
         import numpy as np
 
-        pages = self._rows.of.number(source)
-        if pages < self._next:
+        pages = self._rows.numbering.number(source)
+        if pages < self._next_update:
             return set()
-        self._next = pages + max(1, pages // 10)
-        _, authorities = _iterate(self._rows, pages, WORK // 10)
+        self._next_update = pages + max(1, pages // 10)
+        _, authorities = _power_iteration(self._rows, pages, MAX_LINK_VISITS // 10)
         before = np.zeros(len(authorities))
         before[: len(self._authorities)] = self._authorities
         self._authorities = array("d", authorities.tobytes())
@@ -75,21 +75,21 @@ class HubsAuthorities(NamedTuple):
     authorities: npt.NDArray[np.float64]
 
 
-def hubs_and_authorities(rows: Rows, *, work: int = WORK) -> HubsAuthorities:
+def hubs_and_authorities(rows: Rows, *, max_link_visits: int = MAX_LINK_VISITS) -> HubsAuthorities:
     """Return hub and authority of every page of a graph that has stopped growing.
 
     Example: 0 links to 2 and 3, 1 to 3, both to each other: page 1 has 0.72 of page 0's hub.
     """
-    hubs, authorities = _iterate(rows, len(rows), work)
-    ids, _, _ = rows.columns()
-    of_pages = authorities[ids]
+    hubs, authorities = _power_iteration(rows, len(rows), max_link_visits)
+    ids, _, _ = rows.as_arrays()
+    page_authorities = authorities[ids]
     if len(ids):
-        of_pages /= of_pages.max() or 1.0
-    return HubsAuthorities(ids, hubs, of_pages)
+        page_authorities /= page_authorities.max() or 1.0
+    return HubsAuthorities(ids, hubs, page_authorities)
 
 
-def _iterate(
-    rows: Rows, pages: int, work: int
+def _power_iteration(
+    rows: Rows, pages: int, max_link_visits: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the hub of each of the first `pages` pages, and the authority of each URL by id.
 
@@ -98,22 +98,24 @@ def _iterate(
     """
     import numpy as np
 
-    ids, ends, targets = rows.columns()
+    ids, ends, targets = rows.as_arrays()
     ids, ends, targets = ids[:pages], ends[: pages + 1], targets[: ends[pages]]
     hubs = np.ones(pages)
     authorities = np.zeros(1 + int(max(ids.max(initial=0), targets.max(initial=0))))
     if not pages:
         return hubs, authorities
-    parts = [*_parts(ends, targets)]
-    for _ in range(max(_FEWEST, min(SWEEPS, work // max(1, len(targets))))):
+    parts = [*_split(ends, targets)]
+    for _ in range(max(_MIN_SWEEPS, min(MAX_SWEEPS, max_link_visits // max(1, len(targets))))):
         authorities[:] = 0.0
         for part in parts:
-            np.add.at(authorities, part.links(), np.repeat(hubs[part.pages], part.counts))
-        fresh = np.concatenate([part.sums(authorities) for part in parts]) + hubs.mean()
-        fresh /= fresh.max()
-        moved = np.count_nonzero(np.abs(fresh - hubs) > TOLERANCE * hubs)
-        hubs = fresh
-        if moved * 100 < pages:
+            np.add.at(authorities, part.target_indices(), np.repeat(hubs[part.pages], part.counts))
+        new_hubs = (
+            np.concatenate([part.sum_over_targets(authorities) for part in parts]) + hubs.mean()
+        )
+        new_hubs /= new_hubs.max()
+        changed = np.count_nonzero(np.abs(new_hubs - hubs) > TOLERANCE * hubs)
+        hubs = new_hubs
+        if changed * 100 < pages:
             break
     return hubs, authorities
 
@@ -125,32 +127,32 @@ class _Part(NamedTuple):
     counts: npt.NDArray[np.intp]
     targets: npt.NDArray[np.uint32]
 
-    def links(self) -> npt.NDArray[np.intp]:
+    def target_indices(self) -> npt.NDArray[np.intp]:
         """The targets, as arrays are indexed by them."""
         import numpy as np
 
         return self.targets.astype(np.intp)
 
-    def sums(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def sum_over_targets(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The sum over each page's targets."""
         import numpy as np
 
-        sums, some = np.zeros(len(self.counts)), self.counts > 0
+        sums, has_links = np.zeros(len(self.counts)), self.counts > 0
         starts = np.cumsum(self.counts) - self.counts
-        if some.any():
-            sums[some] = np.add.reduceat(values[self.links()], starts[some])
+        if has_links.any():
+            sums[has_links] = np.add.reduceat(values[self.target_indices()], starts[has_links])
         return sums
 
 
-def _parts(ends: npt.NDArray[np.uint64], targets: npt.NDArray[np.uint32]) -> Iterator[_Part]:
+def _split(ends: npt.NDArray[np.uint64], targets: npt.NDArray[np.uint32]) -> Iterator[_Part]:
     """Pages whose links are about `_TOGETHER`; `ends` begins with 0."""
     import numpy as np
 
-    borders = ends.astype(np.intp)
+    offsets = ends.astype(np.intp)
     first = 0
-    while first < len(borders) - 1:
-        reach = int(np.searchsorted(borders, borders[first] + _TOGETHER))
-        last = min(max(first + 1, reach), len(borders) - 1)
-        counts = np.diff(borders[first : last + 1])
-        yield _Part(slice(first, last), counts, targets[borders[first] : borders[last]])
+    while first < len(offsets) - 1:
+        end = int(np.searchsorted(offsets, offsets[first] + _LINKS_PER_PART))
+        last = min(max(first + 1, end), len(offsets) - 1)
+        counts = np.diff(offsets[first : last + 1])
+        yield _Part(slice(first, last), counts, targets[offsets[first] : offsets[last]])
         first = last

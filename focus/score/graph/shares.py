@@ -19,7 +19,7 @@ from array import array
 from collections.abc import Sequence
 
 
-class Shares:
+class ImportanceShares:
     """R of fetched pages and what waiting URLs were given, by URL id.
 
     `add` is a follower of the crawl's graph (see `pagerank.PageRank`).
@@ -33,7 +33,7 @@ class Shares:
         """R of a page if it were fetched now: 1 if nothing fetched links to it."""
         return (self._sum[url_id] if url_id < len(self._sum) else 0.0) or 1.0
 
-    def largest(self, url_id: int) -> float:
+    def largest_share(self, url_id: int) -> float:
         """The largest share that a URL was given; 0 if it was given none."""
         return self._largest[url_id] if url_id < len(self._largest) else 0.0
 

@@ -77,9 +77,9 @@ def make_model(
 ) -> Model:
     """A model with its parameters settled, and with what it has learned."""
     kind = model_class(name)
-    settled = resolve_params(kind, params, as_published=as_published)
-    model = kind(matcher, settled)
-    model.adopt(trained)
+    resolved = resolve_params(kind, params, as_published=as_published)
+    model = kind(matcher, resolved)
+    model.load_training(trained)
     return model
 
 
@@ -100,7 +100,7 @@ def relevance_threshold(
     Raises ConfigError for an unknown model.
     """
     kind = model_class(relevance)
-    own = topic.threshold if relevance == (topic.relevance or Evidence.name) else None
+    topic_threshold = topic.threshold if relevance == (topic.relevance or Evidence.name) else None
     published = kind.published_threshold if as_published else None
-    chosen = (option, own, published)
-    return next((value for value in chosen if value is not None), kind.threshold)
+    candidates = (option, topic_threshold, published)
+    return next((value for value in candidates if value is not None), kind.threshold)

@@ -6,9 +6,9 @@ import msgspec
 
 from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.cosine import Cosine
-from focus.score.statistics.vector import strongest, unit
+from focus.score.statistics.vector import strongest_words, unit_vector
 
-TERMS = 50  # of a relevant page that go back to the crawl
+MAX_TERMS = 50  # of a relevant page that go back to the crawl
 
 
 class Adaptive(Cosine):
@@ -37,6 +37,6 @@ class Adaptive(Cosine):
 
     def judge(self, page: Document) -> Judgement:
         vector = self.page_vector(page)
-        judgement = self.compare(vector)
-        terms = strongest(unit(vector), TERMS) if judgement.relevance else {}
+        judgement = self.judge_vector(vector)
+        terms = strongest_words(unit_vector(vector), MAX_TERMS) if judgement.relevance else {}
         return msgspec.structs.replace(judgement, terms=terms)

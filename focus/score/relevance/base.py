@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from focus.html.parser import Block, Crumb, Parsed, RawLink
 
 _BODY = Region.BODY  # asked of its class, a member takes eight times as long
-_OWN = (_BODY, Region.HEADER)
+_OWN_REGIONS = (_BODY, Region.HEADER)
 """Where a page's own text stands: its heading is often in its header."""
 
-_CITED = 10  # addresses: what leads to more lists them
+_MAX_CITED = 10  # addresses: what leads to more lists them
 
 
 class Document:
@@ -57,23 +57,23 @@ class Document:
         self.url_words = url_words
         self.url = url
         self.source = source
-        self._read = blocks
-        self._region = region
+        self._make_blocks = blocks
+        self._region_at = region
 
     @classmethod
-    def from_parsed(cls, page: Parsed, source: bytes | None = None, **others: Any) -> Document:
+    def from_parsed(cls, page: Parsed, source: bytes | None = None, **overrides: Any) -> Document:
         """A page as the parser reads it."""
         names = "title keywords description headings links crumbs blocks region".split()
-        return cls(source=source, **{name: getattr(page, name) for name in names} | others)
+        return cls(source=source, **{name: getattr(page, name) for name in names} | overrides)
 
-    def may_hold(self, matcher: Matcher) -> bool:
+    def may_contain_keyword(self, matcher: Matcher) -> bool:
         """Whether a keyword may stand in the page at all; most pages end here."""
         return self.source is None or matcher.occurs_in_source(self.source)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
         """The blocks of visible text."""
-        return self._read()
+        return self._make_blocks()
 
     @property
     def section(self) -> str:
@@ -81,22 +81,22 @@ class Document:
         return folder_words(self.url)
 
     @cached_property
-    def filed_under(self) -> Sequence[Crumb]:
+    def ancestor_pages(self) -> Sequence[Crumb]:
         """The index pages above it, by its breadcrumb: addresses and names."""
         return ancestor_pages(self.crumbs, self.url) if self.url and self.crumbs else ()
 
     @cached_property
-    def cited(self) -> Sequence[str]:
+    def cited_folders(self) -> Sequence[str]:
         """The same of what its body links to at other hosts, [] where that is too much to tell."""
         if not self.url:
             return []
         home = host_of(self.url)
         hrefs = {link.href for link in self.links if link.region == _BODY}
-        away = [href for href in sorted(hrefs) if _is_away(href, home)]
-        return [*map(folder_words, away)] if len(away) <= _CITED else []
+        other_hosts = [href for href in sorted(hrefs) if _is_other_host(href, home)]
+        return [*map(folder_words, other_hosts)] if len(other_hosts) <= _MAX_CITED else []
 
     @cached_property
-    def body(self) -> str:
+    def all_text(self) -> str:
         """All visible text, folded for matching."""
         return fold_body("\n".join(block.text for block in self.blocks))
 
@@ -108,29 +108,29 @@ class Document:
         return main_text(self.blocks)
 
     @cached_property
-    def main(self) -> str:
+    def main_text(self) -> str:
         """Visible text without navigation: blocks that are less than half links; folded."""
         return fold_body("\n".join(b.text for b in self.blocks if not b.is_linked))
 
-    def own(self, matcher: Matcher) -> str:
+    def own_text(self, matcher: Matcher) -> str:
         """`main` without blocks of the site around the page that hold a keyword; folded."""
-        if not matcher.keyword_counts(self.main):
-            return self.main
+        if not matcher.keyword_counts(self.main_text):
+            return self.main_text
         texts = (
             text
             for number, block in enumerate(self.blocks)
             if not block.is_linked
             and (
                 not matcher.keyword_counts(text := fold_body(block.text))
-                or self._region(number) in _OWN
+                or self._region_at(number) in _OWN_REGIONS
             )
         )
         return "\n".join(texts)
 
 
-def _is_away(href: str, home: str) -> bool:
+def _is_other_host(href: str, host: str) -> bool:
     scheme, _, rest = href.partition("://")
-    return scheme in ("http", "https") and not f"{rest}/".startswith(f"{home}/")
+    return scheme in ("http", "https") and not f"{rest}/".startswith(f"{host}/")
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -165,7 +165,7 @@ class Model:
         self.matcher = matcher
         self.params = params
 
-    def adopt(self, trained: bytes) -> None:
+    def load_training(self, trained: bytes) -> None:
         """Take over what was learned from examples and labels: numbers in place of its own.
 
         A model that learns something else says so; ConfigError from one that cannot do
@@ -179,7 +179,7 @@ class Model:
         """The page's relevance with its parts and matched words."""
         raise NotImplementedError
 
-    def found(self, **texts: str) -> dict[str, list[str]]:
+    def matched_keywords(self, **texts: str) -> dict[str, list[str]]:
         """Which keywords stand in each named text: {"title": ["足球"]}; empty ones left out."""
         matched = {
             part: list(self.matcher.keyword_counts(text)) for part, text in texts.items() if text

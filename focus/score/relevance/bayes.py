@@ -9,14 +9,14 @@ import msgspec
 from focus.errors import ConfigError
 from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
-from focus.score.statistics.entities import Entity, GazetteerTable, Mention, link
+from focus.score.statistics.entities import Entity, GazetteerTable, Mention, link_entities
 from focus.score.statistics.naive_bayes import Calibration, NaiveBayes
 from focus.score.statistics.vector import is_term
 from focus.text.tokenisation import Segmenter, fold
 
-SHOWN = 10  # words named in a judgement, on each side
-MAX_CHARS = 4_000  # of a page's content that are looked at: 0.7 ms of segmenting
-LINKED_CHARS = 3_000  # of a page's text that entities are looked for in
+MAX_SHOWN_WORDS = 10  # words named in a judgement, on each side
+MAX_CONTENT_CHARS = 4_000  # of a page's content that are looked at: 0.7 ms of segmenting
+MAX_ENTITY_CHARS = 3_000  # of a page's text that entities are looked for in
 
 
 class EntityExpansion(msgspec.Struct, frozen=True):
@@ -28,9 +28,9 @@ class EntityExpansion(msgspec.Struct, frozen=True):
     table: GazetteerTable
     features: dict[str, list[str]]
 
-    def of(self, mentions: Iterable[Mention]) -> set[str]:
+    def features_for(self, mentions: Iterable[Mention]) -> set[str]:
         """The features that these mentions bring."""
-        return {each for m in mentions for each in self.features.get(m.entity, ())}
+        return {feature for m in mentions for feature in self.features.get(m.entity, ())}
 
 
 class Classifier(msgspec.Struct, frozen=True):
@@ -43,18 +43,18 @@ class Classifier(msgspec.Struct, frozen=True):
 
 def page_text(page: Document) -> str:
     """What a page says about itself: title, meta keywords and description, content (P3 3.4)."""
-    content = page.content[:MAX_CHARS]
+    content = page.content[:MAX_CONTENT_CHARS]
     return fold_body("\n".join((page.title, page.keywords, page.description, content)))
 
 
-def terms(tokens: Iterable[str]) -> set[str]:
+def feature_words(tokens: Iterable[str]) -> set[str]:
     """The words that may be features."""
     return {token for token in tokens if is_term(token)}
 
 
-def linked(text: str, tokens: Sequence[str], table: GazetteerTable) -> list[Mention]:
+def link_page_entities(text: str, tokens: Sequence[str], table: GazetteerTable) -> list[Mention]:
     """The entities that the beginning of a text speaks of."""
-    return link(text[:LINKED_CHARS], tokens, table)
+    return link_entities(text[:MAX_ENTITY_CHARS], tokens, table)
 
 
 def entity_features(entity: Entity, segmenter: Segmenter) -> set[str]:
@@ -64,7 +64,7 @@ def entity_features(entity: Entity, segmenter: Segmenter) -> set[str]:
     entity, and so gets its name. 红魔 → 曼联, 足球俱乐部, 英超球队, 老特拉福德…
     """
     names = {" ".join(fold(text).split()) for text in (entity.name, *entity.categories)}
-    return names | terms(segmenter.tokens(entity.description))
+    return names | feature_words(segmenter.tokens(entity.description))
 
 
 class Bayes(Model):
@@ -81,7 +81,7 @@ class Bayes(Model):
     name = "bayes"
     source = "P3 eq. 4-4…4-10; Platt 1999"
 
-    def adopt(self, trained: bytes) -> None:
+    def load_training(self, trained: bytes) -> None:
         """Take the classifier over; ConfigError when there is none."""
         if not trained:
             raise ConfigError(
@@ -93,20 +93,20 @@ class Bayes(Model):
     def judge(self, page: Document) -> Judgement:
         classifier, text = self._classifier, page_text(page)
         tokens = self.matcher.segmenter.tokens(text)
-        words = terms(tokens)
+        words = feature_words(tokens)
         if classifier.expansion is not None:
             expansion = classifier.expansion
-            words |= expansion.of(linked(text, tokens, expansion.table))
+            words |= expansion.features_for(link_page_entities(text, tokens, expansion.table))
         weights = classifier.bayes.weights
-        weighed = ((weights[w], w) for w in words if w in weights)
-        found = sorted(weighed, key=lambda item: (-item[0], item[1]))
+        weighted = ((weights[w], w) for w in words if w in weights)
+        ranked = sorted(weighted, key=lambda item: (-item[0], item[1]))
         relevance = classifier.calibration.probability(classifier.bayes.log_odds(words))
-        on, off = [w for w, _ in found if w > 0], [w for w, _ in found if w < 0]
+        on, off = [w for w, _ in ranked if w > 0], [w for w, _ in ranked if w < 0]
         return Judgement(
             relevance,
             {"on": sum(on), "off": sum(off)},
             {
-                "on": [word for _, word in found[: min(SHOWN, len(on))]],
-                "off": [word for _, word in found[::-1][: min(SHOWN, len(off))]],
+                "on": [word for _, word in ranked[: min(MAX_SHOWN_WORDS, len(on))]],
+                "off": [word for _, word in ranked[::-1][: min(MAX_SHOWN_WORDS, len(off))]],
             },
         )

@@ -16,5 +16,5 @@ class Boolean(Model):
     source = "P1 3.1"
 
     def judge(self, page: Document) -> Judgement:
-        matched = self.found(title=fold_body(page.title), body=page.body)
+        matched = self.matched_keywords(title=fold_body(page.title), body=page.all_text)
         return Judgement(float(bool(matched)), dict.fromkeys(matched, 1.0), matched)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.vectors import VectorModel
-from focus.score.statistics.vector import norm
+from focus.score.statistics.vector import vector_length
 
 
 class Cosine(VectorModel):
@@ -24,16 +24,16 @@ class Cosine(VectorModel):
     published = {"head": 1.0, "power": 1.0}
 
     def judge(self, page: Document) -> Judgement:
-        return self.compare(self.page_vector(page))
+        return self.judge_vector(self.page_vector(page))
 
-    def compare(self, vector: dict[str, float]) -> Judgement:
+    def judge_vector(self, vector: dict[str, float]) -> Judgement:
         """The judgement of a page by its vector."""
-        lengths = norm(self.topic) * norm(vector)
+        lengths = vector_length(self.topic) * vector_length(vector)
         if not lengths:
             return Judgement(0.0, {}, {})
-        shares = {
+        contributions = {
             word: weight * vector[word] / lengths
             for word, weight in self.topic.items()
             if word in vector
         }
-        return self.judgement(min(1.0, sum(shares.values())), shares)
+        return self.make_judgement(min(1.0, sum(contributions.values())), contributions)

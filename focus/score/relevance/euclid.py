@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.vectors import VectorModel
-from focus.score.statistics.vector import background, euclid, tf_idf, unit
+from focus.score.statistics.vector import background_idf, euclidean_similarity, tf_idf, unit_vector
 
 
 class Euclid(VectorModel):
@@ -32,8 +32,10 @@ class Euclid(VectorModel):
             return Judgement(0.0, {}, {})
         topic: dict[str, float] = self.topic
         if self.params["unit"]:
-            topic, vector = unit(topic), unit(vector)
+            topic, vector = unit_vector(topic), unit_vector(vector)
         else:
-            topic = tf_idf(topic, background())
-        shares = {word: min(1.0, vector[word] / q) for word, q in topic.items() if word in vector}
-        return self.judgement(euclid(topic, vector), shares)
+            topic = tf_idf(topic, background_idf())
+        contributions = {
+            word: min(1.0, vector[word] / q) for word, q in topic.items() if word in vector
+        }
+        return self.make_judgement(euclidean_similarity(topic, vector), contributions)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from focus.html.parser import RawLink
 
 LEAD_CHARS = 300
-_NAMING_LINKS = 10  # whose anchors are looked at for the words that are named
+_MAX_MATCHED_LINKS = 10  # whose anchors are looked at for the words that are named
 _TAG_EXTRA_CHARS = 6  # a tag may carry a hash sign, a count, an icon's name
-_SHORT_ANCHOR = 12
+_SHORT_ANCHOR_CHARS = 12
 _BODY = Region.BODY  # asked of its class, a member takes eight times as long
-_RUNS = 20_000  # of markup that are remembered, by their digests
+_MAX_RUNS = 20_000  # of markup that are remembered, by their digests
 
 
 class Evidence(Model):
@@ -79,7 +79,7 @@ class Evidence(Model):
 
     def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
         super().__init__(matcher, params)
-        self._says: dict[bytes, bool] = {}
+        self._run_results: dict[bytes, bool] = {}
 
     def judge(self, page: Document) -> Judgement:
         texts = {
@@ -90,14 +90,14 @@ class Evidence(Model):
         }
         if texts["url"]:
             texts["section"] = fold_body(page.section)
-        if page.filed_under:
-            texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.filed_under))
-        if is_on := page.may_hold(self.matcher):
-            text = page.own(self.matcher) if self._may_say(page) else ""
+        if page.ancestor_pages:
+            texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.ancestor_pages))
+        if may_be_on_topic := page.may_contain_keyword(self.matcher):
+            text = page.own_text(self.matcher) if self._may_mention_topic(page) else ""
             texts["lead"] = text[:LEAD_CHARS]
-        matched = self.found(**texts)
+        matched = self.matched_keywords(**texts)
         parts = {part: self.matcher.combined_weight(words) for part, words in matched.items()}
-        if is_on:
+        if may_be_on_topic:
             self._judge_text(text, parts, matched)
             self._judge_links(page, parts, matched)
         if not parts:
@@ -105,7 +105,7 @@ class Evidence(Model):
         z = self.params["bias"] + sum(self.params[part] * value for part, value in parts.items())
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
 
-    def _may_say(self, page: Document) -> bool:
+    def _may_mention_topic(self, page: Document) -> bool:
         """Whether a keyword may stand in the page's own text, not in menus and lists alone.
 
         Asked of a few runs of markup, which are the same on many pages of a site, it spares
@@ -119,22 +119,24 @@ class Evidence(Model):
         )
         if source is None:
             return True
-        return any(map(self._run_says, runs_with(source, self.matcher.source_search.heads)))
+        return any(
+            map(self._run_mentions_topic, runs_with(source, self.matcher.source_search.heads))
+        )
 
-    def _run_says(self, run: bytes) -> bool:
+    def _run_mentions_topic(self, run: bytes) -> bool:
         """Whether a keyword stands in it outside of links, or among few."""
         digest = blake2b(run, digest_size=16).digest()
-        says = self._says.get(digest)
-        if says is None:
-            if len(self._says) >= _RUNS:
-                self._says.clear()
+        mentions_topic = self._run_results.get(digest)
+        if mentions_topic is None:
+            if len(self._run_results) >= _MAX_RUNS:
+                self._run_results.clear()
             from focus.html.parser import blocks_of
 
-            says = self._says[digest] = any(
+            mentions_topic = self._run_results[digest] = any(
                 not block.is_linked and self.matcher.keyword_counts(fold_body(block.text))
                 for block in blocks_of(run.decode("utf-8", "replace"))
             )
-        return says
+        return mentions_topic
 
     def _judge_text(
         self, text: str, parts: dict[str, float], matched: dict[str, list[str]]
@@ -144,35 +146,37 @@ class Evidence(Model):
             return
         matched["text"] = list(counts)
         k, b = self.params["k"], self.params["b"]
-        half = k * (1.0 - b + b * len(text) / self.params["typical"])
+        half_count = k * (1.0 - b + b * len(text) / self.params["typical"])
         miss = 1.0
         for word, number in counts.items():
-            miss *= 1.0 - self.matcher.combined_weight([word]) * number / (number + half)
+            miss *= 1.0 - self.matcher.combined_weight([word]) * number / (number + half_count)
         parts["text"] = 1.0 - miss
 
     def _judge_links(
         self, page: Document, parts: dict[str, float], matched: dict[str, list[str]]
     ) -> None:
-        named = [self.matcher.keyword_score[words] for words in page.cited]
-        if any(named):
-            parts["cited"] = sum(named) / len(named)
-            matched |= self.found(cited=fold_body("\n".join(page.cited)))
+        cited_scores = [self.matcher.keyword_score[words] for words in page.cited_folders]
+        if any(cited_scores):
+            parts["cited"] = sum(cited_scores) / len(cited_scores)
+            matched |= self.matched_keywords(cited=fold_body("\n".join(page.cited_folders)))
         coverage = self.matcher.keyword_score
         hits = [(score, link) for link in page.links if (score := coverage[link.anchor]) > 0.0]
         if not hits:
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
-        matched |= self.found(anchors=_texts(link for _, link in hits))
-        longest = self.matcher.max_keyword_length + _TAG_EXTRA_CHARS
-        tags = [hit for hit in hits if hit[1].region == _BODY and len(hit[1].anchor) <= longest]
+        matched |= self.matched_keywords(anchors=_join_anchors(link for _, link in hits))
+        max_chars = self.matcher.max_keyword_length + _TAG_EXTRA_CHARS
+        tags = [hit for hit in hits if hit[1].region == _BODY and len(hit[1].anchor) <= max_chars]
         if tags:
             lengths = [len(link.anchor) for link in page.links if link.region == _BODY]
-            short = sum(0 < length <= _SHORT_ANCHOR for length in lengths)
+            short_links = sum(0 < length <= _SHORT_ANCHOR_CHARS for length in lengths)
             best = max(score for score, _ in tags)
-            parts["tag"] = best / (1.0 + short / self.params["crowd"])
-            matched |= self.found(tag=_texts(link for score, link in tags if score == best))
+            parts["tag"] = best / (1.0 + short_links / self.params["crowd"])
+            matched |= self.matched_keywords(
+                tag=_join_anchors(link for score, link in tags if score == best)
+            )
 
 
-def _texts(links: Iterable[RawLink]) -> str:
+def _join_anchors(links: Iterable[RawLink]) -> str:
     """The first anchors of links, folded for matching: enough to name the words of a part."""
-    return fold_body("\n".join(link.anchor for link in islice(links, _NAMING_LINKS)))
+    return fold_body("\n".join(link.anchor for link in islice(links, _MAX_MATCHED_LINKS)))

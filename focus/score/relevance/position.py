@@ -30,7 +30,7 @@ class Position(Model):
             hits, tokens = share[link.anchor]
             anchor_hits += hits
             anchor_all += tokens
-        matched = self.found(title=fold(page.title), keywords=fold(page.keywords))
+        matched = self.matched_keywords(title=fold(page.title), keywords=fold(page.keywords))
         parts = {
             "title": title_hits / title_all if title_all else 0.0,
             "keywords": self.params["beta"] * ("keywords" in matched),

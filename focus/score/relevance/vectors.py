@@ -14,11 +14,11 @@ import msgspec
 
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance.base import Document, Judgement, Model
-from focus.score.statistics.vector import background, term_counts, tf_idf
+from focus.score.statistics.vector import background_idf, count_terms, tf_idf
 from focus.text.tokenisation import fold
 
-MAX_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
-SHOWN = 12  # words named in a judgement
+MAX_CONTENT_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
+MAX_SHOWN_WORDS = 12  # words named in a judgement
 
 
 class VectorModel(Model):
@@ -35,7 +35,7 @@ class VectorModel(Model):
         self.keywords = {fold(k.text): k.weight for k in matcher.topic.keywords}
         self.topic = {**matcher.topic.features, **self.keywords}
 
-    def adopt(self, trained: bytes) -> None:
+    def load_training(self, trained: bytes) -> None:
         """Take over features that labels have moved, word → weight."""
         if trained:
             features = msgspec.msgpack.decode(trained, type=dict[str, float])
@@ -48,42 +48,46 @@ class VectorModel(Model):
         """
         if len(self.topic) > len(self.keywords):
             return self.full_vector(page)
-        if not page.may_hold(self.matcher):
+        if not page.may_contain_keyword(self.matcher):
             return {}
-        texts = (page.title, page.keywords, page.description, page.content[:MAX_CHARS])
+        texts = (page.title, page.keywords, page.description, page.content[:MAX_CONTENT_CHARS])
         if not self.matcher.keyword_counts(fold_body("\n".join(texts))):
             return {}
         return self.full_vector(page)
 
     def full_vector(self, page: Document) -> dict[str, float]:
         """The TF-IDF vector of a page, whatever it is about."""
-        return tf_idf(self.term_counts(page), background(), power=self.params["power"])
+        return tf_idf(self.weighted_term_counts(page), background_idf(), power=self.params["power"])
 
-    def term_counts(self, page: Document) -> dict[str, float]:
+    def weighted_term_counts(self, page: Document) -> dict[str, float]:
         """How often the page says each word; in title and meta data, `head` times as often."""
         head = "\n".join((page.title, page.keywords, page.description))
-        content = page.content[:MAX_CHARS]
-        found = self._keyword_counts(head, content)
-        counts = self._counts(head, self.params["head"])
-        for word, number in self._counts(content, 1.0).items():
+        content = page.content[:MAX_CONTENT_CHARS]
+        keyword_counts = self._keyword_counts(head, content)
+        counts = self._term_counts(head, self.params["head"])
+        for word, number in self._term_counts(content, 1.0).items():
             counts[word] = counts.get(word, 0.0) + number
-        return counts | found
+        return counts | keyword_counts
 
-    def _counts(self, text: str, times: float) -> dict[str, float]:
+    def _term_counts(self, text: str, factor: float) -> dict[str, float]:
         tokens = self.matcher.segmenter.tokens(text)
-        counts = term_counts(token for token in tokens if token not in self._forms)
-        return {word: times * number for word, number in counts.items()}
+        counts = count_terms(token for token in tokens if token not in self._forms)
+        return {word: factor * number for word, number in counts.items()}
 
     def _keyword_counts(self, head: str, content: str) -> dict[str, float]:
-        above, below = (self.matcher.keyword_counts(fold_body(text)) for text in (head, content))
+        head_counts, content_counts = (
+            self.matcher.keyword_counts(fold_body(text)) for text in (head, content)
+        )
         return {
-            fold(word): self.params["head"] * above.get(word, 0) + below.get(word, 0)
-            for word in above | below
+            fold(word): self.params["head"] * head_counts.get(word, 0) + content_counts.get(word, 0)
+            for word in head_counts | content_counts
         }
 
-    def judgement(self, relevance: float, shares: Mapping[str, float]) -> Judgement:
+    def make_judgement(self, relevance: float, contributions: Mapping[str, float]) -> Judgement:
         """The strongest of the topic's words on the page, by what each adds."""
-        ranked = sorted(shares.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]
+        ranked = sorted(contributions.items(), key=lambda item: (-item[1], item[0]))[
+            :MAX_SHOWN_WORDS
+        ]
         return Judgement(
             relevance, dict(ranked), {"page": [w for w, _ in ranked]} if ranked else {}
         )

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from focus.score.statistics.vector import Vector, centroid, norm, strongest
+from focus.score.statistics.vector import Vector, centroid, strongest_words, vector_length
 
 
-class Move(NamedTuple):
+class TopicAdjustment(NamedTuple):
     """A change of the threshold, and of the features beside the experts' keywords."""
 
     threshold: float
@@ -43,19 +43,19 @@ class Adaptation:
     ) -> None:
         self._keywords = dict(keywords)
         self._features = dict(features)
-        self._threshold = self._first = threshold
+        self._threshold = self._initial_threshold = threshold
         self._params = params
         self._ends_at = start + params["interval"]
         self._intervals = self._all_pages = self._pages = 0
         self._relevant: list[Vector] = []
 
-    def page(self, terms: Vector) -> None:
+    def add_page(self, terms: Vector) -> None:
         """A page has come; `terms`: its strongest words at length 1, {} for one off topic."""
         self._pages += 1
         if terms:
             self._relevant.append(terms)
 
-    def advance(self, clock: float) -> Move | None:
+    def advance(self, clock: float) -> TopicAdjustment | None:
         """The clock says: None while the interval lasts, or when it has changed nothing.
 
         An interval ends with the first call after its time, and the next begins there.
@@ -65,9 +65,9 @@ class Adaptation:
         self._ends_at = clock + self._params["interval"]
         self._intervals += 1
         self._all_pages += self._pages
-        before = Move(self._threshold, self._features)
+        before = TopicAdjustment(self._threshold, self._features)
         self._threshold = self._next_threshold()
-        self._features = moved_features(
+        self._features = adjusted_features(
             self._keywords,
             self._features,
             self._relevant,
@@ -75,22 +75,25 @@ class Adaptation:
             number=int(self._params["features"]),
         )
         self._pages, self._relevant = 0, []
-        move = Move(self._threshold, self._features)
-        return None if move == before else move
+        adjustment = TopicAdjustment(self._threshold, self._features)
+        return None if adjustment == before else adjustment
 
     def _next_threshold(self) -> float:
-        moved = moved_threshold(
+        adjusted = adjusted_threshold(
             self._threshold,
             (self._pages, self._all_pages, len(self._relevant)),
             self._params["expected"],
             self._intervals,
             params=self._params,
         )
-        low, high = self._params["low"] * self._first, self._params["high"] * self._first
-        return min(high, max(low, moved))
+        low, high = (
+            self._params["low"] * self._initial_threshold,
+            self._params["high"] * self._initial_threshold,
+        )
+        return min(high, max(low, adjusted))
 
 
-def moved_threshold(
+def adjusted_threshold(
     threshold: float,
     counts: tuple[int, int, int],
     expected: float,
@@ -115,7 +118,7 @@ def moved_threshold(
     return threshold
 
 
-def moved_features(
+def adjusted_features(
     keywords: Vector, features: Vector, pages: list[Vector], *, rate: float, number: int
 ) -> dict[str, float]:
     """q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages (λ chosen).
@@ -127,8 +130,8 @@ def moved_features(
     """
     if not pages:
         return dict(features)
-    length = norm({**features, **keywords})
-    moved = {word: (1.0 - rate) * weight for word, weight in features.items()}
+    length = vector_length({**features, **keywords})
+    adjusted = {word: (1.0 - rate) * weight for word, weight in features.items()}
     for word, weight in centroid(pages).items():
-        moved[word] = moved.get(word, 0.0) + rate * length * weight
-    return strongest({w: x for w, x in moved.items() if w not in keywords}, number)
+        adjusted[word] = adjusted.get(word, 0.0) + rate * length * weight
+    return strongest_words({w: x for w, x in adjusted.items() if w not in keywords}, number)

@@ -22,22 +22,28 @@ MIN_IDF = 4.5  # less is an everyday word: 可以, 没有, 问题
 MIN_SHARE = 0.02  # of the relevant pages have the word
 BASE_RATE = 0.03  # of pages on the web at large that are on topic, for weights
 PRIOR_PAGES = 40.0  # irrelevant pages of a host that the other hosts' count for
-UNSEEN, UNSEEN_WITH = 100.0, 3.0  # irrelevant pages missed, and those with the word, it is feared
-LONGER = 10.0  # times as many words has a page as a text behind the idf table
-TITLE_WORTH = 100.0  # a title with the word is worth so many pages with it
-ONE_HOST = 0.5  # factor for a word that only one site vouches for
-FURNITURE = 0.7  # share of a host's pages from which on a word belongs to the site
-FEW_PAGES = 8  # of a host: too few to tell what belongs to it
-FEW_OFF = 5  # irrelevant pages of a host: too few to compare with
-SITE_NAME = 4  # characters of a word that names the site when it is in the host
-FEWEST_TITLES = 2  # for a word of a single site with too few other pages to compare with
-LEAST, SURE = 0.1, 0.3  # sureness under which a word is none, from which it weighs most
+PRIOR_OFF_PAGES, PRIOR_OFF_WITH_WORD = (
+    100.0,
+    3.0,
+)  # irrelevant pages missed, and those with the word, it is feared
+PAGE_LENGTH_RATIO = 10.0  # times as many words has a page as a text behind the idf table
+TITLE_WEIGHT = 100.0  # a title with the word is worth so many pages with it
+SINGLE_HOST_FACTOR = 0.5  # factor for a word that only one site vouches for
+BOILERPLATE_SHARE = 0.7  # share of a host's pages from which on a word belongs to the site
+MIN_HOST_PAGES = 8  # of a host: too few to tell what belongs to it
+MIN_HOST_OFF_PAGES = 5  # irrelevant pages of a host: too few to compare with
+MIN_SITE_NAME_CHARS = 4  # characters of a word that names the site when it is in the host
+MIN_TITLES = 2  # for a word of a single site with too few other pages to compare with
+MIN_SURENESS, FULL_WEIGHT_SURENESS = (
+    0.1,
+    0.3,
+)  # sureness under which a word is none, from which it weighs most
 MAX_WEIGHT = 0.15
-_NOTICEABLE = 2.0  # lift of a host that vouches for a word
+_MIN_LIFT = 2.0  # lift of a host that vouches for a word
 _SHOWN_HOSTS = 3
 
 
-class Sighting(msgspec.Struct, frozen=True):
+class PageWords(msgspec.Struct, frozen=True):
     """A judged page: what words stand on it (title and content), and which in its title."""
 
     host: str
@@ -45,7 +51,7 @@ class Sighting(msgspec.Struct, frozen=True):
     title: Collection[str]
 
 
-class AtHost(NamedTuple):
+class HostCounts(NamedTuple):
     """A word at one host: pages with it, of all relevant and of all irrelevant ones there."""
 
     host: str
@@ -73,7 +79,7 @@ class Proposal(msgspec.Struct, frozen=True):
     on: int
     off: int
     titles: int
-    hosts: list[AtHost]
+    hosts: list[HostCounts]
 
 
 class TopicExpansion(msgspec.Struct, frozen=True):
@@ -85,9 +91,9 @@ class TopicExpansion(msgspec.Struct, frozen=True):
     off: int
 
 
-def expand(
-    on: Sequence[Sighting],
-    off: Sequence[Sighting],
+def propose_keywords(
+    on: Sequence[PageWords],
+    off: Sequence[PageWords],
     known: Iterable[str],
     *,
     idf: Idf,
@@ -95,47 +101,53 @@ def expand(
     max_weight: float = MAX_WEIGHT,
 ) -> TopicExpansion:
     """The best `limit` words beside those `known` (folded) from pages on topic and off it."""
-    tally = _Tally(on, off, idf)
-    held = [word for word in known if word]
-    least = max(min(3, (len(on) + 1) // 2), math.ceil(MIN_SHARE * len(on)))
-    weighed: list[tuple[Proposal, str]] = []
+    tally = _WordStatistics(on, off, idf)
+    known_words = [word for word in known if word]
+    min_pages = max(min(3, (len(on) + 1) // 2), math.ceil(MIN_SHARE * len(on)))
+    candidates: list[tuple[Proposal, str]] = []
     for word, pages in tally.on.items():
-        if pages >= least and not any(_is_part(word, each) for each in held):
-            proposal = tally.weigh(word, max_weight)
-            if proposal.sureness >= LEAST:
-                weighed.append((proposal, tally.objection(proposal)))
-    weighed.sort(key=lambda pair: (-pair[0].score, pair[0].word))
-    proposals = [proposal for proposal, objection in weighed if not objection][:limit]
-    last = proposals[-1].score if proposals else 0.0
-    left_out = [(p.word, objection) for p, objection in weighed if objection and p.score >= last]
+        if pages >= min_pages and not any(
+            _overlaps_known(word, known_word) for known_word in known_words
+        ):
+            proposal = tally.make_proposal(word, max_weight)
+            if proposal.sureness >= MIN_SURENESS:
+                candidates.append((proposal, tally.find_objection(proposal)))
+    candidates.sort(key=lambda pair: (-pair[0].score, pair[0].word))
+    proposals = [proposal for proposal, objection in candidates if not objection][:limit]
+    min_score = proposals[-1].score if proposals else 0.0
+    left_out = [
+        (p.word, objection) for p, objection in candidates if objection and p.score >= min_score
+    ]
     return TopicExpansion(proposals, left_out, len(on), len(off))
 
 
-def _is_part(word: str, known: str) -> bool:
+def _overlaps_known(word: str, known: str) -> bool:
     """Whether a word is, or is in, or holds a word known already (足球赛, 足球)."""
     if has_han(known):
         return known in word or word in known
     return word in known.split()
 
 
-class _Tally:
+class _WordStatistics:
     """Pages by word and host."""
 
-    def __init__(self, on: Sequence[Sighting], off: Sequence[Sighting], idf: Idf) -> None:
+    def __init__(self, on: Sequence[PageWords], off: Sequence[PageWords], idf: Idf) -> None:
         self._idf = idf
         self.on = Counter(word for page in on for word in page.words)
         self._off = Counter(word for page in off for word in page.words)
         self._titles = Counter(word for page in on for word in page.title)
-        self._on_at = Counter(page.host for page in on)
-        self._off_at = Counter(page.host for page in off)
-        self._off_with = Counter((page.host, word) for page in off for word in page.words)
-        self._on_with: dict[str, Counter[str]] = defaultdict(Counter)
+        self._on_by_host = Counter(page.host for page in on)
+        self._off_by_host = Counter(page.host for page in off)
+        self._off_by_host_and_word = Counter(
+            (page.host, word) for page in off for word in page.words
+        )
+        self._on_by_word: dict[str, Counter[str]] = defaultdict(Counter)
         for page in on:
             for word in page.words:
-                self._on_with[word][page.host] += 1
+                self._on_by_word[word][page.host] += 1
         self._on_all, self._off_all = len(on), len(off)
 
-    def weigh(self, word: str, max_weight: float) -> Proposal:
+    def make_proposal(self, word: str, max_weight: float) -> Proposal:
         """How much a word speaks for the topic.
 
             q            = share of all irrelevant pages with it, taken high: at least
@@ -155,25 +167,27 @@ class _Tally:
         46 irrelevant pages: q = 3/146 = 0.0205, share_off = 0.822/86 = 0.00956, lift = 0.5 /
         0.00956 = 52.3, sureness = 1.57 / 2.54 = 0.618, weight = max_weight.
         """
-        usual = min(0.3, LONGER * math.exp(-self._idf(word)))
-        feared = (self._off[word] + UNSEEN_WITH) / (self._off_all + UNSEEN)
-        elsewhere = max(usual, feared, self._off[word] / max(1, self._off_all))
-        hosts = self._hosts(word)
-        mass = total = 0.0
-        vouching = 0
-        for at in hosts:
-            lift = _lift(at, elsewhere)
-            mass += math.sqrt(at.on)
-            total += math.sqrt(at.on) * math.log(lift)
-            vouching += at.on > 1 and lift >= _NOTICEABLE and not _is_mute(word, at)
-        lift = math.exp(total / mass)
+        language_share = min(0.3, PAGE_LENGTH_RATIO * math.exp(-self._idf(word)))
+        smoothed_share = (self._off[word] + PRIOR_OFF_WITH_WORD) / (self._off_all + PRIOR_OFF_PAGES)
+        off_share = max(language_share, smoothed_share, self._off[word] / max(1, self._off_all))
+        hosts = self._host_counts(word)
+        weight_sum = weighted_log_lift = 0.0
+        supporting_hosts = 0
+        for counts in hosts:
+            lift = _lift(counts, off_share)
+            weight_sum += math.sqrt(counts.on)
+            weighted_log_lift += math.sqrt(counts.on) * math.log(lift)
+            supporting_hosts += (
+                counts.on > 1 and lift >= _MIN_LIFT and not _is_uninformative(word, counts)
+            )
+        lift = math.exp(weighted_log_lift / weight_sum)
         sureness = BASE_RATE * lift / (BASE_RATE * lift + 1.0 - BASE_RATE)
-        if vouching < 2 and len(self._on_at) > 1:
-            sureness *= ONE_HOST
-        shares = self.on[word] + TITLE_WORTH * self._titles[word]
+        if supporting_hosts < 2 and len(self._on_by_host) > 1:
+            sureness *= SINGLE_HOST_FACTOR
+        shares = self.on[word] + TITLE_WEIGHT * self._titles[word]
         return Proposal(
             word=word,
-            weight=max(0.01, round(max_weight * min(1.0, sureness / SURE), 2)),
+            weight=max(0.01, round(max_weight * min(1.0, sureness / FULL_WEIGHT_SURENESS), 2)),
             sureness=sureness,
             score=sureness * shares / self._on_all,
             lift=lift,
@@ -183,56 +197,78 @@ class _Tally:
             hosts=hosts,
         )
 
-    def _hosts(self, word: str) -> list[AtHost]:
-        ranked = sorted(self._on_with[word].items(), key=lambda item: (-item[1], item[0]))
+    def _host_counts(self, word: str) -> list[HostCounts]:
+        ranked = sorted(self._on_by_word[word].items(), key=lambda item: (-item[1], item[0]))
         return [
-            AtHost(h, n, self._on_at[h], self._off_with[h, word], self._off_at[h])
+            HostCounts(
+                h, n, self._on_by_host[h], self._off_by_host_and_word[h, word], self._off_by_host[h]
+            )
             for h, n in ranked
         ]
 
-    def objection(self, proposal: Proposal) -> str:
+    def find_objection(self, proposal: Proposal) -> str:
         """Why a word is no keyword after all; "" if it may be one."""
         if self._idf(proposal.word) < MIN_IDF:
             return "an everyday word"
-        word, told = proposal.word, [at for at in proposal.hosts if at.on > 1]
-        named = [at.host for at in proposal.hosts if _is_name_of(word, at)]
-        furnished = [at.host for at in proposal.hosts if _is_furniture(at)]
-        free = [at for at in told if not _is_furniture(at) and not _is_mute(word, at)]
-        if named and not free:
-            return f"the name of {named[0]}"
-        if furnished and not any(at.off_all >= FEW_OFF for at in free):
-            return f"on nearly every page of {', '.join(furnished[:_SHOWN_HOSTS])}"
-        if len(free) < 2 and len(self._on_at) > 1:
-            return self._objection_to_one(proposal, free)
+        word, repeated = proposal.word, [counts for counts in proposal.hosts if counts.on > 1]
+        site_names = [counts.host for counts in proposal.hosts if _is_site_name(word, counts)]
+        boilerplate_hosts = [counts.host for counts in proposal.hosts if _is_boilerplate(counts)]
+        informative = [
+            counts
+            for counts in repeated
+            if not _is_boilerplate(counts) and not _is_uninformative(word, counts)
+        ]
+        if site_names and not informative:
+            return f"the name of {site_names[0]}"
+        if boilerplate_hosts and not any(
+            counts.off_all >= MIN_HOST_OFF_PAGES for counts in informative
+        ):
+            return f"on nearly every page of {', '.join(boilerplate_hosts[:_SHOWN_HOSTS])}"
+        if len(informative) < 2 and len(self._on_by_host) > 1:
+            return self._find_single_host_objection(proposal, informative)
         return ""
 
-    def _objection_to_one(self, proposal: Proposal, free: Sequence[AtHost]) -> str:
+    def _find_single_host_objection(
+        self, proposal: Proposal, informative: Sequence[HostCounts]
+    ) -> str:
         """What speaks against a word that only one host vouches for."""
         where = proposal.hosts[0].host
-        if not free or (free[0].off_all < FEW_OFF and proposal.titles < FEWEST_TITLES):
+        if not informative or (
+            informative[0].off_all < MIN_HOST_OFF_PAGES and proposal.titles < MIN_TITLES
+        ):
             return f"only on {where}, and too few other pages there to compare with"
         if proposal.on < 2 * proposal.titles:
             return f"only in titles of {where}"
         return ""
 
 
-def _lift(at: AtHost, elsewhere: float) -> float:
-    share_off = (at.off + PRIOR_PAGES * elsewhere) / (at.off_all + PRIOR_PAGES)
-    return at.on / (at.on_all + 1) / share_off
+def _lift(counts: HostCounts, off_share: float) -> float:
+    share_off = (counts.off + PRIOR_PAGES * off_share) / (counts.off_all + PRIOR_PAGES)
+    return counts.on / (counts.on_all + 1) / share_off
 
 
-def _is_mute(word: str, at: AtHost) -> bool:
+def _is_uninformative(word: str, counts: HostCounts) -> bool:
     """Whether a host says nothing for a word: it bears the name, or nearly all of its few pages
     have the word and hardly any other page is there to compare with."""
-    is_small = bool(at.host) and at.on_all + at.off_all < FEW_PAGES and at.off_all < FEW_OFF
-    return _is_name_of(word, at) or (is_small and at.on > FURNITURE * at.on_all)
+    is_small = (
+        bool(counts.host)
+        and counts.on_all + counts.off_all < MIN_HOST_PAGES
+        and counts.off_all < MIN_HOST_OFF_PAGES
+    )
+    return _is_site_name(word, counts) or (
+        is_small and counts.on > BOILERPLATE_SHARE * counts.on_all
+    )
 
 
-def _is_name_of(word: str, at: AtHost) -> bool:
-    return len(word) >= SITE_NAME and word.isascii() and word in at.host
+def _is_site_name(word: str, counts: HostCounts) -> bool:
+    return len(word) >= MIN_SITE_NAME_CHARS and word.isascii() and word in counts.host
 
 
-def _is_furniture(at: AtHost) -> bool:
+def _is_boilerplate(counts: HostCounts) -> bool:
     """Whether a word stands on nearly all pages of a host; files (no host) are no site."""
-    pages = at.on_all + at.off_all
-    return bool(at.host) and pages >= FEW_PAGES and at.on + at.off > FURNITURE * pages
+    pages = counts.on_all + counts.off_all
+    return (
+        bool(counts.host)
+        and pages >= MIN_HOST_PAGES
+        and counts.on + counts.off > BOILERPLATE_SHARE * pages
+    )

@@ -20,7 +20,7 @@ LabelledWords = tuple[Words, bool]
 """A labelled page: its words, and whether it is on topic."""
 
 
-class Counts(msgspec.Struct, frozen=True):
+class WordCounts(msgspec.Struct, frozen=True):
     """In how many labelled pages each word stands: all that selection and Bayes need.
 
     on, off   pages on the topic and off it
@@ -31,16 +31,16 @@ class Counts(msgspec.Struct, frozen=True):
     off: int
     words: dict[str, tuple[int, int]]
 
-    def plus(self, other: Counts, sign: int = 1) -> Counts:
+    def combine(self, addend: WordCounts, sign: int = 1) -> WordCounts:
         """These pages and those together; `sign` -1 takes those out again."""
         words = dict(self.words)
-        for word, (on, off) in other.words.items():
-            ours = words.get(word, (0, 0))
-            words[word] = (ours[0] + sign * on, ours[1] + sign * off)
-        return Counts(self.on + sign * other.on, self.off + sign * other.off, words)
+        for word, (on, off) in addend.words.items():
+            own = words.get(word, (0, 0))
+            words[word] = (own[0] + sign * on, own[1] + sign * off)
+        return WordCounts(self.on + sign * addend.on, self.off + sign * addend.off, words)
 
 
-def count(samples: Iterable[LabelledWords]) -> Counts:
+def count_words(samples: Iterable[LabelledWords]) -> WordCounts:
     """Count labelled pages: [({a, b}, on), ({b}, off)] → a (1, 0), b (1, 1)."""
     pages = [0, 0]
     words: dict[str, tuple[int, int]] = {}
@@ -49,7 +49,7 @@ def count(samples: Iterable[LabelledWords]) -> Counts:
         for word in page:
             on, off = words.get(word, (0, 0))
             words[word] = (on + is_on, off + (not is_on))
-    return Counts(pages[True], pages[False], words)
+    return WordCounts(pages[True], pages[False], words)
 
 
 class ContingencyTable(NamedTuple):
@@ -75,8 +75,8 @@ def information_gain(t: ContingencyTable) -> float:
     n = t.a + t.b + t.c + t.d
     if not n:
         return 0.0
-    rest = (t.a + t.b) * _entropy(t.a, t.b) + (t.c + t.d) * _entropy(t.c, t.d)
-    return max(0.0, _entropy(t.a + t.c, t.b + t.d) - rest / n)
+    conditional = (t.a + t.b) * _entropy(t.a, t.b) + (t.c + t.d) * _entropy(t.c, t.d)
+    return max(0.0, _entropy(t.a + t.c, t.b + t.d) - conditional / n)
 
 
 def _entropy(*numbers: int) -> float:
@@ -91,8 +91,8 @@ def chi_square(t: ContingencyTable) -> float:
     χ² = N (AD - CB)² / ((A+C)(B+D)(A+B)(C+D)); P3 prints a + before the last factor,
     which is a misprint for ×. Worked: (8, 2, 2, 8): 20 · 60² / 10⁴ = 7.2.
     """
-    under = (t.a + t.c) * (t.b + t.d) * (t.a + t.b) * (t.c + t.d)
-    return sum(t) * (t.a * t.d - t.c * t.b) ** 2 / under if under else 0.0
+    denominator = (t.a + t.c) * (t.b + t.d) * (t.a + t.b) * (t.c + t.d)
+    return sum(t) * (t.a * t.d - t.c * t.b) ** 2 / denominator if denominator else 0.0
 
 
 def mutual_information(t: ContingencyTable) -> float:
@@ -104,7 +104,7 @@ def mutual_information(t: ContingencyTable) -> float:
     return math.log(t.a * sum(t) / ((t.a + t.c) * (t.a + t.b))) if t.a else -math.inf
 
 
-SELECTORS: Mapping[str, Callable[[ContingencyTable], float]] = {
+SELECTION_METHODS: Mapping[str, Callable[[ContingencyTable], float]] = {
     "ig": information_gain,
     "chi": chi_square,
     "mi": mutual_information,
@@ -112,24 +112,24 @@ SELECTORS: Mapping[str, Callable[[ContingencyTable], float]] = {
 }
 
 
-def selector(name: str) -> Callable[[ContingencyTable], float]:
+def selection_method(name: str) -> Callable[[ContingencyTable], float]:
     """The ranking of that name; ConfigError lists the names for an unknown one."""
     try:
-        return SELECTORS[name]
+        return SELECTION_METHODS[name]
     except KeyError:
-        known = ", ".join(SELECTORS)
+        known = ", ".join(SELECTION_METHODS)
         raise ConfigError(
             "--select {name}: no such method; known: {known}", name=name, known=known
         ) from None
 
 
-def table(counts: Counts, word: str) -> ContingencyTable:
+def contingency_table(counts: WordCounts, word: str) -> ContingencyTable:
     """The four numbers of a word."""
     on, off = counts.words.get(word, (0, 0))
     return ContingencyTable(on, off, counts.on - on, counts.off - off)
 
 
-def candidates(counts: Counts) -> list[str]:
+def candidate_words(counts: WordCounts) -> list[str]:
     """Words that may be chosen: in an on-topic page (P3 4.3.1), and in two pages at least.
 
     A word of one page says nothing of the next one.
@@ -137,8 +137,10 @@ def candidates(counts: Counts) -> list[str]:
     return [word for word, (on, off) in counts.words.items() if on and on + off > 1]
 
 
-def select(counts: Counts, method: str, number: int) -> list[str]:
+def select_words(counts: WordCounts, method: str, number: int) -> list[str]:
     """The best `number` candidates by a method, best first; of equals the first by alphabet."""
-    value = selector(method)
-    ranked = sorted((-value(table(counts, word)), word) for word in candidates(counts))
+    value = selection_method(method)
+    ranked = sorted(
+        (-value(contingency_table(counts, word)), word) for word in candidate_words(counts)
+    )
     return [word for _, word in ranked[:number]]

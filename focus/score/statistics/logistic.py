@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 FeatureValues = Sequence[float]
 
-_STEPS = 100
+_MAX_STEPS = 100
 _TOLERANCE = 1e-9
 
 
@@ -21,17 +21,17 @@ def sigmoid(z: float) -> float:
     """1 / (1 + e^-z) for any z: 0 → 0.5, 2 → 0.881."""
     if z >= 0:
         return 1.0 / (1.0 + math.exp(-z))
-    grown = math.exp(z)
-    return grown / (1.0 + grown)
+    exponential = math.exp(z)
+    return exponential / (1.0 + exponential)
 
 
-def fit(
+def fit_logistic(
     rows: Sequence[FeatureValues],
     targets: FeatureValues,
     *,
     prior: FeatureValues,
     spread: FeatureValues,
-    times: FeatureValues | None = None,
+    row_counts: FeatureValues | None = None,
 ) -> list[float]:
     """The most credible weights: least of Σ -n·ln P(target) + Σ (w - prior)² / (2·spread²).
 
@@ -40,36 +40,36 @@ def fit(
     Worked: one row (1), target 1, prior 0, spread 1: w = 1 - σ(w), so w = 0.4011.
     """
     weights = list(prior)
-    data = _Data(rows, targets, times or [1.0] * len(rows))
+    data = _TrainingData(rows, targets, row_counts or [1.0] * len(rows))
     best = _loss(data, weights, prior, spread)
-    for _ in range(_STEPS):
-        step = _newton(data, weights, prior, spread)
-        factor, moved = 1.0, weights
+    for _ in range(_MAX_STEPS):
+        step = _newton_step(data, weights, prior, spread)
+        factor, new_weights = 1.0, weights
         while factor > 1e-6:  # halve it until it helps
-            moved = [w - factor * s for w, s in zip(weights, step, strict=True)]
-            loss = _loss(data, moved, prior, spread)
+            new_weights = [w - factor * s for w, s in zip(weights, step, strict=True)]
+            loss = _loss(data, new_weights, prior, spread)
             if loss <= best:
                 break
             factor /= 2.0
         else:
             break
-        done = best - loss < _TOLERANCE
-        weights, best = moved, loss
-        if done:
+        is_converged = best - loss < _TOLERANCE
+        weights, best = new_weights, loss
+        if is_converged:
             break
     return weights
 
 
-class _Data(NamedTuple):
+class _TrainingData(NamedTuple):
     """Rows, what is true of each, and how often each counts."""
 
     rows: Sequence[FeatureValues]
     targets: FeatureValues
-    times: FeatureValues
+    row_counts: FeatureValues
 
 
 def _loss(
-    data: _Data, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
+    data: _TrainingData, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
 ) -> float:
     total = sum(
         (w - m) ** 2 / (2.0 * s * s) for w, m, s in zip(weights, prior, spread, strict=True)
@@ -80,8 +80,8 @@ def _loss(
     return total
 
 
-def _newton(
-    data: _Data, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
+def _newton_step(
+    data: _TrainingData, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
 ) -> list[float]:
     """H⁻¹·g of the loss."""
     size = range(len(weights))
@@ -89,10 +89,10 @@ def _newton(
     hessian = [[1.0 / spread[i] ** 2 if i == j else 0.0 for j in size] for i in size]
     for row, target, n in zip(*data, strict=True):
         p = sigmoid(sum(map(float.__mul__, row, weights)))
-        there = [i for i in size if row[i]]
-        for i in there:
+        non_zero = [i for i in size if row[i]]
+        for i in non_zero:
             gradient[i] += n * (p - target) * row[i]
-            for j in there:
+            for j in non_zero:
                 hessian[i][j] += n * p * (1.0 - p) * row[i] * row[j]
     return _solve(hessian, gradient)
 

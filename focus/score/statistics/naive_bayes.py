@@ -19,8 +19,14 @@ from random import Random
 import msgspec
 
 from focus.metrics.measures import Quality, classification_quality
-from focus.score.statistics.feature_selection import Counts, LabelledWords, Words, count, select
-from focus.score.statistics.logistic import fit, sigmoid
+from focus.score.statistics.feature_selection import (
+    LabelledWords,
+    WordCounts,
+    Words,
+    count_words,
+    select_words,
+)
+from focus.score.statistics.logistic import fit_logistic, sigmoid
 
 ScoredLabel = tuple[float, bool]
 """Log-odds of a page the model had not seen, and whether it is on topic."""
@@ -44,7 +50,7 @@ class NaiveBayes(msgspec.Struct, frozen=True):
         return self.base + math.fsum(w for word in words if (w := weight(word)) is not None)
 
 
-def train(counts: Counts, features: Iterable[str]) -> NaiveBayes:
+def train_naive_bayes(counts: WordCounts, features: Iterable[str]) -> NaiveBayes:
     """Naive Bayes over the presence of these words, Laplace-smoothed (P3 eq. 4-9, 4-10).
 
     P(c) = (n_c + 1) / (n + 2), P(has the word|c) = (n_cw + 1) / (n_c + 2): two classes,
@@ -74,10 +80,10 @@ class Calibration(msgspec.Struct, frozen=True):
         return sigmoid(self.scale * log_odds + self.offset)
 
 
-RAW = Calibration()
+UNCALIBRATED = Calibration()
 
 
-def calibrate(scored: Sequence[ScoredLabel], prior: Calibration | None = None) -> Calibration:
+def fit_calibration(scored: Sequence[ScoredLabel], prior: Calibration | None = None) -> Calibration:
     """The calibration that these unseen pages call for (Platt 1999).
 
     Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), stand for 1 and 0, so that classes
@@ -90,25 +96,25 @@ def calibrate(scored: Sequence[ScoredLabel], prior: Calibration | None = None) -
     rows = [(s / size, 1.0) for s, _ in scored]
     targets = [high if is_on else low for _, is_on in scored]
     if prior is None:
-        believed, spread = (1.0, 0.0), (_SPREAD[0] * size, _SPREAD[1])
+        prior_params, spread = (1.0, 0.0), (_SPREAD[0] * size, _SPREAD[1])
     else:
-        believed, spread = (prior.scale * size, prior.offset), (prior.scale * size / 2, 1.0)
-    scale, offset = fit(rows, targets, prior=believed, spread=spread)
+        prior_params, spread = (prior.scale * size, prior.offset), (prior.scale * size / 2, 1.0)
+    scale, offset = fit_logistic(rows, targets, prior=prior_params, spread=spread)
     return Calibration(max(scale, 1e-9) / size, offset)
 
 
 # -- how good is it? ----------------------------------------------------------------
 
-Chooser = Callable[[Counts], Sequence[str]]
+FeatureSelector = Callable[[WordCounts], Sequence[str]]
 """Picks the features by the training pages alone."""
 
 
-def chooser(method: str, number: int) -> Chooser:
+def make_feature_selector(method: str, number: int) -> FeatureSelector:
     """The best `number` words by a method of `feature_selection`."""
-    return lambda counts: select(counts, method, number)
+    return lambda counts: select_words(counts, method, number)
 
 
-def folds(samples: Sequence[LabelledWords], k: int, rng: Random) -> list[list[int]]:
+def make_folds(samples: Sequence[LabelledWords], k: int, rng: Random) -> list[list[int]]:
     """Indices of the samples in k parts, each class spread evenly over them."""
     order = list(range(len(samples)))
     rng.shuffle(order)
@@ -116,20 +122,22 @@ def folds(samples: Sequence[LabelledWords], k: int, rng: Random) -> list[list[in
     return [sorted(order[part::k]) for part in range(k)]
 
 
-def validate(
-    samples: Sequence[LabelledWords], parts: Sequence[Sequence[int]], choose: Chooser
+def cross_validate(
+    samples: Sequence[LabelledWords],
+    parts: Sequence[Sequence[int]],
+    select_features: FeatureSelector,
 ) -> list[ScoredLabel]:
     """The log-odds of each sample by a model of the other parts, in the samples' order."""
-    everything = count(samples)
-    found: list[ScoredLabel | None] = [None] * len(samples)
+    all_counts = count_words(samples)
+    scored: list[ScoredLabel | None] = [None] * len(samples)
     for part in parts:
-        left_out = count(samples[at] for at in part)
-        seen = everything.plus(left_out, -1)
-        model = train(seen, choose(seen))
+        left_out = count_words(samples[at] for at in part)
+        training_counts = all_counts.combine(left_out, -1)
+        model = train_naive_bayes(training_counts, select_features(training_counts))
         for at in part:
             words, is_on = samples[at]
-            found[at] = (model.log_odds(words), is_on)
-    return [each for each in found if each is not None]
+            scored[at] = (model.log_odds(words), is_on)
+    return [score for score in scored if score is not None]
 
 
 class ClassifierTest(msgspec.Struct, frozen=True):
@@ -145,18 +153,20 @@ class ClassifierTest(msgspec.Struct, frozen=True):
     distinct: int
 
 
-def verdict(probabilities: Sequence[float], labels: Sequence[bool]) -> ClassifierTest:
+def evaluate_probabilities(
+    probabilities: Sequence[float], labels: Sequence[bool]
+) -> ClassifierTest:
     """The verdict on these probabilities."""
     return ClassifierTest(
         quality=classification_quality(
             [(p > 0.5, y) for p, y in zip(probabilities, labels, strict=True)]
         ),
-        brier=brier(probabilities, labels),
+        brier=brier_score(probabilities, labels),
         distinct=len({round(p, 12) for p in probabilities}),
     )
 
 
-def assess(
+def evaluate_classifier(
     scored: Sequence[ScoredLabel], parts: Sequence[Sequence[int]]
 ) -> tuple[ClassifierTest, ClassifierTest]:
     """Validated pages by their raw posteriors, and by calibrated ones.
@@ -166,14 +176,18 @@ def assess(
     calibrated = [0.0] * len(scored)
     for part in parts:
         left_out = set(part)
-        calibration = calibrate([each for at, each in enumerate(scored) if at not in left_out])
+        calibration = fit_calibration(
+            [score for at, score in enumerate(scored) if at not in left_out]
+        )
         for at in part:
             calibrated[at] = calibration.probability(scored[at][0])
     labels = [is_on for _, is_on in scored]
-    return verdict([RAW.probability(s) for s, _ in scored], labels), verdict(calibrated, labels)
+    return evaluate_probabilities(
+        [UNCALIBRATED.probability(s) for s, _ in scored], labels
+    ), evaluate_probabilities(calibrated, labels)
 
 
-def brier(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
+def brier_score(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
     """Mean of (p - label)²: 0 perfect, 0.25 for always ½. Worked: 0.8 on, 0.3 off → 0.065."""
     errors = [(p - label) ** 2 for p, label in zip(probabilities, labels, strict=True)]
     return sum(errors) / len(errors) if errors else 0.0

@@ -18,16 +18,16 @@ from focus.score.statistics.vector import (
     centroid,
     class_weights,
     collection_idf,
-    document_counts,
+    count_documents,
     improved_tf_idf,
-    strongest,
+    strongest_words,
     tf_idf,
-    unit,
+    unit_vector,
 )
 
-FEATURES = 50
+MAX_FEATURES = 50
 PUBLISHED_FEATURES = 20
-MANY = 3  # examples from which on a word of one of them only is left out
+MIN_PAGES_FOR_SHARED_WORDS = 3  # examples from which on a word of one of them only is left out
 
 
 class TopicProfile(msgspec.Struct, frozen=True):
@@ -37,13 +37,13 @@ class TopicProfile(msgspec.Struct, frozen=True):
     sources: dict[str, str]
 
 
-def profile(
+def make_profile(
     on: Sequence[Vector],
     off: Sequence[Vector],
     keywords: Collection[str],
     *,
     sites: Sequence[str] = (),
-    number: int = FEATURES,
+    number: int = MAX_FEATURES,
 ) -> TopicProfile:
     """The strongest words of the centroid of TF-IDF vectors (P4 2.5), beside the keywords.
 
@@ -55,20 +55,22 @@ def profile(
     英超: 0.6} and {足球: 1}, keyword 足球: centroid 足球 0.9, 英超 0.3, so 英超 = 0.333.
     """
     weight = class_weights(on, [*on, *off]) if off else (lambda word: 1.0)
-    vectors = [unit({word: x * weight(word) for word, x in each.items()}) for each in on]
-    found = document_counts(on)
-    least = 2 if len(on) >= MANY else 1
-    common = {word for word, pages in found.items() if pages >= least}
+    vectors = [unit_vector({word: x * weight(word) for word, x in page.items()}) for page in on]
+    page_counts = count_documents(on)
+    min_pages = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
+    common = {word for word, pages in page_counts.items() if pages >= min_pages}
     if len(set(sites)) > 1:
-        said: dict[str, set[str]] = {site: set() for site in sites}
+        words_by_site: dict[str, set[str]] = {site: set() for site in sites}
         for page, site in zip(on, sites, strict=True):
-            said[site].update(page)
-        hosts = document_counts(said.values())
-        common = {word for word in common if hosts[word] > 1}
-    return _strongest(vectors, on, off, number, lambda word: word in common - set(keywords))
+            words_by_site[site].update(page)
+        site_counts = count_documents(words_by_site.values())
+        common = {word for word in common if site_counts[word] > 1}
+    return _make_profile_from_vectors(
+        vectors, on, off, number, lambda word: word in common - set(keywords)
+    )
 
 
-def published_profile(
+def make_published_profile(
     paper: str,
     on: Sequence[Vector],
     off: Sequence[Vector],
@@ -86,37 +88,40 @@ def published_profile(
     example has weight 0 by P4. Worked, p4: {足球: 1, 英超: 1} on topic and {新闻: 2, 足球: 2}
     off it, no keyword: 英超 1/2·ln 2, 足球 1/2·ln 1 = 0, so 英超 alone, with 1.
     """
-    found, pages = document_counts([*on, *off]), len(on) + len(off)
+    page_counts, pages = count_documents([*on, *off]), len(on) + len(off)
     if paper == "p4":
-        idf = collection_idf(found, pages)
-        vectors = [tf_idf(each, idf) for each in on]
+        idf = collection_idf(page_counts, pages)
+        vectors = [tf_idf(page, idf) for page in on]
     else:
         weight = class_weights(on, [*on, *off])
-        vectors = [improved_tf_idf(each, found, pages, weight=weight) for each in on]
-    return _strongest(vectors, on, off, number, lambda word: word not in keywords)
+        vectors = [improved_tf_idf(page, page_counts, pages, weight=weight) for page in on]
+    return _make_profile_from_vectors(vectors, on, off, number, lambda word: word not in keywords)
 
 
-def _strongest(
+def _make_profile_from_vectors(
     vectors: Sequence[Vector],
     on: Sequence[Vector],
     off: Sequence[Vector],
     number: int,
-    is_wanted: Callable[[str], bool],
+    is_allowed: Callable[[str], bool],
 ) -> TopicProfile:
-    centre, found, elsewhere = centroid(vectors), document_counts(on), document_counts(off)
+    centre, on_counts, off_counts = centroid(vectors), count_documents(on), count_documents(off)
     top = max(centre.values(), default=1.0) or 1.0
-    others = {word: x / top for word, x in centre.items() if x > 0.0 and is_wanted(word)}
-    features = {w: round(x, 4) for w, x in strongest(others, number).items()}
-    sources = {word: _source(word, (found, len(on)), (elsewhere, len(off))) for word in features}
+    candidates = {word: x / top for word, x in centre.items() if x > 0.0 and is_allowed(word)}
+    features = {w: round(x, 4) for w, x in strongest_words(candidates, number).items()}
+    sources = {
+        word: _describe_source(word, (on_counts, len(on)), (off_counts, len(off)))
+        for word in features
+    }
     return TopicProfile(features, sources)
 
 
-def _source(word: str, on: tuple[Counter[str], int], off: tuple[Counter[str], int]) -> str:
+def _describe_source(word: str, on: tuple[Counter[str], int], off: tuple[Counter[str], int]) -> str:
     text = f"on {on[0][word]} of {on[1]} example{'s' if on[1] > 1 else ''}"
     return f"{text}, {off[0][word]} of {off[1]} others" if off[1] else text
 
 
-def suggested_threshold(on: Sequence[float], off: Sequence[float]) -> float:
+def suggest_threshold(on: Sequence[float], off: Sequence[float]) -> float:
     """A threshold that tells examples on topic from those off it by their relevance.
 
     With both kinds the cut of best F1, in the middle of its gap; with examples on topic
@@ -132,5 +137,5 @@ def suggested_threshold(on: Sequence[float], off: Sequence[float]) -> float:
 
 def _f1(on: Sequence[float], off: Sequence[float], cut: float) -> float:
     hits = sum(score > cut for score in on)
-    taken = hits + sum(score > cut for score in off)
-    return 2.0 * hits / (taken + len(on))
+    accepted = hits + sum(score > cut for score in off)
+    return 2.0 * hits / (accepted + len(on))

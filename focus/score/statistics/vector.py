@@ -21,7 +21,7 @@ Idf = Callable[[str], float]
 
 # jieba's table holds Chinese only. Words without which no English sentence, address or
 # program is written say nothing about the topic of a page.
-_EMPTY_WORDS = frozenset(
+_STOP_WORDS = frozenset(
     "a about above after again all also am an and any are as at be been before being below between"
     " both but by can could did do does doing don down each few for from further get had has have"
     " having he her here hers him his how if in into is it its just know like make may me more most"
@@ -36,7 +36,7 @@ _EMPTY_WORDS = frozenset(
 )
 
 
-class Background:
+class BackgroundIdf:
     """The rarity of words in everyday text: idf = ln(documents / documents with the word).
 
     An unknown word with an ideograph gets the median of the table, as jieba itself has
@@ -61,13 +61,13 @@ class Background:
 
 
 @lru_cache(maxsize=1)
-def background() -> Background:
+def background_idf() -> BackgroundIdf:
     """jieba's table of 270,000 words; 0.2 s and 30 MiB, so only on first use."""
     package = find_spec("jieba")
     assert package is not None and package.origin is not None
     text = (Path(package.origin).parent / "analyse" / "idf.txt").read_text("utf-8")
     pairs = (line.rpartition(" ") for line in text.splitlines())
-    return Background({word: float(idf) for word, _, idf in pairs if word})
+    return BackgroundIdf({word: float(idf) for word, _, idf in pairs if word})
 
 
 def is_term(token: str) -> bool:
@@ -76,10 +76,10 @@ def is_term(token: str) -> bool:
     The idf table would weigh single ideographs high where they are pieces of names that
     the segmenter does not know.
     """
-    return len(token) > 1 and not token.isdecimal() and token not in _EMPTY_WORDS
+    return len(token) > 1 and not token.isdecimal() and token not in _STOP_WORDS
 
 
-def term_counts(tokens: Iterable[str]) -> Counter[str]:
+def count_terms(tokens: Iterable[str]) -> Counter[str]:
     """How often each term stands in a text."""
     return Counter(token for token in tokens if is_term(token))
 
@@ -94,37 +94,37 @@ def tf_idf(counts: Vector, idf: Idf, *, power: float = 1.0) -> dict[str, float]:
     return {word: (n / total) ** power * idf(word) for word, n in counts.items()}
 
 
-def document_counts(documents: Iterable[Iterable[str]]) -> Counter[str]:
+def count_documents(documents: Iterable[Iterable[str]]) -> Counter[str]:
     """In how many documents each word stands."""
     return Counter(word for document in documents for word in set(document))
 
 
-def collection_idf(found: Mapping[str, int], documents: int) -> Idf:
+def collection_idf(document_counts: Mapping[str, int], documents: int) -> Idf:
     """ln(D / D_i) of a collection (P4 2.3); a word that is in none counts as in one.
 
     Worked: 10 documents, 足球 in 1: ln 10 = 2.303.
     """
-    return lambda word: math.log(documents / max(1, found.get(word, 0)))
+    return lambda word: math.log(documents / max(1, document_counts.get(word, 0)))
 
 
-def class_weights(on: Sequence[Iterable[str]], everything: Sequence[Iterable[str]]) -> Idf:
+def class_weights(on: Sequence[Iterable[str]], all_pages: Sequence[Iterable[str]]) -> Idf:
     """w_kc: a word's share of on-topic pages over its share of all pages, smoothed.
 
     ((a + 1) / (A + 2)) / ((n + 1) / (N + 2)), a of A on-topic and n of N pages have it
     (P5 2.1 names the weight only; Laplace's rule chosen). Worked: in 3 of 4 on-topic and
     4 of 18 pages: (4/6) / (5/20) = 2.667.
     """
-    good, all_found = document_counts(on), document_counts(everything)
-    good_all, all_all = len(on) + 2, len(everything) + 2
+    on_counts, all_counts = count_documents(on), count_documents(all_pages)
+    on_total, all_total = len(on) + 2, len(all_pages) + 2
 
     def weight(word: str) -> float:
-        return ((good[word] + 1) / good_all) / ((all_found[word] + 1) / all_all)
+        return ((on_counts[word] + 1) / on_total) / ((all_counts[word] + 1) / all_total)
 
     return weight
 
 
 def improved_tf_idf(
-    counts: Vector, found: Mapping[str, int], documents: int, *, weight: Idf
+    counts: Vector, document_counts: Mapping[str, int], documents: int, *, weight: Idf
 ) -> dict[str, float]:
     """W_ik = t_ik · ln(N / n_k + 0.1) · w_kc, divided by the page's L2 norm (P5 2.1).
 
@@ -133,49 +133,52 @@ def improved_tf_idf(
     """
     total = sum(counts.values())
     raw = {
-        word: n / total * math.log(documents / max(1, found.get(word, 0)) + 0.1) * weight(word)
+        word: n
+        / total
+        * math.log(documents / max(1, document_counts.get(word, 0)) + 0.1)
+        * weight(word)
         for word, n in counts.items()
     }
-    return unit(raw)
+    return unit_vector(raw)
 
 
-def norm(vector: Vector) -> float:
+def vector_length(vector: Vector) -> float:
     """Length: {a: 3, b: 4} → 5."""
     return math.sqrt(sum(weight * weight for weight in vector.values()))
 
 
-def unit(vector: Vector) -> dict[str, float]:
+def unit_vector(vector: Vector) -> dict[str, float]:
     """The vector at length 1; one without length stays as it is."""
-    length = norm(vector)
+    length = vector_length(vector)
     return {word: weight / length for word, weight in vector.items()} if length else dict(vector)
 
 
-def dot(one: Vector, other: Vector) -> float:
+def dot_product(first: Vector, second: Vector) -> float:
     """Σ of the products; costs the words of the shorter."""
-    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    short, long = (first, second) if len(first) <= len(second) else (second, first)
     return sum(weight * long.get(word, 0.0) for word, weight in short.items())
 
 
-def cosine(one: Vector, other: Vector) -> float:
+def cosine_similarity(first: Vector, second: Vector) -> float:
     """Σ a_i·b_i / (‖a‖·‖b‖), in 0…1 for weights ≥ 0; 0 if either is empty (P2 eq. 1).
 
     Worked: {a: 1, b: 1} and {a: 1}: 1 / (√2 · 1) = 0.707.
     """
-    lengths = norm(one) * norm(other)
-    return min(1.0, dot(one, other) / lengths) if lengths else 0.0
+    lengths = vector_length(first) * vector_length(second)
+    return min(1.0, dot_product(first, second) / lengths) if lengths else 0.0
 
 
-def euclid(topic: Vector, page: Vector) -> float:
+def euclidean_similarity(topic: Vector, page: Vector) -> float:
     """max(0, 1 - ‖q - p‖ / ‖q‖) over the topic's words, in 0…1 (P3 eq. 5-2).
 
     P3 gives both vectors the topic's n words: what else a page says does not count.
     Worked: q = {a: 3, b: 4}, p = {a: 3, b: 1, c: 9}: 1 - 3/5 = 0.4.
     """
-    length = norm(topic)
+    length = vector_length(topic)
     if not length:
         return 0.0
-    apart = math.sqrt(sum((q - page.get(word, 0.0)) ** 2 for word, q in topic.items()))
-    return max(0.0, 1.0 - apart / length)
+    distance = math.sqrt(sum((q - page.get(word, 0.0)) ** 2 for word, q in topic.items()))
+    return max(0.0, 1.0 - distance / length)
 
 
 def centroid(vectors: Sequence[Vector]) -> dict[str, float]:
@@ -187,7 +190,7 @@ def centroid(vectors: Sequence[Vector]) -> dict[str, float]:
     return {word: weight / len(vectors) for word, weight in total.items()}
 
 
-def strongest(vector: Vector, number: int) -> dict[str, float]:
+def strongest_words(vector: Vector, number: int) -> dict[str, float]:
     """The heaviest words, heaviest first; of equals the first by the alphabet."""
     ranked = sorted(vector.items(), key=lambda item: (-item[1], item[0]))
     return dict(ranked[:number])

@@ -94,5 +94,5 @@ def make_strategy(
     """A strategy with its parameters settled, over a link graph."""
     kind = strategy_class(name)
     resolved = resolve_params(kind, params, as_published=as_published)
-    graph.is_followed = kind.follows_graph
+    graph.reports_rises = kind.follows_graph
     return kind(resolved, graph, as_published=as_published)

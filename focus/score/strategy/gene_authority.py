@@ -57,4 +57,4 @@ class GeneAuthority(GeneBase):
 
     def _combined_value(self, url_id: int, sim: float) -> float:
         t = self.params["t"]
-        return t * self.graph.scaled(url_id) + (1.0 - t) * sim
+        return t * self.graph.scaled_rank(url_id) + (1.0 - t) * sim

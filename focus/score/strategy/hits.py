@@ -26,7 +26,7 @@ class HitsOrder(Strategy):
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
         self.hits = Hits(graph.rows)
-        graph.followers.append(self.hits.add)
+        graph.listeners.append(self.hits.add)
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return self.hits.authority(url_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from focus.score.graph.pagerank import PageRank
-from focus.score.graph.shares import Shares
+from focus.score.graph.shares import ImportanceShares
 from focus.score.strategy.base import LinkEvidence, Strategy
 
 
@@ -31,9 +31,9 @@ class PageRankOrder(Strategy):
         super().__init__(params, graph, as_published=as_published)
         self._rank = graph.rank
         if as_published:
-            shares = Shares()
-            graph.followers.append(shares.add)
-            self._rank = shares.largest
+            shares = ImportanceShares()
+            graph.listeners.append(shares.add)
+            self._rank = shares.largest_share
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         return self._rank(url_id)

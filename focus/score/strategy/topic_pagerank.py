@@ -7,7 +7,7 @@ from itertools import chain, repeat
 
 from focus.records import Link
 from focus.score.graph.pagerank import PageRank
-from focus.score.graph.shares import Shares
+from focus.score.graph.shares import ImportanceShares
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
@@ -47,11 +47,11 @@ class TopicPageRank(Strategy):
         self._gamma = params["gamma"]
         if as_published:
             self.width = 2  # W, and the depth allowance
-            self._shares = Shares()
-            graph.followers.append(self._shares.add)
+            self._shares = ImportanceShares()
+            graph.listeners.append(self._shares.add)
         else:
             self.width = 1
-            self._rank = graph.rank if params["raw"] else graph.scaled
+            self._rank = graph.rank if params["raw"] else graph.scaled_rank
 
     def seed(self) -> LinkEvidence:
         return (0.0, self.params["D"]) if self.as_published else (0.0,)
