@@ -264,26 +264,6 @@ def _groups(
         yield VariantGroup(relevance, mask, name, easy, group, unrecorded)
 
 
-def _is(variant: str, baseline: str | None) -> bool:
-    """Whether a variant is the baseline: a strategy's name, its tuned form unless said."""
-    if baseline is None:
-        return False
-    strategy, _, form = baseline.partition("/")
-    return variant.split("/")[:2] == [strategy, form or "tuned"]
-
-
-def _settings(spec: Spec) -> dict[str, object]:
-    return {
-        "budget": spec.budget,
-        "seed_orders": spec.seed_orders,
-        "concurrency": spec.concurrency,
-        "eager": spec.eager,
-        "delay_s": spec.delay_s,
-        "baseline": spec.baseline,
-        "curve_points": POINTS,
-    }
-
-
 def _timing(spec: Spec, outcomes: list[TrialResult], continued: int, seconds: float) -> Timing:
     costs: dict[str, list[Cost]] = {}
     for outcome in outcomes:
