@@ -12,18 +12,18 @@ import focus
 from focus.archive.replay import Archive
 from focus.commands.compare_output import board_lines
 from focus.errors import ArchiveError, ConfigError
-from focus.evaluate.compare import RUNS, batches, compare, seed_order
-from focus.evaluate.comparison import Comparison, load
-from focus.evaluate.ground_truth import budget_of
+from focus.evaluate.compare import RUNS_FILE, group_trials, run_comparison, shuffle_seeds
+from focus.evaluate.comparison import Comparison, load_comparison
+from focus.evaluate.ground_truth import parse_budget
 from focus.evaluate.link_graph import (
-    BESIDE_A_CRAWL,
+    CODE_OUTSIDE_CRAWLS,
     PageIndex,
     code_digest,
-    link_graph,
-    whole_hosts,
+    find_recorded_hosts,
+    load_link_graph,
 )
 from focus.evaluate.ranking import TrialResult
-from focus.evaluate.variants import variants
+from focus.evaluate.variants import list_variants
 from tests.support.recorded import GOOD, HOST, page, record, spec, write_labels
 
 GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]
@@ -61,12 +61,12 @@ def without_times(path: Path) -> bytes:
 
 
 def runs(folder: Path) -> list[TrialResult]:
-    lines = (folder / RUNS).read_bytes().split(b"\n")
+    lines = (folder / RUNS_FILE).read_bytes().split(b"\n")
     return [msgspec.json.decode(line, type=TrialResult) for line in lines if line]
 
 
-def test_an_informed_strategy_beats_an_uninformed_one(web: Path, tmp_path: Path) -> None:
-    found = compare(spec(web, "bfs", "random", "best-first", out=tmp_path, baseline="bfs"))
+def test_informed_strategy_beats_breadth_first(web: Path, tmp_path: Path) -> None:
+    found = run_comparison(spec(web, "bfs", "random", "best-first", out=tmp_path, baseline="bfs"))
     (topic,) = found.topics
     assert (topic.relevant, topic.targets, topic.budget) == (GOOD + 1, GOOD, 3 * GOOD + 20)
     aucs = {name: value(found, name, "auc") for name in ("bfs", "random", "best-first")}
@@ -82,8 +82,8 @@ def test_an_informed_strategy_beats_an_uninformed_one(web: Path, tmp_path: Path)
     assert versus.ratio and versus.ratio > 1
 
 
-def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures(web: Path, tmp_path: Path) -> None:
-    found = compare(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
+def test_compare_output_narrow_terminal_drops_columns(web: Path, tmp_path: Path) -> None:
+    found = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
     wide, narrow = (board_lines(found, width=width) for width in (200, 80))
     assert max(map(len, narrow[:-2])) <= 80  # remarks and times are lines of text
     figures = {text for line in wide for text in line.split()}
@@ -96,8 +96,8 @@ def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures(web: Path, tmp_p
     assert not any("no room for " in line for line in wide)
 
 
-def test_one_topic_has_no_interval(web: Path, tmp_path: Path) -> None:
-    found = compare(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
+def test_interval_of_single_topic_is_none(web: Path, tmp_path: Path) -> None:
+    found = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
     score = found.groups[0].scores[0]
     assert (score.measures["auc"].low, score.measures["auc"].high, score.band) == (None, None, [])
     assert score.versus == {} or score.versus["auc"].low is None
@@ -105,87 +105,87 @@ def test_one_topic_has_no_interval(web: Path, tmp_path: Path) -> None:
     assert f"{score.measures['auc'].value:.3f}".lstrip("0") + "-" not in text
 
 
-def test_no_crawl_is_above_the_oracle(web: Path, tmp_path: Path) -> None:
-    found = compare(spec(web, "bfs", "best-first", "best-link", "dfs", out=tmp_path))
+def test_recall_of_crawls_is_at_most_the_oracle(web: Path, tmp_path: Path) -> None:
+    found = run_comparison(spec(web, "bfs", "best-first", "best-link", "dfs", out=tmp_path))
     for score in found.groups[0].scores:
         pairs = zip(score.topics[0].curve, found.topics[0].oracle, strict=True)
         assert all(ours <= best for ours, best in pairs)
     assert not any("oracle" in remark.what for remark in found.remarks)
 
 
-def test_labels_cannot_leak_into_the_order_of_fetches(web: Path, tmp_path: Path) -> None:
+def test_fetch_order_does_not_depend_on_labels(web: Path, tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     folder = fresh(web, tmp_path)
-    compare(spec(folder, "best-link", "yield", out=one, budget="40"))
+    run_comparison(spec(folder, "best-link", "yield", out=one, budget="40"))
     write_labels(folder, {f"/b/{n}": 1 for n in range(20)} | {f"/g/{n}": 0 for n in range(5)})
-    compare(spec(folder, "best-link", "yield", out=other, budget="40"))
+    run_comparison(spec(folder, "best-link", "yield", out=other, budget="40"))
     orders = [[(run.variant, run.order, run.pages) for run in runs(out)] for out in (one, other)]
     assert orders[0] == orders[1]
     assert [run.key for run in runs(one)] == [run.key for run in runs(other)]
 
 
-def test_twice_the_same_gives_the_same_at_any_number_of_processes(
-    web: Path, tmp_path: Path
-) -> None:
+def test_comparison_is_equal_for_any_number_of_processes(web: Path, tmp_path: Path) -> None:
     names = ("bfs", "random", "best-link")
-    compare(spec(web, *names, out=tmp_path / "1", jobs=1))
-    compare(spec(web, *names, out=tmp_path / "2", jobs=2))
+    run_comparison(spec(web, *names, out=tmp_path / "1", jobs=1))
+    run_comparison(spec(web, *names, out=tmp_path / "2", jobs=2))
     assert without_times(tmp_path / "1/results.json") == without_times(tmp_path / "2/results.json")
     assert (tmp_path / "1/results.csv").read_bytes() == (tmp_path / "2/results.csv").read_bytes()
 
 
-def test_an_interrupted_comparison_goes_on(web: Path, tmp_path: Path) -> None:
+def test_interrupted_comparison_continues(web: Path, tmp_path: Path) -> None:
     def interrupt(what: str, done: int, of: int) -> None:
         if what == "crawling" and done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compare(spec(web, "bfs", "best-first", out=tmp_path), interrupt)
-    with (tmp_path / RUNS).open("ab") as file:
+        run_comparison(spec(web, "bfs", "best-first", out=tmp_path), interrupt)
+    with (tmp_path / RUNS_FILE).open("ab") as file:
         file.write(b'{"key": "torn by a k')
     told = []
-    found = compare(spec(web, "bfs", "best-first", out=tmp_path), lambda *step: told.append(step))
+    found = run_comparison(
+        spec(web, "bfs", "best-first", out=tmp_path), lambda *step: told.append(step)
+    )
     assert (found.timing.trials, found.timing.continued) == (4, 3)
     assert told == [("crawling", 3, 4), ("crawling", 4, 4)]
-    compare(spec(web, "bfs", "best-first", out=tmp_path / "whole"))
+    run_comparison(spec(web, "bfs", "best-first", out=tmp_path / "whole"))
     assert without_times(tmp_path / "results.json") == without_times(
         tmp_path / "whole/results.json"
     )
 
 
-def test_a_changed_setting_is_run_anew(web: Path, tmp_path: Path) -> None:
-    compare(spec(web, "bfs", out=tmp_path))
-    assert compare(spec(web, "bfs", out=tmp_path)).timing.continued == 2
-    assert compare(spec(web, "bfs", out=tmp_path, budget="30")).timing.continued == 0
-    assert compare(spec(web, "bfs", out=tmp_path)).timing.continued == 2
+def test_changed_setting_runs_trials_again(web: Path, tmp_path: Path) -> None:
+    run_comparison(spec(web, "bfs", out=tmp_path))
+    assert run_comparison(spec(web, "bfs", out=tmp_path)).timing.continued == 2
+    assert run_comparison(spec(web, "bfs", out=tmp_path, budget="30")).timing.continued == 0
+    assert run_comparison(spec(web, "bfs", out=tmp_path)).timing.continued == 2
 
 
-def test_every_request_counts(web: Path, tmp_path: Path) -> None:
-    found = compare(spec(web, "bfs", out=tmp_path, budget="50"))
+def test_measures_count_every_request(web: Path, tmp_path: Path) -> None:
+    found = run_comparison(spec(web, "bfs", out=tmp_path, budget="50"))
     numbers = found.groups[0].scores[0].topics[0].orders[0]
     assert numbers["requests"] == 50 or numbers["unlabelled"]
     (run, _) = runs(tmp_path)
-    assert len(run.pages) == len(run.said) == numbers["requests"]
+    assert len(run.pages) == len(run.verdicts) == numbers["requests"]
     assert run.redirects == 1
     assert run.robots == 2  # a.test has none, nor is there a b.test
     assert sum(page < 0 for page in run.pages) == run.robots + run.redirects + run.failures
 
 
-def test_a_page_of_two_urls_counts_once(web: Path, tmp_path: Path) -> None:
-    found = compare(spec(web, "bfs", out=tmp_path, budget="200"))
+def test_page_with_two_urls_counts_once(web: Path, tmp_path: Path) -> None:
+    found = run_comparison(spec(web, "bfs", out=tmp_path, budget="200"))
     with Archive.open(web / "web.warc.gz", cache_dir=web / "cache") as archive:
         index = PageIndex(archive)
-    numbers = {index.of(f"{HOST}/g/0"), index.of(f"{HOST}/g/0/index.html")}
+    numbers = {index.find_page(f"{HOST}/g/0"), index.find_page(f"{HOST}/g/0/index.html")}
     assert numbers <= set(runs(tmp_path)[0].pages)
     assert value(found, "bfs", "found") == GOOD
 
 
-def test_the_link_graph_follows_redirects_and_is_kept(web: Path) -> None:
+def test_link_graph_follows_redirects_and_is_cached(web: Path) -> None:
     with Archive.open(web / "web.warc.gz", cache_dir=web / "cache") as archive:
         index, told = PageIndex(archive), list[tuple[str, int, int]]()
 
         def graph_of(cache: str) -> tuple[object, set[int]]:
-            graph = link_graph(
+            graph = load_link_graph(
                 web / "web.warc.gz",
                 archive,
                 jobs=1,
@@ -199,31 +199,31 @@ def test_the_link_graph_follows_redirects_and_is_kept(web: Path) -> None:
         made = len(told)
         assert graph_of("other") == (links, redirects)
         assert len(told) == made == 1
-    old, target = index.of(f"{HOST}/old"), index.of(f"{HOST}/list/good")
+    old, target = index.find_page(f"{HOST}/old"), index.find_page(f"{HOST}/list/good")
     assert old is not None
     assert redirects == {old}
     assert isinstance(links, list)
     assert links[old] == (target,)
-    assert old in links[index.of(f"{HOST}/") or 0]
+    assert old in links[index.find_page(f"{HOST}/") or 0]
 
 
-def test_a_model_may_judge_in_place_of_labels(web: Path, tmp_path: Path) -> None:
-    ways = tuple(variants(["bfs"], relevance=["position", "boolean"], judge="boolean"))
+def test_judge_option_replaces_labels_by_a_model(web: Path, tmp_path: Path) -> None:
+    ways = tuple(list_variants(["bfs"], relevance=["position", "boolean"], judge="boolean"))
     order = spec(web, out=tmp_path, labels=None, hubs=None, judge="boolean", variants=ways)
-    found = compare(order)
+    found = run_comparison(order)
     assert found.judge == "self-judged: boolean"
     assert [v.self_judged for v in found.variants] == [False, True]
     assert found.topics[0].targets == GOOD + 1  # the listing, too, speaks of it
 
 
 @pytest.mark.parametrize("mask", ["meta", "urls", "both"])
-def test_masks_reach_the_crawls(web: Path, tmp_path: Path, mask: str) -> None:
-    ways = tuple(variants(["bfs"], relevance=["position"], masks=["none", mask]))
-    found = compare(spec(web, out=tmp_path, variants=ways))
+def test_masks_are_applied_to_crawls(web: Path, tmp_path: Path, mask: str) -> None:
+    ways = tuple(list_variants(["bfs"], relevance=["position"], masks=["none", mask]))
+    found = run_comparison(spec(web, out=tmp_path, variants=ways))
     assert [group.mask for group in found.groups] == ["none", mask]
 
 
-def test_links_that_are_not_recorded_may_be_left_out(tmp_path: Path) -> None:
+def test_unrecorded_skip_leaves_out_missing_links(tmp_path: Path) -> None:
     """Of s.test there is a sample, of none.test nothing; a.test is there but for one dead link."""
     outside = [f"http://s.test/{n}" for n in range(9)]
     more: dict[str, bytes | str] = {
@@ -232,8 +232,8 @@ def test_links_that_are_not_recorded_may_be_left_out(tmp_path: Path) -> None:
         "http://s.test/0": page("one of nine"),
     }
     record(tmp_path, more)
-    ways = tuple(variants(["bfs"], unrecorded=["ask", "skip"]))
-    found = compare(spec(tmp_path, variants=ways, budget="200", seed_orders=1))
+    ways = tuple(list_variants(["bfs"], unrecorded=["ask", "skip"]))
+    found = run_comparison(spec(tmp_path, variants=ways, budget="200", seed_orders=1))
     assert [group.unrecorded for group in found.groups] == ["ask", "skip"]
     asked, left_out = (group.scores[0].topics[0].measures for group in found.groups)
     # none.test, its robots.txt and eight pages of s.test; /dead is a true 404, and so is the seed
@@ -245,90 +245,90 @@ def test_links_that_are_not_recorded_may_be_left_out(tmp_path: Path) -> None:
     assert text.count("unrecorded links left out") == 1
 
 
-def test_a_host_is_wholly_recorded_when_its_own_links_are() -> None:
+def test_find_recorded_hosts_requires_share_of_own_links() -> None:
     def asked(host: str, there: int, missing: int) -> set[tuple[str, bytes, bool]]:
         return {(host, bytes([n]), n < there) for n in range(there + missing)}
 
     links = asked("whole", 41, 9) | asked("sample", 7, 3) | asked("just", 8, 2)
-    assert whole_hosts(links) == ("just", "whole")
+    assert find_recorded_hosts(links) == ("just", "whole")
 
 
-def test_bad_input_is_told(web: Path, tmp_path: Path) -> None:
+def test_unusable_input_is_reported_as_remarks(web: Path, tmp_path: Path) -> None:
     folder = fresh(web, tmp_path)
     write_labels(folder, {"/g/1": 1}, "http://z.test/\tfootball\t1\tx", "u\tnobody\t1\tx", "broken")
-    found = compare(spec(folder, "bfs"))
+    found = run_comparison(spec(folder, "bfs"))
     told = {remark.what: remark.count for remark in found.remarks}
     assert told["labelled pages that are not in the archive"] == 1
     assert told["labels of unknown topics"] == 1
     assert told["broken lines in the labels"] == 1
-    assert load(folder / "out/results.json").remarks == found.remarks
+    assert load_comparison(folder / "out/results.json").remarks == found.remarks
 
 
-def test_a_topic_without_targets_is_refused(web: Path, tmp_path: Path) -> None:
+def test_topic_without_targets_raises_error(web: Path, tmp_path: Path) -> None:
     folder = fresh(web, tmp_path)
     write_labels(folder, {})
     with pytest.raises(ConfigError, match="no relevant page can be reached"):
-        compare(spec(folder, "bfs"))
+        run_comparison(spec(folder, "bfs"))
 
 
-def test_input_that_is_not_there(web: Path, tmp_path: Path) -> None:
+def test_missing_input_file_raises_error(web: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"there are no labels; give --labels FILE, or --judge"):
-        compare(spec(web, "bfs", labels=None))
+        run_comparison(spec(web, "bfs", labels=None))
     with pytest.raises(ConfigError, match=r"nowhere\.tsv: cannot be read"):
-        compare(spec(web, "bfs", labels=tmp_path / "nowhere.tsv"))
+        run_comparison(spec(web, "bfs", labels=tmp_path / "nowhere.tsv"))
     with pytest.raises(ArchiveError, match="cannot read the archive"):
-        compare(spec(web, "bfs", archive=tmp_path / "nowhere.warc"))
+        run_comparison(spec(web, "bfs", archive=tmp_path / "nowhere.warc"))
 
 
 @pytest.mark.parametrize(("text", "budget"), [("800", 800), ("3x", 50), ("1.5X", 35), ("2×", 40)])
-def test_budgets(text: str, budget: int) -> None:
-    assert budget_of(text, 10) == budget
+def test_parse_budget_valid_text_returns_requests(text: str, budget: int) -> None:
+    assert parse_budget(text, 10) == budget
 
 
 @pytest.mark.parametrize("text", ["", "0", "0x", "x", "-3", "3y", "1e3"])
-def test_no_budgets(text: str) -> None:
+def test_parse_budget_invalid_text_raises_error(text: str) -> None:
     with pytest.raises(ConfigError, match="--budget"):
-        budget_of(text, 10)
+        parse_budget(text, 10)
 
 
-def test_parameters_find_their_owners() -> None:
+def test_list_variants_assigns_parameters_to_owners() -> None:
     given = [("topic-pagerank.gamma", 0.5), ("alpha", 0.1)]
-    ways = variants(["topic-pagerank", "shark-search"], relevance=["position"], params=given)
+    ways = list_variants(["topic-pagerank", "shark-search"], relevance=["position"], params=given)
     assert [way.params["gamma"] for way in ways] == [0.5, ways[1].params["gamma"]]
     assert ways[1].params["gamma"] != 0.5
     assert all(way.model_params == {"alpha": 0.1} for way in ways)
     with pytest.raises(ConfigError, match="--param nobody: no strategy or model"):
-        variants(["bfs"], params=[("nobody", 1.0)])
+        list_variants(["bfs"], params=[("nobody", 1.0)])
 
 
-def test_a_form_appears_once() -> None:
-    ways = variants(["bfs", "topic-pagerank"], forms=["tuned", "published"])
+def test_list_variants_lists_equal_forms_once() -> None:
+    ways = list_variants(["bfs", "topic-pagerank"], forms=["tuned", "published"])
     assert [way.label for way in ways] == ["bfs", "topic-pagerank", "topic-pagerank (published)"]
-    assert [way.form for way in variants(["bfs"], forms=["published"])] == ["published"]
+    assert [way.form for way in list_variants(["bfs"], forms=["published"])] == ["published"]
 
 
-def test_seed_orders_differ_and_repeat(web: Path) -> None:
+def test_shuffle_seeds_depends_only_on_topic_and_number(web: Path) -> None:
     from focus.evaluate.judgments import TopicTask
     from focus.topic.topic import from_words
 
     task = TopicTask(from_words("x"), tuple(f"http://{n}.test/" for n in range(8)))
-    assert seed_order(task, 0) == seed_order(task, 0) != seed_order(task, 1)
-    assert sorted(seed_order(task, 1)) == sorted(task.seeds)
+    assert shuffle_seeds(task, 0) == shuffle_seeds(task, 0) != shuffle_seeds(task, 1)
+    assert sorted(shuffle_seeds(task, 1)) == sorted(task.seeds)
 
 
-def test_few_batches_are_split_over_the_processes() -> None:
+def test_group_trials_splits_few_groups_for_jobs() -> None:
     from focus.config import CrawlConfig
     from focus.evaluate.trial import Trial
 
     trials = [Trial(str(n), "v", "t", n, CrawlConfig()) for n in range(5)]
-    assert sorted(len(batch.trials) for batch in batches(trials, 2)) == [2, 3]
-    assert len(batches(trials, 1)) == 1
+    assert sorted(len(batch.trials) for batch in group_trials(trials, 2)) == [2, 3]
+    assert len(group_trials(trials, 1)) == 1
 
 
 # -- which code a stored trial depends on -------------------------------------------
 
 
-def test_trial_imports_no_module_that_its_digest_leaves_out() -> None:
+def test_trial_imports_no_module_excluded_from_its_digest() -> None:
     """A change of such a module would leave outdated trials in an interrupted comparison."""
     code = "import sys, focus.evaluate.trial; print(*(m for m in sys.modules if 'focus.' in m))"
     loaded = subprocess.run(
@@ -339,10 +339,10 @@ def test_trial_imports_no_module_that_its_digest_leaves_out() -> None:
     for module in set(loaded.stdout.split()) - judging:
         path = module.removeprefix("focus.").replace(".", "/")
         parts = {path + ".py", path, path.partition("/")[0]}
-        assert parts.isdisjoint(BESIDE_A_CRAWL), module
+        assert parts.isdisjoint(CODE_OUTSIDE_CRAWLS), module
 
 
-def test_every_part_that_a_digest_leaves_out_exists() -> None:
+def test_code_excluded_from_digests_exists() -> None:
     root = Path(focus.__file__).parent
-    assert [part for part in BESIDE_A_CRAWL if not (root / part).exists()] == []
-    assert code_digest(without=BESIDE_A_CRAWL) != code_digest()
+    assert [part for part in CODE_OUTSIDE_CRAWLS if not (root / part).exists()] == []
+    assert code_digest(excluded=CODE_OUTSIDE_CRAWLS) != code_digest()

@@ -10,13 +10,13 @@ from focus.errors import TopicError
 from focus.evaluate.judgments import (
     Judge,
     Remarks,
-    canonical,
-    leave_out_hubs,
     page_key,
     read_aliases,
     read_labels,
     read_topics,
-    select,
+    remove_hub_labels,
+    resolve_alias,
+    select_topics,
 )
 
 HEAD = "url\ttopic\tlabel\tevidence\n"
@@ -33,7 +33,7 @@ HEAD = "url\ttopic\tlabel\tevidence\n"
         ("http://a.test/%e8%b6%b3?q=1", "http://a.test/足?q=1"),
     ],
 )
-def test_two_spellings_of_a_page(one: str, other: str) -> None:
+def test_page_key_equal_for_spellings_of_a_url(one: str, other: str) -> None:
     assert page_key(one) == page_key(other)
 
 
@@ -47,24 +47,24 @@ def test_two_spellings_of_a_page(one: str, other: str) -> None:
         ("http://a.test/%ff", "http://a.test/%fe"),
     ],
 )
-def test_two_pages(one: str, other: str) -> None:
+def test_page_key_differs_for_different_pages(one: str, other: str) -> None:
     assert page_key(one) != page_key(other)
 
 
 @given(st.text())
-def test_every_text_has_a_key(text: str) -> None:
+def test_page_key_accepts_any_text(text: str) -> None:
     page_key(text)
     page_key("http://" + text)
 
 
-def test_topics_are_read_with_their_weights() -> None:
+def test_read_topics_reads_keyword_weights() -> None:
     text = '[{"name": "F", "keywords": ["足球", "英超:0.5"], "seeds": ["http://a.test/"], "n": 1}]'
     (task,) = read_topics(text, "t.json")
     assert task.name == "F"
     assert [(k.text, k.weight) for k in task.topic.keywords] == [("足球", 1.0), ("英超", 0.5)]
 
 
-def test_a_topic_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
+def test_read_topics_reads_referenced_topic_file(tmp_path: Path) -> None:
     words = "[keywords]\nx = 1.0\ny = 0.25\n"
     (tmp_path / "f.toml").write_text(f'name = "f"\nmodel = "m"\nseeds = ["a.test"]\n{words}')
     (task,) = read_topics('[{"name": "F", "file": "f.toml"}]', "t.json", tmp_path)
@@ -91,41 +91,41 @@ def test_a_topic_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
         ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "has white space"),
     ],
 )
-def test_a_topics_file_that_is_no_use(text: str, complaint: str) -> None:
+def test_read_topics_invalid_file_raises_error(text: str, complaint: str) -> None:
     with pytest.raises(TopicError, match=complaint.replace("[", r"\[")):
         read_topics(text, "t.json")
 
 
-def test_a_topic_twice_and_one_that_is_not_there() -> None:
+def test_duplicate_or_missing_topic_raises_error() -> None:
     entry = '{"name": "F", "keywords": ["x"], "seeds": ["http://a.test/"]}'
     with pytest.raises(TopicError, match="'F' stands twice"):
         read_topics(f"[{entry}, {entry}]", "t.json")
     tasks = read_topics(f"[{entry}]", "t.json")
-    assert select(tasks, []) == tasks == select(tasks, ["F", "F"])
+    assert select_topics(tasks, []) == tasks == select_topics(tasks, ["F", "F"])
     with pytest.raises(TopicError, match="--topic G: not in the topics file; it has: F"):
-        select(tasks, ["G"])
+        select_topics(tasks, ["G"])
 
 
-def test_an_alias_is_counted_under_its_canonical_url() -> None:
+def test_alias_labels_count_for_canonical_page() -> None:
     remarks = Remarks()
     rows = ["h", "http://a.test/x\thttp://a.test/y", "http://a.test/y\thttp://a.test/z", ""]
     aliases = read_aliases("\n".join(rows), remarks)
     labels = read_labels(HEAD + "https://a.test/x#1\tF\t1\te\n", ["F"], aliases, remarks)
     judge = Judge("labels", labels, aliases)
-    assert judge.page_of("http://a.test/x") == "a.test/z"
-    assert judge.of("F") == {"a.test/z": True}
-    assert judge.of("G") == {}
-    assert judge.pages() == {"a.test/z"}
-    assert remarks.list() == []
+    assert judge.canonical_page("http://a.test/x") == "a.test/z"
+    assert judge.topic_labels("F") == {"a.test/z": True}
+    assert judge.topic_labels("G") == {}
+    assert judge.labelled_pages() == {"a.test/z"}
+    assert remarks.as_list() == []
 
 
-def test_aliases_in_a_circle_end() -> None:
-    assert canonical("a", {"a": "b", "b": "a"}) == "a"
-    assert canonical("a", {"a": "b", "b": "c", "c": "b"}) == "a"
-    assert canonical("a", {"a": "a"}) == "a"
+def test_resolve_alias_circle_returns_start() -> None:
+    assert resolve_alias("a", {"a": "b", "b": "a"}) == "a"
+    assert resolve_alias("a", {"a": "b", "b": "c", "c": "b"}) == "a"
+    assert resolve_alias("a", {"a": "a"}) == "a"
 
 
-def test_bad_lines_are_counted_and_told() -> None:
+def test_broken_lines_are_counted_as_remarks() -> None:
     remarks = Remarks()
     lines = [
         "http://a.test/1\tF\t1\te",
@@ -138,7 +138,7 @@ def test_bad_lines_are_counted_and_told() -> None:
     ]
     labels = read_labels(HEAD + "\r\n".join(lines), ["F"], {}, remarks)
     assert labels == {"F": {"a.test/1": True, "a.test/5": False}}
-    assert [(r.what, r.count) for r in remarks.list()] == [
+    assert [(r.what, r.count) for r in remarks.as_list()] == [
         ("labels that are neither 0 nor 1", 1),
         ("labels of unknown topics", 1),
         ("broken lines in the labels", 1),
@@ -146,15 +146,17 @@ def test_bad_lines_are_counted_and_told() -> None:
     ]
 
 
-def test_hubs_count_neither_way() -> None:
+def test_remove_hub_labels_removes_labels_of_hubs() -> None:
     remarks = Remarks()
     labels = {"F": {"a.test/1": True, "a.test/2": True}}
-    leave_out_hubs(labels, "h\nhttp://a.test/1\tF\t\nhttp://a.test/3\tF\t\nu\tG\t\n", {}, remarks)
+    remove_hub_labels(
+        labels, "h\nhttp://a.test/1\tF\t\nhttp://a.test/3\tF\t\nu\tG\t\n", {}, remarks
+    )
     assert labels == {"F": {"a.test/2": True}}
-    assert [r.count for r in remarks.list()] == [1, 1]
+    assert [r.count for r in remarks.as_list()] == [1, 1]
 
 
-def test_qrels_of_trec_are_labels() -> None:
+def test_read_labels_accepts_trec_qrels() -> None:
     remarks = Remarks()
     text = (
         "football 0 http://a.test/1 2\nfootball\t0\thttp://a.test/2\t0\n"
@@ -163,7 +165,7 @@ def test_qrels_of_trec_are_labels() -> None:
     assert read_labels(text, ["football"], {}, remarks) == {
         "football": {"a.test/1": True, "a.test/2": False, "a.test/3": False}
     }
-    assert {each.what: each.example for each in remarks.list()} == {
+    assert {each.what: each.example for each in remarks.as_list()} == {
         "broken lines in the labels": "football 0 page-4 1",
         "labels of unknown topics": "rugby",
     }

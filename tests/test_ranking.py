@@ -3,16 +3,16 @@
 import pytest
 
 from focus.evaluate.ranking import (
+    CURVE_POINTS,
     MEASURES,
-    POINTS,
-    TESTED,
+    TESTED_MEASURES,
     TopicTruth,
     TrialResult,
+    add_tests,
     beats_oracle,
-    compete,
-    measures,
-    thinned,
-    variant_scores,
+    measure_trial,
+    sample_curve,
+    score_variants,
 )
 
 
@@ -20,12 +20,12 @@ def ground(topic: str = "t", budget: int = 10) -> TopicTruth:
     """Pages 0…9, 9 the same page as 1; 1, 2 and 3 are targets, 0 is a relevant seed."""
     return TopicTruth(
         topic=topic,
-        page_of=[0, 1, 2, 3, 4, 5, 6, 7, 8, 1],
+        canonical_page=[0, 1, 2, 3, 4, 5, 6, 7, 8, 1],
         labels={0: True, 1: True, 2: True, 3: True, 4: False, 5: False},
         targets=frozenset({1, 2, 3}),
         budget=budget,
         oracle=[0.0, 1 / 3, 2 / 3, *[1.0] * (budget - 3)],
-        host_of=lambda page: "odd" if page % 2 else "even",
+        page_host=lambda page: "odd" if page % 2 else "even",
     )
 
 
@@ -34,9 +34,9 @@ def outcome(*pages: int, variant: str = "v", topic: str = "t", order: int = 0) -
     return TrialResult("k", variant, topic, order, list(pages), said, robots=1, seconds=60.0)
 
 
-def test_the_measures_of_a_crawl_by_hand() -> None:
+def test_measure_trial_matches_hand_computed_values() -> None:
     # robots.txt, seed, target, its alias, off topic, unlabelled, target
-    found = measures(outcome(-1, 0, 1, 9, 4, 6, 3), ground())
+    found = measure_trial(outcome(-1, 0, 1, 9, 4, 6, 3), ground())
     assert set(found) == set(MEASURES)
     assert found["recall_T"] == pytest.approx(1 / 3, abs=1e-6)  # after 3 requests
     assert found["recall_2T"] == pytest.approx(1 / 3, abs=1e-6)  # after 6
@@ -54,31 +54,31 @@ def test_the_measures_of_a_crawl_by_hand() -> None:
     assert found["auc"] == pytest.approx((4 / 3 + 4 * 2 / 3) / 10, abs=1e-6)
 
 
-def test_recall_beyond_the_budget_is_undefined() -> None:
-    found = measures(outcome(1), ground(budget=4))
+def test_recall_beyond_budget_is_none() -> None:
+    found = measure_trial(outcome(1), ground(budget=4))
     assert found["recall_T"] is not None
     assert found["recall_2T"] is None
 
 
-def test_a_crawl_above_the_oracle_is_noticed() -> None:
+def test_beats_oracle_crawl_above_oracle_returns_true() -> None:
     assert not beats_oracle(outcome(-1, 1, 2, 3), ground())
     assert beats_oracle(outcome(1, 2, 3), ground())
 
 
-def test_curves_are_thinned_over_the_budget() -> None:
+def test_sample_curve_covers_the_budget() -> None:
     curve = [k / 1000 for k in range(1, 1001)]
-    thin = thinned(curve)
-    assert (len(thin), thin[0], thin[50], thin[-1]) == (POINTS, 0.0, 0.5, 1.0)
-    assert thinned([1.0])[-1] == 1.0
+    thin = sample_curve(curve)
+    assert (len(thin), thin[0], thin[50], thin[-1]) == (CURVE_POINTS, 0.0, 0.5, 1.0)
+    assert sample_curve([1.0])[-1] == 1.0
 
 
-def test_orders_are_averaged_first_and_topics_then() -> None:
+def test_score_variants_averages_orders_then_topics() -> None:
     outcomes = [
         outcome(1, 2, 3, topic="a", order=0),
         outcome(topic="a", order=1),
         outcome(1, 2, 3, topic="b"),
     ]
-    (one,) = variant_scores(outcomes, [ground("a"), ground("b")])
+    (one,) = score_variants(outcomes, [ground("a"), ground("b")])
     assert [topic.measures["recall_T"] for topic in one.topics] == [0.5, 1.0]
     assert one.measures["recall_T"].value == 0.75
     assert one.measures["requests_50"].value == 2  # of b alone: a got there once of two
@@ -87,18 +87,18 @@ def test_orders_are_averaged_first_and_topics_then() -> None:
     assert (low, one.curve[-1], high) == (0.5, 0.75, 1.0)
 
 
-def test_variants_compete_with_the_baseline() -> None:
+def test_add_tests_compares_variants_with_baseline() -> None:
     topics = [ground(name) for name in "abcdef"]
     outcomes = []
     for topic in topics:
         outcomes.append(outcome(1, 2, 3, variant="good", topic=topic.topic))
         best = (1, 2, 3) if topic.topic == "a" else (4, 5, 1)
         outcomes.append(outcome(*best, variant="poor", topic=topic.topic))
-    group = variant_scores(outcomes, topics)
-    assert compete(group, group[1]) == "a"
+    group = score_variants(outcomes, topics)
+    assert add_tests(group, group[1]) == "a"
     good, poor = group
     assert poor.versus == {}
-    assert list(good.versus) == list(TESTED)
+    assert list(good.versus) == list(TESTED_MEASURES)
     versus = good.versus["recall_T"]
     assert (versus.wins, versus.losses, versus.ties) == (5, 0, 1)
     assert versus.p == versus.p_holm == 0.0625

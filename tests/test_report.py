@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from focus.commands.compare import compare_command
 from focus.commands.compare_output import board_lines
 from focus.errors import ConfigError, ExportError
-from focus.evaluate.comparison import Comparison, load
+from focus.evaluate.comparison import Comparison, load_comparison
 from focus.i18n import use
 from focus.report.comparison import comparison_html, comparison_pictures
 from focus.report.pictures import check_png_support
@@ -50,7 +50,7 @@ def out(web: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def found(out: Path) -> Comparison:
-    return load(out / "results.json")
+    return load_comparison(out / "results.json")
 
 
 def test_compare_command_writes_all_files_and_a_table(web: Path, out: Path) -> None:
@@ -119,7 +119,7 @@ def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None
 def test_comparison_html_tables_have_different_names(web: Path, tmp_path: Path) -> None:
     ways = ["--strategy", "bfs", "--strategy", "dfs", "--unrecorded", "ask", "--unrecorded", "skip"]
     run(web, *ways, out=tmp_path)
-    page = comparison_html(load(tmp_path / "results.json"))
+    page = comparison_html(load_comparison(tmp_path / "results.json"))
     names = re.findall('role="region" aria-label="([^"]+)"', page)
     assert len(names) == 10
     assert len(set(names)) == len(names)
@@ -138,7 +138,7 @@ def test_verdict_is_first_paragraph(found: Comparison) -> None:
 
 def test_verdict_with_fewer_requests_than_targets_uses_auc(web: Path, tmp_path: Path) -> None:
     run(web, "--strategy", "bfs", "--strategy", "best-first", "--budget", "4", out=tmp_path)
-    found = load(tmp_path / "results.json")
+    found = load_comparison(tmp_path / "results.json")
     scores = found.groups[0].scores
     assert {each.measures["recall_T"].value for each in scores} == {None}
     best = max(each.measures["auc"].value or 0.0 for each in scores)
@@ -179,7 +179,7 @@ def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> Non
     arguments = ["--strategy", "bfs", "--judge", "boolean", "--relevance", "boolean"]
     table = run(web, *arguments, out=tmp_path)
     assert "self-judged: boolean" in table
-    found = load(tmp_path / "results.json")
+    found = load_comparison(tmp_path / "results.json")
     page = comparison_html(found)
     assert "bfs [self-judged]" in page
     assert "their figures flatter them" in page
@@ -206,11 +206,11 @@ def test_compare_command_wrong_use_prints_message(
 def test_load_invalid_results_file_raises_error(tmp_path: Path, out: Path) -> None:
     path = tmp_path / "r.json"
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(path)
+        load_comparison(path)
     path.write_text("{}")
     with pytest.raises(ConfigError, match=r"is no results\.json"):
-        load(path)
+        load_comparison(path)
     text = (out / "results.json").read_text()
     path.write_text(text.replace("focus-comparison/1", "focus-comparison/9"))
     with pytest.raises(ConfigError, match="has schema focus-comparison/9"):
-        load(path)
+        load_comparison(path)

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from bench.papers.portal import Portal
-from focus.evaluate.variants import guide
+from focus.evaluate.variants import default_model
 
 FORMS = {"published": "as published", "tuned": "tuned"}
 
@@ -60,7 +60,7 @@ class Way(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def model(self) -> str:
         """The relevance model that guides the crawl."""
-        return self.relevance or guide(self.strategy, published=self.form == "published")
+        return self.relevance or default_model(self.strategy, published=self.form == "published")
 
     @property
     def name(self) -> str:

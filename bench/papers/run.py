@@ -35,13 +35,19 @@ from bench.papers.portal import recorded_web
 from bench.script import read_options
 from focus import __version__
 from focus.archive.replay import Archive
-from focus.evaluate.compare import RUNS, judged, open_web, plan, run_trials
+from focus.evaluate.compare import (
+    RUNS_FILE,
+    load_judge_and_topics,
+    open_web,
+    plan_trials,
+    run_trials,
+)
 from focus.evaluate.comparison import Variant
-from focus.evaluate.ground_truth import Inputs, JudgedWeb, Prepared, Spec
+from focus.evaluate.ground_truth import ComparisonSpec, InputFiles, JudgedWeb, PreparedTopic
 from focus.evaluate.judgments import Remarks, TopicTask, read_topics
 from focus.evaluate.ranking import TopicTruth, TrialResult
 from focus.evaluate.trial import Trial
-from focus.evaluate.variants import variants
+from focus.evaluate.variants import list_variants
 from focus.learn.topics import SourcedPage, build, sample
 from focus.metrics import measures
 from focus.metrics.significance import mean
@@ -88,7 +94,7 @@ def main() -> None:
 
 def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult:
     options.cache.mkdir(parents=True, exist_ok=True)
-    spec = Spec(
+    spec = ComparisonSpec(
         archive=world.folder / world.archive,
         topics=world.folder / "topics.json",
         labels=world.folder / world.labels,
@@ -100,11 +106,11 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
         jobs=options.jobs,
         cache_dir=options.cache,
     )
-    web, inputs, remarks = open_web(spec, _silent), Inputs(spec), Remarks()
+    web, inputs, remarks = open_web(spec, _silent), InputFiles(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)
     wanted = [task for task in tasks if not options.topic or task.name in options.topic]
     tasks = wanted[: options.topics]
-    _, prepared = judged(spec, tasks, web, inputs, remarks)
+    _, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
     ways, described = experiment.ways(), _described(experiment, world, tasks, options.cache)
     trials = [
         trial
@@ -119,12 +125,12 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
         )
     ]
     done = time.perf_counter()
-    outcomes, _ = run_trials(spec, trials, options.cache / RUNS, _silent)
+    outcomes, _ = run_trials(spec, trials, options.cache / RUNS_FILE, _silent)
     print(f"  {len(trials)} crawls: {time.perf_counter() - done:.0f} s", flush=True)
     return ExperimentResult(
         focus=__version__,
         web=world.name,
-        pages=_pages(web, prepared[0].ground),
+        pages=_pages(web, prepared[0].truth),
         archive=web.digest,
         topics=[
             TopicFacts(
@@ -139,16 +145,18 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
 def _pages(web: JudgedWeb, ground: TopicTruth) -> int:
     """Return the number of distinct pages with links, without redirects."""
     linking = (number for number, links in enumerate(web.graph.links) if links)
-    return len({ground.page_of[n] for n in linking if n not in web.graph.redirects})
+    return len({ground.canonical_page[n] for n in linking if n not in web.graph.redirects})
 
 
 def _silent(what: str, done: int, of: int) -> None:
     """Report no progress."""
 
 
-def _tasks(experiment: Experiment, world: World, spec: Spec, inputs: Inputs) -> list[TopicTask]:
+def _tasks(
+    experiment: Experiment, world: World, spec: ComparisonSpec, inputs: InputFiles
+) -> list[TopicTask]:
     """Return topics with seeds; on the generated web those of the experiment."""
-    tasks = read_topics(inputs.text("topics", spec.topics), "topics")
+    tasks = read_topics(inputs.read_text("topics", spec.topics), "topics")
     by_name = {task.name: task for task in tasks}
     if world.name == "generated":
         tasks = [by_name[name] for name in experiment.topics]
@@ -183,17 +191,17 @@ def _described(
 
 
 def _seeds(
-    experiment: Experiment, world: World, task: TopicTask, inputs: Inputs, spec: Spec
+    experiment: Experiment, world: World, task: TopicTask, inputs: InputFiles, spec: ComparisonSpec
 ) -> tuple[str, ...]:
     of_world = experiment.generated if world.name == "generated" else experiment.recorded
     wanted = of_world.seeds
     if isinstance(wanted, int):
-        rows = (line.split("\t") for line in inputs.text("labels", spec.labels).splitlines())
+        rows = (line.split("\t") for line in inputs.read_text("labels", spec.labels).splitlines())
         on = sorted(row[0] for row in rows if row[1:3] == [task.name, "1"])
         return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, max(1, len(on) // 5))))
     if wanted == "own":
         return task.seeds
-    text = inputs.text("hubs", spec.hubs)
+    text = inputs.read_text("hubs", spec.hubs)
     lists = {line.partition("\t")[0] for line in text.splitlines() if f"\t{task.name}\t" in line}
     fronts = task.seeds[: experiment.generated.portals]
     return fronts if wanted == "fronts" else tuple(_channel(front, lists) for front in fronts)
@@ -207,16 +215,18 @@ def _channel(front: str, lists: set[str]) -> str:
 
 
 def _trials(
-    experiment: Experiment, spec: Spec, each: Prepared, way: Way, web: JudgedWeb
+    experiment: Experiment, spec: ComparisonSpec, each: PreparedTopic, way: Way, web: JudgedWeb
 ) -> list[Trial]:
     orders = range(experiment.seed_orders)
     variant = _variant(way)
-    return list(plan(spec, each, variant, orders=orders, web=web, pages=experiment.pages))
+    return list(
+        plan_trials(spec, each, variant, orders=orders, web=web, max_pages=experiment.pages)
+    )
 
 
 def _variant(way: Way) -> Variant:
     params = [(f"{way.strategy}.{name}", value) for name, value in way.params.items()]
-    (variant,) = variants(
+    (variant,) = list_variants(
         [way.strategy], forms=[way.rule or way.form], relevance=[way.model], params=params
     )
     return msgspec.structs.replace(variant, id=way.name)
@@ -226,7 +236,10 @@ def _variant(way: Way) -> Variant:
 
 
 def _way(
-    experiment: Experiment, way: Way, prepared: Sequence[Prepared], outcomes: Sequence[TrialResult]
+    experiment: Experiment,
+    way: Way,
+    prepared: Sequence[PreparedTopic],
+    outcomes: Sequence[TrialResult],
 ) -> WayResult:
     variant = _variant(way)
     topics = []
@@ -237,10 +250,10 @@ def _way(
 
 
 def _of_topic(
-    experiment: Experiment, each: Prepared, outcomes: Sequence[TrialResult]
+    experiment: Experiment, each: PreparedTopic, outcomes: Sequence[TrialResult]
 ) -> TopicResult:
     """Return the means over orders of the seeds."""
-    crawls = [_of_crawl(experiment, each.ground, outcome) for outcome in outcomes]
+    crawls = [_of_crawl(experiment, each.truth, outcome) for outcome in outcomes]
     numbers = {name: round(mean([crawl[0][name] for crawl in crawls]), 6) for name in crawls[0][0]}
     rounds = [
         [round(mean(values), 3) for values in zip(*r, strict=False)]
@@ -257,9 +270,9 @@ def _of_crawl(
 ) -> tuple[dict[str, float], tuple[list[float], list[float]], list[float]]:
     """Return measures, relevant pages per round by label and by own judge, and recall at thirds."""
     fetched: dict[int, bool] = {}
-    for number, said in zip(outcome.pages, outcome.said, strict=True):
+    for number, said in zip(outcome.pages, outcome.verdicts, strict=True):
         if number >= 0:
-            fetched.setdefault(ground.page_of[number], bool(said))
+            fetched.setdefault(ground.canonical_page[number], bool(said))
     if experiment.pages:  # pages marked noindex do not count for the engine
         fetched = dict(islice(fetched.items(), experiment.pages))
     marks = [ground.labels.get(page) is True for page in fetched]
@@ -272,7 +285,7 @@ def _of_crawl(
     by_label, by_itself = rounds
     order = list(fetched)
     end = experiment.pages or ground.budget
-    spent = [ground.page_of[n] if n >= 0 else -1 for n in outcome.pages]
+    spent = [ground.canonical_page[n] if n >= 0 else -1 for n in outcome.pages]
     curve = measures.recall_curve(order if experiment.pages else spent, ground.targets, end)
     numbers = {
         "pages": len(marks),

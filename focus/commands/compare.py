@@ -17,7 +17,7 @@ from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
 
 if TYPE_CHECKING:
-    from focus.evaluate.ground_truth import Spec
+    from focus.evaluate.ground_truth import ComparisonSpec
 
 _web_option = partial(option, section="The web and its labels")
 _way_option = partial(option, section="What is compared")
@@ -35,9 +35,9 @@ def _forms(text: str) -> tuple[str, ...]:
 
 def _budget(text: str) -> str:
     """Check a number of requests (`500`) or of requests per target (`3x`)."""
-    from focus.evaluate.ground_truth import budget_of
+    from focus.evaluate.ground_truth import parse_budget
 
-    budget_of(text, 1)
+    parse_budget(text, 1)
     return text
 
 
@@ -170,7 +170,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
             --strategy bfs --strategy best-first --strategy yield -o out/
     """
     from focus.commands.compare_output import board_lines
-    from focus.evaluate.compare import compare
+    from focus.evaluate.compare import run_comparison
     from focus.report.comparison import comparison_html, comparison_pictures
     from focus.report.pictures import check_png_support, render_png
     from focus.storage.whole_file import write_whole
@@ -179,7 +179,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     if options["png"]:
         check_png_support()
     with bar("comparing") as move:
-        comparison = compare(spec, lambda what, done, of: move(done, of))
+        comparison = run_comparison(spec, lambda what, done, of: move(done, of))
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
     pictures = comparison_pictures(comparison) if options["png"] else {}
     for name, drawing in pictures.items():
@@ -190,12 +190,12 @@ def compare_command(**options: Any) -> None:  # fmt: skip
 
 
 _IN_SPEC = ("archive", "topics", "judge", "budget", "seed_orders", "concurrency", "eager")
-"""Options that fields of `Spec` have the names of."""
+"""Options that fields of `ComparisonSpec` have the names of."""
 
 
-def _spec(options: dict[str, Any]) -> Spec:
-    from focus.evaluate.ground_truth import Spec
-    from focus.evaluate.variants import variants
+def _spec(options: dict[str, Any]) -> ComparisonSpec:
+    from focus.evaluate.ground_truth import ComparisonSpec
+    from focus.evaluate.variants import list_variants
     from focus.score.strategy import STRATEGIES
 
     strategies = list(STRATEGIES) if options["all_strategies"] else list(options["strategy"])
@@ -215,14 +215,14 @@ def _spec(options: dict[str, Any]) -> Spec:
             )
         baseline = f"{name}/{forms[0]}"
     folder, judged = options["topics"].parent, options["judge"]
-    return Spec(
+    return ComparisonSpec(
         **{name: options[name] for name in _IN_SPEC},
         labels=options["labels"]
         or (None if judged else _beside(folder, "labels.tsv.gz", "labels.tsv")),
         hubs=options["hubs"] or (None if judged else _beside(folder, "hubs.tsv")),
         aliases=options["aliases"] or _beside(folder, "aliases.tsv"),
         variants=tuple(
-            variants(
+            list_variants(
                 strategies,
                 forms=forms,
                 relevance=options["relevance"],
@@ -232,7 +232,7 @@ def _spec(options: dict[str, Any]) -> Spec:
                 judge=judged,
             )
         ),
-        names=options["topic"],
+        topic_names=options["topic"],
         delay_s=options["delay"],
         baseline=baseline,
         jobs=options["jobs"] or os.cpu_count() or 1,

@@ -1,13 +1,12 @@
-"""Compares strategies by many crawls of one recorded web (`focus compare`).
+"""Compares strategies by crawling one recorded web many times (`focus compare`).
 
-    prepare   archive, its link graph, topics, labels: targets, budget and oracle per topic
-    plan      every variant × topic × seed order as a trial of the real engine
-    run       the trials over several processes; each is kept as it ends (runs.jsonl)
-    judge     labels meet what was fetched, here and not before: scores, tests, files
+    prepare   open the archive, its link graph, topics and labels; find targets, budget, oracle
+    plan      make a trial of the real engine for every variant × topic × seed order
+    run       run the trials in several processes; store each result as it ends (runs.jsonl)
+    judge     compare fetched pages with the labels: scores, tests, files
 
-An interrupted comparison goes on where it was: a trial whose archive, code and
-configuration are the same is not run again. Labels do not enter a trial, except that
-their number sets its budget.
+An interrupted comparison continues: a trial with the same archive, code and configuration is not
+run again. Labels do not enter a trial, except that the number of targets determines its budget.
 """
 
 from __future__ import annotations
@@ -23,125 +22,139 @@ import msgspec
 from focus.archive.replay import Archive
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.errors import ExportError
-from focus.evaluate.comparison import Comparison, Timing, Variant, VariantGroup, save
+from focus.evaluate.comparison import Comparison, Timing, Variant, VariantGroup, save_comparison
 from focus.evaluate.ground_truth import (
-    Inputs,
+    ComparisonSpec,
+    InputFiles,
     JudgedWeb,
-    Prepared,
-    Spec,
-    analysis_of,
-    judge_of,
-    prepare,
+    PreparedTopic,
+    analysis_config,
+    load_judge,
+    prepare_topics,
 )
-from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select
-from focus.evaluate.link_graph import BESIDE_A_CRAWL, PageIndex, Progress, code_digest, link_graph
+from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select_topics
+from focus.evaluate.link_graph import (
+    CODE_OUTSIDE_CRAWLS,
+    PageIndex,
+    Progress,
+    code_digest,
+    load_link_graph,
+)
 from focus.evaluate.ranking import (
-    POINTS,
+    CURVE_POINTS,
     Cost,
     TrialResult,
+    add_tests,
     beats_oracle,
-    compete,
-    variant_scores,
+    score_variants,
 )
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 from focus.i18n import mark
 from focus.score.strategy.base import OPTIONAL_LINK_SCORES
 
-RUNS = "runs.jsonl"
-_SETTINGS = ("budget", "seed_orders", "concurrency", "eager", "delay_s", "baseline")
+RUNS_FILE = "runs.jsonl"
+_REPORTED_SETTINGS = ("budget", "seed_orders", "concurrency", "eager", "delay_s", "baseline")
 
 
-def _silent(what: str, done: int, of: int) -> None:
-    """No progress is told."""
+def _ignore_progress(what: str, done: int, total: int) -> None: ...
 
 
-def compare(spec: Spec, progress: Progress = _silent) -> Comparison:
-    """Run a comparison, or what is missing of it, and write results.json and results.csv.
+def run_comparison(spec: ComparisonSpec, progress: Progress = _ignore_progress) -> Comparison:
+    """Run a comparison and write results.json and results.csv.
+
+    Trials that an earlier run has stored are not repeated.
 
     Raises FocusError for input that cannot be used and for topics without targets.
     """
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     web = open_web(spec, progress)
-    inputs = Inputs(spec)
-    text = inputs.text("topics", spec.topics)
-    tasks = select(read_topics(text, spec.topics.name, spec.topics.parent), spec.names)
+    inputs = InputFiles(spec)
+    text = inputs.read_text("topics", spec.topics)
+    tasks = select_topics(read_topics(text, spec.topics.name, spec.topics.parent), spec.topic_names)
     remarks = Remarks()
-    judge, prepared = judged(spec, tasks, web, inputs, remarks)
+    judge, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
     trials = [
         trial
-        for each in prepared
+        for topic in prepared
         for variant in spec.variants
-        for trial in plan(spec, each, variant, orders=range(spec.seed_orders), web=web)
+        for trial in plan_trials(spec, topic, variant, orders=range(spec.seed_orders), web=web)
     ]
-    outcomes, continued = run_trials(spec, trials, spec.out / RUNS, progress)
-    groups = list(_groups(spec, outcomes, prepared, remarks))
+    outcomes, continued = run_trials(spec, trials, spec.out / RUNS_FILE, progress)
+    groups = list(_compare_groups(spec, outcomes, prepared, remarks))
     comparison = Comparison(
         judge=judge.kind,
         inputs={"archive": {"name": spec.archive.name, "sha256": web.digest}, **inputs.digests},
-        settings={**{name: getattr(spec, name) for name in _SETTINGS}, "curve_points": POINTS},
-        remarks=remarks.list(),
-        topics=[each.facts for each in prepared],
+        settings={
+            **{name: getattr(spec, name) for name in _REPORTED_SETTINGS},
+            "curve_points": CURVE_POINTS,
+        },
+        remarks=remarks.as_list(),
+        topics=[topic.facts for topic in prepared],
         variants=list(spec.variants),
         groups=groups,
-        timing=_timing(spec, outcomes, continued, time.perf_counter() - began),
+        timing=_summarize_timing(spec, outcomes, continued, time.perf_counter() - started_at),
     )
-    save(comparison, spec.out)
+    save_comparison(comparison, spec.out)
     return comparison
 
 
-def open_web(spec: Spec, progress: Progress) -> JudgedWeb:
-    """The archive of a comparison and its link graph."""
+def open_web(spec: ComparisonSpec, progress: Progress) -> JudgedWeb:
+    """Open the archive of a comparison and load its link graph."""
     with Archive.open(spec.archive, cache_dir=spec.cache_dir) as archive:
-        graph = link_graph(
+        graph = load_link_graph(
             spec.archive, archive, jobs=spec.jobs, progress=progress, cache_dir=spec.cache_dir
         )
         return JudgedWeb(PageIndex(archive), graph, archive.digest, archive.damage)
 
 
-def judged(
-    spec: Spec, tasks: list[TopicTask], web: JudgedWeb, inputs: Inputs, remarks: Remarks
-) -> tuple[Judge, list[Prepared]]:
-    """Who judges, and the topics that have targets; what cannot be used is remarked."""
+def load_judge_and_topics(
+    spec: ComparisonSpec,
+    tasks: list[TopicTask],
+    web: JudgedWeb,
+    inputs: InputFiles,
+    remarks: Remarks,
+) -> tuple[Judge, list[PreparedTopic]]:
+    """Return the judge and the topics that have targets; unusable input is added to `remarks`."""
     if web.damage:
         remarks.add(mark("the archive is damaged"), web.damage)
-    judge = judge_of(spec, tasks, web, inputs, remarks)
-    return judge, prepare(spec, tasks, web, judge, remarks)
+    judge = load_judge(spec, tasks, web, inputs, remarks)
+    return judge, prepare_topics(spec, tasks, web, judge, remarks)
 
 
 # -- the trials ---------------------------------------------------------------------
 
 
-def seed_order(task: TopicTask, order: int) -> tuple[str, ...]:
-    """The seeds of a topic, shuffled: the same everywhere for the same number."""
+def shuffle_seeds(task: TopicTask, order: int) -> tuple[str, ...]:
+    """Return the seeds of a topic in an order that depends only on topic and number."""
     seeds = list(task.seeds)
     Random(f"{task.name}/{order}").shuffle(seeds)
     return tuple(seeds)
 
 
-def plan(
-    spec: Spec,
-    each: Prepared,
+def plan_trials(
+    spec: ComparisonSpec,
+    topic: PreparedTopic,
     variant: Variant,
     *,
     orders: Iterable[int],
     web: JudgedWeb,
-    pages: int | None = None,
+    max_pages: int | None = None,
 ) -> Iterator[Trial]:
-    """The crawls of one variant for one topic, one for each of these seed orders.
+    """Yield the crawls of one variant for one topic, one for each seed order.
 
-    pages   the crawl ends after so many pages, instead of the requests of its budget
+    `max_pages` limits the pages of a crawl in place of the requests of its budget.
     """
-    code = _crawl_code()
-    whole = web.graph.whole if variant.unrecorded == "skip" else None
-    requests = each.ground.budget if pages is None else None
-    limits = LimitConfig(max_requests=requests, max_pages=pages)
-    analysis = analysis_of(each.task, variant.relevance, variant.model_params, variant)
+    code = _crawl_code_digest()
+    recorded_hosts = web.graph.recorded_hosts if variant.unrecorded == "skip" else None
+    max_requests = topic.truth.budget if max_pages is None else None
+    limits = LimitConfig(max_requests=max_requests, max_pages=max_pages)
+    analysis = analysis_config(topic.task, variant.relevance, variant.model_params, variant)
     for order in orders:
-        drawn = {"seed": float(order)} if "seed" in variant.params else {}
+        seed_param = {"seed": float(order)} if "seed" in variant.params else {}
         config = CrawlConfig(
-            seeds=seed_order(each.task, order),
+            seeds=shuffle_seeds(topic.task, order),
             strategy=variant.strategy,
-            params={**variant.params, **drawn},
+            params={**variant.params, **seed_param},
             as_published=variant.form == "published",
             concurrency=spec.concurrency,
             eager=spec.eager,
@@ -149,81 +162,93 @@ def plan(
             limits=limits,
             analysis=analysis,
         )
-        key = trial_key(web.digest, code, config, whole)
-        yield Trial(key, variant.id, each.task.name, order, config, whole)
+        key = trial_key(web.digest, code, config, recorded_hosts)
+        yield Trial(key, variant.id, topic.task.name, order, config, recorded_hosts)
 
 
 @cache
-def _crawl_code() -> str:
-    """What of this program the result of a trial depends on."""
-    return code_digest(without=BESIDE_A_CRAWL)
+def _crawl_code_digest() -> str:
+    """Return a digest of the code on which the result of a trial depends."""
+    return code_digest(excluded=CODE_OUTSIDE_CRAWLS)
 
 
-def batches(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
-    """Trials that score pages alike put together; the largest first, split if they are few."""
-    alike: dict[tuple[bytes, bool], list[Trial]] = {}
+def group_trials(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
+    """Group trials that score pages alike into batches, the largest first.
+
+    Large groups are split if there are fewer groups than `jobs`.
+    """
+    trials_by_analysis: dict[tuple[bytes, bool], list[Trial]] = {}
     for trial in trials:
-        bare = msgspec.structs.replace(
+        common_analysis = msgspec.structs.replace(
             trial.config.analysis, **dict.fromkeys(OPTIONAL_LINK_SCORES, False)
         )
-        alike.setdefault((msgspec.json.encode(bare), trial.whole is None), []).append(trial)
-    pieces = -(-jobs // max(1, len(alike)))
-    parts = [part[at::pieces] for part in alike.values() for at in range(pieces)]
+        trials_by_analysis.setdefault(
+            (msgspec.json.encode(common_analysis), trial.recorded_hosts is None), []
+        ).append(trial)
+    parts_per_group = -(-jobs // max(1, len(trials_by_analysis)))
+    parts = [
+        part[at::parts_per_group]
+        for part in trials_by_analysis.values()
+        for at in range(parts_per_group)
+    ]
     parts.sort(key=len, reverse=True)
-    found = []
+    trial_batches = []
     for part in filter(None, parts):
         analyses = [trial.config.analysis for trial in part]
-        union = {
-            name: any(getattr(each, name) for each in analyses) for name in OPTIONAL_LINK_SCORES
+        link_scores = {
+            name: any(getattr(analysis, name) for analysis in analyses)
+            for name in OPTIONAL_LINK_SCORES
         }
-        analysis = msgspec.structs.replace(analyses[0], **union)
-        found.append(TrialBatch(analysis, tuple(part), part[0].whole))
-    return found
+        analysis = msgspec.structs.replace(analyses[0], **link_scores)
+        trial_batches.append(TrialBatch(analysis, tuple(part), part[0].recorded_hosts))
+    return trial_batches
 
 
 def run_trials(
-    spec: Spec, trials: list[Trial], runs: Path, progress: Progress
+    spec: ComparisonSpec, trials: list[Trial], runs_file: Path, progress: Progress
 ) -> tuple[list[TrialResult], int]:
-    """All outcomes in the order of the trials, and how many were there before.
+    """Return all results in the order of the trials, and how many of them were stored before.
 
-    runs   where outcomes are kept as they come, a line each, and found again
+    Each result is added to `runs_file` as a line when its trial ends.
     """
-    outcomes = _earlier(runs, {trial.key for trial in trials})
+    outcomes = _read_stored_results(runs_file, {trial.key for trial in trials})
     continued = len(outcomes)
     missing = list({t.key: t for t in trials if t.key not in outcomes}.values())
     try:
-        runs.parent.mkdir(parents=True, exist_ok=True)
-        file = runs.open("ab", buffering=0)
+        runs_file.parent.mkdir(parents=True, exist_ok=True)
+        file = runs_file.open("ab", buffering=0)
     except OSError as error:
         raise ExportError(
-            "{path}: cannot be written: {error}", path=runs.parent, error=error
+            "{path}: cannot be written: {error}", path=runs_file.parent, error=error
         ) from None
     with file:
         if file.tell():
-            file.write(b"\n")  # what a kill tore must not swallow the next line
+            file.write(b"\n")  # end a line that a killed process left incomplete
 
-        def done(outcome: TrialResult) -> None:
+        def store_result(outcome: TrialResult) -> None:
             outcomes[outcome.key] = outcome
             file.write(msgspec.json.encode(outcome) + b"\n")
             progress("crawling", len(outcomes), len(trials))
 
         progress("crawling", len(outcomes), len(trials))
         if missing:
-            parts = batches(missing, spec.jobs)
+            parts = group_trials(missing, spec.jobs)
             jobs = min(spec.jobs, len(parts))
-            run_batches(spec.archive, parts, jobs=jobs, done=done, cache_dir=spec.cache_dir)
-    # The same crawl may stand for several variants, so names come from the trial.
+            run_batches(
+                spec.archive, parts, jobs=jobs, on_result=store_result, cache_dir=spec.cache_dir
+            )
+    # Variants may share a crawl, so the names are those of the trial.
     return [
         msgspec.structs.replace(outcomes[t.key], variant=t.variant, topic=t.topic, order=t.order)
         for t in trials
     ], continued
 
 
-def _earlier(path: Path, wanted: set[str]) -> dict[str, TrialResult]:
-    """Outcomes that an earlier run left, by key; torn lines count for nothing."""
+def _read_stored_results(path: Path, trial_keys: set[str]) -> dict[str, TrialResult]:
+    """Return results that an earlier run stored, by key; incomplete lines are skipped."""
     if not path.exists():
         return {}
-    found = {}
+    results = {}
     decode: Callable[[bytes], TrialResult] = msgspec.json.Decoder(TrialResult).decode
     with path.open("rb") as file:
         for line in file:
@@ -231,40 +256,45 @@ def _earlier(path: Path, wanted: set[str]) -> dict[str, TrialResult]:
                 outcome = decode(line)
             except msgspec.MsgspecError:
                 continue
-            if outcome.key in wanted:
-                found[outcome.key] = outcome
-    return found
+            if outcome.key in trial_keys:
+                results[outcome.key] = outcome
+    return results
 
 
 # -- what comes out -----------------------------------------------------------------
 
 
-def _groups(
-    spec: Spec, outcomes: list[TrialResult], prepared: list[Prepared], remarks: Remarks
+def _compare_groups(
+    spec: ComparisonSpec,
+    outcomes: list[TrialResult],
+    prepared: list[PreparedTopic],
+    remarks: Remarks,
 ) -> Iterator[VariantGroup]:
-    grounds = [each.ground for each in prepared]
-    by_topic = {ground.topic: ground for ground in grounds}
+    truths = [topic.truth for topic in prepared]
+    by_topic = {truth.topic: truth for truth in truths}
     for outcome in outcomes:
         if beats_oracle(outcome, by_topic[outcome.topic]):
             remarks.add(
                 mark("crawls above the oracle: the link graph lacks a link"), outcome.variant
             )
-    sets: dict[tuple[str, str, str], list[str]] = {}
+    ids_by_setting: dict[tuple[str, str, str], list[str]] = {}
     for variant in spec.variants:
-        way = (variant.relevance, variant.mask, variant.unrecorded)
-        sets.setdefault(way, []).append(variant.id)
+        setting = (variant.relevance, variant.mask, variant.unrecorded)
+        ids_by_setting.setdefault(setting, []).append(variant.id)
     strategy, _, form = (spec.baseline or "").partition("/")
-    wanted = [strategy, form or "tuned"]
-    for (relevance, mask, unrecorded), ids in sets.items():
-        group = variant_scores((each for each in outcomes if each.variant in ids), grounds)
-        group.sort(key=lambda each: ids.index(each.variant))
-        baseline = next((s for s in group if s.variant.split("/")[:2] == wanted), None)
-        easy = compete(group, baseline)
+    baseline_name = [strategy, form or "tuned"]
+    for (relevance, mask, unrecorded), ids in ids_by_setting.items():
+        group = score_variants((outcome for outcome in outcomes if outcome.variant in ids), truths)
+        group.sort(key=lambda score: ids.index(score.variant))
+        baseline = next((s for s in group if s.variant.split("/")[:2] == baseline_name), None)
+        easiest = add_tests(group, baseline)
         name = baseline.variant if baseline else None
-        yield VariantGroup(relevance, mask, name, easy, group, unrecorded)
+        yield VariantGroup(relevance, mask, name, easiest, group, unrecorded)
 
 
-def _timing(spec: Spec, outcomes: list[TrialResult], continued: int, seconds: float) -> Timing:
+def _summarize_timing(
+    spec: ComparisonSpec, outcomes: list[TrialResult], continued: int, seconds: float
+) -> Timing:
     costs: dict[str, list[Cost]] = {}
     for outcome in outcomes:
         costs.setdefault(outcome.variant, []).append(outcome.cost)
@@ -276,9 +306,9 @@ def _timing(spec: Spec, outcomes: list[TrialResult], continued: int, seconds: fl
         peak_rss_mb=round(max(outcome.cost.peak_rss_mb for outcome in outcomes), 1),
         ms_per_page={
             variant: (
-                round(sum(c.analysis_ms for c in each) / len(each), 3),
-                round(sum(c.engine_ms for c in each) / len(each), 3),
+                round(sum(c.analysis_ms for c in variant_costs) / len(variant_costs), 3),
+                round(sum(c.engine_ms for c in variant_costs) / len(variant_costs), 3),
             )
-            for variant, each in costs.items()
+            for variant, variant_costs in costs.items()
         },
     )

@@ -1,9 +1,9 @@
-"""Defines the result of a comparison, and the files that hold it.
+"""The result of a comparison as a record, and the files that contain it.
 
-results.json, schema "focus-comparison/1" (fields as in `Comparison`; the same from the same
-input, apart from `timing`):
+results.json, schema "focus-comparison/1" (fields as in `Comparison`; equal input gives equal
+content, except for `timing`):
 
-    schema    name and version; a change that breaks readers raises the version
+    schema    name and version; an incompatible change raises the version
     judge     "labels" or "self-judged: MODEL"
     inputs    file or "code" -> {name, sha256}
     settings  budget, seed_orders, concurrency, delay_s, points of a curve …
@@ -11,12 +11,12 @@ input, apart from `timing`):
     topics    [{name, keywords, seeds, relevant, targets, budget, oracle}]
     variants  [{id, strategy, form, relevance, mask, params, model_params, self_judged, unrecorded}]
     groups    [{relevance, mask, baseline, easiest, scores, unrecorded}]: variants that share
-              a relevance model, a mask and the way with links not recorded; a score has
+              a relevance model, a mask and the treatment of unrecorded links; a score has
               `measures` (name -> value, interval, without_easiest), `versus` (name -> ratio,
-              interval, p, p_holm, wins …), `curve` with `band` and `topics` with
-              the same for each, and for each seed order
+              interval, p, p_holm, wins …), `curve` with `band`, and `topics` with the same
+              for each topic and each seed order
     measures  name -> meaning
-    timing    seconds, CPU ms per page, peak memory: differs from run to run
+    timing    seconds, CPU ms per page, peak memory; differs from run to run
 
 results.csv has a line per variant, topic and seed order, with all measures.
 """
@@ -40,12 +40,16 @@ SCHEMA = "focus-comparison/1"
 
 
 class Variant(msgspec.Struct, frozen=True):
-    """One way of crawling. form: tuned | published; mask: none | meta | urls | both.
+    """A strategy with form, relevance model, mask and parameters.
 
-    params        all numbers of the strategy
-    model_params  those of the relevance model that were set for this comparison
-    self_judged   the judge is the very model that guided it
-    unrecorded    ask | skip: links that the recording cannot answer are followed, or left out
+    Attributes:
+        form: "tuned" or "published".
+        mask: "none", "meta", "urls" or "both".
+        params: All parameters of the strategy.
+        model_params: Parameters of the relevance model that were set for this comparison.
+        self_judged: Whether the judge is the same model that guided the crawl.
+        unrecorded: "ask" if links that are not in the archive are followed, "skip" if they are
+            left out.
     """
 
     id: str
@@ -60,12 +64,12 @@ class Variant(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Strategy, and the form if it is not the tuned one."""
+        """Name of the strategy, with the form unless it is tuned."""
         return self.strategy if self.form == "tuned" else f"{self.strategy} ({self.form})"
 
 
 class TopicFacts(msgspec.Struct, frozen=True):
-    """A topic: how many relevant pages it has, how many can be reached, the oracle's curve."""
+    """A topic with the numbers of its relevant and reachable pages, and the oracle's curve."""
 
     name: str
     keywords: list[str]
@@ -79,7 +83,7 @@ class TopicFacts(msgspec.Struct, frozen=True):
 
 
 class VariantGroup(msgspec.Struct, frozen=True):
-    """Variants that differ in strategy and parameters only."""
+    """Variants that differ only in strategy and parameters."""
 
     relevance: str
     mask: str
@@ -90,13 +94,13 @@ class VariantGroup(msgspec.Struct, frozen=True):
 
     @property
     def setting(self) -> str:
-        """What its crawls had hidden or left out, for a title; "" for nothing."""
+        """What the group's crawls hid or left out, as part of a title; empty if nothing."""
         masked = "" if self.mask == "none" else f", masked: {self.mask}"
         return masked + (", unrecorded links left out" if self.unrecorded == "skip" else "")
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """The time a comparison took. ms_per_page: variant -> CPU ms per page, analysis and engine."""
+    """Time used by a comparison; `ms_per_page` maps a variant to CPU ms of analysis and engine."""
 
     seconds: float
     trials: int
@@ -107,7 +111,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Everything that a comparison found (see the head of the module)."""
+    """The complete result of a comparison; the module's docstring explains the fields."""
 
     judge: str
     inputs: dict[str, dict[str, str]]
@@ -121,46 +125,49 @@ class Comparison(msgspec.Struct, frozen=True):
     schema: str = SCHEMA
 
     def variant(self, name: str) -> Variant:
-        """The variant of that id."""
-        return next(each for each in self.variants if each.id == name)
+        """Return the variant with that id."""
+        return next(variant for variant in self.variants if variant.id == name)
 
 
-def save(comparison: Comparison, folder: Path) -> None:
-    """Write results.json and results.csv, each whole or not at all; ExportError if that fails."""
+def save_comparison(comparison: Comparison, folder: Path) -> None:
+    """Write results.json and results.csv, each completely or not at all.
+
+    Raises ExportError if a file cannot be written.
+    """
     text = msgspec.json.format(msgspec.json.encode(comparison), indent=1) + b"\n"
     write_whole(folder / "results.json", text)
-    write_whole(folder / "results.csv", _csv(comparison).encode())
+    write_whole(folder / "results.csv", _results_csv(comparison).encode())
 
 
-def load(path: Path) -> Comparison:
-    """Read a results.json. Raises ConfigError for a file that is none."""
+def load_comparison(path: Path) -> Comparison:
+    """Read a results.json. Raises ConfigError if the file is no such file."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Comparison)
+        comparison = msgspec.json.decode(path.read_bytes(), type=Comparison)
     except OSError as error:
         raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
     except msgspec.MsgspecError as error:
         raise ConfigError(
             "{path}: is no results.json of `focus compare`: {error}", path=path, error=error
         ) from None
-    if found.schema != SCHEMA:
+    if comparison.schema != SCHEMA:
         raise ConfigError(
             "{path}: has schema {schema}, this focus reads {known}",
             path=path,
-            schema=found.schema,
+            schema=comparison.schema,
             known=SCHEMA,
         )
-    return found
+    return comparison
 
 
-def _csv(comparison: Comparison) -> str:
+def _results_csv(comparison: Comparison) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    of_variant = ("strategy", "form", "relevance", "mask", "unrecorded")
-    writer.writerow((*of_variant, "topic", "order", *MEASURES))
+    variant_fields = ("strategy", "form", "relevance", "mask", "unrecorded")
+    writer.writerow((*variant_fields, "topic", "order", *MEASURES))
     for group in comparison.groups:
         for score in group.scores:
             variant = comparison.variant(score.variant)
-            names = [getattr(variant, name) for name in of_variant]
+            names = [getattr(variant, name) for name in variant_fields]
             for topic in score.topics:
                 for order, numbers in enumerate(topic.orders):
                     name = spreadsheet_text(topic.topic)

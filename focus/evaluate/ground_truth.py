@@ -1,7 +1,6 @@
-"""Prepares the ground truth of each topic on a recorded web: targets, budget and oracle.
+"""Finds the ground truth of each topic on a recorded web: targets, budget and oracle.
 
-From a comparison as ordered (`Spec`) to its topics with targets, budget and oracle. This
-and `ranking` are the only modules that see labels.
+Only this module and `ranking` use labels.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from focus.evaluate.judgments import (
     Judge,
     Remarks,
     TopicTask,
-    about,
-    leave_out_hubs,
+    describe_topic,
     read_aliases,
     read_labels,
     read_topics,
+    remove_hub_labels,
 )
 from focus.evaluate.link_graph import LinkGraph, PageIndex, code_digest
-from focus.evaluate.ranking import TopicTruth, thinned
+from focus.evaluate.ranking import TopicTruth, sample_curve
 from focus.evaluate.trial import judge_topics
 from focus.i18n import mark
 from focus.learn.model_file import applied
@@ -41,19 +40,20 @@ from focus.score.strategy import strategy_class
 from focus.topic.topic import to_builtins
 
 EXTRA_REQUESTS = 20
-"""Added to a budget of N times the targets: robots.txt files and seeds, for small topics."""
+"""Requests added to a budget of N times the targets, for the robots.txt files and seeds."""
 
 
-class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison as ordered.
+class ComparisonSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a comparison.
 
-    archive      recorded web (.warc, .warc.gz, .warc.zst)
-    topics       topics.json; labels, hubs and aliases may be None for what is not there
-    judge        relevance model that judges where there are no labels
-    names        only these topics, all for none
-    budget       requests per crawl: "800", or "3x" = 3 times the targets + 20
-    baseline     strategy that the others are tested against, None: the first variant's
-    cache_dir    for the unpacked archive and its link graph, None: the user's
+    Attributes:
+        archive: Recorded web (.warc, .warc.gz, .warc.zst).
+        topics: Path of topics.json.
+        judge: Relevance model that judges if there are no labels.
+        topic_names: Names of the topics to use; empty for all.
+        budget: Requests per crawl: "800", or "3x" for 3 times the targets + 20.
+        baseline: Strategy that the others are tested against; None for the first variant's.
+        cache_dir: Folder of the unpacked archive and its link graph; None for the user's cache.
     """
 
     archive: Path
@@ -64,7 +64,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     hubs: Path | None = None
     aliases: Path | None = None
     judge: str | None = None
-    names: tuple[str, ...] = ()
+    topic_names: tuple[str, ...] = ()
     budget: str = "3x"
     seed_orders: int = 6
     concurrency: int = 1
@@ -76,7 +76,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgedWeb(NamedTuple):
-    """A recorded web, as far as judging needs it."""
+    """The parts of a recorded web that judging needs."""
 
     pages: PageIndex
     graph: LinkGraph
@@ -84,15 +84,18 @@ class JudgedWeb(NamedTuple):
     damage: str | None
 
 
-class Inputs:
-    """Reads the input files and remembers what they were."""
+class InputFiles:
+    """Reads the input files and records their digests."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: ComparisonSpec) -> None:
         code = {"name": f"focus {__version__}", "sha256": code_digest()}
         self.digests: dict[str, dict[str, str]] = {"code": code}
 
-    def text(self, what: str, path: Path | None) -> str:
-        """A file of UTF-8, gzipped or not; "" for none. ConfigError if it cannot be read."""
+    def read_text(self, what: str, path: Path | None) -> str:
+        """Return the text of a UTF-8 file, which may be gzipped; an empty text without a path.
+
+        Raises ConfigError if the file cannot be read.
+        """
         if path is None:
             return ""
         try:
@@ -108,131 +111,148 @@ class Inputs:
             raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
 
 
-def judge_of(
-    spec: Spec, tasks: list[TopicTask], web: JudgedWeb, inputs: Inputs, remarks: Remarks
+def load_judge(
+    spec: ComparisonSpec,
+    tasks: list[TopicTask],
+    web: JudgedWeb,
+    inputs: InputFiles,
+    remarks: Remarks,
 ) -> Judge:
-    """Labels, or a relevance model in their place."""
-    aliases = read_aliases(inputs.text("aliases", spec.aliases), remarks)
-    text, folder = inputs.text("topics", spec.topics), spec.topics.parent
+    """Return the judge: the labels, or a relevance model in their place."""
+    aliases = read_aliases(inputs.read_text("aliases", spec.aliases), remarks)
+    text, folder = inputs.read_text("topics", spec.topics), spec.topics.parent
     names = [task.name for task in read_topics(text, "topics", folder)]
     if spec.judge is not None:
-        found = _self_judged(spec, tasks, web)
+        verdicts_by_topic = _judge_reachable_pages(spec, tasks, web)
         judge = Judge("", {}, aliases)
-        paged = [{judge.page_of(url): v for url, v in each.items()} for each in found]
-        labels = dict(zip((task.name for task in tasks), paged, strict=True))
+        labels_by_topic = [
+            {judge.canonical_page(url): v for url, v in verdicts.items()}
+            for verdicts in verdicts_by_topic
+        ]
+        labels = dict(zip((task.name for task in tasks), labels_by_topic, strict=True))
         return Judge(f"self-judged: {spec.judge}", labels, aliases)
     if spec.labels is None:
         raise ConfigError(
             "there are no labels; give --labels FILE, or --judge MODEL in their place"
         )
-    labels = read_labels(inputs.text("labels", spec.labels), names, aliases, remarks)
-    leave_out_hubs(labels, inputs.text("hubs", spec.hubs), aliases, remarks)
+    labels = read_labels(inputs.read_text("labels", spec.labels), names, aliases, remarks)
+    remove_hub_labels(labels, inputs.read_text("hubs", spec.hubs), aliases, remarks)
     return Judge(mark("labels"), labels, aliases)
 
 
-def _self_judged(spec: Spec, tasks: list[TopicTask], web: JudgedWeb) -> list[dict[str, bool]]:
-    """What the judging model says, per topic, of each page that can be reached."""
-    asked = []
-    everything = range(len(web.pages.urls))
+def _judge_reachable_pages(
+    spec: ComparisonSpec, tasks: list[TopicTask], web: JudgedWeb
+) -> list[dict[str, bool]]:
+    """Return the judging model's verdict on each reachable page, per topic."""
+    requests = []
+    all_pages = range(len(web.pages.urls))
     for task in tasks:
         graph = dict(enumerate(web.graph.links))
         seeds = _seed_pages(task, web.pages)
-        within = sorted(reachable_targets(graph, seeds, everything) | set(seeds))
-        asked.append((analysis_of(task, str(spec.judge), {}), within))
-    return list(judge_topics(spec.archive, asked, jobs=spec.jobs, cache_dir=spec.cache_dir))
+        reachable_pages = sorted(reachable_targets(graph, seeds, all_pages) | set(seeds))
+        requests.append((analysis_config(task, str(spec.judge), {}), reachable_pages))
+    return list(judge_topics(spec.archive, requests, jobs=spec.jobs, cache_dir=spec.cache_dir))
 
 
 def _seed_pages(task: TopicTask, index: PageIndex) -> list[int]:
-    """The archived pages that a topic's seeds are answered with."""
-    found = (index.of(seed if "://" in seed else f"http://{seed}") for seed in task.seeds)
-    return [number for number in found if number is not None]
+    """Return the numbers of the archived pages that a topic's seeds lead to."""
+    numbers = (index.find_page(seed if "://" in seed else f"http://{seed}") for seed in task.seeds)
+    return [number for number in numbers if number is not None]
 
 
-class Prepared(NamedTuple):
-    """A topic that can be crawled for, and what is true of it."""
+class PreparedTopic(NamedTuple):
+    """A topic with its ground truth and its facts for the report."""
 
     task: TopicTask
-    ground: TopicTruth
+    truth: TopicTruth
     facts: TopicFacts
 
 
-def prepare(
-    spec: Spec, tasks: list[TopicTask], web: JudgedWeb, judge: Judge, remarks: Remarks
-) -> list[Prepared]:
-    """The topics that have targets, with their budgets; ConfigError if none has."""
-    pages = [judge.page_of(url) for url in web.pages.urls]
-    first: dict[str, int] = {}
+def prepare_topics(
+    spec: ComparisonSpec, tasks: list[TopicTask], web: JudgedWeb, judge: Judge, remarks: Remarks
+) -> list[PreparedTopic]:
+    """Return the topics that have targets, with their budgets. Raises ConfigError if none has."""
+    pages = [judge.canonical_page(url) for url in web.pages.urls]
+    first_numbers: dict[str, int] = {}
     for number, page in enumerate(pages):
         if number not in web.graph.redirects:
-            first.setdefault(page, number)
-    page_of = [
-        number if number in web.graph.redirects else first[page]
+            first_numbers.setdefault(page, number)
+    canonical_page = [
+        number if number in web.graph.redirects else first_numbers[page]
         for number, page in enumerate(pages)
     ]
     graph: dict[int, set[int]] = {}
     for number, links in enumerate(web.graph.links):
-        graph.setdefault(page_of[number], set()).update(page_of[link] for link in links)
-    ordered = {number: sorted(links) for number, links in graph.items()}
-    for page in sorted(judge.pages() - first.keys()):
+        graph.setdefault(canonical_page[number], set()).update(
+            canonical_page[link] for link in links
+        )
+    sorted_graph = {number: sorted(links) for number, links in graph.items()}
+    for page in sorted(judge.labelled_pages() - first_numbers.keys()):
         remarks.add(mark("labelled pages that are not in the archive"), page)
-    found = []
+    prepared_topics = []
     for task in tasks:
         for seed in task.seeds:
-            if web.pages.of(seed) is None:
+            if web.pages.find_page(seed) is None:
                 remarks.add(mark("seeds that are not in the archive"), seed)
-        labels = {first[page]: v for page, v in judge.of(task.name).items() if page in first}
-        one = _topic(spec, task, web, (page_of, ordered, labels))
-        if one is None:
+        labels = {
+            first_numbers[page]: v
+            for page, v in judge.topic_labels(task.name).items()
+            if page in first_numbers
+        }
+        prepared = _prepare_topic(spec, task, web, (canonical_page, sorted_graph, labels))
+        if prepared is None:
             remarks.add(mark("topics left out: no relevant page can be reached"), task.name)
         else:
-            found.append(one)
-    if not found:
-        why = "; ".join(f"{remark.count:,} {remark.what}" for remark in remarks.list())
+            prepared_topics.append(prepared)
+    if not prepared_topics:
+        reasons = "; ".join(f"{remark.count:,} {remark.what}" for remark in remarks.as_list())
         raise ConfigError(
-            "no relevant page can be reached from the seeds of any topic ({why})", why=why
+            "no relevant page can be reached from the seeds of any topic ({why})", why=reasons
         )
-    return found
+    return prepared_topics
 
 
-def _topic(
-    spec: Spec,
+def _prepare_topic(
+    spec: ComparisonSpec,
     task: TopicTask,
     web: JudgedWeb,
-    truth: tuple[list[int], Mapping[int, list[int]], dict[int, bool]],
-) -> Prepared | None:
-    page_of, graph, labels = truth
-    seeds = [page_of[number] for number in _seed_pages(task, web.pages)]
+    pages_and_labels: tuple[list[int], Mapping[int, list[int]], dict[int, bool]],
+) -> PreparedTopic | None:
+    canonical_page, graph, labels = pages_and_labels
+    seeds = [canonical_page[number] for number in _seed_pages(task, web.pages)]
     relevant = [page for page, label in labels.items() if label]
     targets = reachable_targets(graph, seeds, relevant)
     if not targets:
         return None
-    budget = budget_of(spec.budget, len(targets))
+    budget = parse_budget(spec.budget, len(targets))
     oracle = oracle_curve(graph, seeds, targets, budget)
-    ground = TopicTruth(
+    topic_truth = TopicTruth(
         topic=task.name,
-        page_of=page_of,
+        canonical_page=canonical_page,
         labels=labels,
         targets=targets,
         budget=budget,
         oracle=oracle,
-        host_of=lambda number: web.pages.urls[number].split("/")[2],
+        page_host=lambda number: web.pages.urls[number].split("/")[2],
     )
     facts = TopicFacts(
-        **about(task),
+        **describe_topic(task),
         relevant=len(relevant),
         targets=len(targets),
         reachable_pages=len(reachable_targets(graph, seeds, graph.keys())),
         budget=budget,
-        oracle=thinned(oracle),
+        oracle=sample_curve(oracle),
         oracle_auc=round(area_under_recall(oracle), 6),
     )
-    return Prepared(task, ground, facts)
+    return PreparedTopic(task, topic_truth, facts)
 
 
-def budget_of(text: str, targets: int) -> int:
-    """Requests for a topic: "800" for any, "3x" for 3 times its targets + 20.
+def parse_budget(text: str, targets: int) -> int:
+    """Return the requests for a topic: "800" for any, "3x" for 3 times its targets + 20.
 
-    ConfigError for anything else. Worked: "3x" with 260 targets -> 800.
+    Raises ConfigError for any other text.
+
+    Example: "3x" with 260 targets gives 800.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([xX×])|(\d+)", text.strip())
     budget = 0
@@ -247,16 +267,16 @@ def budget_of(text: str, targets: int) -> int:
     return budget
 
 
-def analysis_of(
+def analysis_config(
     task: TopicTask, relevance: str, params: Mapping[str, float], variant: Variant | None = None
 ) -> AnalysisConfig:
-    """What the relevance model of a variant, or of the judge, is told."""
+    """Return the configuration of the relevance model of a variant, or of the judge."""
     topic, trained = applied(task.topic, relevance, params)
-    kind = model_class(relevance)
-    differs = bool(kind.published) or kind.published_threshold is not None
-    wanted = strategy_class(variant.strategy) if variant else None
+    relevance_class = model_class(relevance)
+    differs = bool(relevance_class.published) or relevance_class.published_threshold is not None
+    strategy = strategy_class(variant.strategy) if variant else None
     published = variant is not None and variant.form == "published"
-    if published and wanted is not None and wanted.published_topic == "keywords":
+    if published and strategy is not None and strategy.published_topic == "keywords":
         topic = msgspec.structs.replace(topic, features={})
     analysis = AnalysisConfig(
         topic=to_builtins(topic),
@@ -269,4 +289,4 @@ def analysis_of(
         mask_meta=variant is not None and variant.mask in ("meta", "both"),
         mask_urls=variant is not None and variant.mask in ("urls", "both"),
     )
-    return analysis if wanted is None else wanted.extend_analysis(analysis)
+    return analysis if strategy is None else strategy.extend_analysis(analysis)

@@ -1,17 +1,18 @@
-"""Reads relevance judgments (qrels): topics and labels from files, for evaluation only.
+"""Reads topics, labels and relevance judgments (qrels) from files, for evaluation only.
 
-Labels never reach a crawl: they are read here, after the fetching, in another process
-than the one that fetched. The files (tab-separated, one header line):
+Labels never reach a crawl: they are read after the fetching, in another process than the one that
+fetched. The files (tab-separated, one header line):
 
     topics.json   [{"name", "keywords": [word or "word:0.8"], "seeds": [URL]}, …];
-                  "file" may name a topic file in place of the words, "model" what
-                  `focus train` made, both from the folder of topics.json
-    labels.tsv    url, topic, label (1 about it, 0 not), evidence; or relevance judgments in TREC's
-                  qrels format: topic, iteration, url, grade, parted by white space, no header
-    hubs.tsv      url, topic, note: listing pages, which count neither way
-    aliases.tsv   url, canonical_url, kind: the same page twice, counted once
+                  "file" may name a topic file in place of keywords, "model" the file that
+                  `focus train` wrote, both relative to the folder of topics.json
+    labels.tsv    url, topic, label (1 relevant, 0 not), evidence; or relevance judgments in
+                  TREC's qrels format: topic, iteration, url, grade, separated by white space,
+                  no header
+    hubs.tsv      url, topic, note: index pages, whose labels are removed
+    aliases.tsv   url, canonical_url, kind: variants of a page, counted once
 
-Whatever in them cannot be used is counted and told (`Remarks`), never passed over.
+Input that cannot be used is counted and reported (`Remarks`), never ignored silently.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ _DEFAULT_PORT = re.compile(r":(?:80|443)?\Z")
 
 
 def page_key(url: str) -> str:
-    """What counts as one page in label files: `A.com:80/%E8%B6%B3#top` -> `a.com/足`.
+    """Return the key of a URL in label files: `A.com:80/%E8%B6%B3#top` -> `a.com/足`.
 
-    Scheme, user and fragment do not count, nor a default port; the host is in lower
-    case, the path percent-decoded (a byte that is no UTF-8 stays apart from others).
+    Scheme, user, fragment and a default port are dropped; the host is in lower case, the path is
+    percent-decoded (bytes that are not UTF-8 stay distinct).
     """
     match = _URL.match(url.strip())
     if match is None:
@@ -50,7 +51,7 @@ def page_key(url: str) -> str:
 
 
 class Remark(msgspec.Struct):
-    """Something in the input that could not be used: what, how often, for example."""
+    """A kind of input that could not be used, how often it occurred, and an example."""
 
     what: str
     count: int
@@ -58,35 +59,35 @@ class Remark(msgspec.Struct):
 
 
 class Remarks:
-    """Complaints about the input."""
+    """Remarks on the input, one per kind."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Remark] = {}
+        self._remarks: dict[str, Remark] = {}
 
     def add(self, what: str, example: str, *, count: int = 1) -> None:
-        """Count one more of a kind."""
+        """Add `count` occurrences of a kind."""
         if count:
-            remark = self._found.setdefault(what, Remark(what, 0, example))
+            remark = self._remarks.setdefault(what, Remark(what, 0, example))
             remark.count += count
 
-    def list(self) -> list[Remark]:
-        """All kinds, in the order in which they came up."""
-        return list(self._found.values())
+    def as_list(self) -> list[Remark]:
+        """Return all remarks in the order in which their kinds first occurred."""
+        return list(self._remarks.values())
 
 
 class TopicTask(msgspec.Struct, frozen=True):
-    """A topic to be crawled for: its words, and where to begin."""
+    """A topic to crawl for, with its seeds."""
 
     topic: Topic
     seeds: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The name that labels call it by."""
+        """Name of the topic in the label files."""
         return self.topic.name
 
 
-class _Entry(msgspec.Struct):
+class _TopicEntry(msgspec.Struct):
     name: str
     keywords: list[str] = []
     seeds: list[str] = []
@@ -95,15 +96,15 @@ class _Entry(msgspec.Struct):
 
 
 def read_topics(text: str, where: str, folder: Path = Path()) -> list[TopicTask]:
-    """The topics of a topics.json in this folder; other keys of an entry are for people.
+    """Return the topics of a topics.json in `folder`; unknown keys are ignored.
 
     Raises TopicError for a file or an entry that cannot be used.
     """
     try:
-        entries = msgspec.json.decode(text, type=list[_Entry])
+        entries = msgspec.json.decode(text, type=list[_TopicEntry])
     except msgspec.MsgspecError as error:
         raise TopicError("{where}: {what}", where=where, what=error) from None
-    tasks = [_task(entry, where, folder) for entry in entries]
+    tasks = [_make_task(entry, where, folder) for entry in entries]
     names = [task.name for task in tasks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not tasks:
@@ -115,10 +116,10 @@ def read_topics(text: str, where: str, folder: Path = Path()) -> list[TopicTask]
     return tasks
 
 
-def _task(entry: _Entry, where: str, folder: Path) -> TopicTask:
+def _make_task(entry: _TopicEntry, where: str, folder: Path) -> TopicTask:
     at = f"{where}: topic {entry.name!r}"
     try:
-        topic = _topic(entry, folder)
+        topic = _make_topic(entry, folder)
         for seed in entry.seeds:
             seed_candidates(seed)
     except ConfigError as error:
@@ -130,8 +131,8 @@ def _task(entry: _Entry, where: str, folder: Path) -> TopicTask:
     return TopicTask(msgspec.structs.replace(topic, name=entry.name, model=model), seeds)
 
 
-def _topic(entry: _Entry, folder: Path) -> Topic:
-    """The topic of an entry, by its file or its words."""
+def _make_topic(entry: _TopicEntry, folder: Path) -> Topic:
+    """Return the topic of an entry, from its file or its keywords."""
     if entry.file is None:
         return from_words(",".join(entry.keywords))
     if entry.keywords:
@@ -139,26 +140,30 @@ def _topic(entry: _Entry, folder: Path) -> Topic:
     return read_topic_file(folder / entry.file)
 
 
-def select(tasks: Iterable[TopicTask], names: Iterable[str]) -> list[TopicTask]:
-    """The topics of these names, all for none; TopicError for one that is not there."""
+def select_topics(tasks: Iterable[TopicTask], names: Iterable[str]) -> list[TopicTask]:
+    """Return the topics with these names, or all topics without names.
+
+    Raises TopicError if one is missing.
+    """
     by_name = {task.name: task for task in tasks}
-    wanted = list(dict.fromkeys(names)) or list(by_name)
-    for name in wanted:
+    selected = list(dict.fromkeys(names)) or list(by_name)
+    for name in selected:
         if name not in by_name:
             raise TopicError(
                 "--topic {name}: not in the topics file; it has: {known}",
                 name=name,
                 known=", ".join(by_name),
             )
-    return [by_name[name] for name in wanted]
+    return [by_name[name] for name in selected]
 
 
 class Judge:
-    """The judge of whether a page is about a topic: labels, or a relevance model.
+    """The judge of whether a page is relevant to a topic: labels, or a relevance model.
 
-    kind       "labels", or "self-judged: MODEL" where a model stands in for labels
-    labels     topic -> page -> whether it is about it; a page that is missing is unknown
-    aliases    page -> the page it is the same as
+    Args:
+        kind: "labels", or "self-judged: MODEL" if a model replaces labels.
+        labels: Topic -> page -> whether it is relevant; a missing page is unlabelled.
+        aliases: Page -> the page of which it is a variant.
     """
 
     def __init__(
@@ -168,31 +173,31 @@ class Judge:
         self._labels = labels
         self._aliases = aliases
 
-    def page_of(self, url: str) -> str:
-        """The page that a URL is counted as."""
-        return canonical(page_key(url), self._aliases)
+    def canonical_page(self, url: str) -> str:
+        """Return the page that a URL is counted as."""
+        return resolve_alias(page_key(url), self._aliases)
 
-    def of(self, topic: str) -> Mapping[str, bool]:
-        """The labels of a topic, by page."""
+    def topic_labels(self, topic: str) -> Mapping[str, bool]:
+        """Return the labels of a topic, by page."""
         return self._labels.get(topic, {})
 
-    def pages(self) -> set[str]:
-        """Every page that has a label."""
+    def labelled_pages(self) -> set[str]:
+        """Return every page that has a label."""
         return {page for labels in self._labels.values() for page in labels}
 
 
-def canonical(page: str, aliases: Mapping[str, str]) -> str:
-    """Where a chain of aliases ends; one that goes in a circle ends where it began."""
-    seen = [page]
-    while (page := aliases.get(page, page)) not in seen:
-        seen.append(page)
-    return page if page == seen[-1] else seen[0]
+def resolve_alias(page: str, aliases: Mapping[str, str]) -> str:
+    """Return the last page of a chain of aliases, or `page` if the chain is a circle."""
+    chain = [page]
+    while (page := aliases.get(page, page)) not in chain:
+        chain.append(page)
+    return page if page == chain[-1] else chain[0]
 
 
 def read_aliases(text: str, remarks: Remarks) -> dict[str, str]:
-    """page -> page, from an aliases.tsv."""
-    rows = _rows(text, 2, "aliases", remarks)
-    return {page_key(url): page_key(other) for url, other, *_ in rows}
+    """Return page -> canonical page from an aliases.tsv."""
+    rows = _read_rows(text, 2, "aliases", remarks)
+    return {page_key(url): page_key(canonical_url) for url, canonical_url, *_ in rows}
 
 
 def read_labels(
@@ -203,20 +208,22 @@ def read_labels(
     A page labelled 1 and 0 counts as 1.
     """
     labels: dict[str, dict[str, bool]] = {topic: {} for topic in topics}
-    for url, topic, label, *_ in _qrels(text, remarks) or _rows(text, 3, "labels", remarks):
+    for url, topic, label, *_ in _parse_qrels(text, remarks) or _read_rows(
+        text, 3, "labels", remarks
+    ):
         if label not in ("0", "1"):
             remarks.add(mark("labels that are neither 0 nor 1"), f"{label!r} of {url}")
         elif topic not in labels:
             remarks.add(mark("labels of unknown topics"), topic)
         else:
-            page, is_on = canonical(page_key(url), aliases), label == "1"
+            page, is_on = resolve_alias(page_key(url), aliases), label == "1"
             if labels[topic].setdefault(page, is_on) != is_on:
                 remarks.add(mark("pages labelled both 0 and 1 (counted as 1)"), page)
                 labels[topic][page] = True
     return labels
 
 
-def _qrels(text: str, remarks: Remarks) -> list[tuple[str, str, str]]:
+def _parse_qrels(text: str, remarks: Remarks) -> list[tuple[str, str, str]]:
     """Return URL, topic and label of each relevance judgment, none if `text` is no qrels file.
 
     Example: `football 0 http://a.test/ 2` gives `("http://a.test/", "football", "1")`; a grade of
@@ -234,29 +241,29 @@ def _qrels(text: str, remarks: Remarks) -> list[tuple[str, str, str]]:
     return judgments
 
 
-def leave_out_hubs(
+def remove_hub_labels(
     labels: dict[str, dict[str, bool]], text: str, aliases: Mapping[str, str], remarks: Remarks
 ) -> None:
-    """Take the labels off the listing pages that a hubs.tsv names."""
-    for url, topic, *_ in _rows(text, 2, "hubs", remarks):
+    """Remove the labels of the index pages that a hubs.tsv lists."""
+    for url, topic, *_ in _read_rows(text, 2, "hubs", remarks):
         if topic not in labels:
             remarks.add(mark("hubs of unknown topics"), topic)
-        elif labels[topic].pop(canonical(page_key(url), aliases), None) is not None:
+        elif labels[topic].pop(resolve_alias(page_key(url), aliases), None) is not None:
             remarks.add(mark("labelled pages that are hubs (left out)"), url)
 
 
-def _rows(text: str, least: int, what: str, remarks: Remarks) -> Iterator[list[str]]:
-    """The fields of each line after the header."""
+def _read_rows(text: str, min_fields: int, what: str, remarks: Remarks) -> Iterator[list[str]]:
+    """Yield the fields of each line after the header."""
     for line in text.split("\n")[1:]:
         fields = line.rstrip("\r").split("\t")
-        if len(fields) >= least and all(field.strip() for field in fields[:least]):
+        if len(fields) >= min_fields and all(field.strip() for field in fields[:min_fields]):
             yield fields
         elif line.strip():
             remarks.add(f"broken lines in the {what}", line[:80])
 
 
-def about(task: TopicTask) -> dict[str, Any]:
-    """Words and seeds of a topic as plain data, for reports."""
+def describe_topic(task: TopicTask) -> dict[str, Any]:
+    """Return name, keywords and seeds of a topic as plain data, for reports."""
     return {
         "name": task.name,
         "keywords": [

@@ -1,15 +1,15 @@
-"""Builds the link graph of an archive, as a crawl sees it.
+"""Builds the link graph of an archive, as a crawl would follow it.
 
-Made once per archive by the engine's own analyst, scope and robots rules, and kept on
-disk; it tells which labelled pages can be reached at all, and how soon (`oracle`).
+It is made once per archive with the engine's own page analysis, scope and robots rules, and cached
+on disk. It shows which labelled pages are reachable, and after how many requests (`oracle`).
 
     node   an archived URL, by its number in the order of first capture
-    link   followed by the engine, allowed, and answered by the archive
-    a redirect is a page with one link; what the archive does not hold is no node
+    link   followed by the engine, allowed, and contained in the archive
+    a redirect is a page with one link; URLs that are not in the archive are no nodes
 
-A host is *wholly recorded* if its own recorded pages link to few addresses of it that are
-missing (`WHOLE`): a link there that has no answer is a dead link, on the live web, too. Of
-other hosts the recording has a sample, and a missing page says nothing.
+A host is *wholly recorded* if at least the share `RECORDED_SHARE` of the addresses that its own
+pages link to is in the archive: a link there without a response is dead on the live web, too. Of
+other hosts the archive has a sample, and a missing page means nothing.
 """
 
 from __future__ import annotations
@@ -43,24 +43,25 @@ from focus.workers.child import analyse
 from focus.workers.messages import Job
 
 Progress = Callable[[str, int, int], None]
-"""What is going on, how much of it is done, of how much."""
+"""Called with the current activity, the number of finished parts, and their total."""
 
-WHOLE = 0.8
-"""Recorded share of a host's addresses that its own pages link to, from which on the host is
-wholly recorded. On two recorded webs hosts had .87 and more, or .56 and less."""
+RECORDED_SHARE = 0.8
+"""Recorded share of the addresses that a host's own pages link to, from which on the host counts as
+wholly recorded. On two recorded webs hosts had at least 0.87 or at most 0.56.
+"""
 
 _CHUNK = 250
-_NOTHING = AnalysisConfig(
+_LINKS_ONLY = AnalysisConfig(
     topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
 )
-_PARTS = (
+_GRAPH_CODE = (
     "html", "urls", "text", "score/analysis.py", "score/outlinks.py", "admission/scope.py",
     "http/robots.py", "http/semantics.py", "http/robots_tag.py",
     "archive/replay.py", "archive/pack.py", "evaluate/link_graph.py",
 )  # fmt: skip
-"""What the graph depends on besides the archive."""
+"""Code on which the graph depends besides the archive."""
 
-BESIDE_A_CRAWL = (
+CODE_OUTSIDE_CRAWLS = (
     "__main__.py", "cli.py", "commands", "report", "demo", "learn", "storage",
     "metrics/measures.py", "metrics/oracle.py", "metrics/significance.py",
     "session", "store.py", "fetch.py",
@@ -70,165 +71,172 @@ BESIDE_A_CRAWL = (
     "evaluate/ground_truth.py", "evaluate/compare.py", "evaluate/ranking.py",
     "evaluate/judgments.py", "evaluate/variants.py", "alerts", "serve", "cluster",
 )  # fmt: skip
-"""What the order of fetches of a configured crawl over an archive does not hang on: what
-comes before it ends up in its configuration, and what comes after it does not reach it."""
+"""Code on which the order of requests of a configured crawl of an archive does not depend: code
+that makes the configuration, and code that processes the results.
+"""
 
 
-def code_digest(parts: Sequence[str] = ("",), *, without: Collection[str] = ()) -> str:
-    """SHA-256 over these files and folders of the package, all of it by default."""
+def code_digest(parts: Sequence[str] = ("",), *, excluded: Collection[str] = ()) -> str:
+    """Return SHA-256 over these files and folders of the package; the whole package by default."""
     root, digest = Path(focus.__file__).parent, hashlib.sha256()
-    left_out = {root / part for part in without}
+    excluded_paths = {root / part for part in excluded}
     for part in parts:
         path = root / part
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if not left_out.isdisjoint((file, *file.parents)):
+            if not excluded_paths.isdisjoint((file, *file.parents)):
                 continue
             digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
 class PageIndex:
-    """Archived URLs by number. `of` finds the one that answers a URL, as `Archive` does."""
+    """Archived URLs by number."""
 
     def __init__(self, archive: Archive) -> None:
         self.urls = list(archive.urls())
         self._numbers = {next(keys(url)): number for number, url in enumerate(self.urls)}
 
-    def of(self, url: str) -> int | None:
-        """The number of the archived URL that a request for `url` is answered with."""
+    def find_page(self, url: str) -> int | None:
+        """Return the number of the archived URL with which `Archive` answers `url`, if any."""
         numbers = self._numbers
         return next((numbers[key] for key in keys(url) if key in numbers), None)
 
 
 class LinkGraph(msgspec.Struct):
-    """links[n]: the pages that page n leads to; redirects: the nodes that only redirect.
+    """Links between archived pages.
 
-    whole   hosts that are wholly recorded, sorted
+    links           links[n] are the pages that page n links to
+    redirects       nodes that only redirect
+    recorded_hosts  hosts that are wholly recorded, sorted
     """
 
     links: list[tuple[int, ...]]
     redirects: set[int]
-    whole: tuple[str, ...] = ()
+    recorded_hosts: tuple[str, ...] = ()
 
 
-def link_graph(
+def load_link_graph(
     path: Path, archive: Archive, *, jobs: int, progress: Progress, cache_dir: Path | None = None
 ) -> LinkGraph:
-    """The link graph of an archive: from disk if it was made before, by this code."""
+    """Return the link graph of an archive, from the cache if this code made it before."""
     folder = cache_dir or Path(platformdirs.user_cache_dir("focus")) / "archives"
-    file = folder / f"{archive.digest[:20]}-{code_digest(_PARTS)[:12]}.links"
+    file = folder / f"{archive.digest[:20]}-{code_digest(_GRAPH_CODE)[:12]}.links"
     try:
         return msgspec.msgpack.decode(file.read_bytes(), type=LinkGraph)
     except (OSError, msgspec.MsgspecError):
-        pass  # not there, or torn
-    graph = _made(path, archive, jobs=jobs, progress=progress, cache_dir=cache_dir)
-    part = file.with_suffix(f".{os.getpid()}.part")
-    part.write_bytes(msgspec.msgpack.encode(graph))
-    part.replace(file)
-    for old in folder.glob(f"{archive.digest[:20]}-*.links"):
-        if old != file:
-            old.unlink(missing_ok=True)
+        pass  # not cached, or incomplete
+    graph = _build_link_graph(path, archive, jobs=jobs, progress=progress, cache_dir=cache_dir)
+    partial_file = file.with_suffix(f".{os.getpid()}.part")
+    partial_file.write_bytes(msgspec.msgpack.encode(graph))
+    partial_file.replace(file)
+    for old_file in folder.glob(f"{archive.digest[:20]}-*.links"):
+        if old_file != file:
+            old_file.unlink(missing_ok=True)
     return graph
 
 
-def _made(
+def _build_link_graph(
     path: Path, archive: Archive, *, jobs: int, progress: Progress, cache_dir: Path | None
 ) -> LinkGraph:
     graph = LinkGraph([], set())
     numbers = range(len(archive))
     chunks = [numbers[at : at + _CHUNK] for at in range(0, len(numbers), _CHUNK)]
-    read = _read_all(path, chunks, jobs, cache_dir)
-    asked: set[_Asked] = set()
-    for done, (links, redirects, more) in enumerate(read, 1):
+    chunk_links = _read_chunks(path, chunks, jobs, cache_dir)
+    host_links: set[_HostLink] = set()
+    for done, (links, redirects, new_host_links) in enumerate(chunk_links, 1):
         graph.links += links
         graph.redirects.update(redirects)
-        asked |= more
+        host_links |= new_host_links
         progress("reading the links of the archive", done, len(chunks))
-    graph.whole = whole_hosts(asked)
+    graph.recorded_hosts = find_recorded_hosts(host_links)
     return graph
 
 
-_Asked = tuple[str, bytes, bool]
-"""An address that its own host links to: host, fingerprint, whether it is recorded."""
+_HostLink = tuple[str, bytes, bool]
+"""An address that its own host links to: host, fingerprint, whether it is in the archive."""
 
 
-def whole_hosts(asked: Collection[_Asked]) -> tuple[str, ...]:
-    """The hosts of which `WHOLE` of these addresses are recorded, sorted.
+def find_recorded_hosts(host_links: Collection[_HostLink]) -> tuple[str, ...]:
+    """Return the hosts of which a share of at least `RECORDED_SHARE` is in the archive, sorted.
 
-    Worked: of 50 addresses that a host's pages link to 41 are there, .82: wholly recorded.
+    Example: a host's pages link to 50 of its addresses, of which 41 are there: 0.82, so it counts.
     """
-    all_of = Counter(host for host, _, _ in asked)
-    there = Counter(host for host, _, is_recorded in asked if is_recorded)
-    return tuple(sorted(host for host, n in all_of.items() if there[host] >= WHOLE * n))
+    link_counts = Counter(host for host, _, _ in host_links)
+    recorded_counts = Counter(host for host, _, is_recorded in host_links if is_recorded)
+    return tuple(
+        sorted(
+            host for host, n in link_counts.items() if recorded_counts[host] >= RECORDED_SHARE * n
+        )
+    )
 
 
-_Chunk = tuple[list[tuple[int, ...]], list[int], set[_Asked]]
+_ChunkLinks = tuple[list[tuple[int, ...]], list[int], set[_HostLink]]
 
 
-def _read_all(
+def _read_chunks(
     path: Path, chunks: Sequence[range], jobs: int, cache_dir: Path | None
-) -> Iterator[_Chunk]:
+) -> Iterator[_ChunkLinks]:
     if jobs == 1 or len(chunks) < 3:
-        with closing(_Reader(path, cache_dir)) as reader:
+        with closing(_LinkReader(path, cache_dir)) as reader:
             yield from map(reader.read, chunks)
         return
     with ProcessPoolExecutor(
-        jobs, get_context("spawn"), initializer=_begin, initargs=(path, cache_dir)
+        jobs, get_context("spawn"), initializer=_init_process, initargs=(path, cache_dir)
     ) as pool:
-        yield from pool.map(_read, chunks)
+        yield from pool.map(_read_chunk, chunks)
 
 
-_readers: list[_Reader] = []  # one per process of the pool
+_readers: list[_LinkReader] = []  # one per process of the pool
 
 
-def _begin(path: Path, cache_dir: Path | None) -> None:
-    _readers.append(_Reader(path, cache_dir))
+def _init_process(path: Path, cache_dir: Path | None) -> None:
+    _readers.append(_LinkReader(path, cache_dir))
 
 
-def _read(numbers: Sequence[int]) -> _Chunk:
+def _read_chunk(numbers: Sequence[int]) -> _ChunkLinks:
     return _readers[0].read(numbers)
 
 
-class _Reader:
-    """Reads the links of pages in the way of the engine."""
+class _LinkReader:
+    """Reads the links of pages as the engine would follow them."""
 
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
         self._archive = Archive.open(path, cache_dir=cache_dir)
         self._index = PageIndex(self._archive)
-        self._analyst = PageScorer(_NOTHING)
+        self._analyst = PageScorer(_LINKS_ONLY)
         self._scope = Scope(ScopeConfig())
         self._agent = CrawlConfig().agent
         self._rules: dict[str, Robots] = {}
-        self._asked: set[_Asked] = set()
+        self._host_links: set[_HostLink] = set()
 
     def close(self) -> None:
         self._archive.close()
 
-    def read(self, numbers: Sequence[int]) -> _Chunk:
-        """The links of these pages, which are redirects, and what they ask of their hosts."""
-        links, redirects, self._asked = [], [], set()
+    def read(self, numbers: Sequence[int]) -> _ChunkLinks:
+        """Return the links of these pages, which of them are redirects, and links within hosts."""
+        links, redirects, self._host_links = [], [], set()
         for number in numbers:
             url = normalise(self._index.urls[number])
-            urls, is_redirect = self._urls(url) if url else ([], False)
+            urls, is_redirect = self._outgoing_urls(url) if url else ([], False)
             if is_redirect:
                 redirects.append(number)
-            found = self._targets(host_of(url) if url else "", urls)
-            links.append(tuple(array("I", dict.fromkeys(found))))
-        return links, redirects, self._asked
+            target_numbers = self._find_targets(host_of(url) if url else "", urls)
+            links.append(tuple(array("I", dict.fromkeys(target_numbers))))
+        return links, redirects, self._host_links
 
-    def _targets(self, home: str, urls: Iterable[str]) -> Iterator[int]:
+    def _find_targets(self, home: str, urls: Iterable[str]) -> Iterator[int]:
         for url in urls:
             host = host_of(url)
-            number = self._index.of(url)
+            number = self._index.find_page(url)
             if self._scope.reason_against(url, host) is not None:
                 continue
             if host == home:
-                self._asked.add((host, fingerprint(url), number is not None))
-            if number is not None and self._allows(url):
+                self._host_links.add((host, fingerprint(url), number is not None))
+            if number is not None and self._is_allowed(url):
                 yield number
 
-    def _urls(self, url: str) -> tuple[list[str], bool]:
-        """Where an archived URL leads, and whether it is a redirect."""
+    def _outgoing_urls(self, url: str) -> tuple[list[str], bool]:
+        """Return the URLs that an archived URL leads to, and whether it is a redirect."""
         fetch, page = self._archive.lookup(url), None
         if fetch.failure is None and fetch.redirect_to is None:
             page = analyse(self._analyst, Job(url, fetch.body, fetch.header("content-type")))
@@ -240,12 +248,12 @@ class _Reader:
             return [], False
         return [link.url for link in page.links], False
 
-    def _allows(self, url: str) -> bool:
+    def _is_allowed(self, url: str) -> bool:
         host = urlsplit(url).netloc
         rules = self._rules.get(host)
         if rules is None:
             fetch = self._archive.lookup(f"http://{host}/robots.txt", robots=True)
-            found = fetch.failure is None and fetch.redirect_to is None
-            rules = from_answer(200 if found else 404, fetch.body if found else b"")
+            has_robots = fetch.failure is None and fetch.redirect_to is None
+            rules = from_answer(200 if has_robots else 404, fetch.body if has_robots else b"")
             self._rules[host] = rules
         return rules.allows(url, self._agent)

@@ -1,8 +1,8 @@
-"""Ranks ways of crawling: measures, differences, and tests of their significance.
+"""Ranks variants: measures, differences, and tests of their significance.
 
-From what each trial fetched, and labels, to measures per trial; their means over seed
-orders, per topic; and over topics, which are the unit of every statistic. Formulas and
-sources are in `focus.metrics`.
+The fetched pages of a trial and the labels give measures per trial. Their means over seed orders
+give measures per topic; topics are the unit of all statistics. Formulas and sources are in
+`focus.metrics`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from focus.metrics.significance import (
 )
 
 Measures = dict[str, float | None]
-"""A number for each name in MEASURES; None where it is undefined, such as a share never reached."""
+"""A value for each name in MEASURES; None where it is undefined, such as a recall never reached."""
 
 MEASURES = {
     "recall_T": mark("recall after |T| requests, T the targets"),
@@ -53,22 +53,22 @@ MEASURES = {
     "failures": mark("requests that failed"),
     "seconds": mark("length of the crawl by the virtual clock"),
 }  # fmt: skip
-TESTED = ("recall_T", "recall_2T", "auc", "oracle_share", "harvest")
+TESTED_MEASURES = ("recall_T", "recall_2T", "auc", "oracle_share", "harvest")
 """Measures with intervals over topics, and with a test against the baseline."""
 
-POINTS = 101
-"""Points of a curve, evenly over the budget, both ends included."""
+CURVE_POINTS = 101
+"""Number of points of a curve, at equal distances over the budget, both ends included."""
 
-_ROUNDS = 10
-_LAST = 0.05
+_ROUND_COUNT = 10
+_LAST_SHARE = 0.05
 _DECIMALS = 6
 
 
 class Cost(msgspec.Struct, frozen=True):
     """Time and memory of a trial; differs from run to run.
 
-    engine_ms    CPU time per request of everything but the analysis of pages
-    analysis_ms  time per page to parse and score it, when that was done
+    engine_ms    CPU time per request of everything except the analysis of pages
+    analysis_ms  time to parse and score a page, measured when that was done
     """
 
     seconds: float = 0.0
@@ -78,12 +78,12 @@ class Cost(msgspec.Struct, frozen=True):
 
 
 class TrialResult(msgspec.Struct, frozen=True):
-    """A crawl that was run for comparison.
+    """The result of a crawl for a comparison.
 
-    pages    per request the number of the page that it brought, -1 for none (robots.txt,
-             redirect, failure)
-    said     per request 1 or 0: whether the relevance model took that page for relevant
-    seconds  of the virtual clock
+    pages     the number of the page that each request returned, -1 for none (robots.txt, redirect,
+              failure)
+    verdicts  1 for each request whose page the relevance model found relevant, 0 for others
+    seconds   duration on the virtual clock
     """
 
     key: str
@@ -91,7 +91,7 @@ class TrialResult(msgspec.Struct, frozen=True):
     topic: str
     order: int
     pages: list[int]
-    said: list[int]
+    verdicts: list[int] = msgspec.field(name="said")
     robots: int = 0
     redirects: int = 0
     failures: int = 0
@@ -101,28 +101,29 @@ class TrialResult(msgspec.Struct, frozen=True):
 
 
 class TopicTruth(msgspec.Struct, frozen=True):
-    """A topic's relevant pages, by its labels.
+    """The ground truth of a topic.
 
-    page_of   number of a page -> the number it is counted as (`TrialResult.pages` has the first)
-    labels    of pages, by the second
-    targets   relevant pages that can be reached, seeds excluded
-    oracle    recall that no crawl exceeds, over the budget
+    canonical_page  number of a page (as in `TrialResult.pages`) -> the number it is counted as
+    labels          whether a page is relevant, by the number it is counted as
+    targets         relevant pages that are reachable, without seeds
+    oracle          best possible recall after each request of the budget
+    page_host       returns the host of a page
     """
 
     topic: str
-    page_of: Sequence[int]
+    canonical_page: Sequence[int]
     labels: Mapping[int, bool]
     targets: frozenset[int]
     budget: int
     oracle: Sequence[float]
-    host_of: Callable[[int], str]
+    page_host: Callable[[int], str]
 
 
-class Mean(msgspec.Struct, frozen=True):
+class MeasureSummary(msgspec.Struct, frozen=True):
     """A measure over topics: mean, 95 % bootstrap interval, mean without the easiest topic.
 
-    topics     how many it is defined for
-    low, high  None of one topic: it has no interval
+    topics     number of topics for which it is defined
+    low, high  None for a single topic, which has no interval
     """
 
     value: float | None
@@ -132,9 +133,12 @@ class Mean(msgspec.Struct, frozen=True):
     without_easiest: float | None = None
 
 
-class Versus(msgspec.Struct, frozen=True):
-    """A measure against the baseline's: ratio of the means, its 95 % bootstrap interval,
-    paired Wilcoxon p, the same after Holm, topics won, lost and drawn."""
+class BaselineTest(msgspec.Struct, frozen=True):
+    """Comparison of a measure with the baseline's.
+
+    It has the ratio of the means, its 95 % bootstrap interval, p of the paired Wilcoxon test
+    before and after Holm's correction, and the numbers of topics won, lost and drawn.
+    """
 
     ratio: float | None
     low: float | None
@@ -147,7 +151,7 @@ class Versus(msgspec.Struct, frozen=True):
 
 
 class TopicScore(msgspec.Struct, frozen=True):
-    """One topic: means over seed orders, the orders, and the mean recall at POINTS."""
+    """Scores of a topic: means over seed orders, measures per order, and the mean curve."""
 
     topic: str
     measures: Measures
@@ -156,41 +160,43 @@ class TopicScore(msgspec.Struct, frozen=True):
 
 
 class VariantScore(msgspec.Struct):
-    """One variant over all topics; `curve` with its bootstrap band."""
+    """Scores of a variant over all topics, with its curve and the curve's bootstrap band."""
 
     variant: str
-    measures: dict[str, Mean]
+    measures: dict[str, MeasureSummary]
     curve: list[float]
     band: list[tuple[float, float]]
     topics: list[TopicScore]
-    versus: dict[str, Versus] = {}
+    versus: dict[str, BaselineTest] = {}
 
 
 # -- one trial ----------------------------------------------------------------------
 
 
-def recall(outcome: TrialResult, ground: TopicTruth) -> list[float]:
-    """Recall after 1, 2, … requests, to the end of the budget."""
-    order = [ground.page_of[number] if number >= 0 else -1 for number in outcome.pages]
-    return measure.recall_curve(order, ground.targets, ground.budget)
+def recall_curve(outcome: TrialResult, truth: TopicTruth) -> list[float]:
+    """Return the recall after 1, 2, … requests up to the budget."""
+    order = [truth.canonical_page[number] if number >= 0 else -1 for number in outcome.pages]
+    return measure.recall_curve(order, truth.targets, truth.budget)
 
 
-def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
-    """All of MEASURES for one trial. A page fetched twice counts the first time."""
-    curve, targets = recall(outcome, ground), len(ground.targets)
-    fetched = _first_times(outcome, ground)
-    labels = [ground.labels.get(page) if page >= 0 else None for page in fetched]
+def measure_trial(outcome: TrialResult, truth: TopicTruth) -> Measures:
+    """Return all MEASURES of one trial. A page that is fetched twice counts the first time."""
+    curve, targets = recall_curve(outcome, truth), len(truth.targets)
+    fetched = _first_fetches(outcome, truth)
+    labels = [truth.labels.get(page) if page >= 0 else None for page in fetched]
     gains = [label is True for label in labels]
-    last = max(1, round(_LAST * ground.budget))
-    rounds = measure.cumulative_precision(gains, max(1, -(-ground.budget // _ROUNDS)))
-    said = zip((bool(said) for said in outcome.said), labels, strict=True)
-    model = measure.classification_quality(said)
+    last = max(1, round(_LAST_SHARE * truth.budget))
+    rounds = measure.cumulative_precision(gains, max(1, -(-truth.budget // _ROUND_COUNT)))
+    verdict_labels = zip(
+        (bool(verdict_labels) for verdict_labels in outcome.verdicts), labels, strict=True
+    )
+    model = measure.classification_quality(verdict_labels)
     relevant, labelled = sum(gains), sum(label is not None for label in labels)
-    found: Measures = {
-        "recall_T": _at(curve, targets),
-        "recall_2T": _at(curve, 2 * targets),
+    values: Measures = {
+        "recall_T": _recall_at(curve, targets),
+        "recall_2T": _recall_at(curve, 2 * targets),
         "auc": measure.area_under_recall(curve),
-        "oracle_share": measure.share_of_oracle(curve, ground.oracle),
+        "oracle_share": measure.share_of_oracle(curve, truth.oracle),
         "harvest": measure.harvest_rate(labels),
         "harvest_requests": measure.harvest_rate(gains),
         "harvest_last": measure.harvest_rate(gains[-last:]),
@@ -199,10 +205,10 @@ def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
         "requests_50": measure.requests_to_recall(curve, 0.5),
         "requests_80": measure.requests_to_recall(curve, 0.8),
         "requests_90": measure.requests_to_recall(curve, 0.9),
-        "hosts": measure.count_relevant_hosts(fetched, ground.targets, ground.host_of),
+        "hosts": measure.count_relevant_hosts(fetched, truth.targets, truth.page_host),
         "model_precision": model.precision,
         "model_recall": model.recall,
-        "found": len(ground.targets.intersection(fetched)),
+        "found": len(truth.targets.intersection(fetched)),
         "relevant": relevant,
         "labelled": labelled,
         "unlabelled": sum(page >= 0 for page in fetched) - labelled,
@@ -212,89 +218,98 @@ def measures(outcome: TrialResult, ground: TopicTruth) -> Measures:
         "failures": outcome.failures,
         "seconds": outcome.seconds,
     }
-    return {name: _rounded(found[name]) for name in MEASURES}
+    return {name: _round(values[name]) for name in MEASURES}
 
 
-def _first_times(outcome: TrialResult, ground: TopicTruth) -> list[int]:
-    """The page of each request, -1 for none and for one that was fetched before."""
+def _first_fetches(outcome: TrialResult, truth: TopicTruth) -> list[int]:
+    """Return the page of each request, -1 for none and for a page that was fetched before."""
     seen: set[int] = set()
     fetched = []
     for number in outcome.pages:
-        page = ground.page_of[number] if number >= 0 else -1
+        page = truth.canonical_page[number] if number >= 0 else -1
         fetched.append(-1 if page in seen else page)
         seen.add(page)
     return fetched
 
 
-def _at(curve: Sequence[float], k: int) -> float | None:
-    return measure.recall_at(curve, k) if k <= len(curve) else None
+def _recall_at(curve: Sequence[float], requests: int) -> float | None:
+    return measure.recall_at(curve, requests) if requests <= len(curve) else None
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)
 
 
-def thinned(curve: Sequence[float]) -> list[float]:
-    """A curve at POINTS shares of the budget; it begins at 0."""
-    steps = POINTS - 1
-    places = [round(i * len(curve) / steps) for i in range(POINTS)]
-    return [round(curve[place - 1], _DECIMALS) if place else 0.0 for place in places]
+def sample_curve(curve: Sequence[float]) -> list[float]:
+    """Return a curve at CURVE_POINTS shares of the budget; it begins with 0."""
+    steps = CURVE_POINTS - 1
+    indices = [round(i * len(curve) / steps) for i in range(CURVE_POINTS)]
+    return [round(curve[index - 1], _DECIMALS) if index else 0.0 for index in indices]
 
 
-def beats_oracle(outcome: TrialResult, ground: TopicTruth) -> bool:
-    """Whether a crawl was better than is possible: then the link graph lacks a link."""
-    pairs = zip(recall(outcome, ground), ground.oracle, strict=True)
-    return any(ours > best + 1e-9 for ours, best in pairs)
+def beats_oracle(outcome: TrialResult, truth: TopicTruth) -> bool:
+    """Return whether a crawl exceeds the oracle, which means that the link graph lacks a link."""
+    pairs = zip(recall_curve(outcome, truth), truth.oracle, strict=True)
+    return any(recall > best + 1e-9 for recall, best in pairs)
 
 
 # -- over seed orders and topics ----------------------------------------------------
 
 
-def variant_scores(
-    outcomes: Iterable[TrialResult], grounds: Sequence[TopicTruth]
+def score_variants(
+    outcomes: Iterable[TrialResult], truths: Sequence[TopicTruth]
 ) -> list[VariantScore]:
-    """A score per variant, in order of appearance; `compete` adds the tests."""
+    """Return a score per variant, in order of appearance; `add_tests` adds the tests."""
     by_variant: dict[str, dict[str, list[TrialResult]]] = {}
     for outcome in outcomes:
         by_variant.setdefault(outcome.variant, {}).setdefault(outcome.topic, []).append(outcome)
     return [
-        _variant_score(variant, [_topic_score(of_topic[g.topic], g) for g in grounds])
-        for variant, of_topic in by_variant.items()
+        _score_variant(
+            variant, [_score_topic(results_by_topic[truth.topic], truth) for truth in truths]
+        )
+        for variant, results_by_topic in by_variant.items()
     ]
 
 
-def _topic_score(outcomes: list[TrialResult], ground: TopicTruth) -> TopicScore:
+def _score_topic(outcomes: list[TrialResult], truth: TopicTruth) -> TopicScore:
     ordered = sorted(outcomes, key=lambda outcome: outcome.order)
-    orders = [measures(outcome, ground) for outcome in ordered]
-    curves = [thinned(recall(outcome, ground)) for outcome in ordered]
+    orders = [measure_trial(outcome, truth) for outcome in ordered]
+    curves = [sample_curve(recall_curve(outcome, truth)) for outcome in ordered]
     return TopicScore(
-        topic=ground.topic,
-        measures={name: _mean([each[name] for each in orders]) for name in MEASURES},
+        topic=truth.topic,
+        measures={
+            name: _complete_mean([order_measures[name] for order_measures in orders])
+            for name in MEASURES
+        },
         orders=orders,
-        curve=[_rounded(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
+        curve=[_round(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean; None if any of them is undefined, as a mean of the others would flatter."""
-    known = [value for value in values if value is not None]
-    return _rounded(mean(known)) if known and len(known) == len(values) else None
+def _complete_mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean, or None if any value is undefined, since the mean of the rest misleads."""
+    defined = [value for value in values if value is not None]
+    return _round(mean(defined)) if defined and len(defined) == len(values) else None
 
 
-def _variant_score(variant: str, topics: list[TopicScore]) -> VariantScore:
-    found = {}
+def _score_variant(variant: str, topics: list[TopicScore]) -> VariantScore:
+    summaries = {}
     for name in MEASURES:
-        known = _known(topics, name)
-        ends = bootstrap_interval(known, Random(name), statistic=mean) if name in TESTED else None
-        low, high = ends or (None, None)
-        found[name] = Mean(
-            _rounded(mean(known)) if known else None, len(known), _rounded(low), _rounded(high)
+        values = _defined_values(topics, name)
+        interval = (
+            bootstrap_interval(values, Random(name), statistic=mean)
+            if name in TESTED_MEASURES
+            else None
+        )
+        low, high = interval or (None, None)
+        summaries[name] = MeasureSummary(
+            _round(mean(values)) if values else None, len(values), _round(low), _round(high)
         )
     curves = [topic.curve for topic in topics]
     return VariantScore(
         variant=variant,
-        measures=found,
-        curve=[_rounded(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
+        measures=summaries,
+        curve=[_round(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
         band=[
             (round(low, _DECIMALS), round(high, _DECIMALS))
             for low, high in bootstrap_band(curves, Random("curve"))
@@ -303,62 +318,70 @@ def _variant_score(variant: str, topics: list[TopicScore]) -> VariantScore:
     )
 
 
-def _known(topics: Iterable[TopicScore], name: str) -> list[float]:
+def _defined_values(topics: Iterable[TopicScore], name: str) -> list[float]:
     values = (topic.measures[name] for topic in topics)
     return [value for value in values if value is not None]
 
 
-def compete(group: Sequence[VariantScore], baseline: VariantScore | None) -> str | None:
-    """Fill in the tests of a group against its baseline, and the means without the topic
-    that is easiest for the group; that topic. All p of a measure are one family for Holm."""
-    for name in TESTED:
-        rivals = [each for each in group if each is not baseline] if baseline else []
-        found = [_versus(each, baseline, name) for each in rivals if baseline]
-        corrected = holm_correction([versus.p for versus in found])
-        for each, versus, p_holm in zip(rivals, found, corrected, strict=True):
-            versus = msgspec.structs.replace(versus, p_holm=_rounded(p_holm) or 0.0)
-            each.versus = {**each.versus, name: versus}
-    scores = [[topic.measures["auc"] or 0.0 for topic in each.topics] for each in group]
-    number = easiest_topic(scores)
-    if number is None or len(scores[0]) < 2:
+def add_tests(group: Sequence[VariantScore], baseline: VariantScore | None) -> str | None:
+    """Add to each score its tests against the baseline and means without the easiest topic.
+
+    All p values of a measure are one family for Holm's correction. Returns the name of the topic
+    that is easiest for the group, or None.
+    """
+    for name in TESTED_MEASURES:
+        others = [score for score in group if score is not baseline] if baseline else []
+        tests = [_test_against(score, baseline, name) for score in others if baseline]
+        corrected = holm_correction([versus.p for versus in tests])
+        for score, versus, p_holm in zip(others, tests, corrected, strict=True):
+            versus = msgspec.structs.replace(versus, p_holm=_round(p_holm) or 0.0)
+            score.versus = {**score.versus, name: versus}
+    scores = [[topic.measures["auc"] or 0.0 for topic in score.topics] for score in group]
+    easiest = easiest_topic(scores)
+    if easiest is None or len(scores[0]) < 2:
         return None
-    for each in group:
-        others = [topic for i, topic in enumerate(each.topics) if i != number]
-        each.measures = {
+    for score in group:
+        other_topics = [topic for i, topic in enumerate(score.topics) if i != easiest]
+        score.measures = {
             name: msgspec.structs.replace(
                 value,
-                without_easiest=_rounded(mean(known)) if (known := _known(others, name)) else None,
+                without_easiest=_round(mean(values))
+                if (values := _defined_values(other_topics, name))
+                else None,
             )
-            for name, value in each.measures.items()
+            for name, value in score.measures.items()
         }
-    return group[0].topics[number].topic
+    return group[0].topics[easiest].topic
 
 
-def _versus(ours: VariantScore, theirs: VariantScore, name: str) -> Versus:
-    both = [
+def _test_against(score: VariantScore, baseline: VariantScore, name: str) -> BaselineTest:
+    pairs = [
         (a, b)
-        for mine, other in zip(ours.topics, theirs.topics, strict=True)
-        if (a := mine.measures[name]) is not None and (b := other.measures[name]) is not None
+        for topic, baseline_topic in zip(score.topics, baseline.topics, strict=True)
+        if (a := topic.measures[name]) is not None
+        and (b := baseline_topic.measures[name]) is not None
     ]
-    left, right = [a for a, _ in both], [b for _, b in both]
-    ends = None
-    if _ratio(both) is not None:
-        ends = bootstrap_interval(both, Random(name), statistic=lambda pairs: _ratio(pairs) or 0.0)
-    low, high = ends or (None, None)
-    counted = count_wins(left, right)
-    return Versus(
-        ratio=_rounded(_ratio(both)),
-        low=_rounded(low),
-        high=_rounded(high),
-        p=_rounded(wilcoxon_test(left, right).p) or 0.0,
+    own_values, baseline_values = [a for a, _ in pairs], [b for _, b in pairs]
+    interval = None
+    if _ratio_of_means(pairs) is not None:
+        interval = bootstrap_interval(
+            pairs, Random(name), statistic=lambda pairs: _ratio_of_means(pairs) or 0.0
+        )
+    low, high = interval or (None, None)
+    win_counts = count_wins(own_values, baseline_values)
+    return BaselineTest(
+        ratio=_round(_ratio_of_means(pairs)),
+        low=_round(low),
+        high=_round(high),
+        p=_round(wilcoxon_test(own_values, baseline_values).p) or 0.0,
         p_holm=1.0,
-        wins=counted.wins,
-        losses=counted.losses,
-        ties=counted.ties,
+        wins=win_counts.wins,
+        losses=win_counts.losses,
+        ties=win_counts.ties,
     )
 
 
-def _ratio(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Mean of the first over the mean of the second; None if that is 0."""
-    below = mean([b for _, b in pairs])
-    return mean([a for a, _ in pairs]) / below if below else None
+def _ratio_of_means(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return the mean of the first values over the mean of the second, or None if that is 0."""
+    divisor = mean([b for _, b in pairs])
+    return mean([a for a, _ in pairs]) / divisor if divisor else None

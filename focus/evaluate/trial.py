@@ -1,9 +1,9 @@
-"""Runs one crawl of a comparison: one strategy on one topic and one order of the seeds.
+"""Runs one crawl of a comparison: one variant on one topic and one order of the seeds.
 
-A trial is a crawl by the real engine over an archive, under a virtual clock. Trials of
-one topic and relevance model share the pages that were scored, which is most of the
-work. What is noted is which page each request brought and what the model said of it;
-labels are not known in here, nor in the processes that run this.
+A trial is a crawl by the real engine over an archive, under a virtual clock. Trials of one topic
+and relevance model share scored pages, which saves most of the work. A trial records which page
+each request returned and the model's verdict on it. Labels are known neither here nor in the
+processes that run this code.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from focus.workers import InlineScorer
 from focus.workers.child import analyse
 from focus.workers.messages import Job
 
-MAX_LINKS_HELD = 800_000
-"""Links of scored pages that a process remembers, about 1 KB each with their page."""
+MAX_CACHED_LINKS = 800_000
+"""Links of scored pages that a process caches, about 1 KB each with their share of the page."""
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A crawl to be run. `key` says what it depends on: the same key, the same result.
+    """A crawl to run. Trials with the same `key` have the same result.
 
-    whole   links that are not recorded are left out, but for those to these hosts; None: none is
+    If `recorded_hosts` is not None, links that are not in the archive are left out, except for
+    those to these hosts.
     """
 
     key: str
@@ -50,21 +51,21 @@ class Trial(msgspec.Struct, frozen=True):
     topic: str
     order: int
     config: CrawlConfig
-    whole: tuple[str, ...] | None = None
+    recorded_hosts: tuple[str, ...] | None = None
 
 
 def trial_key(
-    archive: str, code: str, config: CrawlConfig, whole: tuple[str, ...] | None = None
+    archive: str, code: str, config: CrawlConfig, recorded_hosts: tuple[str, ...] | None = None
 ) -> str:
-    """A digest of all that a trial's result depends on."""
-    text = msgspec.json.encode([archive, code, config, whole], order="deterministic")
+    """Return a digest of everything on which a trial's result depends."""
+    text = msgspec.json.encode([archive, code, config, recorded_hosts], order="deterministic")
     return hashlib.sha256(text).hexdigest()[:32]
 
 
 class Replay:
-    """A recorded web and a scorer in one, which notes what is asked of it.
+    """A recorded web and a scorer that record the requests of a trial.
 
-    Answers and scored pages are remembered by URL for the next trial. `whole` as in `Trial`.
+    Responses and scored pages are cached by URL for the next trial. `recorded_hosts` as in `Trial`.
     """
 
     def __init__(
@@ -72,10 +73,10 @@ class Replay:
         archive: Archive,
         index: PageIndex,
         analysis: AnalysisConfig,
-        whole: tuple[str, ...] | None = None,
+        recorded_hosts: tuple[str, ...] | None = None,
     ) -> None:
         self._archive = archive
-        self._whole = None if whole is None else frozenset(whole)
+        self._recorded_hosts = None if recorded_hosts is None else frozenset(recorded_hosts)
         self.recorded_at = archive.recorded_at
         self._index = index
         self._analysis = analysis
@@ -83,22 +84,22 @@ class Replay:
         self._updated = False
         self._answers: dict[str, FetchResult] = {}
         self._scored: dict[str, Page] = {}
-        self._links = 0
-        self.begin()
+        self._link_count = 0
+        self.start_trial()
 
-    def begin(self) -> None:
-        """A new trial: forget what was noted, keep what was scored (unless a model adapted)."""
+    def start_trial(self) -> None:
+        """Start a new trial: clear the records, and keep the cache unless a model was updated."""
         if self._updated:
             self._scorer, self._updated = InlineScorer(self._analysis), False
-            self._forget()
+            self._clear_cache()
         self.pages: list[int] = []
-        self.said: list[int] = []
+        self.verdicts: list[int] = []
         self.robots = self.redirects = self.failures = 0
         self.scoring_s = 0.0  # CPU time of this process
-        self.analysis_s = 0.0  # of the pages, whenever they were scored
+        self.analysis_s = 0.0  # CPU time of the pages, measured when they were scored
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
-        """As the archive answers; notes the request."""
+        """Return the archive's response and record the request."""
         fetch = None if robots else self._answers.get(url)
         if fetch is None:
             fetch = self._archive.lookup(
@@ -107,7 +108,7 @@ class Replay:
         else:
             fetch = msgspec.structs.replace(fetch, fetched_at=fetched_at, elapsed_s=elapsed_s)
         self.pages.append(-1)
-        self.said.append(0)
+        self.verdicts.append(0)
         self.robots += robots
         self.redirects += not robots and fetch.redirect_to is not None
         self.failures += not robots and fetch.failure is not None
@@ -116,86 +117,87 @@ class Replay:
     async def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
-        """As the scorer says; notes the page that the request brought, which the next trial gets
-        as it is: so it has everything.
+        """Return the page as the scorer makes it, and record it for the last request.
+
+        The page is cached with all its parts, whatever this trial needs.
         """
         page = self._scored.get(url)
         if page is None:
-            began = time.process_time()
-            page = self._recorded(await self._scorer.score(url, body, content_type))
-            self.scoring_s += time.process_time() - began
-            self._remember(url, page)
+            started_at = time.process_time()
+            page = self._drop_unrecorded_links(await self._scorer.score(url, body, content_type))
+            self.scoring_s += time.process_time() - started_at
+            self._cache_page(url, page)
         self.analysis_s += page.worker_s
         if page.failure is None:
-            number = self._index.of(url)
+            number = self._index.find_page(url)
             self.pages[-1] = -1 if number is None else number
-            self.said[-1] = int(page.relevant)
+            self.verdicts[-1] = int(page.relevant)
         else:
             self.failures += 1
         return page
 
-    def _recorded(self, page: Page) -> Page:
-        """A page without the links and feeds that the recording cannot answer, if so ordered."""
-        if self._whole is None:
+    def _drop_unrecorded_links(self, page: Page) -> Page:
+        """Return a page without links and feeds that are not recorded, if the trial says so."""
+        if self._recorded_hosts is None:
             return page
-        links = [link for link in page.links if self._can_answer(link.url, link.host)]
-        feeds = [feed for feed in page.feeds if self._can_answer(feed, host_of(feed))]
+        links = [link for link in page.links if self._is_recorded(link.url, link.host)]
+        feeds = [feed for feed in page.feeds if self._is_recorded(feed, host_of(feed))]
         return msgspec.structs.replace(page, links=links, feeds=feeds)
 
-    def _can_answer(self, url: str, host: str) -> bool:
-        assert self._whole is not None
-        return host in self._whole or self._index.of(url) is not None
+    def _is_recorded(self, url: str, host: str) -> bool:
+        assert self._recorded_hosts is not None
+        return host in self._recorded_hosts or self._index.find_page(url) is not None
 
-    def _remember(self, url: str, page: Page) -> None:
-        if self._links + len(page.links) > MAX_LINKS_HELD:
+    def _cache_page(self, url: str, page: Page) -> None:
+        if self._link_count + len(page.links) > MAX_CACHED_LINKS:
             return
-        self._links += len(page.links) + 1
+        self._link_count += len(page.links) + 1
         self._scored[url] = page
-        bare = self._archive.lookup(url)
-        self._answers[url] = msgspec.structs.replace(bare, body=b"")
+        fetch = self._archive.lookup(url)
+        self._answers[url] = msgspec.structs.replace(fetch, body=b"")
 
     async def update(self, payload: bytes) -> None:
-        """A model adapts: pages fetched later are judged differently from those remembered."""
+        """Update the relevance model; cached pages are dropped, as their relevance has changed."""
         await self._scorer.update(payload)
         self._updated = True
-        self._forget()
+        self._clear_cache()
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         self._scored.clear()
         self._answers.clear()
-        self._links = 0
+        self._link_count = 0
 
     async def close(self) -> None:
-        """The pages stay for the next trial."""
+        """Do nothing: the pages remain for the next trial."""
 
 
 def run_trial(trial: Trial, replay: Replay) -> TrialResult:
-    """Crawl to the end. Raises ConfigError for a seed that is no URL."""
-    began, cpu_began = time.perf_counter(), time.process_time()
-    replay.begin()
+    """Run a crawl to its end. Raises ConfigError for a seed that is no URL."""
+    started_at, cpu_started_at = time.perf_counter(), time.process_time()
+    replay.start_trial()
     start = replay.recorded_at
     transport = ReplayTransport(replay, replay, start=start)
     crawl = Crawl(trial.config, transport)
     crawl.add_seeds(trial.config.seeds)
     stop = asyncio.run(crawl.run())
-    requests, brought = len(replay.pages), sum(number >= 0 for number in replay.pages)
-    engine_s = time.process_time() - cpu_began - replay.scoring_s
+    requests, page_count = len(replay.pages), sum(number >= 0 for number in replay.pages)
+    engine_s = time.process_time() - cpu_started_at - replay.scoring_s
     return TrialResult(
         key=trial.key,
         variant=trial.variant,
         topic=trial.topic,
         order=trial.order,
         pages=replay.pages,
-        said=replay.said,
+        verdicts=replay.verdicts,
         robots=replay.robots,
         redirects=replay.redirects,
         failures=replay.failures,
         seconds=round(transport.now() - start, 6),
         stop=stop,
         cost=Cost(
-            seconds=time.perf_counter() - began,
+            seconds=time.perf_counter() - started_at,
             engine_ms=1000 * engine_s / max(1, requests),
-            analysis_ms=1000 * replay.analysis_s / max(1, brought),
+            analysis_ms=1000 * replay.analysis_s / max(1, page_count),
             peak_rss_mb=_peak_rss_mb(),
         ),
     )
@@ -204,35 +206,35 @@ def run_trial(trial: Trial, replay: Replay) -> TrialResult:
 def _peak_rss_mb() -> float:
     if sys.platform == "win32":
         return 0.0
-    import resource  # not everywhere
+    import resource  # does not exist on Windows
 
     unit = 1024**2 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 class TrialBatch(msgspec.Struct, frozen=True):
-    """Trials that can share scored pages: `analysis` serves all of their strategies."""
+    """Trials that can share scored pages; `analysis` serves all of their strategies."""
 
     analysis: AnalysisConfig
     trials: tuple[Trial, ...]
-    whole: tuple[str, ...] | None = None
+    recorded_hosts: tuple[str, ...] | None = None
 
 
 class OpenArchive:
-    """An archive, opened once in each process that runs trials."""
+    """An archive that is opened once in each process that runs trials."""
 
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
         self.archive = Archive.open(path, cache_dir=cache_dir)
         self._index = PageIndex(self.archive)
 
-    def run(self, batch: TrialBatch, done: Callable[[TrialResult], None]) -> None:
+    def run_batch(self, batch: TrialBatch, on_result: Callable[[TrialResult], None]) -> None:
         """Run the trials of a batch, one after the other."""
-        replay = Replay(self.archive, self._index, batch.analysis, batch.whole)
+        replay = Replay(self.archive, self._index, batch.analysis, batch.recorded_hosts)
         for trial in batch.trials:
-            done(run_trial(trial, replay))
+            on_result(run_trial(trial, replay))
 
-    def judge(self, analysis: AnalysisConfig, numbers: Sequence[int]) -> dict[str, bool]:
-        """What a relevance model says of these pages, by URL; none for what is no page."""
+    def judge_pages(self, analysis: AnalysisConfig, numbers: Sequence[int]) -> dict[str, bool]:
+        """Return a relevance model's verdict on each of these pages by URL, failures left out."""
         analyst, verdicts = PageScorer(analysis), {}
         for number in numbers:
             url = self._index.urls[number]
@@ -249,52 +251,54 @@ def run_batches(
     batches: Sequence[TrialBatch],
     *,
     jobs: int,
-    done: Callable[[TrialResult], None],
+    on_result: Callable[[TrialResult], None],
     cache_dir: Path | None = None,
 ) -> None:
-    """Run all trials over so many processes; `done` gets each as it ends, in this one."""
+    """Run all trials in `jobs` processes; call `on_result` in this process after each trial."""
     if jobs == 1:
-        field = OpenArchive(path, cache_dir)
-        with field.archive:
+        open_archive = OpenArchive(path, cache_dir)
+        with open_archive.archive:
             for batch in batches:
-                field.run(batch, done)
+                open_archive.run_batch(batch, on_result)
         return
     queue: ResultQueue = get_context("spawn").SimpleQueue()
-    with _pool(jobs, path, cache_dir, queue) as pool:
-        running = [pool.submit(_run, batch) for batch in batches]
-        _gather(running, queue, done)
+    with _start_pool(jobs, path, cache_dir, queue) as pool:
+        running = [pool.submit(_run_batch, batch) for batch in batches]
+        _forward_results(running, queue, on_result)
 
 
 def judge_topics(
     path: Path,
-    asked: Sequence[tuple[AnalysisConfig, Sequence[int]]],
+    requests: Sequence[tuple[AnalysisConfig, Sequence[int]]],
     *,
     jobs: int,
     cache_dir: Path | None = None,
 ) -> Iterator[dict[str, bool]]:
-    """`OpenArchive.judge` for each model and its pages, over so many processes."""
+    """Yield the result of `OpenArchive.judge_pages` for each model and its pages, in order."""
     if jobs == 1:
-        field = OpenArchive(path, cache_dir)
-        with field.archive:
-            yield from (field.judge(analysis, numbers) for analysis, numbers in asked)
+        open_archive = OpenArchive(path, cache_dir)
+        with open_archive.archive:
+            yield from (
+                open_archive.judge_pages(analysis, numbers) for analysis, numbers in requests
+            )
         return
-    with _pool(jobs, path, cache_dir, get_context("spawn").SimpleQueue()) as pool:
-        yield from pool.map(_judge, asked)
+    with _start_pool(jobs, path, cache_dir, get_context("spawn").SimpleQueue()) as pool:
+        yield from pool.map(_judge_pages, requests)
 
 
 # -- processes ----------------------------------------------------------------------
 
 ResultQueue = SimpleQueue[TrialResult | None]
-_process: list[tuple[OpenArchive, ResultQueue]] = []  # what a process of the pool has
+_process_state: list[tuple[OpenArchive, ResultQueue]] = []  # state of a process of the pool
 
 
 @contextmanager
-def _pool(
+def _start_pool(
     jobs: int, path: Path, cache_dir: Path | None, queue: ResultQueue
 ) -> Iterator[ProcessPoolExecutor]:
-    """Processes with the archive open; ended at once when something goes wrong here."""
+    """Start processes that have the archive open; end them immediately on an error here."""
     pool = ProcessPoolExecutor(
-        jobs, get_context("spawn"), initializer=_begin, initargs=(path, cache_dir, queue)
+        jobs, get_context("spawn"), initializer=_init_process, initargs=(path, cache_dir, queue)
     )
     before = set(active_children())
     try:
@@ -302,37 +306,37 @@ def _pool(
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(active_children()) - before:
-            process.terminate()  # or Ctrl-C would wait for the end of the batches
+            process.terminate()  # without this Ctrl-C would wait for the end of the batches
         raise
     pool.shutdown()
 
 
-def _gather(
-    running: Sequence[Future[None]], queue: ResultQueue, done: Callable[[TrialResult], None]
+def _forward_results(
+    running: Sequence[Future[None]], queue: ResultQueue, on_result: Callable[[TrialResult], None]
 ) -> None:
-    """Hand over outcomes until all batches have ended; what broke in one breaks here."""
-    for each in running:
-        each.add_done_callback(lambda _: queue.put(None))
-    ended = 0
-    while ended < len(running):
+    """Pass on results until all batches have ended; re-raise the error of a batch."""
+    for future in running:
+        future.add_done_callback(lambda _: queue.put(None))
+    ended_count = 0
+    while ended_count < len(running):
         outcome = queue.get()
         if outcome is not None:
-            done(outcome)
+            on_result(outcome)
             continue
-        ended += 1
-        for each in wait(running, timeout=0).done:
-            each.result()
+        ended_count += 1
+        for future in wait(running, timeout=0).done:
+            future.result()
 
 
-def _begin(path: Path, cache_dir: Path | None, queue: ResultQueue) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    _process.append((OpenArchive(path, cache_dir), queue))
+def _init_process(path: Path, cache_dir: Path | None, queue: ResultQueue) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
+    _process_state.append((OpenArchive(path, cache_dir), queue))
 
 
-def _run(batch: TrialBatch) -> None:
-    field, queue = _process[0]
-    field.run(batch, queue.put)
+def _run_batch(batch: TrialBatch) -> None:
+    open_archive, queue = _process_state[0]
+    open_archive.run_batch(batch, queue.put)
 
 
-def _judge(asked: tuple[AnalysisConfig, Sequence[int]]) -> dict[str, bool]:
-    return _process[0][0].judge(*asked)
+def _judge_pages(request: tuple[AnalysisConfig, Sequence[int]]) -> dict[str, bool]:
+    return _process_state[0][0].judge_pages(*request)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from msgspec.structs import asdict
 
 from focus.evaluate.comparison import Comparison, TopicFacts, Variant, VariantGroup
-from focus.evaluate.ranking import MEASURES, TESTED, TopicScore, VariantScore
+from focus.evaluate.ranking import MEASURES, TESTED_MEASURES, TopicScore, VariantScore
 from focus.i18n import say
 from focus.report.charts import Frame, Series, legend, line_chart
 from focus.report.page import render_report
@@ -233,7 +233,7 @@ def _ranking_row(comparison: Comparison, score: VariantScore) -> list[str]:
 
 
 def _test_rows(comparison: Comparison, score: VariantScore) -> Iterable[list[str]]:
-    for name in TESTED:
+    for name in TESTED_MEASURES:
         if (test := score.versus.get(name)) is not None:
             yield [
                 _variant_name(comparison, score), _column_title(name),

@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 from focus.archive.recorder import Recorder
-from focus.evaluate.ground_truth import Spec
-from focus.evaluate.variants import variants
+from focus.evaluate.ground_truth import ComparisonSpec
+from focus.evaluate.variants import list_variants
 from focus.records import FetchResult
 
 HOST = "http://a.test"
@@ -75,7 +75,7 @@ def write_labels(folder: Path, labels: dict[str, int], *more: str) -> None:
     (folder / "labels.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def spec(folder: Path, *strategies: str, **changes: object) -> Spec:
+def spec(folder: Path, *strategies: str, **changes: object) -> ComparisonSpec:
     """A comparison of these strategies on that web."""
     settings: dict[str, object] = {
         "archive": folder / "web.warc.gz",
@@ -83,10 +83,10 @@ def spec(folder: Path, *strategies: str, **changes: object) -> Spec:
         "labels": folder / "labels.tsv",
         "hubs": folder / "hubs.tsv",
         "aliases": folder / "aliases.tsv",
-        "variants": tuple(variants(strategies)),
+        "variants": tuple(list_variants(strategies)),
         "out": folder / "out",
         "seed_orders": 2,
         "cache_dir": folder / "cache",
         **changes,
     }
-    return Spec(**settings)  # type: ignore[arg-type]
+    return ComparisonSpec(**settings)  # type: ignore[arg-type]
