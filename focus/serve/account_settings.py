@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from zoneinfo import available_timezones
 
 import msgspec
@@ -14,6 +15,8 @@ from focus.errors import ConfigError
 from focus.serve import accounts, address_verification, browsers, channel_fields, tokens
 from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext, download
+
+Handler = Callable[[RequestContext], Response]
 
 
 def settings(request: RequestContext, **said: str) -> Response:
@@ -59,6 +62,19 @@ def settings(request: RequestContext, **said: str) -> Response:
         fields=channel_fields.usual(request),
         **{"feed": "", **said},
     )
+
+
+def _or_say_why_not(handler: Handler) -> Handler:
+    """Show the settings with what is wrong where a handler raises it."""
+
+    @wraps(handler)
+    def handle(request: RequestContext) -> Response:
+        try:
+            return handler(request)
+        except ConfigError as error:
+            return settings(request, error=request.wrong(error))
+
+    return handle
 
 
 _REGIONS = frozenset(
@@ -122,14 +138,11 @@ def _number(request: RequestContext, phone: str, waiting: str) -> None:
             raise Wrong("The code could not be sent: {reason}.", reason=outcome.reason)
 
 
+@_or_say_why_not
 def code(request: RequestContext) -> Response:
     """The code that came by SMS."""
-    try:
-        address_verification.confirm_phone(
-            request.store, request.me.id, request.form.get("code", ""), now=request.now
-        )
-    except Wrong as wrong:
-        return settings(request, error=request.wrong(wrong))
+    typed = request.form.get("code", "")
+    address_verification.confirm_phone(request.store, request.me.id, typed, now=request.now)
     return request.to("/settings", saved=1)
 
 
@@ -148,40 +161,33 @@ def _ask(request: RequestContext, mail: str) -> None:
         )
 
 
+@_or_say_why_not
 def mail(request: RequestContext) -> Response:
     """Send the link once more."""
     waiting, _ = _pending(request)
     if waiting:
-        try:
-            _ask(request, waiting)
-        except Wrong as wrong:
-            return settings(request, error=request.wrong(wrong))
+        _ask(request, waiting)
     return request.to("/settings", saved="mail")
 
 
+@_or_say_why_not
 def channels(request: RequestContext) -> Response:
     """How a new alert tells, until its own form says otherwise."""
-    try:
-        named = channel_fields.usual_of(request)
-    except (ConfigError, Wrong) as error:
-        return settings(request, error=request.wrong(error))
-    request.store.users.set_channels(request.me.id, named)
+    request.store.users.set_channels(request.me.id, channel_fields.usual_of(request))
     return request.to("/settings", saved=1)
 
 
+@_or_say_why_not
 def password(request: RequestContext) -> Response:
     """Another password; other browsers have to log in again."""
-    try:
-        session = accounts.change_password(
-            request.store,
-            request.app_state.passwords,
-            request.me,
-            old=request.form.get("old", ""),
-            new=request.form.get("new", ""),
-            now=request.now,
-        )
-    except Wrong as wrong:
-        return settings(request, error=request.wrong(wrong))
+    session = accounts.change_password(
+        request.store,
+        request.app_state.passwords,
+        request.me,
+        old=request.form.get("old", ""),
+        new=request.form.get("new", ""),
+        now=request.now,
+    )
     return request.known(request.to("/settings", saved=1), session)
 
 
@@ -207,11 +213,9 @@ def _confirm(request: RequestContext, field: str) -> None:
     accounts.confirm(request.store, passwords, request.me, typed, now=request.now)
 
 
+@_or_say_why_not
 def delete(request: RequestContext) -> Response:
     """Forget the person, after their password."""
-    try:
-        _confirm(request, "password")
-        accounts.delete(request.store, request.me, now=request.now)
-    except Wrong as wrong:
-        return settings(request, error=request.wrong(wrong))
+    _confirm(request, "password")
+    accounts.delete(request.store, request.me, now=request.now)
     return request.known(request.to("/login"), "")

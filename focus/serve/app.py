@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -26,10 +25,10 @@ from focus.serve import (
     reading,
     upload,
 )
-from focus.serve.accounts import Wrong, user_of_session
+from focus.serve.accounts import Wrong
 from focus.serve.app_state import AppState
-from focus.serve.request import RequestContext, cookie_name
-from focus.serve.request_guard import RequestGuard, is_secure, language_asked, plain
+from focus.serve.request import RequestContext
+from focus.serve.request_guard import RequestGuard, language_asked, plain
 from focus.serve.upload import FILE, MAX_FORM, OTHER
 from focus.text.formatting import printable
 
@@ -127,20 +126,24 @@ def _endpoint(
     app_state: AppState, path: str, handler: Handler, who: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        said = _said(request, path)
-        if request.method != "POST":
-            return await run_in_threadpool(_answered, app_state, handler, who, said)
-        if (refusal := _unfit(request, path)) is not None:
-            return refusal
-        if who != "all" and not await run_in_threadpool(_is_somebody, app_state, said):
-            return RedirectResponse("/login", 303)
-        try:
-            said["body"] = await _body(request)
-        except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
-        if said["body"] is None:
-            return _refused(request, msg("That is too much."), 413)
-        return await run_in_threadpool(_answered, app_state, handler, who, said)
+        body = b""
+        if request.method == "POST":
+            if (refusal := _unfit(request, path)) is not None:
+                return refusal
+            if who != "all" and not await run_in_threadpool(is_somebody, request):
+                return RedirectResponse("/login", 303)
+            try:
+                body = await _body(request)
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody is there to read it
+            if len(body) > MAX_FORM:
+                return _refused(request, msg("That is too much."), 413)
+        return await run_in_threadpool(_answered, app_state, path, handler, who, request, body)
+
+    def is_somebody(request: Request) -> bool:
+        """Whether a session of somebody's came along: nobody else's body is read."""
+        with app_state.store() as store:
+            return RequestContext(app_state, store, request, {}).user is not None
 
     return endpoint
 
@@ -160,31 +163,22 @@ def _refused(request: Request, line: str, status: int) -> Response:
     return plain(line, language_asked(request.headers), status)
 
 
-def _is_somebody(app_state: AppState, said: dict[str, Any]) -> bool:
-    """Whether a session of somebody's came along: nobody else's body is read."""
-    secret = said["cookies"].get(cookie_name(is_secure(said["scheme"], app_state.base_url)), "")
-    with app_state.store() as store:
-        return user_of_session(store, secret, now=app_state.clock()) is not None
-
-
-def _answered(app_state: AppState, handler: Handler, who: str, said: dict[str, Any]) -> Response:
+def _answered(
+    app_state: AppState, page: str, handler: Handler, who: str, asked: Request, body: bytes
+) -> Response:
     """A handler's answer, or what went wrong, in a thread. The border of the web pages.
 
     Logs name the page (`/reset/{token}`), never the address that was asked for.
     """
-    page, body, kind = said.pop("page"), said.pop("body", b""), said.pop("content_type")
-    language = said["language"]
+    kind, language = asked.headers.get("content-type", ""), language_asked(asked.headers)
     try:
-        said["form"] = {} if page in _UNREAD else upload.fields(kind, body)
+        form = {} if page in _UNREAD else upload.fields(kind, body)
     except ValueError:
         return plain(msg("That is too much."), language, 413)
     with app_state.store() as store:
         request: RequestContext | None = None
         try:
-            secure = is_secure(said["scheme"], app_state.base_url)
-            said["session"] = said["cookies"].get(cookie_name(secure), "")
-            said["user"] = user_of_session(store, said["session"], now=app_state.clock())
-            request = RequestContext(app_state, store, **said)
+            request = RequestContext(app_state, store, asked, form)
             if who != "all" and request.user is None:
                 return request.to("/login")
             if who == "admin" and not request.me.admin:
@@ -207,28 +201,11 @@ def _failed(request: RequestContext, line: str, status: int) -> Response:
     return request.page("failure.html", status, error=told(line, request.language))
 
 
-def _said(request: Request, page: str) -> dict[str, Any]:
-    return {
-        "page": page,
-        "path": request.url.path,
-        "method": request.method,
-        "content_type": request.headers.get("content-type", ""),
-        "parts": request.path_params,
-        "query": dict(request.query_params),
-        "address": request.client.host if request.client else "",
-        "scheme": request.url.scheme,
-        "origin": f"{request.url.scheme}://{request.headers.get('host', '')}",
-        "language": language_asked(request.headers),
-        "agent": request.headers.get("user-agent", "")[:500],
-        "cookies": request.cookies,
-    }
-
-
-async def _body(request: Request) -> bytes | None:
-    """What was sent; None for more than anybody types."""
+async def _body(request: Request) -> bytes:
+    """What was sent, or as much of it as is more than anybody types."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM:
-            return None
+            break
     return bytes(body)

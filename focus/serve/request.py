@@ -7,6 +7,7 @@ from datetime import tzinfo
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from focus.alerts.delivery import mask_channel
@@ -15,8 +16,9 @@ from focus.alerts.message import format_time, split_snippet
 from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
 from focus.i18n import msg, plural, tag, told
+from focus.serve.accounts import user_of_session
 from focus.serve.app_state import AppState
-from focus.serve.request_guard import is_secure
+from focus.serve.request_guard import is_secure, language_asked
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
@@ -30,21 +32,21 @@ Form = dict[str, str]
 class RequestContext:
     """A request, read: who asks (None: nobody known), where, and what was typed."""
 
-    def __init__(self, app_state: AppState, store: AlertStore, **said: Any) -> None:
+    def __init__(
+        self, app_state: AppState, store: AlertStore, request: Request, form: Form
+    ) -> None:
         self.app_state, self.store = app_state, store
         self.now = app_state.clock()
-        self.user: User | None = said["user"]
-        self.session: str = said["session"]
-        self.path: str = said["path"]
-        self.is_post: bool = said["method"] == "POST"
-        self.parts: dict[str, Any] = said["parts"]
-        self.query: Form = said["query"]
-        self.form: Form = said["form"]
-        self.address: str = said["address"]
-        self.agent: str = said["agent"]
-        self.secure = is_secure(said["scheme"], app_state.base_url)
-        self.origin: str = app_state.base_url or said["origin"]
-        self.language = self.user.language if self.user else said["language"]
+        self.path, self.is_post = request.url.path, request.method == "POST"
+        self.parts, self.query, self.form = request.path_params, dict(request.query_params), form
+        self.address = request.client.host if request.client else ""
+        self.agent = request.headers.get("user-agent", "")[:500]
+        self.secure = is_secure(request.url.scheme, app_state.base_url)
+        here = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        self.origin = app_state.base_url or here
+        self.session = request.cookies.get(self.cookie_name, "")
+        self.user = user_of_session(store, self.session, now=self.now)
+        self.language = self.user.language if self.user else language_asked(request.headers)
 
     @property
     def me(self) -> User:
@@ -106,16 +108,11 @@ class RequestContext:
     @property
     def cookie_name(self) -> str:
         """Behind https one that no subdomain and no plain http can set (RFC 6265bis 4.1.3)."""
-        return cookie_name(self.secure)
+        return f"__Host-{COOKIE}" if self.secure else COOKIE
 
     def when(self, moment: float | None) -> str:
         """A moment on the asker's clock."""
         return "" if moment is None else format_time(moment, find_zone(str(self.zone)))
-
-
-def cookie_name(secure: bool) -> str:
-    """See `RequestContext.cookie_name`."""
-    return f"__Host-{COOKIE}" if secure else COOKIE
 
 
 def download(name: str, data: Any) -> Response:
