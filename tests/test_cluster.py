@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.cluster import slot_share
-from focus.cluster.broker import read_address
+from focus.cluster.address import read_address
 from focus.cluster.flow_control import FlowControl
 from focus.cluster.forwarded_links import ForwardedLinks
 from focus.cluster.leases import POISON, Lease, Leases, Terms

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 import pytest
 import trustme
 from aio_pika import Message
+from msgspec.structs import replace
 
 from focus.cluster import broker as addresses
 from focus.cluster import connection, control, worker
-from focus.cluster.broker import read_address
+from focus.cluster.address import read_address
 from focus.cluster.leases import Terms
 from focus.cluster.messages import TaskBundle
 from focus.cluster.node import ShardNode
@@ -214,8 +215,8 @@ class BrokerCluster:
         *,
         terms: Terms = PATIENT,
     ) -> None:
-        self.address = read_address(broker.url)
-        self.name = f"test{next(_numbers)}-{random.getrandbits(24)}"
+        name = f"test{next(_numbers)}-{random.getrandbits(24)}"
+        self.address = read_address(broker.url, cluster=name)
         self.folder, self.shards, self.terms = folder, shards, terms
         self.said: list[str] = []
         self.members: dict[int, ShardNode] = {}
@@ -229,7 +230,6 @@ class BrokerCluster:
             kind(
                 self.address,
                 WorkerOptions(slots, 1, reach=self.reach),
-                cluster=self.name,
                 terms=self.terms,
                 say=self.said.append,
             )
@@ -247,7 +247,6 @@ class BrokerCluster:
         member = self.members[number] = ShardNode(
             Shard(number, self.shards),
             self.address,
-            cluster=self.name,
             terms=self.terms,
             say=self.said.append,
         )
@@ -445,7 +444,7 @@ async def test_a_worker_that_is_cut_off_lets_go_before_others_take_over(
     cluster = BrokerCluster(broker, site, tmp_path, terms=QUICK)
     with Cables(broker.port) as cables:
         near, cable = cluster.address, cables.lay()
-        cluster.address = read_address(f"amqp://guest:guest@127.0.0.1:{cable.port}/")
+        cluster.address = replace(near, url=f"amqp://guest@127.0.0.1:{cable.port}/")
         async with cluster.workers(1, slots=2) as (far,):
             cluster.address = near
             async with cluster.workers(1):
@@ -473,10 +472,10 @@ async def test_a_second_frontier_of_a_shard_is_told_so(
         first = asyncio.create_task(cluster.frontier(config(site, delay_s=0.1)))
         await cluster.until_open()
         other = BrokerCluster(broker, site, tmp_path / "other")
-        other.name = cluster.name
+        other.address = cluster.address
         with pytest.raises(ClusterError, match="another frontier is shard 1/1"):
             await other.frontier(config(site))
-        await control.tell(cluster.address, cluster.name, "stop")
+        await control.tell(cluster.address, "stop")
         assert (await first).stop_reason == "stopped"
 
 
@@ -488,10 +487,10 @@ async def test_another_number_of_shards_is_refused(
     await cluster.until_open()
     cluster.members[1].context.began_at -= 60.0  # it is at home here
     other = BrokerCluster(broker, site, tmp_path, shards=3)
-    other.name = cluster.name
+    other.address = cluster.address
     with pytest.raises(ClusterError, match="there are 2 shards"):
         await other.frontier(config(site), 3)
-    await control.tell(cluster.address, cluster.name, "stop")
+    await control.tell(cluster.address, "stop")
     await first
     with pytest.raises(ClusterError, match="holds shard 1/2"):
         await other.frontier(config(site), 1)
@@ -502,10 +501,10 @@ async def test_an_old_worker_is_refused_politely(
 ) -> None:
     cluster = BrokerCluster(broker, site, tmp_path)
     first = asyncio.create_task(cluster.frontier(config(site)))
-    old = WorkerRole(cluster.address, WorkerOptions(4, 1), cluster=cluster.name, version=0)
+    old = WorkerRole(cluster.address, WorkerOptions(4, 1), version=0)
     with pytest.raises(ClusterError, match="version 0 of focus's messages"):
         await asyncio.wait_for(old.run(), DEADLINE_S)
-    await control.tell(cluster.address, cluster.name, "stop")
+    await control.tell(cluster.address, "stop")
     await first
 
 
@@ -561,23 +560,22 @@ async def test_seeds_are_added_workers_drained_and_all_is_stopped(
             WorkerRole(
                 cluster.address,
                 WorkerOptions(4, 1, None, name, cluster.reach),
-                cluster=cluster.name,
             ).run()
         )
         for name in ("a", "b")
     ]
     async with asyncio.timeout(DEADLINE_S):
-        while not (state := await control.look(cluster.address, cluster.name)).is_healthy:
+        while not (state := await control.look(cluster.address)).is_healthy:
             pass
     assert [each.shard for each in state.shards] == [1, 2]
-    to = await control.sow(cluster.address, cluster.name, others)
+    to = await control.sow(cluster.address, others)
     assert set(to) == set(others)
-    await control.tell(cluster.address, cluster.name, "drain", "a")
+    await control.tell(cluster.address, "drain", "a")
     assert await asyncio.wait_for(running[0], DEADLINE_S) == "drained"
     async with asyncio.timeout(DEADLINE_S):
         while [each.worker for each in state.workers if each.slots] != ["b"]:
-            state = await control.look(cluster.address, cluster.name)
-    await control.tell(cluster.address, cluster.name, "stop")
+            state = await control.look(cluster.address)
+    await control.tell(cluster.address, "stop")
     reports = await asyncio.wait_for(crawling, DEADLINE_S)
     assert {each.stop_reason for each in reports} == {"stopped"}
     assert await asyncio.wait_for(running[1], DEADLINE_S) == "stopped"

@@ -1,7 +1,7 @@
 """One crawl on several machines: frontier shards and workers, connected by RabbitMQ.
 
     messages, topology — messages between roles; the queues that they go through
-    broker, connection — connects to RabbitMQ, and again after every break
+    address, broker, connection — connects to RabbitMQ, and again after every break
     sharding — which shard owns a host
     transport — the crawl's side: tasks become leases, reports become results
     leases — tasks at workers, and tasks whose worker was lost

@@ -12,7 +12,8 @@ import aiormq.exceptions as broken
 from aio_pika.abc import AbstractChannel, AbstractConnection
 
 from focus import __version__
-from focus.cluster.broker import LOST, Address, connect
+from focus.cluster.address import Address
+from focus.cluster.broker import LOST, connect
 from focus.cluster.messages import VERSION
 from focus.errors import ClusterError
 

@@ -13,7 +13,8 @@ import msgspec
 from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import ChannelNotFoundEntity
 
-from focus.cluster.broker import Address, IncomingMessage
+from focus.cluster.address import Address
+from focus.cluster.broker import IncomingMessage
 from focus.cluster.connection import ReconnectingConnection
 from focus.cluster.forwarded_links import seed_crossing
 from focus.cluster.messages import VERSION, ClusterCommand, Hello, ShardStatus, unpack
@@ -54,10 +55,9 @@ class ClusterState(msgspec.Struct, frozen=True):
 class ControlConnection:
     """A connection that reads status messages for a while and may send orders to all."""
 
-    def __init__(self, address: Address, cluster: str) -> None:
+    def __init__(self, address: Address) -> None:
         self.address = address
-        self.cluster = cluster
-        self.names = Names(cluster)
+        self.names = Names(address.cluster)
         self.connection = ReconnectingConnection(address, self._prepare, name="focus cluster")
         self._shards: dict[int, ShardStatus] = {}
         self._workers: dict[str, Hello] = {}
@@ -90,7 +90,7 @@ class ControlConnection:
         of = max((each.of for each in shards), default=0)
         there = {each.shard for each in shards if not each.ended}
         return ClusterState(
-            cluster=self.cluster,
+            cluster=self.address.cluster,
             broker=str(self.address),
             shards=shards,
             workers=[self._workers[name] for name in sorted(self._workers)],
@@ -137,9 +137,9 @@ class ControlConnection:
 
 
 @contextlib.asynccontextmanager
-async def connected(address: Address, cluster: str) -> AsyncIterator[ControlConnection]:
+async def connected(address: Address) -> AsyncIterator[ControlConnection]:
     """A `ControlConnection` to a cluster; ClusterError when the broker cannot be reached."""
-    control = ControlConnection(address, cluster)
+    control = ControlConnection(address)
     await control.connection.open()
     try:
         yield control
@@ -149,28 +149,28 @@ async def connected(address: Address, cluster: str) -> AsyncIterator[ControlConn
         await control.connection.close()
 
 
-async def look(address: Address, cluster: str) -> ClusterState:
+async def look(address: Address) -> ClusterState:
     """The state of a cluster."""
-    async with connected(address, cluster) as control:
+    async with connected(address) as control:
         return await control.look()
 
 
-async def tell(address: Address, cluster: str, what: str, worker: str = "") -> ClusterState:
+async def tell(address: Address, what: str, worker: str = "") -> ClusterState:
     """Give an order; the state of the cluster that it went to."""
-    async with connected(address, cluster) as control:
+    async with connected(address) as control:
         state = await control.look()
         await control.order(what, worker)
         return state
 
 
-async def sow(address: Address, cluster: str, seeds: Sequence[str]) -> dict[str, int]:
+async def sow(address: Address, seeds: Sequence[str]) -> dict[str, int]:
     """Add seeds to a running crawl; the shard that each went to."""
-    async with connected(address, cluster) as control:
+    async with connected(address) as control:
         state = await control.look()
         if not state.shards:
             raise ClusterError(
                 "no frontier of cluster {cluster!r} answers at {address}; start one first",
-                cluster=cluster,
+                cluster=address.cluster,
                 address=address,
             )
         of = state.shards[0].of

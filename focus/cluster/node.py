@@ -1,6 +1,6 @@
 """Runs a crawl as one shard of a cluster: broker, leases, other shards.
 
-    around = ShardNode(shard, address, cluster="main"); session.run(…, around=around)
+    around = ShardNode(shard, address); session.run(…, around=around)
 
 The crawl itself is the one of `focus crawl`. Beside it, in the same event loop, `publisher`
 sends tasks and links away, `consumer` receives messages, and `heartbeat` looks after both.
@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
+from focus.cluster.address import Address
 from focus.cluster.batch_writer import ShardStore
-from focus.cluster.broker import LOST, Address
+from focus.cluster.broker import LOST
 from focus.cluster.connection import PublishRefused, ReconnectingConnection
 from focus.cluster.consumer import ShardConsumer
 from focus.cluster.heartbeat import Heartbeat
@@ -57,7 +58,6 @@ class ShardNode(Runtime):
         shard: Shard,
         address: Address,
         *,
-        cluster: str = "main",
         terms: Terms | None = None,
         patience_s: float | None = None,
         say: Callable[[str], object] = lambda text: None,
@@ -69,7 +69,7 @@ class ShardNode(Runtime):
             name=f"focus shard {shard}",
             say=say,
         )
-        self.context = ShardContext(shard, cluster, connection, say)
+        self.context = ShardContext(shard, connection, say)
         self._consumer = ShardConsumer(self.context)
         self._heartbeat = Heartbeat(self.context, self._consumer)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -166,7 +166,7 @@ class ShardNode(Runtime):
             await asyncio.sleep(HEARTBEAT_INTERVAL_S)
         raise ClusterError(
             "no worker of the cluster {name} is there; start `focus cluster worker`",
-            name=context.cluster,
+            name=context.connection.address.cluster,
         )
 
     async def _adopt(self, opened: OpenShard) -> None:

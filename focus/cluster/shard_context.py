@@ -54,12 +54,11 @@ class ShardContext:
     def __init__(
         self,
         shard: Shard,
-        cluster: str,
         connection: ReconnectingConnection,
         say: Callable[[str], object],
     ) -> None:
-        self.shard, self.cluster = shard, cluster
-        self.names = Names(cluster)
+        self.shard = shard
+        self.names = Names(connection.address.cluster)
         self.connection = connection
         self.say = say
         self.clock = Clock()

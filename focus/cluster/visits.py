@@ -9,38 +9,18 @@ has the workers; they take over its settings (the site's topic) when it begins.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
 
-import msgspec
-
+from focus.cluster.address import Address
 from focus.session import Runtime
-
-if TYPE_CHECKING:
-    from focus.cluster.node import ShardNode
 
 PATIENCE_S = 60.0
 """Without any worker: the visit is put off, and whoever runs it is told."""
 
 
-class VisitOrder(msgspec.Struct, frozen=True):
-    """The broker as `Address` has it, and which cluster there."""
-
-    url: str
-    password: str | None
-    ca: Path | None
-    cluster: str
-
-
-def visits_by(order: VisitOrder) -> Callable[[], Runtime]:
+def visits_by(address: Address) -> Callable[[], Runtime]:
     """What makes the runtime of a visit. Needs the extra `cluster`."""
-    from focus.cluster.broker import Address
     from focus.cluster.node import ShardNode
     from focus.cluster.sharding import Shard
 
-    address = Address(order.url, order.password, order.ca)
-
-    def made() -> ShardNode:
-        return ShardNode(Shard(), address, cluster=order.cluster, patience_s=PATIENCE_S)
-
-    return made
+    return partial(ShardNode, Shard(), address, patience_s=PATIENCE_S)

@@ -24,7 +24,8 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
 
 from focus import __version__
 from focus.archive.recorder import Recorder
-from focus.cluster.broker import LOST, Address, IncomingMessage
+from focus.cluster.address import Address
+from focus.cluster.broker import LOST, IncomingMessage
 from focus.cluster.connection import PublishRefused, ReconnectingConnection
 from focus.cluster.executor import TaskExecutor, TaskMessage
 from focus.cluster.leases import Terms
@@ -74,14 +75,13 @@ class WorkerRole:
         address: Address,
         plan: WorkerOptions,
         *,
-        cluster: str = "main",
         terms: Terms | None = None,
         say: Callable[[str], object] = lambda text: None,
         version: int = VERSION,
     ) -> None:
         host = platform.node()
         self.name = plan.name or f"{host}-{os.getpid()}-{random.getrandbits(24):06x}"
-        self.names = Names(cluster)
+        self.names = Names(address.cluster)
         self._plan = plan
         self._say = say
         self._version = version

@@ -21,7 +21,7 @@ from focus.config import SCRIPTS
 from focus.errors import ConfigError
 
 if TYPE_CHECKING:
-    from focus.cluster.broker import Address
+    from focus.cluster.address import Address
     from focus.commands.settings import CrawlOrder
 
 cluster_option = partial(option, section="The cluster")
@@ -72,7 +72,7 @@ broker_options = adding(_BROKER_OPTIONS)
 def address_of(options: dict[str, Any]) -> Address:
     """The broker as ordered; ConfigError if none is, or its password cannot be read."""
     _need_aio_pika()
-    from focus.cluster.broker import read_address
+    from focus.cluster.address import read_address
 
     if not options["amqp"]:
         raise ConfigError("no broker; give one with --amqp amqps://USER@HOST/")
@@ -84,9 +84,9 @@ def address_of(options: dict[str, Any]) -> Address:
     if (file := options["amqp_password_file"]) is not None:
         from focus.commands.settings import read_text
 
-        password = read_text(file, "password file").splitlines()[:1][0].strip()
-    plain = options["amqp_plain"]
-    return read_address(options["amqp"], password, options["amqp_ca"], plain=plain)
+        password = read_text(file, "password file").partition("\n")[0].strip()
+    plain, cluster = options["amqp_plain"], options["cluster"]
+    return read_address(options["amqp"], password, options["amqp_ca"], plain=plain, cluster=cluster)
 
 
 def _need_aio_pika() -> None:
@@ -175,7 +175,7 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
 
     def crawl(watcher: Any) -> Any:
         async def work() -> Any:
-            around = ShardNode(number, address, cluster=options["cluster"], say=watcher.say)
+            around = ShardNode(number, address, say=watcher.say)
             return await run(order.config, order.paths, watcher, around=around)
 
         return run_loop(work())
@@ -227,7 +227,7 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
     say = (lambda text: None) if options["quiet"] else (lambda text: click.echo(text, err=True))
 
     async def work() -> str:
-        return await WorkerRole(address, plan, cluster=options["cluster"], say=say).run()
+        return await WorkerRole(address, plan, say=say).run()
 
     ctx.exit(130 if run_loop(work()) == "interrupted" else 0)
 
@@ -271,7 +271,7 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
 
             options["amqp"] = stack.enter_context(PrivateBroker()).url
         address = address_of(options)
-        reach = ["--amqp", address.url, "--cluster", options["cluster"]]
+        reach = ["--amqp", address.url, "--cluster", address.cluster]
         reach += ["--amqp-ca", str(address.ca)] if address.ca else []
         reach += ["--amqp-plain"] if options["amqp_plain"] else []
         shards, slots = options["shards"], str(options["slots"])
@@ -319,7 +319,7 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     from focus.cluster.control import look
     from focus.commands.cluster_output import cluster_lines
 
-    state = asyncio.run(look(address, options["cluster"]))
+    state = asyncio.run(look(address))
     answer(plain(state) if as_json else cluster_lines(state), as_json)
     ctx.exit(0 if state.is_healthy else 7)
 
@@ -362,7 +362,7 @@ def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) ->
     address = address_of(options)
     from focus.cluster import control
 
-    state = asyncio.run(control.tell(address, options["cluster"], what, worker))
+    state = asyncio.run(control.tell(address, what, worker))
     workers = [each.worker for each in state.workers if worker in ("", each.worker)]
     shards = [each.shard for each in state.shards] if what == "stop" else []
     if as_json:
@@ -393,6 +393,6 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     for seed in seeds:
         seed_candidates(seed)
-    to = asyncio.run(sow(address, options["cluster"], seeds))
+    to = asyncio.run(sow(address, seeds))
     lines = [f"{seed}: to shard {shard}" for seed, shard in to.items()]
     answer({"seeds": to} if as_json else lines, as_json)

@@ -26,7 +26,7 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.alerts.run import WatchRunSummary
     from focus.alerts.settings import DeliverySettings
-    from focus.cluster.visits import VisitOrder
+    from focus.cluster.address import Address
     from focus.learn.memory_crawl import PageSource
     from focus.storage.alerts.store import AlertStore
 
@@ -128,25 +128,19 @@ def _ran(
     from focus.alerts.visit import create_visit
     from focus.commands.settings import watched_web
 
-    web, order = watched_web(options), cluster_of(options)
-    around = None
-    if order is not None:
+    web, around = watched_web(options), None
+    if (cluster := cluster_of(options)) is not None:
         from focus.cluster.visits import visits_by
 
-        around = visits_by(order)
+        around = visits_by(cluster)
     deliver = delivery_process.delivery_in_process(store, settings_of(store, options, web))
     visit = create_visit(store, web, around=around)
     return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=wanted))
 
 
-def cluster_of(options: dict[str, Any]) -> VisitOrder | None:
+def cluster_of(options: dict[str, Any]) -> Address | None:
     """The cluster whose workers visit, if --amqp names one."""
-    if not options["amqp"]:
-        return None
-    address = address_of(options)
-    from focus.cluster.visits import VisitOrder
-
-    return VisitOrder(address.url, address.password, address.ca, options["cluster"])
+    return address_of(options) if options["amqp"] else None
 
 
 @click.command(cls=ChannelCommand, takes="installation")

@@ -19,7 +19,8 @@ from focus.alerts import delivery_process, settings
 from focus.alerts.run import AlreadyRunning, WatchRunSummary, run_due, watch_lock
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.visit import create_visit
-from focus.cluster.visits import VisitOrder, visits_by
+from focus.cluster.address import Address
+from focus.cluster.visits import visits_by
 from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
@@ -49,7 +50,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     db: Path
     web: PageSource = PageSource()
     sending: SendingOptions = SendingOptions()
-    cluster: VisitOrder | None = None
+    cluster: Address | None = None
 
 
 def run(order: SchedulerOptions) -> WatchRunSummary | None:
