@@ -137,7 +137,7 @@ class SimulatedTransport(ReplayTransport):
         self._web, self._asked, self._tags = web, log, dict[str, str]()
 
     def send(self, task: Task) -> None:
-        self._tags[task.url] = dict(task.conditions).get("If-None-Match", "")
+        self._tags[task.url] = dict(task.conditional_headers).get("If-None-Match", "")
         super().send(task)
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
@@ -147,7 +147,7 @@ class SimulatedTransport(ReplayTransport):
         if not robots:
             self._asked.append(Request(url, fetched_at, status))
         if status == 304:
-            return FetchResult(url, fetched_at, status=304, unchanged=True)
+            return FetchResult(url, fetched_at, status=304, is_unchanged=True)
         kind = {"content-type": "text/html; charset=utf-8"} | ({"etag": tag} if tag else {})
         return FetchResult(
             url,

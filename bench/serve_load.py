@@ -114,15 +114,15 @@ def _page_row(
     page = Page(
         title=title,
         relevance=rng.random(),
-        relevant=rng.random() < 0.3,
+        is_relevant=rng.random() < 0.3,
         simhash=rng.getrandbits(64),
         body_zstd=source,
     )
     return PageRow(
         id=number,
         url=f"{url}?copy={copy}" if copy else url,
-        nth=number + 1,
-        waiting=0,
+        request_number=number + 1,
+        waiting_count=0,
         status=200,
         fetched_at=1.0 + rng.randrange(1000) * DAY_S,
         elapsed_s=0.1,

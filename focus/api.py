@@ -281,15 +281,22 @@ class Crawling:
 
 
 def _page_of(row: PageRow) -> CrawledPage:
-    names = "title relevance relevant description keywords language parts matched".split()
+    page = row.page
     return CrawledPage(
         url=row.url,
         status=row.status,
         fetched_at=row.fetched_at,
-        request=row.nth,
+        request=row.request_number,
         priority=row.priority,
-        packed=row.page.body_zstd,
-        **{name: getattr(row.page, name) for name in names},
+        packed=page.body_zstd,
+        title=page.title,
+        relevance=page.relevance,
+        relevant=page.is_relevant,
+        description=page.description,
+        keywords=page.keywords,
+        language=page.language,
+        parts=page.part_scores,
+        matched=page.matched_terms,
     )
 
 

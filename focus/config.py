@@ -248,7 +248,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             shown="the topic file's, else the model's",
         ),
     ] = None
-    near_duplicates: Annotated[  # compute Page.simhash and Page.lost
+    near_duplicates: Annotated[  # compute Page.simhash and Page.is_soft_404
         bool,
         Setting(
             FILE,
@@ -258,7 +258,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = True
     documents: bool = False  # as `ScopeConfig.documents`
-    digests: bool = False  # compute Page.digest: pages will be looked at again
+    digests: bool = False  # compute Page.text_digest: pages will be revisited
     max_links: Annotated[
         int, Setting(FILE, "Links taken from one page; those after them are only counted.", low=0)
     ] = 2000

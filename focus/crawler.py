@@ -375,7 +375,7 @@ class Crawl:
         host, now = candidate.host, self.transport.now()
         if self.view.uses_lookups and not host.is_resolved:
             self.frontier.pause_host(host, math.inf, now)
-            self.transport.send(Task(None, candidate.url, host.name, lookup=True))
+            self.transport.send(Task(None, candidate.url, host.name, is_lookup=True))
             return True
         if candidate.priority < SEED_PRIORITY and self.link_handler.domains.puts_off(host):
             self.frontier.pause_host(host, now + PUT_OFF_S, now)
@@ -393,7 +393,7 @@ class Crawl:
             is not None
         )
         self.effects.apply(decide(result, self.view, now), now)
-        if result.task.lookup:
+        if result.task.is_lookup:
             return None
         self._notify(result, is_revisit=is_revisit)
         return None if is_revisit else result.page
@@ -403,7 +403,7 @@ class Crawl:
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
         if not is_revisit:
-            self.recent_harvest.add([scored is not None and scored.relevant])
+            self.recent_harvest.add([scored is not None and scored.is_relevant])
         self._observe(
             Event(
                 nth=self.unit_of_work.totals.requests,
@@ -412,7 +412,7 @@ class Crawl:
                 state=state,
                 reason=str(fetch.failure or (page and page.failure) or ""),
                 relevance=scored.relevance if scored else 0.0,
-                relevant=scored.relevant if scored else False,
+                relevant=scored.is_relevant if scored else False,
                 title=scored.title if scored else "",
                 priority=task.priority,
                 depth=task.depth,
@@ -433,7 +433,7 @@ class Crawl:
         many = memory.evicted_count > THREAD_MIN_IDS
         ids = await asyncio.to_thread(memory.ids_to_load) if many else memory.ids_to_load()
         abandoned = {url_id for url_id in ids if self.view.queue(url_id).host.is_abandoned}
-        kind, why = FailureKind.HOST_GIVEN_UP, msg("as the rest of its host")
+        kind, why = FailureKind.HOST_ABANDONED, msg("as the rest of its host")
         self.effects.apply(
             [FailUrl(url_id, kind, why) for url_id in abandoned], self.transport.now()
         )

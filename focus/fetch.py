@@ -138,9 +138,9 @@ class WebFetcher:
             redirect_to=None if failure else answer.redirect_to,
             retry_after_s=answer.retry_after_s,
             address=exchange.address,
-            truncated=answer.truncated,
-            listing=None if failure else answer.listing,
-            unchanged=answer.unchanged and not failure,
+            is_truncated=answer.truncated,
+            url_source=None if failure else answer.listing,
+            is_unchanged=answer.unchanged and not failure,
             status_line=answer.status_line,
             request=answer.request,
         )

@@ -1,6 +1,7 @@
-"""Defines the records that every package shares: URL, task, result, page, link.
+"""Records that all packages share: URLs, tasks, results, pages, links, and a batch of changes.
 
-Records are frozen `msgspec.Struct`s, cheap to make; `array_like` ones cross the pipe to a worker.
+Records are frozen `msgspec.Struct`s, which are cheap to create. Those that are `array_like` are
+sent to and from scorer workers.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from enum import IntEnum, IntFlag, StrEnum
 import msgspec
 
 SEED_PRIORITY = 1e6
-"""Priority of seeds: before any scored link, in the order the user gave them."""
-AGAIN_PRIORITY = -1e6
-"""Priorities from here down belong to pages that are revisited: behind all links, whose evidence
-does not change them. As far below zero as `SEED_PRIORITY` is above it."""
+"""Priority of seeds, above that of any link; seeds keep the order in which they are listed."""
+REVISIT_PRIORITY = -1e6
+"""Highest priority of a revisit. Revisits come after all links, and link evidence does not change
+their priority."""
 
 
 class UrlState(IntEnum):
-    """The state of a known URL (P2, P4: the queues of a focused crawler)."""
+    """State of a known URL (P2, P4: the queues of a focused crawler)."""
 
     WAITING = 0
     FETCHING = 1
@@ -28,98 +29,101 @@ class UrlState(IntEnum):
 
 
 class FailureKind(StrEnum):
-    """The kind of failure of a fetch or a page. Ends up in the `reason` of a URL."""
+    """Kind of failure of a fetch or a page, stored as the `reason` of the URL."""
 
     DNS = "dns"  # the name does not resolve
-    DNS_TEMPORARY = "dns-temporary"  # the resolver could not answer now
-    UNREACHABLE = "unreachable"  # no way to its network, or from ours
-    CONNECT = "connect"  # refused
+    DNS_TEMPORARY = "dns-temporary"  # the resolver has no answer at present
+    UNREACHABLE = "unreachable"  # no route to the network of the host, or from this machine
+    CONNECT = "connect"  # connection refused
     TLS = "tls"  # handshake or certificate
     TIMEOUT = "timeout"  # connect, read or total time
     TOO_SLOW = "too-slow"  # under the minimum rate
-    RESET = "reset"  # broken off in mid-answer, or empty answer
-    CLOSED = "closed"  # a kept connection, before any answer: nobody is to blame
+    RESET = "reset"  # broken off in the middle of the response, or an empty one
+    CLOSED = "closed"  # a reused connection closed before a response: no fault of the host
     PROTOCOL = "protocol"  # not HTTP, broken chunking or encoding
     HEADERS_TOO_LARGE = "headers-too-large"
-    TOO_LARGE = "too-large"  # raw or decoded body over its cap
+    TOO_LARGE = "too-large"  # raw or decoded body over its limit
     HTTP_4XX = "http-4xx"
     HTTP_5XX = "http-5xx"
     RATE_LIMITED = "rate-limited"  # 429, or 503 with Retry-After
     REDIRECT = "redirect"  # no or bad Location, too many hops
-    GUARD = "guard"  # the connected address is private or not opened
-    NOT_HTML = "not-html"  # by type or by sniffing
-    UNREADABLE = "unreadable"  # a document that is encrypted or damaged
-    EMPTY = "empty"  # a 2xx answer without a body
-    PARSE_TIMEOUT = "parse-timeout"  # the worker needed longer than its limit
+    GUARD = "guard"  # the connected address is private and not allowed
+    NOT_HTML = "not-html"  # by Content-Type or by content
+    UNREADABLE = "unreadable"  # an encrypted or damaged document
+    EMPTY = "empty"  # a 2xx response without a body
+    PARSE_TIMEOUT = "parse-timeout"  # analysis took longer than its limit
     PARSE_CRASH = "parse-crash"  # the worker died on this page
-    POISON = "poison"  # worker after worker of a cluster died that had it
-    HOST_GIVEN_UP = "host-given-up"  # too many failures in a row on its host
+    POISON = "poison"  # every cluster worker that received the page died
+    HOST_ABANDONED = "host-given-up"  # the host had too many failures in a row
 
 
 class DropReason(StrEnum):
-    """The reason why a URL is not (or no longer) wanted. Ends up in its `reason`."""
+    """Reason why a URL will not be fetched, stored as its `reason`."""
 
     ROBOTS = "robots"
     SCOPE = "scope"  # outside --scope
     DENIED = "denied"  # --allow / --deny
     URL_TOO_LONG = "url-too-long"  # over max-url
     DEPTH = "depth"  # beyond --max-depth or the strategy's own allowance
-    PRIORITY = "priority"  # under min-priority, or dropped by the strategy
+    PRIORITY = "priority"  # below min-priority, or dropped by the strategy
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
-    REDIRECTED = "redirected"  # the target stands in its place
-    SOFT_404 = "soft-404"  # it says "not found" with status 200
+    REDIRECTED = "redirected"  # replaced by the target of the redirect
+    SOFT_404 = "soft-404"  # a "not found" page with status 200
     NOINDEX = "noindex"  # meta robots or X-Robots-Tag
-    LISTING = "listing"  # a sitemap or feed: its links were taken
-    TRAP_PATH = "trap-path"  # segments that repeat, or too many of them
-    TRAP_QUERY = "trap-query"  # ever new combinations of parameters
+    URL_SOURCE = "listing"  # a sitemap or feed: its URLs were added
+    TRAP_PATH = "trap-path"  # repeating path segments, or too many of them
+    TRAP_QUERY = "trap-query"  # too many combinations of query parameters
     TRAP_CALENDAR = "trap-calendar"  # dates far from now
-    TRAP_BUDGET = "trap-budget"  # URLs like it took many requests and brought nothing
-    TRAP_HOSTS = "trap-hosts"  # its domain has ever more hosts; only counted
+    TRAP_BUDGET = "trap-budget"  # many requests for its URL pattern without a relevant page
+    TRAP_HOSTS = "trap-hosts"  # too many hosts in its domain; only counted
 
 
 class Rendering(StrEnum):
-    """Whether a page needs scripts, and what came of running them. Failed: kept as fetched."""
+    """Whether a page needs scripts, and the result of running them.
 
-    NONE = ""  # it is whole as it came
-    EMPTY_ROOT = "empty-root"  # a shell: a framework draws into an empty element
-    NOSCRIPT = "noscript"  # a shell: its noscript asks for JavaScript
-    TEMPLATE = "template"  # a shell: places for values that nobody has filled
-    EMPTY_LIST = "empty-list"  # a shell: an element that names itself a list is empty
-    NO_TEXT = "no-text"  # a shell: scripts, and next to no text and links
+    A page whose rendering failed is used as fetched.
+    """
+
+    NONE = ""  # complete as fetched
+    EMPTY_ROOT = "empty-root"  # a shell page: an empty element that a framework fills
+    NOSCRIPT = "noscript"  # a shell page: its noscript text asks for JavaScript
+    TEMPLATE = "template"  # a shell page: unfilled template placeholders
+    EMPTY_LIST = "empty-list"  # a shell page: an empty element that is named a list
+    NO_TEXT = "no-text"  # a shell page: scripts, and almost no text and links
     RENDERED = "rendered"
-    TIMEOUT = "render-timeout"  # it could not be read within its time
-    CRASH = "render-crash"  # the browser died, or the page in it
-    TOO_LARGE = "render-too-large"  # what the scripts made is over the cap of a page
-    EMPTY = "render-empty"  # the scripts left less of it than had come
+    TIMEOUT = "render-timeout"  # the rendered page could not be read in time
+    CRASH = "render-crash"  # the browser or its tab crashed
+    TOO_LARGE = "render-too-large"  # the rendered page is larger than a page may be
+    EMPTY = "render-empty"  # the rendered page has less content than the fetched one
 
     @property
     def is_shell(self) -> bool:
-        """Whether it seems to need scripts that nobody has run."""
-        return self in _SHELLS
+        """Whether the page seems to need scripts that were not run."""
+        return self in _SHELL_SIGNS
 
     @property
-    def has_failed(self) -> bool:
-        """Whether scripts were to be run, and could not be."""
+    def is_failure(self) -> bool:
+        """Whether rendering was tried and failed."""
         return self.startswith("render-")
 
 
-_SHELLS = frozenset(tuple(Rendering)[1:6])
+_SHELL_SIGNS = frozenset(tuple(Rendering)[1:6])
 
 
 class ChangeKind(IntFlag):
-    """The differences that a revisit may find, as flags. Users see the names."""
+    """Differences that a revisit can find, as flags. Users see the names."""
 
-    TEXT = 1  # its main text
+    TEXT = 1  # the main text
     TITLE = 2
-    LINKS = 4  # to URLs that the crawl did not know
-    GONE = 8  # 404, 410, or a page that says so
-    MOVED = 16  # it redirects
-    BACK = 32  # it was gone
+    LINKS = 4  # links to URLs that are new to the crawl
+    GONE = 8  # 404, 410 or a soft 404
+    MOVED = 16  # the page redirects
+    BACK = 32  # the page had been gone
 
 
 class Region(IntEnum):
-    """The part of the page that a link stands in."""
+    """Part of a page that contains a link."""
 
     BODY = 0
     NAV = 1
@@ -128,12 +132,12 @@ class Region(IntEnum):
     ASIDE = 4
 
 
-class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """An entry of a sitemap or feed.
+class SourceEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Entry of a sitemap or feed.
 
     url         as written; absolute in a sitemap
-    title       "" when it has none (sitemaps never do)
-    changed_at  Unix seconds by its lastmod, updated or pubDate; 0.0: not told
+    title       empty if it has none; entries of sitemaps never have one
+    changed_at  Unix seconds of its lastmod, updated or pubDate; 0.0 if unknown
     """
 
     url: str
@@ -141,35 +145,39 @@ class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     changed_at: float = 0.0
 
 
-class Listing(msgspec.Struct, frozen=True):
-    """A sitemap or feed as read. `kind`: sitemap, index or feed; `cut`: not all of it."""
+class UrlSource(msgspec.Struct, frozen=True):
+    """Parsed sitemap or feed.
+
+    kind          "sitemap", "index" or "feed"
+    is_truncated  whether entries are missing
+    """
 
     kind: str
-    links: list[Listed] = []
-    cut: bool = False
+    entries: list[SourceEntry] = []
+    is_truncated: bool = False
 
 
 class FetchResult(msgspec.Struct, frozen=True, array_like=True):
-    """The result of one request. A failure is a result too, never an exception.
+    """Result of one request; a failure is a result too, never an exception.
 
-    url          what was requested (no fragment)
-    status       HTTP status, None when no answer came
-    headers      names in lower case, in order, repeats kept
-    body         after content-decoding, b"" for redirects and failures
-    raw_bytes    bytes read off the socket for the body (headers not counted)
+    url          requested URL, without fragment
+    status       HTTP status; None if there was no response
+    headers      in order, with names in lower case and repeated headers
+    body         after content decoding; empty for redirects and failures
+    raw_bytes    size of the body as received (without headers)
     fetched_at   Unix seconds at the start of the request
-    elapsed_s    until the last byte or the failure
-    failure      None when a 2xx body is there or `redirect_to` is set
+    elapsed_s    seconds until the last byte or the failure
+    failure      None if there is a 2xx body or `redirect_to`
     detail       one line for people: "certificate has expired", "404"
-    redirect_to  absolute URL of a 3xx answer, as sent (not yet checked)
-    retry_after_s  what Retry-After asked for, as seconds from `fetched_at`
-    address      the connected IP address, None when there was none
-    truncated    not all of the body: cut at its cap (with failure TOO_LARGE), or it breaks off
-                 by itself (`detail` tells)
-    listing      what a sitemap or feed lists, where those are wanted
-    unchanged    304: the page is as it was when `Task.conditions` were noted
-    status_line  first line of the answer as received
-    request      the request's head as sent, without cookies and passwords
+    redirect_to  absolute URL of a 3xx response as received (not yet checked)
+    retry_after_s  delay that Retry-After asks for, in seconds from `fetched_at`
+    address      IP address of the connection; None if there was none
+    is_truncated  whether the body is incomplete: cut at its limit (failure TOO_LARGE), or ended
+                 early by the server (see `detail`)
+    url_source   parsed sitemap or feed, if these are enabled
+    is_unchanged  304: the page is the same as when its conditional headers were stored
+    status_line  first line of the response as received
+    request      head of the request as sent, without cookies and passwords
     """
 
     url: str
@@ -184,34 +192,34 @@ class FetchResult(msgspec.Struct, frozen=True, array_like=True):
     redirect_to: str | None = None
     retry_after_s: float | None = None
     address: str | None = None
-    truncated: bool = False
-    listing: Listing | None = None
-    unchanged: bool = False
+    is_truncated: bool = False
+    url_source: UrlSource | None = None
+    is_unchanged: bool = False
     status_line: bytes = b""
     request: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """The first value of a header, by its lower-case name."""
+        """Return the first value of a header; `name` is in lower case."""
         return next((value for key, value in self.headers if key == name), None)
 
 
 class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One out-link as the scorer worker hands it over: final and compact.
+    """Link of a page as a scorer worker returns it. Scores are between 0 and 1.
 
-    url          what would be requested: absolute, normal, no fragment
-    key          16-byte MD5 of its duplicate key (urls.fingerprint)
-    host         host[:port] of `url`, lower case, default port dropped
-    anchor       visible text, or the image's alt; white space folded, cut
-    anchor_score relevance of the anchor text, 0…1
-    url_score    relevance of the words in the decoded path and query, 0…1
-    heading_score  relevance of the nearest heading above, 0…1
-    context_score  relevance of the text around the link, 0…1, 0 when not asked for
-    region       Region as int
-    nofollow     rel=nofollow|ugc|sponsored, every time that the page links there
-    pattern        class of the path (`url_pattern`), "" when not asked for
-    role         of the target: 0 a page, 1 an index page, 2 a further page of this very index
-    cosine_score cosine of the anchor text and the topic, 0…1, 0 when not asked for
-    euclid_score likeness of the anchor's vector and the topic's by P3 eq. 5-2, likewise
+    url          absolute, normalised, without fragment
+    key          16-byte MD5 of the duplicate key (`urls.fingerprint`)
+    host         host[:port] of `url`, in lower case, without the default port
+    anchor       visible text or the alt text of the image; white space folded, shortened
+    anchor_score relevance of the anchor text
+    url_score    relevance of the words in the decoded path and query
+    heading_score  relevance of the nearest heading above
+    context_score  relevance of the text around the link; 0 if not computed
+    region       `Region` as int
+    nofollow     whether every link of the page to this URL has rel=nofollow, ugc or sponsored
+    pattern      URL pattern (`url_pattern`); empty if not computed
+    target_role  0 a page, 1 an index page, 2 a further page of the linking index page
+    cosine_score cosine of anchor text and topic; 0 if not computed
+    euclid_score similarity of the vectors of anchor and topic (P3 eq. 5-2); 0 if not computed
     """
 
     url: str
@@ -226,34 +234,36 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     nofollow: bool = False
     pattern: str = ""
     cosine_score: float = 0.0
-    role: int = 0
+    target_role: int = 0
     euclid_score: float = 0.0
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):
-    """A parsed and scored page, as it comes back from a worker.
+    """Parsed and scored page as a scorer worker returns it.
 
-    relevance    the model's number (its range is the model's own)
-    relevant     relevance over the model's threshold
-    parts        how the relevance came about, by part: {"title": 0.5, …}
-    matched      topic words found, by part: {"title": ["足球"], …}
-    refresh      URL that it sends on to within seconds, though with status 200
-    noindex, nofollow, unavailable_after  by its meta robots (`robots_tag.RobotsTag`)
-    links        in document order, first occurrence of each key, capped
-    links_cut    how many links the cap left out
-    body_zstd    the decoded text of the page (UTF-8), compressed; b"" if not kept
-    failure      set when the page could not be parsed; the rest is then empty
-    terms        a relevant page's strongest words, {} unless the model adapts to them
-    simhash      64 bits of a relevant page's text (`near_duplicates.simhash`), 0: not computed
-    wording      64 bits of its text without numbers (`near_duplicates.wording`), 0: not asked for
-    lost         it says "not found", though with status 200
-    duplicate_of  URL id of an earlier page with nearly its text: it is then not relevant at all
-    feeds        addresses of its RSS and Atom feeds, absolute
-    index        it lists others: a home, section, tag, category or archive page (`indexpage`)
-    named        how much of the topic the title and address of an index page name, 0…1
-    digest       64 bits of its main text (`near_duplicates.text_digest`), 0: not asked for
-    title_runs   words of its title (`subtopics.runs_of`), () where nobody learns of them
-    rendering    whether it seems to need scripts, or what came of running them
+    relevance    number of the relevance model, in the range of the model
+    is_relevant  whether `relevance` is over the threshold of the model
+    part_scores  relevance by part of the page: {"title": 0.5, …}
+    matched_terms  words of the topic found, by part of the page: {"title": ["足球"], …}
+    refresh_url  URL that the page redirects to within seconds, with status 200
+    noindex, nofollow, unavailable_after  from its meta robots (`robots_tag.RobotsTag`)
+    links        in document order, the first of each key, up to a limit
+    omitted_link_count  number of links over the limit
+    body_zstd    source of the page in UTF-8, compressed; empty if it is not stored
+    failure      set if the page could not be parsed; other fields are then empty
+    top_terms    strongest words of a relevant page; empty unless the model adapts to them
+    simhash      64-bit fingerprint of the text (`near_duplicates.simhash`) of a relevant page;
+                 0 if not computed
+    wording_hash  64-bit fingerprint of the text without numbers (`near_duplicates.wording`);
+                 0 if not computed
+    is_soft_404  whether the page says "not found" with status 200
+    original_id  URL id of an earlier page with nearly the same text; the page is then not relevant
+    feed_urls    absolute URLs of its RSS and Atom feeds
+    is_index_page  whether it lists other pages: a home, section, tag, category or archive page
+    index_topic_score  share of the topic that title and URL of an index page name, 0 to 1
+    text_digest  64-bit hash of the main text (`near_duplicates.text_digest`); 0 if not computed
+    title_runs   words of the title (`subtopics.runs_of`); empty unless the strategy uses them
+    rendering    whether the page seems to need scripts, or the result of running them
     """
 
     title: str = ""
@@ -262,45 +272,46 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     language: str = ""
     charset: str = ""
     canonical: str | None = None
-    refresh: str | None = None
+    refresh_url: str | None = None
     noindex: bool = False
     nofollow: bool = False
     unavailable_after: float = math.inf
     relevance: float = 0.0
-    relevant: bool = False
-    parts: dict[str, float] = {}
-    matched: dict[str, list[str]] = {}
+    is_relevant: bool = False
+    part_scores: dict[str, float] = {}
+    matched_terms: dict[str, list[str]] = {}
     links: list[Link] = []
-    links_cut: int = 0
+    omitted_link_count: int = 0
     simhash: int = 0
     body_zstd: bytes = b""
     failure: FailureKind | None = None
     detail: str = ""
     worker_s: float = 0.0
-    terms: dict[str, float] = {}
-    feeds: list[str] = []
-    lost: bool = False
-    duplicate_of: int | None = None
-    wording: int = 0
-    index: bool = False
-    named: float = 0.0
-    digest: int = 0
+    top_terms: dict[str, float] = {}
+    feed_urls: list[str] = []
+    is_soft_404: bool = False
+    original_id: int | None = None
+    wording_hash: int = 0
+    is_index_page: bool = False
+    index_topic_score: float = 0.0
+    text_digest: int = 0
     title_runs: tuple[tuple[str, ...], ...] = ()
     rendering: Rendering = Rendering.NONE
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One request that the frontier lets go: the unit that a transport carries.
+    """Request that the crawl hands to its transport.
 
-    id         URL id in this crawl; None for a robots.txt, or a look-up
-    start_at   not before this instant (clock of the crawl)
-    lookup     no request, only where the URL's host is (`FetchResult.address`)
-    hops       redirects followed to come here
+    id         URL id in this crawl; None for a robots.txt or a look-up
+    start_at   earliest time of the request, by the clock of the crawl
+    is_lookup  whether only the IP address of the host is looked up (`FetchResult.address`)
+    hops       redirects followed to this URL
     depth      links from a seed
-    priority   what it was taken at
-    conditions  headers that ask for an answer only if the page has changed
-    wording    whether `Page.wording` will be asked for
-    tell       whether the crawl is to be told when the request goes out
+    priority   priority when the URL was dequeued
+    conditional_headers  headers that request the page only if it has changed
+    needs_wording  whether `Page.wording_hash` is needed
+    crawl_delay_s  seconds to wait before a further request to the host for the same URL
+    should_report_send  whether the transport reports the moment when the request is sent
     """
 
     id: int | None
@@ -310,15 +321,15 @@ class Task(msgspec.Struct, frozen=True):
     hops: int = 0
     depth: int = 0
     priority: float = 0.0
-    conditions: tuple[tuple[str, str], ...] = ()
-    lookup: bool = False
-    wording: bool = True
-    rest_s: float = 0.0  # to wait before anything more is asked of the host for it
-    tell: bool = False
+    conditional_headers: tuple[tuple[str, str], ...] = ()
+    is_lookup: bool = False
+    needs_wording: bool = True
+    crawl_delay_s: float = 0.0
+    should_report_send: bool = False
 
 
 class Result(msgspec.Struct, frozen=True):
-    """A task that came back: what was fetched and, if HTML, what was found."""
+    """Finished task: the response and, for HTML, the scored page."""
 
     task: Task
     fetch: FetchResult
@@ -326,55 +337,60 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class QueueRow(msgspec.Struct, frozen=True):
-    """A frontier queue: one host's URLs of one pattern ("" if patterns are unused)."""
+    """Host queue to be stored: URLs of one host and pattern (empty if patterns are not used).
+
+    requests  requests for its URLs
+    rewards   relevant pages among the responses (soft counts)
+    bonus     addition of a learning strategy to the priorities of the queue
+    recent    the fields of `RecentTally`, if the strategy learns
+    """
 
     id: int
-    host: int
+    host_id: int
     pattern: str = ""
-    fetched: int = 0  # requests spent on it
-    yielded: float = 0.0  # relevant pages among them (soft counts add up)
-    bonus: float = 0.0  # what a strategy that learns adds to its priorities
+    requests: int = 0
+    rewards: float = 0.0
+    bonus: float = 0.0
     recent: tuple[float, float, int] = (0.0, 0.0, 0)  # as `Recent`, if the strategy learns
 
 
 class HostRow(msgspec.Struct, frozen=True):
-    """A host as the frontier must find it again after a restart.
+    """State of a host to be stored.
 
-    next_at         not to be asked before this instant (Unix seconds)
-    failures        failures in a row that the host is to blame for
-    given_up        too many: its URLs are failed as they come up
-    robots          scheme -> robots.txt as fetched: (body, status, expires_at);
-                    status 0 = unreachable
-    address         the machine that it was last found at, "" as long as that is not known
+    next_at         earliest time of the next request (Unix seconds)
+    failures        consecutive failures caused by the host
+    is_abandoned    whether there were too many; its URLs fail when they become due
+    robots          scheme -> robots.txt as (body, status, expires_at); status 0 if unreachable
+    address         last known IP address; empty if unknown
     """
 
     id: int
     name: str
     next_at: float = 0.0
     failures: int = 0
-    given_up: bool = False
+    is_abandoned: bool = False
     robots: dict[str, tuple[bytes, int, float]] = {}
     address: str = ""
 
 
 class UrlRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A URL that became known.
+    """New URL to be stored.
 
-    id        dense, from 0, in order of discovery; ties in priority go by it
-    priority  larger = sooner
-    link_evidence  the evidence for it, in the strategy's own meaning and width
-    parent    id of the page with the best evidence for it; None for seeds
-    anchor    anchor text of that evidence
+    id        number from 0 in order of discovery; breaks ties between equal priorities
+    priority  larger is sooner
+    link_evidence  numbers about the links to the URL, as the strategy defines them
+    parent_id  id of the page with the best link to it; None for seeds
+    anchor    anchor text of that link
     """
 
     id: int
     key: bytes
     url: str
-    queue: int
+    queue_id: int
     depth: int
     priority: float
     link_evidence: tuple[float, ...] = ()
-    parent: int | None = None
+    parent_id: int | None = None
     anchor: str = ""
     state: UrlState = UrlState.WAITING
     reason: str = ""
@@ -382,23 +398,26 @@ class UrlRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     detail: str = ""
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
-    """Better evidence for a waiting URL: new priority (and where it came from)."""
+class PriorityChange(msgspec.Struct, frozen=True, gc=False):
+    """New priority and link evidence of a waiting URL.
+
+    parent_id  page with the new best link; None leaves parent and anchor as they are
+    """
 
     id: int
     priority: float
     link_evidence: tuple[float, ...]
-    parent: int | None  # None: as before
+    parent_id: int | None
     anchor: str
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """A URL changed its state: fetched, failed, dropped, or waiting again.
+    """New state of a URL: fetched, failed, dropped, or waiting again.
 
-    url      new URL of the row (http answered with https…), None: as before
-    tries    failed tries so far
-    retry_at not before this instant, for a URL that waits again
-    parent   page of the best link to it, None: as before
+    url      new URL of the row, such as https instead of http; None leaves it as it is
+    tries    failed attempts so far
+    retry_at earliest time of the next attempt if the URL waits again
+    parent_id  page with the best link to it; None leaves it as it is
     """
 
     id: int
@@ -409,23 +428,24 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     retry_at: float = 0.0
     hops: int = 0
     url: str | None = None
-    parent: int | None = None
+    parent_id: int | None = None
 
 
 class PageRow(msgspec.Struct, frozen=True):
-    """A page to be stored.
+    """Page to be stored.
 
-    nth       number of the request that brought it, counting every request from 1
-    waiting   URLs that waited when it was taken, itself among them
-    host_nth  number of the request among those to its host that came to an end, from 1; 0: unknown
-    bonus     of its host and URL pattern when it was taken, beside its priority
-    targets   URL ids of its links, in document order
+    request_number  number of its request among all requests of the crawl, from 1
+    waiting_count  number of waiting URLs when it was dequeued, including its own
+    host_request_number  number of its request among the finished ones to its host, from 1;
+              0 if unknown
+    bonus     bonus of its host queue when it was dequeued; not included in `priority`
+    target_ids  URL ids of its links, in document order
     """
 
     id: int
     url: str
-    nth: int
-    waiting: int
+    request_number: int
+    waiting_count: int
     status: int
     fetched_at: float
     elapsed_s: float
@@ -436,118 +456,140 @@ class PageRow(msgspec.Struct, frozen=True):
     content_type: str = ""
     etag: str = ""
     last_modified: str = ""
-    targets: tuple[int, ...] = ()
-    host_nth: int = 0
+    target_ids: tuple[int, ...] = ()
+    host_request_number: int = 0
     bonus: float = 0.0
 
 
-class KeptPage(msgspec.Struct):
-    """A page, sitemap or feed of an earlier run, kept while it is revisited.
+class StoredPage(msgspec.Struct):
+    """Page, sitemap or feed that an earlier run stored, and that is revisited.
 
-    id, url     as it is known
-    digest      as `Page.digest`, of what is stored; 0: not known
-    priority    what it was taken at first
-    first_at    when it was had first
-    checked_at  when it answered last; `tried_at`: when it was asked last
-    changed_at  when it was last found changed, None: never
-    gone_at     since when it is gone, None: it is there
-    told_at     when it last changed by a sitemap or feed, 0.0: not told
-    watched_s, news  what is known of its news (`revisits.Watched`)
+    text_digest  `Page.text_digest` of the stored version; 0 if unknown
+    priority    priority of its first request
+    first_fetched_at  time of its first response
+    checked_at  time of its last response
+    tried_at    time of its last request
+    changed_at  time when a revisit last found a change; None if none did
+    gone_at     time since which it is gone; None if it is there
+    source_changed_at  time of its last change according to a sitemap or feed; 0.0 if unknown
+    observed_s, changes  decayed time of observation and number of changes
+                (`revisits.Observation`)
+    is_url_source  whether it is a sitemap or feed
+    is_hub      whether its links led to relevant pages
     """
 
     id: int
     url: str
-    digest: int
+    text_digest: int
     title: str
     priority: float
-    first_at: float
+    first_fetched_at: float
     checked_at: float
     tried_at: float
     changed_at: float | None = None
     gone_at: float | None = None
-    told_at: float = 0.0
-    watched_s: float = 0.0
-    news: float = 0.0
+    source_changed_at: float = 0.0
+    observed_s: float = 0.0
+    changes: float = 0.0
     etag: str = ""
     last_modified: str = ""
-    is_listing: bool = False
+    is_url_source: bool = False
     is_hub: bool = False
 
 
-class PageCheck(msgspec.Struct, frozen=True):
-    """The state of a page after a revisit, as `KeptPage`. `trouble`: why it did not answer."""
+class RevisitState(msgspec.Struct, frozen=True):
+    """State of a page after a revisit, with the fields of `StoredPage`.
+
+    failure  why there was no response; empty if there was one
+    """
 
     id: int
-    first_at: float
+    first_fetched_at: float
     checked_at: float
     tried_at: float
     changed_at: float | None
     gone_at: float | None
-    watched_s: float
-    news: float
-    trouble: str = ""
+    observed_s: float
+    changes: float
+    failure: str = ""
 
 
 class PageChange(msgspec.Struct, frozen=True):
-    """The entry that a revisit adds to the history of a page.
+    """Entry of the change history of a page, written by a revisit.
 
-    links   that the crawl did not know
-    detail  the title before, where it moved to, or how it is gone
+    kinds      `ChangeKind` flags
+    new_links  number of links to URLs that were new to the crawl
+    detail     previous title, target of the redirect, or the response that says it is gone
     """
 
     id: int
     at: float
     kinds: int
-    links: int = 0
+    new_links: int = 0
     detail: str = ""
 
 
 class Batch(msgspec.Struct):
-    """Everything that follows from a few pages: one transaction of the store."""
+    """Changes that follow from a few results; the store writes them in one transaction.
 
-    queues: list[QueueRow] = []  # new or changed
-    hosts: list[HostRow] = []  # new or changed
-    urls: list[UrlRow] = []  # new
-    changes: list[Change] = []
-    fetching: list[int] = []  # WAITING -> FETCHING
+    queues, hosts  new or changed ones
+    urls           new ones
+    fetching_ids   URLs whose request was started
+    other_links    (request number, URL id, target ids) of responses that are not stored as pages
+    hub_tallies    (URL id, requests for its links, their rewards)
+    source_validators  (URL id, ETag, Last-Modified) of sitemaps and feeds
+    lastmods       (URL id, Unix seconds of the last change according to a sitemap or feed)
+    replaced_page_ids  those of `pages` that replace a stored version
+    page_validators  (URL id, ETag, Last-Modified) of unchanged pages
+    discovery_page_ids  revisited pages, once for each relevant page that they led to
+    counters       totals of the crawl after this batch
+    """
+
+    queues: list[QueueRow] = []
+    hosts: list[HostRow] = []
+    urls: list[UrlRow] = []
+    priority_changes: list[PriorityChange] = []
+    fetching_ids: list[int] = []
     outcomes: list[Outcome] = []
     pages: list[PageRow] = []
-    links: list[tuple[int, int, tuple[int, ...]]] = []  # nth, source, targets of what is no page
-    hubs: list[tuple[int, int, float]] = []  # URL id, requests for its links, what they brought
-    validators: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of what is no page
-    lastmods: list[tuple[int, float]] = []  # URL id, Unix seconds by a sitemap or feed
-    reread: list[int] = []  # those of `pages` that replace what was stored of them
-    tags: list[tuple[int, str, str]] = []  # URL id, ETag, Last-Modified of a page that is as it was
-    checks: list[PageCheck] = []
+    other_links: list[tuple[int, int, tuple[int, ...]]] = []
+    hub_tallies: list[tuple[int, int, float]] = []
+    source_validators: list[tuple[int, str, str]] = []
+    lastmods: list[tuple[int, float]] = []
+    replaced_page_ids: list[int] = []
+    page_validators: list[tuple[int, str, str]] = []
+    revisit_states: list[RevisitState] = []
     page_changes: list[PageChange] = []
-    news: list[int] = []  # pages looked at again, once for each relevant page that they led to
-    counters: dict[str, float] = {}  # totals of the crawl after this batch
+    discovery_page_ids: list[int] = []
+    counters: dict[str, float] = {}
     now: float = 0.0
 
 
-class Recent(msgspec.Struct):
-    """A tally that forgets: each request counts `fade` of what it did, with every later one.
+class RecentTally(msgspec.Struct):
+    """Tally with exponential decay: every later request to the host lowers the weight of a request.
 
-    at    requests to the host when it was brought up to date; those since are to be faded
+    updated_at_request  number of requests to the host at the last update
     """
 
-    fetched: float = 0.0
-    yielded: float = 0.0
-    at: int = 0
+    requests: float = 0.0
+    rewards: float = 0.0
+    updated_at_request: int = 0
 
-    def faded(self, at: int, fade: float) -> Recent:
-        """The same after further requests to the host."""
-        share = fade ** (at - self.at)
-        return Recent(self.fetched * share, self.yielded * share, at)
+    def decayed(self, request_count: int, decay: float) -> RecentTally:
+        """Return the tally when the host has had `request_count` requests; each one multiplies by
+        `decay`.
+        """
+        share = decay ** (request_count - self.updated_at_request)
+        return RecentTally(self.requests * share, self.rewards * share, request_count)
 
 
 class Tally(msgspec.Struct):
-    """Requests spent and relevant pages got for them (soft counts)."""
+    """Requests, and the rewards of their pages: soft counts of relevant pages, 0 to 1 each."""
 
-    fetched: int = 0
-    yielded: float = 0.0
+    requests: int = 0
+    rewards: float = 0.0
 
     def add(self, reward: float) -> None:
-        """Count one request and what it brought, 0…1."""
-        self.fetched += 1
-        self.yielded += reward
+        """Count one request and the reward of its page, 0 to 1."""
+        self.requests += 1
+        self.rewards += reward

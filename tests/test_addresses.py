@@ -55,21 +55,21 @@ class Live(ReplayTransport):
 
     def send(self, task: Task) -> None:
         lookup_s = self.slow.get(task.host, 0.01)
-        ends_in = lookup_s if task.lookup else latency_s(task.url) + self._busy_s
+        ends_in = lookup_s if task.is_lookup else latency_s(task.url) + self._busy_s
         start_at = max(self._clock, task.start_at)
-        if task.lookup:
+        if task.is_lookup:
             self.looked_up.append(task.host)
         else:
             self.starts.append(start_at)
         self._sent += 1
         self.in_flight += 1
         heapq.heappush(self._running, (start_at + ends_in, self._sent, task))
-        self.most = max(self.most, sum(not each.lookup for *_, each in self._running))
+        self.most = max(self.most, sum(not each.is_lookup for *_, each in self._running))
 
     async def receive(self, until: float | None) -> list[Result]:
         if self._running and (until is None or until >= self._running[0][0]):
             ends_at, _, task = self._running[0]
-            if task.lookup:
+            if task.is_lookup:
                 heapq.heappop(self._running)
                 self._clock = max(self._clock, ends_at)
                 self.in_flight -= 1

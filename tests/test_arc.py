@@ -67,8 +67,8 @@ def test_a_cut_arc_gives_what_it_holds(tmp_path: Path) -> None:
     path.write_bytes(b"".join(records())[:-12])
     with Archive.open(path, cache_dir=tmp_path / "cache") as web:
         assert web.damage == "record 6 breaks off"
-        assert web.lookup("http://a.example/3").truncated
-        assert not web.lookup("http://a.example/2").truncated
+        assert web.lookup("http://a.example/3").is_truncated
+        assert not web.lookup("http://a.example/2").is_truncated
 
 
 @pytest.mark.parametrize(

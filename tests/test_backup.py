@@ -39,7 +39,7 @@ async def write(path: Path, *, urls: int = 3, now: float = 1.0, batches: int = 0
     """A crawl of so many URLs, and so many batches of two URLs more."""
     async with Store.open(path, now=now, pid=os.getpid()) as store:
         crawl = (await store.begin_crawl(IDENTITY, "{}", fresh=True, now=now)).id
-        first = Batch(queues=[QueueRow(id=0, host=0)], hosts=[HostRow(id=0, name="a")])
+        first = Batch(queues=[QueueRow(id=0, host_id=0)], hosts=[HostRow(id=0, name="a")])
         first.urls += urls_of(*range(urls))
         await store.write(crawl, first)
         for n in range(batches):

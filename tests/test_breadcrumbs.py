@@ -96,20 +96,20 @@ def test_a_page_stands_under_pages_of_its_site_but_not_under_its_home_or_itself(
 
 def test_a_page_is_judged_by_the_name_of_what_it_stands_under() -> None:
     filed, plain = read(spoken(LIST)), read("<p>x")
-    assert filed.parts["breadcrumb"] == 1.0
-    assert filed.matched["breadcrumb"] == ["足球"]
+    assert filed.part_scores["breadcrumb"] == 1.0
+    assert filed.matched_terms["breadcrumb"] == ["足球"]
     assert filed.relevance > plain.relevance
     named = read(spoken(LIST).replace("/c/5", "/5.html"))
-    assert "breadcrumb" not in named.parts  # its own name is its title's affair
+    assert "breadcrumb" not in named.part_scores  # its own name is its title's affair
 
 
 def test_what_a_page_stands_under_is_an_index_page() -> None:
     visible = link_to(
         read(f'<div class=breadcrumb>{WAY}</div><a href="/x.html">x</a>'), "http://h/c/5"
     )
-    assert (visible.role, visible.anchor) == (Role.INDEX, "足球")
+    assert (visible.target_role, visible.anchor) == (Role.INDEX, "足球")
     unseen = link_to(read(spoken(LIST)), "http://h/c/5")
-    assert (unseen.role, unseen.region, unseen.anchor_score) == (Role.INDEX, Region.NAV, 1.0)
+    assert (unseen.target_role, unseen.region, unseen.anchor_score) == (Role.INDEX, Region.NAV, 1.0)
 
 
 def test_a_breadcrumb_for_machines_leaves_a_nofollow_alone() -> None:
@@ -127,5 +127,5 @@ def test_a_breadcrumb_for_machines_leaves_a_nofollow_alone() -> None:
 )
 def test_what_a_page_is_filed_under_is_an_index_page(head: str, link: str) -> None:
     page = read(f"<head>{head}</head><body>{link}<a href=/d/6>x</a>")
-    assert link_to(page, "http://h/c/5").role is Role.INDEX
-    assert link_to(page, "http://h/d/6").role is Role.PAGE
+    assert link_to(page, "http://h/c/5").target_role is Role.INDEX
+    assert link_to(page, "http://h/d/6").target_role is Role.PAGE

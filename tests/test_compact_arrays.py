@@ -34,15 +34,15 @@ def test_tallies_add_up(counted: list[tuple[int, int, float]]) -> None:
     tallies, model = Tallies(), dict[int, Tally]()
     for key, fetched, yielded in counted:
         tally = model.setdefault(key, Tally())
-        tally.fetched += fetched
-        tally.yielded += yielded
+        tally.requests += fetched
+        tally.rewards += yielded
         assert tallies.add(key, Tally(fetched, yielded)) == tally
     assert all(tallies.get(key) == model.get(key) for key in range(-1, 302))
 
 
 def test_what_was_got_is_a_copy() -> None:
     tallies = Tallies()
-    tallies.add(5, Tally(1, 0.5)).fetched = 9
+    tallies.add(5, Tally(1, 0.5)).requests = 9
     assert tallies.get(5) == Tally(1, 0.5)
 
 

@@ -49,9 +49,9 @@ def url_row(number: int) -> UrlRow:
     return stored.url_row(
         number,
         url=f"https://{'ab'[number % 2]}.example/%E8%B6%B3/{number}?q=<b>",
-        queue=number % 2,
+        queue_id=number % 2,
         depth=0 if parent is None else min(number, 4),
-        parent=parent,
+        parent_id=parent,
         **dropped,
     )
 
@@ -61,15 +61,15 @@ def page_row(number: int, nth: int) -> PageRow:
     return stored.page_row(
         number,
         url=f"https://{'ab'[number % 2]}.example/{number}",
-        nth=nth,
-        waiting=5,
+        request_number=nth,
+        waiting_count=5,
         fetched_at=1000.0 + 2.0 * nth,
         elapsed_s=0.5,
         raw_bytes=100,
         priority=SEED_PRIORITY if number == 0 else relevance,
         pagerank=1.0 / (number + 1),
-        page=Page(title=f"足球 {number} {EVIL}", relevance=relevance, relevant=relevance > 0.5),
-        targets=(*(child for child in range(12) if PARENTS[child] == number), 0, 19),
+        page=Page(title=f"足球 {number} {EVIL}", relevance=relevance, is_relevant=relevance > 0.5),
+        target_ids=(*(child for child in range(12) if PARENTS[child] == number), 0, 19),
     )
 
 
@@ -79,7 +79,7 @@ def batch() -> Batch:
         queues=[QueueRow(0, 0, "/N", 6, 4.5), QueueRow(1, 1, "/S/N", 6, 1.5)],
         hosts=[
             HostRow(0, "a.example", robots={"https": (RULES, 200, 0.0)}),
-            HostRow(1, EVIL + ".example", given_up=True),
+            HostRow(1, EVIL + ".example", is_abandoned=True),
         ],
         urls=[url_row(number) for number in range(GONE)],
         pages=[page_row(number, 2 * at + 2) for at, number in enumerate(pages)],

@@ -69,7 +69,9 @@ def test_feeds_and_sitemaps_list_the_latest_first(web: PublishingWeb) -> None:
         assert listing is not None and listing.kind == kind
         number = next(each.number for each in web.plan.sites if each.host == host)
         mine = [web.url_of(a) for then, a in web.after if then <= at and a.site == number]
-        assert [each.url for each in listing.links[: len(mine)]] == mine[::-1][: len(listing.links)]
+        assert [each.url for each in listing.entries[: len(mine)]] == mine[::-1][
+            : len(listing.entries)
+        ]
     assert "/feed.xml" in text_at(web, "http://blog.laochen.example/", at)
 
 

@@ -170,7 +170,7 @@ def analyst() -> PageScorer:
 @pytest.mark.parametrize("kind", sorted(set(ALL) - {"txt"}))
 def test_a_document_is_judged_like_a_page(kind: str) -> None:
     page = analyst().score(f"https://b.test/a.{kind}", ALL[kind], None)
-    assert page.relevant and page.body_zstd
+    assert page.is_relevant and page.body_zstd
 
 
 def test_pages_are_pages_all_the_same() -> None:

@@ -44,8 +44,8 @@ class Crowd:
         self.domains.asked(host)
         tally = self.tallies.setdefault(host.id, Tally())
         more = Tally(requests, requests * relevance)
-        tally.fetched += more.fetched
-        tally.yielded += more.yielded
+        tally.requests += more.requests
+        tally.rewards += more.rewards
         self.domains.count(host, more)
         return host
 

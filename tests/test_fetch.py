@@ -315,7 +315,7 @@ async def test_a_coding_that_ends_too_early_gives_what_came_and_says_so() -> Non
     result = await ask(Raw(answer(gzip.compress(page)[:20_000], "Content-Encoding: gzip")))
     assert result.failure is None
     assert len(result.body) > 50_000 and page.startswith(result.body)
-    assert result.truncated
+    assert result.is_truncated
     assert result.detail == "its gzip data ends too early; what came is kept"
 
 
@@ -498,7 +498,7 @@ async def test_an_endless_robots_txt_is_read_up_to_its_limit(max_raw: int) -> No
     server = Raw(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /x\n")
     server.then = server.endless(b"# more\n" * 40_000)
     result = await ask(server, robots=True, max_raw_bytes=max_raw)
-    assert (result.failure, result.truncated) == (None, True), result.detail
+    assert (result.failure, result.is_truncated) == (None, True), result.detail
     assert len(result.body) == 500 * 1024
     assert not from_answer(200, result.body).allows("http://a.test/x", "focus")
 

@@ -23,7 +23,7 @@ def shut(web: TinyWeb, scheme: str, kind: FailureKind) -> None:
 
 
 def failures(run: Run) -> int:
-    return run.crawl.unit_of_work.failures[FailureKind.HOST_GIVEN_UP]
+    return run.crawl.unit_of_work.failures[FailureKind.HOST_ABANDONED]
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def answer(refresh: str = "", **fields: object) -> FetchResult:
 def test_a_refresh_that_comes_soon_is_a_redirect(
     header: str, own: str | None, target: str | None
 ) -> None:
-    fetch, page = refreshed(answer(header), Page(refresh=own))
+    fetch, page = refreshed(answer(header), Page(refresh_url=own))
     assert fetch.redirect_to == target
     assert (page is None) == (target is not None)
 

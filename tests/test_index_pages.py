@@ -85,19 +85,19 @@ def test_a_listing_of_a_wiki_is_one_series_however_it_is_addressed() -> None:
 @pytest.mark.parametrize("anchor", ["Next page »", "下一页", "下頁", "Older posts", "›"])
 def test_a_link_leads_on_by_its_text(anchor: str) -> None:
     page = read(f'<a href="/sports/b">{anchor}</a>')
-    assert page.links[0].role is Role.CONTINUATION
+    assert page.links[0].target_role is Role.CONTINUATION
 
 
 @pytest.mark.parametrize("rel", ["next", "prev nofollow"])
 def test_a_link_leads_on_by_what_it_says_for_machines(rel: str) -> None:
     page = read(f'<a href="/sports/b">2</a><a rel="{rel}" href="/sports/b"><i></i></a>')
-    assert [link.role for link in page.links] == [Role.CONTINUATION]
+    assert [link.target_role for link in page.links] == [Role.CONTINUATION]
 
 
 @pytest.mark.parametrize("anchor", ["Next steps", "下一篇", "Read more", "More", "1", ""])
 def test_a_link_to_an_article_does_not(anchor: str) -> None:
     page = read(f'<a href="/sports/b">{anchor}</a>')
-    assert page.links[0].role is Role.PAGE
+    assert page.links[0].target_role is Role.PAGE
 
 
 def test_further_pages_are_those_of_this_very_index() -> None:
@@ -106,7 +106,7 @@ def test_further_pages_are_those_of_this_very_index() -> None:
         '<a href="/goal">goal</a>',
         "http://h/tags/x/",
     )
-    assert [link.role for link in page.links] == [
+    assert [link.target_role for link in page.links] == [
         Role.CONTINUATION,
         Role.INDEX,
         Role.INDEX,
@@ -138,21 +138,21 @@ LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
     ],
 )
 def test_structure_tells_where_the_address_does_not(head: str, body: str, is_index: bool) -> None:
-    assert read(body, head=head).index is is_index
+    assert read(body, head=head).is_index_page is is_index
 
 
 def test_an_address_is_believed_before_what_the_page_says_of_itself() -> None:
-    assert read("<p>goal</p>", "http://h/tags/x/", head=OG + LD % "Article").index
+    assert read("<p>goal</p>", "http://h/tags/x/", head=OG + LD % "Article").is_index_page
 
 
 def test_an_index_page_is_named_by_title_and_address() -> None:
-    assert read("", "http://h/tags/%E8%B6%B3%E7%90%83/").named == 1.0
+    assert read("", "http://h/tags/%E8%B6%B3%E7%90%83/").index_topic_score == 1.0
     titled = f"<html><title>{'x' * 78}足球</title>".encode()
-    assert ANALYST.score("http://h/tags/1/", titled, None).named == 1.0
+    assert ANALYST.score("http://h/tags/1/", titled, None).index_topic_score == 1.0
     behind = f"<html><title>{'x' * 80}足球</title>".encode()  # the site's name
-    assert ANALYST.score("http://h/tags/1/", behind, None).named == 0.0
+    assert ANALYST.score("http://h/tags/1/", behind, None).index_topic_score == 0.0
     article = "<html><title>足球</title><p>goal".encode()
-    assert ANALYST.score("http://h/goal", article, None).named == 0.0
+    assert ANALYST.score("http://h/goal", article, None).index_topic_score == 0.0
 
 
 def kinds(script: str) -> list[str]:

@@ -140,10 +140,10 @@ def test_what_differs_in_three_bits_is_always_found(bits: int, flipped: set[int]
 
 def test_a_page_like_its_hosts_lost_ones_is_lost_too() -> None:
     seen = NearDuplicates()
-    lost, page = Page(lost=True, simhash=77), Page(relevant=True, simhash=77)
+    lost, page = Page(is_soft_404=True, simhash=77), Page(is_relevant=True, simhash=77)
     assert seen.judge(1, "a.test", lost) == lost
     seen.remember(1, "a.test", lost)
-    assert seen.judge(2, "a.test", page) == Page(lost=True, simhash=77)
+    assert seen.judge(2, "a.test", page) == Page(is_soft_404=True, simhash=77)
     assert seen.judge(3, "b.test", page) == page
 
 

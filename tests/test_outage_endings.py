@@ -42,7 +42,7 @@ class CountingTransport(FaultyTransport):
         self.probes: Counter[str] = Counter()
 
     def send(self, task: Task) -> None:
-        if not task.lookup:
+        if not task.is_lookup:
             (self.probes if self.crawl.outages.is_paused else self.sent)[task.url] += 1
         super().send(task)
 

@@ -16,7 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError, StoreError
-from focus.records import Batch, Change, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
+from focus.records import (
+    Batch,
+    HostRow,
+    Outcome,
+    Page,
+    PageRow,
+    PriorityChange,
+    QueueRow,
+    UrlRow,
+    UrlState,
+)
 from focus.storage import reader as query
 from focus.storage import results, schema
 from focus.storage import writer as database
@@ -34,10 +44,10 @@ PAGES = 6  # of the 9 URLs of the small crawl: 0…5
 def url_row(number: int, **more: Any) -> UrlRow:
     fields: dict[str, Any] = {
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
-        "queue": number % 3,
+        "queue_id": number % 3,
         "depth": 0 if number == 0 else 1 + (number > 3),
         "priority": 10.0 - number,
-        "parent": None if number == 0 else (number - 1) // 3,
+        "parent_id": None if number == 0 else (number - 1) // 3,
         "anchor": "" if number == 0 else f"链接 {number}",
     }
     return stored.url_row(number, **(fields | more))
@@ -48,14 +58,14 @@ def page_row(number: int, **more: Any) -> PageRow:
     page = Page(
         title=f"标题 {number}",
         relevance=relevance,
-        relevant=relevance > 0.5,
-        parts={"title": relevance},
-        matched={"title": ["足球"]},
+        is_relevant=relevance > 0.5,
+        part_scores={"title": relevance},
+        matched_terms={"title": ["足球"]},
         charset="utf-8",
     )
     fields: dict[str, Any] = {
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
-        "waiting": 7 - number,
+        "waiting_count": 7 - number,
         "fetched_at": 86400.0 * (number + 1),
         "raw_bytes": 1000 + number,
         "priority": 10.0 - number,
@@ -265,8 +275,8 @@ def test_the_order_is_that_of_a_plain_sort(
 ) -> None:
     rows = [
         page_row(
-            0, id=n, nth=n + 1, pagerank=rank, fetched_at=float(day),
-            page=Page(relevance=relevance, relevant=hit),
+            0, id=n, request_number=n + 1, pagerank=rank, fetched_at=float(day),
+            page=Page(relevance=relevance, is_relevant=hit),
         )
         for n, (relevance, rank, hit, day) in enumerate(pages)
     ]  # fmt: skip
@@ -352,8 +362,10 @@ def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
 
 
 def test_harvest_is_the_share_of_the_last_requests_not_pages(tmp_path: Path) -> None:
-    hit, miss = Page(relevant=True), Page()
-    rows = [page_row(0, id=n, nth=n + 1, page=hit if n < 100 else miss) for n in range(150)]
+    hit, miss = Page(is_relevant=True), Page()
+    rows = [
+        page_row(0, id=n, request_number=n + 1, page=hit if n < 100 else miss) for n in range(150)
+    ]
     urls = [url_row(0, id=n) for n in range(150)]
     make(tmp_path / "x.db", Batch(urls=urls, pages=rows, counters={"requests": 180.0}))
     with DatabaseReader(tmp_path / "x.db") as reader:
@@ -406,16 +418,16 @@ def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
 
 
 def test_why_tells_the_present_evidence_of_a_url(tmp_path: Path) -> None:
-    rows = [url_row(n, parent=0 if n else None, priority=1.0, anchor="a") for n in range(4)]
-    better = [Change(2, 3.0, (0.5,), 1, "b"), Change(3, 2.0, (0.25,), None, "")]
+    rows = [url_row(n, parent_id=0 if n else None, priority=1.0, anchor="a") for n in range(4)]
+    better = [PriorityChange(2, 3.0, (0.5,), 1, "b"), PriorityChange(3, 2.0, (0.25,), None, "")]
     path = tmp_path / "x.db"
-    ended = Outcome(id=1, state=UrlState.DONE, parent=0)
+    ended = Outcome(id=1, state=UrlState.DONE, parent_id=0)
     place = {"hosts": [HostRow(0, HOSTS[0])], "queues": [QueueRow(q, 0) for q in range(4)]}
     make(
         path,
         Batch(urls=rows, **place),
-        Batch(changes=better[:1]),
-        Batch(changes=better, outcomes=[ended]),
+        Batch(priority_changes=better[:1]),
+        Batch(priority_changes=better, outcomes=[ended]),
     )
     with DatabaseReader(path) as reader:
         best, other = (reader.why(1, rows[n].url) for n in (2, 3))
@@ -427,8 +439,8 @@ def test_why_tells_the_present_evidence_of_a_url(tmp_path: Path) -> None:
 
 
 def test_why_ends_where_parents_go_in_a_circle(tmp_path: Path) -> None:
-    ring = [url_row(n, parent=(n + 1) % 3) for n in range(3)]
-    make(tmp_path / "x.db", Batch(urls=[*ring, url_row(3, parent=77)]))
+    ring = [url_row(n, parent_id=(n + 1) % 3) for n in range(3)]
+    make(tmp_path / "x.db", Batch(urls=[*ring, url_row(3, parent_id=77)]))
     with DatabaseReader(tmp_path / "x.db") as reader:
         assert len(reader.why(1, ring[0].url).path) == 3
         assert len(reader.why(1, url_row(3).url).path) == 1  # its parent is not known

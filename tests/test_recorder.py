@@ -110,7 +110,7 @@ def test_no_answer_is_no_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "cut"),
     [
-        ({"failure": FailureKind.TOO_LARGE, "truncated": True, "body": b"<p>half"}, "length"),
+        ({"failure": FailureKind.TOO_LARGE, "is_truncated": True, "body": b"<p>half"}, "length"),
         ({"failure": FailureKind.TIMEOUT, "body": b""}, "time"),
         ({"failure": FailureKind.RESET, "body": b""}, "disconnect"),
         ({"failure": FailureKind.NOT_HTML, "body": b""}, "unspecified"),
@@ -143,7 +143,7 @@ def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
     )  # fmt: skip
     large = FetchResult(
         "http://a.example/large", 6.0, status=200, headers=(("content-type", "text/html"),),
-        body=b"<p>half", failure=FailureKind.TOO_LARGE, truncated=True,
+        body=b"<p>half", failure=FailureKind.TOO_LARGE, is_truncated=True,
     )  # fmt: skip
     with recorder(path) as out:
         for result in (moved, PAGE, large):
@@ -153,7 +153,7 @@ def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
         assert (page.body, page.failure, page.address) == (PAGE.body, None, PAGE.address)
         assert archive.lookup(moved.url).redirect_to == moved.redirect_to
         again = archive.lookup(large.url)
-        assert (again.failure, again.body, again.truncated) == (large.failure, large.body, True)
+        assert (again.failure, again.body, again.is_truncated) == (large.failure, large.body, True)
 
 
 @pytest.mark.parametrize("torn_bytes", [1, 2, 9, 100, 300])

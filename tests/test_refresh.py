@@ -37,13 +37,13 @@ class Asking(ReplayTransport):
         self._recorded, self._tags = world, dict[str, str]()
 
     def send(self, task: Task) -> None:
-        self._tags[task.url] = dict(task.conditions).get("If-None-Match", "")
+        self._tags[task.url] = dict(task.conditional_headers).get("If-None-Match", "")
         super().send(task)
 
     def lookup(self, url: str, **how: Any) -> FetchResult:
         found = self._recorded.lookup(url, **how)
         if found.header("etag") and found.header("etag") == self._tags.get(url):
-            return FetchResult(url, found.fetched_at, status=304, unchanged=True)
+            return FetchResult(url, found.fetched_at, status=304, is_unchanged=True)
         return found
 
 

@@ -128,8 +128,8 @@ def test_failures_are_the_web_fetchers(
     result = web.lookup("http://a.example/p")
     assert result.failure is failure
     assert result.detail
-    assert result.truncated is (failure is FailureKind.TOO_LARGE)
-    assert result.body == (PAGE * 9).encode()[:100] * result.truncated
+    assert result.is_truncated is (failure is FailureKind.TOO_LARGE)
+    assert result.body == (PAGE * 9).encode()[:100] * result.is_truncated
     assert result.retry_after_s == (7.0 if status.startswith("429") else None)
     web.close()
 
@@ -168,7 +168,7 @@ def test_robots_txt_needs_no_html(tmp_path: Path) -> None:
     record = response("http://a.example/robots.txt", "Content-Type: text/plain", body=rules)
     with archive(tmp_path, record) as web:
         result = web.lookup("https://a.example/robots.txt", robots=True)
-        assert (result.failure, result.truncated) == (None, True)
+        assert (result.failure, result.is_truncated) == (None, True)
         assert len(result.body) == MAX_ROBOTS_BYTES
         assert web.lookup("http://b.example/robots.txt", robots=True).status == 404
     with archive(tmp_path, response("http://a.example/robots.txt", body="")) as web:

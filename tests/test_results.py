@@ -65,7 +65,7 @@ def test_a_page_that_asks_not_to_be_kept_is_followed_and_dropped(crawl: Crawl) -
 def test_a_redirects_target_takes_its_place_with_a_hop_more(crawl: Crawl) -> None:
     enter, drop = decided(crawl, status=301, redirect_to="/there")
     assert isinstance(enter, i.EnterRedirect) and enter.row.url == "http://a.test/there"
-    assert (enter.row.hops, enter.row.parent, enter.source) == (1, 0, 0)
+    assert (enter.row.hops, enter.row.parent_id, enter.source) == (1, 0, 0)
     assert drop == i.DropUrl(0, DropReason.REDIRECTED, "http://a.test/there")
 
 
@@ -96,18 +96,18 @@ def test_an_answer_clears_the_failures_of_its_host(crawl: Crawl) -> None:
 
 def test_a_page_that_is_as_it_was_is_not_counted_again(crawl: Crawl) -> None:
     crawl.requests[0].before = UrlState.DONE
-    assert decided(crawl, status=304, unchanged=True) == [i.MarkDone(0, 0)]
+    assert decided(crawl, status=304, is_unchanged=True) == [i.MarkDone(0, 0)]
     crawl.requests[0].before = UrlState.DROPPED
-    assert decided(crawl, status=304, unchanged=True) == [
-        i.DropUrl(0, DropReason.LISTING, "as it was")
+    assert decided(crawl, status=304, is_unchanged=True) == [
+        i.DropUrl(0, DropReason.URL_SOURCE, "as it was")
     ]
 
 
 @pytest.mark.parametrize(
     ("page", "fetch"),
     [
-        (Page(relevant=True, simhash=77, links=[link(f"{SEED}1")]), {"status": 200}),
-        (Page(lost=True, simhash=77), {"status": 200}),
+        (Page(is_relevant=True, simhash=77, links=[link(f"{SEED}1")]), {"status": 200}),
+        (Page(is_soft_404=True, simhash=77), {"status": 200}),
         (None, {"status": 301, "redirect_to": "http://b.test/"}),
         (None, {"failure": FailureKind.DNS}),
         (None, {"failure": FailureKind.HTTP_5XX}),

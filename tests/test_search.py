@@ -56,7 +56,7 @@ def page_row(number: int, title: str, text: str, **more: Any) -> PageRow:
 def batch(rows: Iterable[PageRow], **more: Any) -> Batch:
     """These pages, with URLs, hosts and queues of theirs."""
     rows = list(rows)
-    urls = [stored.url_row(row.id, url=row.url, queue=row.id % 3) for row in rows]
+    urls = [stored.url_row(row.id, url=row.url, queue_id=row.id % 3) for row in rows]
     fields: dict[str, Any] = {
         "hosts": [HostRow(n, host) for n, host in enumerate(HOSTS)],
         "queues": [QueueRow(n, n, "") for n in range(3)],
@@ -256,7 +256,7 @@ def test_score_is_text_match_times_one_plus_half_the_quality(path: Path) -> None
 
 
 def test_filters_hold(path: Path) -> None:
-    rows = [page_row(n, "足球", f"第{n}页", relevant=n > 3) for n in range(6)]
+    rows = [page_row(n, "足球", f"第{n}页", is_relevant=n > 3) for n in range(6)]
     store_crawl(path, batch(rows))
     store_crawl(path, batch([page_row(9, "足球", "网球")]), topic="网球")
     assert sorted(numbers(find(path, "足球", host="a.test"))) == [0, 1, 3, 4, 9]
@@ -349,11 +349,13 @@ def _write(path: Path, crawl: int, *batches: Batch) -> None:
 def test_page_fetched_again_is_found_by_its_new_text_alone(path: Path) -> None:
     crawl = store_crawl(path, pages(("旧闻", "欧冠"), ("别的", "欧冠")))
     assert sorted(numbers(find(path, "欧冠"))) == [0, 1]
-    _write(path, crawl, batch([page_row(0, "新闻", "英超", nth=9)], urls=[]))
+    _write(path, crawl, batch([page_row(0, "新闻", "英超", request_number=9)], urls=[]))
     assert numbers(find(path, "欧冠")) == [1]
     assert numbers(find(path, "英超")) == [0]
     assert find(path, "英超").indexed == 2
-    _write(path, crawl, batch([page_row(0, "新闻", "英超", nth=10, noindex=True)], urls=[]))
+    _write(
+        path, crawl, batch([page_row(0, "新闻", "英超", request_number=10, noindex=True)], urls=[])
+    )
     assert numbers(find(path, "英超")) == []
 
 
@@ -383,7 +385,7 @@ def test_index_mostly_of_old_texts_is_made_anew(
     monkeypatch.setattr(search_index, "FEWEST_DEAD", 3)
     crawl = store_crawl(path, pages(*(("足球", "一") for _ in range(4))))
     find(path, "足球")
-    rows = [page_row(n, "足球", "二", nth=9 + n) for n in range(4)]
+    rows = [page_row(n, "足球", "二", request_number=9 + n) for n in range(4)]
     _write(path, crawl, batch(rows, urls=[]))
     assert find(path, "二").pages == 4
     with SearchIndex(path) as index:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from focus.cli import cli
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
 from focus.errors import ConfigError
-from focus.records import Batch, Change, HostRow, QueueRow, UrlRow
+from focus.records import Batch, HostRow, PriorityChange, QueueRow, UrlRow
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import figures
 from focus.storage.results import Selection
@@ -59,9 +59,11 @@ async def test_better_evidence_goes_with_its_urls(tmp_path: Path) -> None:
             ]
             batch = Batch(hosts=[host], queues=[QueueRow(0, 0)], urls=urls)
             await store.write(crawl, batch)
-            better = Change(2, number + 0.5, (0.5,), 1, f"better {number}")
-            await store.write(crawl, Batch(changes=[better]))
-            await store.write(crawl, Batch(changes=[Change(0, 0.9, (0.9,), None, "")]))
+            better = PriorityChange(2, number + 0.5, (0.5,), 1, f"better {number}")
+            await store.write(crawl, Batch(priority_changes=[better]))
+            await store.write(
+                crawl, Batch(priority_changes=[PriorityChange(0, 0.9, (0.9,), None, "")])
+            )
     with as_one(paths, bodies=False) as one, DatabaseReader(one.path) as reader:
         found = [reader.why(1, f"http://{number}.test/2") for number in range(2)]
     assert [why.priority for why in found] == [0.5, 1.5]

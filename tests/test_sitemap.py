@@ -12,7 +12,7 @@ from focus.http.sitemap import (
     is_listing,
     read_listing,
 )
-from focus.records import Listed, Listing
+from focus.records import SourceEntry, UrlSource
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
 DAY = NOON - 12 * 3600
@@ -26,9 +26,9 @@ SITEMAP = b"""\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>
   <url><loc>http://a.test/%E8%B6%B3</loc><lastmod>yesterday</lastmod></url>
 </urlset>"""
 SITES = [
-    Listed("http://a.test/?a=1&b=2", changed_at=NOON),
-    Listed("http://a.test/?a&b", changed_at=DAY),
-    Listed("http://a.test/%E8%B6%B3"),
+    SourceEntry("http://a.test/?a=1&b=2", changed_at=NOON),
+    SourceEntry("http://a.test/?a&b", changed_at=DAY),
+    SourceEntry("http://a.test/%E8%B6%B3"),
 ]
 RSS = """<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
 <title>the channel</title><link>http://a.test/</link>
@@ -42,7 +42,7 @@ ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>the feed</title><link
 <entry><title>two</title><link href='/2'/></entry></feed>"""
 
 
-def pieces(body: bytes, step: int) -> Listing | None:
+def pieces(body: bytes, step: int) -> UrlSource | None:
     reader = ListingReader()
     for start in range(0, len(body), step):
         reader.feed(body[start : start + step])
@@ -52,46 +52,49 @@ def pieces(body: bytes, step: int) -> Listing | None:
 @pytest.mark.parametrize("step", [1, 7, 1000])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_sitemap_is_read_in_whatever_pieces(step: int, pack: type[bytes]) -> None:
-    assert pieces(pack(SITEMAP), step) == Listing("sitemap", SITES)
+    assert pieces(pack(SITEMAP), step) == UrlSource("sitemap", SITES)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_utf_16_is_read(encoding: str) -> None:
     body = "<urlset><url><loc>http://a.test/足</loc></url></urlset>".encode(encoding)
-    assert read_listing(body) == Listing("sitemap", [Listed("http://a.test/足")])
+    assert read_listing(body) == UrlSource("sitemap", [SourceEntry("http://a.test/足")])
 
 
 def test_an_index_names_further_sitemaps() -> None:
     body = b"<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>"
-    assert read_listing(body) == Listing("index", [Listed("http://a.test/1.xml")])
+    assert read_listing(body) == UrlSource("index", [SourceEntry("http://a.test/1.xml")])
 
 
 @pytest.mark.parametrize("step", [1, 50, 5000])
 def test_feeds_give_titles_too(step: int) -> None:
     rss = pieces(RSS.encode(), step)
-    assert rss == Listing(
+    assert rss == UrlSource(
         "feed",
-        [Listed("http://a.test/1", "足球 news & more", NOON), Listed("/2", "second & last")],
+        [
+            SourceEntry("http://a.test/1", "足球 news & more", NOON),
+            SourceEntry("/2", "second & last"),
+        ],
     )
     atom = pieces(ATOM.encode(), step)
     assert atom is not None
-    assert [each.url for each in atom.links] == ["/1?a&b", "/2"]
-    assert [each.title for each in atom.links] == ["one", "two"]
+    assert [each.url for each in atom.entries] == ["/1?a&b", "/2"]
+    assert [each.title for each in atom.entries] == ["one", "two"]
 
 
 def test_a_feed_in_gb2312_is_read() -> None:
     text = '<?xml version="1.0" encoding="gb2312"?><rss><channel><item><title>足球</title>'
     found = read_listing((text + "<link>/1</link></item></channel></rss>").encode("gb2312"))
-    assert found == Listing("feed", [Listed("/1", "足球")])
+    assert found == UrlSource("feed", [SourceEntry("/1", "足球")])
 
 
 def test_rss_1_and_prefixed_sitemaps_are_read() -> None:
     rdf = (
         b"<rdf:RDF><item><link>http://a.test/</link><dc:date>2026-01-01</dc:date></item></rdf:RDF>"
     )
-    assert read_listing(rdf) == Listing("feed", [Listed("http://a.test/", changed_at=DAY)])
+    assert read_listing(rdf) == UrlSource("feed", [SourceEntry("http://a.test/", changed_at=DAY)])
     prefixed = b"<sm:urlset><sm:url><sm:loc>http://a.test/</sm:loc></sm:url></sm:urlset>"
-    assert read_listing(prefixed) == Listing("sitemap", [Listed("http://a.test/")])
+    assert read_listing(prefixed) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
 @pytest.mark.parametrize(
@@ -121,9 +124,9 @@ TEXT = (
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_sitemap_may_be_text(step: int, pack: type[bytes]) -> None:
     urls = ["https://a.test/1", "https://a.test/2", "http://b.test/球"]
-    assert pieces(pack(TEXT), step) == Listing("sitemap", [*map(Listed, urls)])
+    assert pieces(pack(TEXT), step) == UrlSource("sitemap", [*map(SourceEntry, urls)])
     assert is_listing(pack(TEXT))
-    assert pieces(b"http://a.test/", step) == Listing("sitemap", [Listed("http://a.test/")])
+    assert pieces(b"http://a.test/", step) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
 @pytest.mark.parametrize(
@@ -146,14 +149,14 @@ def test_a_text_of_too_many_lines_is_cut() -> None:
     body = b"".join(b"http://a.test/%d\n" % n for n in range(MAX_LINKS + 9))
     found = pieces(body, 100_000)
     assert found is not None
-    assert (len(found.links), found.cut) == (MAX_LINKS, True)
+    assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
 def test_a_gzip_that_ends_too_early_is_a_cut_listing() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % (n * 7919) for n in range(3000))
     found = read_listing(gzip.compress(b"<urlset>" + rows)[:9000])
     assert found is not None
-    assert found.cut and 100 < len(found.links) < 3000
+    assert found.is_truncated and 100 < len(found.entries) < 3000
 
 
 def test_entities_are_neither_expanded_nor_fetched() -> None:
@@ -161,33 +164,33 @@ def test_entities_are_neither_expanded_nor_fetched() -> None:
         b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'><!ENTITY b '&a;&a;'>]>"
         b"<urlset><url><loc>http://a.test/&b;</loc></url></urlset>"
     )
-    assert read_listing(body) == Listing("sitemap", [Listed("http://a.test/&b;")])
+    assert read_listing(body) == UrlSource("sitemap", [SourceEntry("http://a.test/&b;")])
 
 
 def test_a_sitemap_only_names_absolute_web_addresses() -> None:
     entries = ["/x", "//a.test/", "javascript:alert(1)", "file:///etc/passwd", ""]
     body = "".join(f"<url><loc>{each}</loc></url>" for each in entries)
-    assert read_listing(f"<urlset>{body}</urlset>".encode()) == Listing("sitemap")
+    assert read_listing(f"<urlset>{body}</urlset>".encode()) == UrlSource("sitemap")
 
 
 def test_no_more_links_than_allowed_are_read() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % n for n in range(MAX_LINKS + 9))
     found = read_listing(b"<urlset>" + rows)
     assert found is not None
-    assert (len(found.links), found.cut) == (MAX_LINKS, True)
+    assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
 def test_a_bomb_is_cut_and_what_was_read_counts() -> None:
     head = b"<urlset><url><loc>http://a.test/</loc></url>"
     found = read_listing(gzip.compress(head + b" " * (60 * 1024 * 1024), 1))
-    assert found == Listing("sitemap", [Listed("http://a.test/")], cut=True)
+    assert found == UrlSource("sitemap", [SourceEntry("http://a.test/")], is_truncated=True)
 
 
 @pytest.mark.parametrize("noise", [b"<url x='", b"<!-- ", b"<![CDATA[", b"<?x ", b"<!DOCTYPE ["])
 def test_markup_without_end_is_skipped(noise: bytes) -> None:
     head = b"<urlset><url><loc>http://a.test/</loc></url>"
-    assert pieces(head + noise + b"y" * 500_000, 4096) == Listing(
-        "sitemap", [Listed("http://a.test/")]
+    assert pieces(head + noise + b"y" * 500_000, 4096) == UrlSource(
+        "sitemap", [SourceEntry("http://a.test/")]
     )
 
 
@@ -214,5 +217,5 @@ def test_dates_are_understood_or_zero(text: str, seconds: float) -> None:
 
 
 def test_links_become_a_page_that_a_scorer_can_read() -> None:
-    html = as_html([Listed('/"><script>', "<b>&")]).decode()
+    html = as_html([SourceEntry('/"><script>', "<b>&")]).decode()
     assert '<a href="/&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;</a>' in html

@@ -26,7 +26,9 @@ class ListingWorld(World):
         listing = read_listing(answer.body) if answer is not None and not robots else None
         if listing is None or answer is None or answer.status != 200:
             return result
-        return msgspec.structs.replace(result, failure=None, detail="", body=b"", listing=listing)
+        return msgspec.structs.replace(
+            result, failure=None, detail="", body=b"", url_source=listing
+        )
 
 
 class Keeper:

@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 from focus.errors import StoreError, StoreLocked
 from focus.records import (
     Batch,
-    Change,
     HostRow,
     Outcome,
     Page,
+    PriorityChange,
     QueueRow,
     UrlRow,
     UrlState,
@@ -48,10 +48,10 @@ IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs
 
 
 BASE = Batch(
-    queues=[QueueRow(id=0, host=0)],
+    queues=[QueueRow(id=0, host_id=0)],
     hosts=[HostRow(id=0, name="a.example")],
     urls=[url_row(n, priority=float(n)) for n in range(4)],
-    pages=[page_row(0, targets=(1, 2, 3))],
+    pages=[page_row(0, target_ids=(1, 2, 3))],
     counters={"pages": 1.0},
     now=1000.0,
 )
@@ -125,11 +125,11 @@ def url_rows(draw: st.DrawFn) -> list[UrlRow]:
             id=number,
             key=draw(st.binary(min_size=16, max_size=16)),
             url=draw(text),
-            queue=draw(st.integers(0, 3)),
+            queue_id=draw(st.integers(0, 3)),
             depth=draw(st.integers(0, 9)),
             priority=draw(real),
             link_evidence=tuple(draw(st.lists(number32, max_size=3))),
-            parent=draw(st.none() | st.integers(0, 9)),
+            parent_id=draw(st.none() | st.integers(0, 9)),
             anchor=draw(text),
             state=draw(st.sampled_from(UrlState)),
             reason=draw(text),
@@ -159,9 +159,9 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
                 u.state,
                 u.priority,
                 u.depth,
-                u.queue,
+                u.queue_id,
                 u.hops,
-                -1 if u.parent is None else u.parent,
+                -1 if u.parent_id is None else u.parent_id,
             )
             for u in urls
         ]
@@ -194,11 +194,11 @@ def test_priorities_are_exact_to_the_last_bit(values: list[float], tmp_path_fact
 
 
 changes = st.builds(
-    Change,
+    PriorityChange,
     id=st.integers(0, 3),
     priority=real,
     link_evidence=st.lists(number32, max_size=2).map(tuple),
-    parent=st.none() | st.integers(0, 9),
+    parent_id=st.none() | st.integers(0, 9),
     anchor=text,
 )
 outcomes = st.builds(
@@ -217,15 +217,15 @@ outcomes = st.builds(
 @given(changes=st.lists(changes, max_size=12), outcomes=st.lists(outcomes, max_size=12))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_batch_means_its_changes_one_after_the_other(
-    changes: list[Change], outcomes: list[Outcome], tmp_path_factory: Any
+    changes: list[PriorityChange], outcomes: list[Outcome], tmp_path_factory: Any
 ) -> None:
     async def check() -> None:
         folder = tmp_path_factory.mktemp("merge")
         columns = "url, priority, depth, parent, anchor, state, reason, detail, tries"
         ends = []
         for name, batches in {
-            "whole": [Batch(changes=changes, outcomes=outcomes)],
-            "single": [Batch(changes=[c]) for c in changes]
+            "whole": [Batch(priority_changes=changes, outcomes=outcomes)],
+            "single": [Batch(priority_changes=[c]) for c in changes]
             + [Batch(outcomes=[o]) for o in outcomes],
         }.items():
             async with Store.open(folder / name, now=0.0, pid=1) as store:
@@ -260,12 +260,14 @@ async def test_evidence_of_waiting_urls_is_appended_and_the_last_counts(
     store: Store, path: Path
 ) -> None:
     crawl = await begin(store)
-    found = [url_row(n, priority=0.1, link_evidence=(0.1,), parent=0, anchor="a") for n in range(3)]
+    found = [
+        url_row(n, priority=0.1, link_evidence=(0.1,), parent_id=0, anchor="a") for n in range(3)
+    ]
     await store.write(crawl, Batch(urls=found))
     rows = ask(path, "SELECT * FROM url")
-    better = [Change(1, 0.5, (0.5,), 7, "b"), Change(2, 0.2, (0.2,), 7, "c")]
-    await store.write(crawl, Batch(changes=better))
-    await store.write(crawl, Batch(changes=[Change(1, 0.75, (0.75,), None, "")]))
+    better = [PriorityChange(1, 0.5, (0.5,), 7, "b"), PriorityChange(2, 0.2, (0.2,), 7, "c")]
+    await store.write(crawl, Batch(priority_changes=better))
+    await store.write(crawl, Batch(priority_changes=[PriorityChange(1, 0.75, (0.75,), None, "")]))
     assert ask(path, "SELECT * FROM url") == rows  # no row is written anew
     assert present(path, crawl, 0) is None
     assert present(path, crawl, 1) == (0.75, (0.75,), 7, "b")
@@ -281,10 +283,10 @@ async def test_evidence_of_waiting_urls_is_appended_and_the_last_counts(
 
 async def test_a_url_that_is_done_with_is_told_by_its_best_link(store: Store, path: Path) -> None:
     crawl = await begin(store)
-    await store.write(crawl, Batch(urls=[url_row(n, parent=0, anchor="a") for n in range(3)]))
-    better = [Change(1, 0.5, (0.5,), 7, "b"), Change(2, 0.5, (0.5,), 7, "")]
-    await store.write(crawl, Batch(changes=better))
-    ends = [Outcome(id=n, state=UrlState.DONE, parent=7 if n else 0) for n in range(3)]
+    await store.write(crawl, Batch(urls=[url_row(n, parent_id=0, anchor="a") for n in range(3)]))
+    better = [PriorityChange(1, 0.5, (0.5,), 7, "b"), PriorityChange(2, 0.5, (0.5,), 7, "")]
+    await store.write(crawl, Batch(priority_changes=better))
+    ends = [Outcome(id=n, state=UrlState.DONE, parent_id=7 if n else 0) for n in range(3)]
     await store.write(crawl, Batch(outcomes=ends))
     told = ask(path, "SELECT parent, anchor FROM url ORDER BY id")
     assert told == [(0, "a"), (7, "b"), (7, None)]
@@ -307,7 +309,9 @@ async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None
 
 async def test_graph_streams_in_order_of_requests(store: Store) -> None:
     crawl = await begin(store)
-    pages = [page_row(n, nth=100 - n, targets=tuple(range(n, n + 3))) for n in range(5)]
+    pages = [
+        page_row(n, request_number=100 - n, target_ids=tuple(range(n, n + 3))) for n in range(5)
+    ]
     await store.write(crawl, Batch(urls=[url_row(n) for n in range(8)], pages=pages))
     found = [row async for rows in store.graph(crawl, chunk=2) for row in rows]
     assert [(n, tuple(t)) for n, t in found] == [(n, (n, n + 1, n + 2)) for n in (4, 3, 2, 1, 0)]
@@ -316,9 +320,9 @@ async def test_graph_streams_in_order_of_requests(store: Store) -> None:
 async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
     crawl = await begin(store)
     page = Page(
-        title="标题", keywords="a,b", parts={"title": 0.5}, matched={"title": ["足球"]},
-        simhash=2**64 - 5, relevance=1.25, relevant=True, noindex=True, body_zstd=b"\x00z",
-        canonical="https://c.example/", links_cut=4,
+        title="标题", keywords="a,b", part_scores={"title": 0.5}, matched_terms={"title": ["足球"]},
+        simhash=2**64 - 5, relevance=1.25, is_relevant=True, noindex=True, body_zstd=b"\x00z",
+        canonical="https://c.example/", omitted_link_count=4,
     )  # fmt: skip
     await store.write(crawl, Batch(urls=[url_row(0)], pages=[page_row(0, page=page, etag='"e"')]))
     await store.update_ranks(crawl, [(0, 0.5, 1.0, 0.0)])
@@ -335,9 +339,9 @@ async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
 
 async def test_text_that_utf8_cannot_hold_does_not_stop_the_crawl(store: Store, path: Path) -> None:
     crawl = await begin(store)
-    bad = Page(title="half \ud83d pair", matched={"\udc00": ["x"]}, body_zstd=b"\xff")
+    bad = Page(title="half \ud83d pair", matched_terms={"\udc00": ["x"]}, body_zstd=b"\xff")
     batch = Batch(
-        urls=[url_row(0, link_evidence=(1.0,))], pages=[page_row(0, page=bad, targets=(1,))]
+        urls=[url_row(0, link_evidence=(1.0,))], pages=[page_row(0, page=bad, target_ids=(1,))]
     )
     await store.write(crawl, batch)
     assert ask(path, "SELECT title, zstd FROM page_text JOIN body USING (id)") == [
@@ -374,7 +378,7 @@ async def test_the_same_identity_goes_on_where_it_was(path: Path) -> None:
             {},
         )
         await store.write(first.id, BASE)
-        await store.write(first.id, Batch(fetching=[1, 2], now=1001.0))
+        await store.write(first.id, Batch(fetching_ids=[1, 2], now=1001.0))
     async with Store.open(path, now=0.0, pid=2) as store:
         turned = dict(reversed(IDENTITY.items()))
         again = await store.begin_crawl(turned, "{}", fresh=False, now=2.0)
@@ -685,7 +689,7 @@ async def main():
         n, done = crawl.next_url, crawl.counters.get("pages", 0)
         while True:
             urls = [url_row(n + i) for i in range(50)]
-            pages = [page_row(n, nth=n + 1, targets=tuple(range(n, n + 50)))]
+            pages = [page_row(n, request_number=n + 1, target_ids=tuple(range(n, n + 50)))]
             batch = Batch(urls=urls, pages=pages, outcomes=[Outcome(id=n, state=UrlState.DONE)])
             batch.counters, n, done = {"pages": done + 1}, n + 50, done + 1
             await store.write(crawl.id, batch)
@@ -859,8 +863,8 @@ async def test_a_waiting_url_costs_at_most_200_bytes(path: Path) -> None:
         for start in range(0, 50_000, 1000):
             urls = [
                 url_row(
-                    n, key=rng.randbytes(16), queue=rng.randrange(100), priority=rng.random(),
-                    link_evidence=(0.5, 0.25), parent=n // 60, anchor="球队新闻标题在此",
+                    n, key=rng.randbytes(16), queue_id=rng.randrange(100), priority=rng.random(),
+                    link_evidence=(0.5, 0.25), parent_id=n // 60, anchor="球队新闻标题在此",
                     url=f"https://www.site{n % 100:03}.example.com/news/2024/doc-{n:010}.html",
                 )
                 for n in range(start, start + 1000)
@@ -881,7 +885,7 @@ def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> Non
 
     batch = msgspec.structs.replace(
         BASE,
-        changes=[Change(1, 2.0, (0.5,), None, "锚")],
+        priority_changes=[PriorityChange(1, 2.0, (0.5,), None, "锚")],
         outcomes=[Outcome(id=1, state=UrlState.FAILED, reason="dns")],
         hosts=[HostRow(0, "h", robots={"https": (b"\xff", 200, 1.0)})],
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
-from focus.records import SEED_PRIORITY, Link, Page, Recent, Region, Tally, UrlState
+from focus.records import SEED_PRIORITY, Link, Page, RecentTally, Region, Tally, UrlState
 from focus.score.analysis import PageScorer
 from focus.score.graph.pagerank import PageRank
 from focus.score.index_pages import Role
@@ -177,30 +177,39 @@ def test_numbers_that_do_nothing_in_a_form_are_refused_there() -> None:
 
 def test_yield_learns_where_pages_pay() -> None:
     strategy = make("yield")
-    host = Recent(40, 8.0)
-    good, bad, unknown = Recent(20, 15.0), Recent(20, 0.0), Recent()
+    host = RecentTally(40, 8.0)
+    good, bad, unknown = RecentTally(20, 15.0), RecentTally(20, 0.0), RecentTally()
     bonus = [strategy.bonus(queue, host) for queue in (good, unknown, bad)]
     assert bonus == sorted(bonus, reverse=True)
-    assert strategy.bonus(unknown, Recent()) == 0.0
+    assert strategy.bonus(unknown, RecentTally()) == 0.0
     assert strategy.hub_bonus(good) > 0.0 > strategy.hub_bonus(bad)
 
 
 def test_what_was_long_ago_counts_little() -> None:
-    recent = Recent(4.0, 3.0, at=10).faded(12, 0.5)
-    assert (recent.fetched, recent.yielded, recent.at) == (1.0, 0.75, 12)
-    assert Recent(4.0, 3.0, at=10).faded(12, 1.0) == Recent(4.0, 3.0, 12)
+    recent = RecentTally(4.0, 3.0, updated_at_request=10).decayed(12, 0.5)
+    assert (recent.requests, recent.rewards, recent.updated_at_request) == (1.0, 0.75, 12)
+    assert RecentTally(4.0, 3.0, updated_at_request=10).decayed(12, 1.0) == RecentTally(
+        4.0, 3.0, 12
+    )
 
 
 def test_yield_worked_number() -> None:
     strategy = make("yield", p0=0.5, k=4.0, weight=0.9)
-    assert strategy.bonus(Recent(20, 15.0), Recent(40, 8.0)) == pytest.approx(0.61, abs=0.005)
+    assert strategy.bonus(RecentTally(20, 15.0), RecentTally(40, 8.0)) == pytest.approx(
+        0.61, abs=0.005
+    )
 
 
 def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     tag = parent(strategy, 0.0, index=True, named=1.0)
     nav = link("b", region=Region.NAV)
-    links = [link("a"), nav, link("2", role=Role.CONTINUATION), link("tags/y", role=Role.INDEX)]
+    links = [
+        link("a"),
+        nav,
+        link("2", target_role=Role.CONTINUATION),
+        link("tags/y", target_role=Role.INDEX),
+    ]
     outside = msgspec.structs.replace(link("x"), host="other")
     assert priorities(strategy, tag, [*links, outside]) == [4.0, 1.0, 1.0, 1.0, 0.0]
     article = parent(strategy, 0.0, named=1.0)
@@ -210,10 +219,12 @@ def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
 def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     first = parent(strategy, 0.0, index=True, named=0.5)
-    (link_evidence,) = strategy.evidence(first, [link("2", role=Role.CONTINUATION)])
+    (link_evidence,) = strategy.evidence(first, [link("2", target_role=Role.CONTINUATION)])
     assert link_evidence is not None
     second = parent(strategy, 0.0, index=True, link_evidence=link_evidence)
-    further, member = strategy.evidence(second, [link("3", role=Role.CONTINUATION), link("a")])
+    further, member = strategy.evidence(
+        second, [link("3", target_role=Role.CONTINUATION), link("a")]
+    )
     assert further is not None and member is not None
     assert strategy.priority(1, further) == 1.0
     assert strategy.priority(2, member) == 1.0 + 3.0 * 0.5
@@ -223,7 +234,7 @@ def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
 
 def test_a_page_that_others_call_an_index_page_of_the_topic_has_members_whatever_it_looks() -> None:
     strategy = make("yield", home=1.0, member=3.0)
-    way = msgspec.structs.replace(link("c/5", role=Role.INDEX), anchor_score=0.8)
+    way = msgspec.structs.replace(link("c/5", target_role=Role.INDEX), anchor_score=0.8)
     (link_evidence,) = strategy.evidence(parent(strategy, 0.0), [way])
     assert link_evidence is not None
     plain = parent(strategy, 0.0, link_evidence=link_evidence)
@@ -251,8 +262,8 @@ def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() ->
 def test_an_index_page_counts_less_for_the_rates() -> None:
     strategy = make("yield", index=0.3)
     assert strategy.reward(Page(relevance=1.7)) == 1.0
-    assert strategy.reward(Page(relevance=0.5, index=True)) == pytest.approx(0.15)
-    assert make("best-link").reward(Page(relevance=0.5, index=True)) == 0.5
+    assert strategy.reward(Page(relevance=0.5, is_index_page=True)) == pytest.approx(0.15)
+    assert make("best-link").reward(Page(relevance=0.5, is_index_page=True)) == 0.5
 
 
 def test_newcomers_stand_by_what_newcomers_have_brought() -> None:

@@ -60,7 +60,7 @@ class Domain:
     @property
     def is_crowded(self) -> bool:
         """Whether no host of it that was not asked yet may be asked now."""
-        earned = FREE_HOSTS + self.tally.yielded / PAGES_A_HOST
+        earned = FREE_HOSTS + self.tally.rewards / PAGES_A_HOST
         return self.asked >= self.wide * min(MOST_HOSTS, earned)
 
 
@@ -94,7 +94,7 @@ class DomainBudget:
         while self._budget and (at := len(self._was_asked)) < len(self._hosts):
             host = self._hosts[at]
             known_from_before = host.robots or host.is_abandoned or host.failures
-            self._was_asked.append(bool(known_from_before or self._tally_of(host).fetched))
+            self._was_asked.append(bool(known_from_before or self._tally_of(host).requests))
             end = _end(host.name)
             self._crowds[end] += 1
             if self._crowds[end] == self.FEW + 1:
@@ -120,8 +120,8 @@ class DomainBudget:
 
     @staticmethod
     def _add(domain: Domain, more: Tally) -> None:
-        domain.tally.fetched += more.fetched
-        domain.tally.yielded += more.yielded
+        domain.tally.requests += more.requests
+        domain.tally.rewards += more.rewards
 
     def asked(self, host: Host) -> None:
         """A host's robots.txt, or anything else of it, is asked for."""
@@ -162,7 +162,7 @@ class DomainBudget:
         domain = self._domains.get(registrable_domain(name))
         if domain is None:
             return True
-        most = min(MOST_HOSTS, KNOWN_HOSTS + domain.tally.yielded)
+        most = min(MOST_HOSTS, KNOWN_HOSTS + domain.tally.rewards)
         return domain.known < most and not self._has_spent(domain)
 
     def puts_off(self, host: Host) -> bool:
@@ -190,14 +190,14 @@ class DomainBudget:
         if domain is None or not self._has_spent(domain):
             return ""
         tally = self._tally_of(host)
-        if tally.fetched and pays(tally):
+        if tally.requests and pays(tally):
             return ""
         return msg(
             "{asked} hosts of {name} brought next to nothing", asked=domain.asked, name=domain.name
         )
 
     def _has_spent(self, domain: Domain) -> bool:
-        cost = domain.tally.fetched + domain.asked * HOST_COST * self._budget
+        cost = domain.tally.requests + domain.asked * HOST_COST * self._budget
         return cost >= HOST_SHARE * self._budget and not pays(domain.tally)
 
 

@@ -141,20 +141,20 @@ class NearDuplicates:
 
     def judge(self, url_id: int, host: str, page: Page) -> Page:
         """A page as it counts: lost if it is like its host's lost ones, else relevant once."""
-        if page.lost or self.is_lost(host, page.simhash):
-            return structs.replace(page, lost=True, relevant=False)
-        if not (page.simhash and page.relevant):
+        if page.is_soft_404 or self.is_lost(host, page.simhash):
+            return structs.replace(page, is_soft_404=True, is_relevant=False)
+        if not (page.simhash and page.is_relevant):
             return page
         duplicate_of = self.find(page.simhash)
         if duplicate_of is not None and duplicate_of != url_id:
-            return structs.replace(page, duplicate_of=duplicate_of, relevant=False)
+            return structs.replace(page, original_id=duplicate_of, is_relevant=False)
         return page
 
     def remember(self, url_id: int, host: str, page: Page) -> None:
         """Know a page again that was judged."""
-        if page.lost:
+        if page.is_soft_404:
             self.add_lost(host, page.simhash)
-        elif page.relevant:
+        elif page.is_relevant:
             self.add(url_id, page.simhash)
 
     def find(self, simhash: int) -> int | None:

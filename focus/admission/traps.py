@@ -191,16 +191,16 @@ class Traps:
                 repeats=repeats,
                 pattern=queue.pattern,
             )
-        if queue.pattern and tally.fetched >= budget and not pays(tally):
+        if queue.pattern and tally.requests >= budget and not pays(tally):
             return msg(
                 "{fetched} URLs like {pattern} brought next to nothing",
-                fetched=tally.fetched,
+                fetched=tally.requests,
                 pattern=queue.pattern,
             )
-        if of_host.fetched >= HOST_SHARE * budget and not pays(of_host):
+        if of_host.requests >= HOST_SHARE * budget and not pays(of_host):
             return msg(
                 "{fetched} URLs of {name} brought next to nothing",
-                fetched=of_host.fetched,
+                fetched=of_host.requests,
                 name=queue.host.name,
             )
         return ""
@@ -208,7 +208,7 @@ class Traps:
 
 def pays(tally: Tally) -> bool:
     """Whether what requests brought is worth going on."""
-    return tally.yielded >= LEAST_YIELD * tally.fetched
+    return tally.rewards >= LEAST_YIELD * tally.requests
 
 
 def _months(year: int, month: int) -> int:

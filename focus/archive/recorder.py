@@ -266,7 +266,7 @@ def _truncation(result: FetchResult) -> str | None:
     if result.failure in _CUT_BY:
         return _CUT_BY[result.failure]
     declared = result.header("content-length") or ""
-    if result.truncated:
+    if result.is_truncated:
         return "unspecified"
     lost = result.raw_bytes > 0 or (declared.isascii() and declared.strip("0").isdigit())
     return "unspecified" if lost and not result.body else None

@@ -170,9 +170,9 @@ class Archive:
             redirect_to=target,
             retry_after_s=retry_after_s(wait, answer.date) if wait else None,
             address=answer.address,
-            truncated=failure is FailureKind.TOO_LARGE
+            is_truncated=failure is FailureKind.TOO_LARGE
             or (not failure and (answer.truncated or len(answer.body) > limit)),
-            listing=listing,
+            url_source=listing,
         )
 
     def _verdict(self, answer: ArchivedAnswer, robots: bool) -> tuple[FailureKind | None, str]:

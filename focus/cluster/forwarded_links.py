@@ -76,7 +76,7 @@ class ForwardedLinks(Partition):
 
     def forward(self, crossing: ForwardedUrl) -> None:
         """Send a seed, a redirect's target or a feed to the shard that owns its host."""
-        row = replace(crossing.row, id=-1, queue=-1, parent=None)
+        row = replace(crossing.row, id=-1, queue_id=-1, parent_id=None)
         crossing = crossing._replace(row=row)
         if crossing.typed:
             crossing = seed_crossing(crossing.typed, row.url)

@@ -121,7 +121,7 @@ class ClusterTransport:
 
     def _request_sent(self, lease_id: int) -> None:
         task = self.leases.request_sent(lease_id)
-        if task is not None and task.tell:
+        if task is not None and task.should_report_send:
             self._departed.append((task, self.now()))
 
     def sent_tasks(self) -> list[tuple[Task, float]]:

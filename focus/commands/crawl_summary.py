@@ -76,7 +76,7 @@ def error_rate(report: RunReport) -> float:
 
     URLs that were failed unasked because their host was given up do not count.
     """
-    failed = sum(n for kind, n in report.failures.items() if kind != FailureKind.HOST_GIVEN_UP)
+    failed = sum(n for kind, n in report.failures.items() if kind != FailureKind.HOST_ABANDONED)
     asked = failed + report.run_pages + report.run_looked
     return failed / asked if asked else 0.0
 

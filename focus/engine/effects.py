@@ -24,8 +24,8 @@ from focus.records import (
     DropReason,
     FailureKind,
     FetchResult,
-    KeptPage,
     Outcome,
+    StoredPage,
     Task,
     UrlState,
 )
@@ -102,10 +102,10 @@ class Effects:
                 hops=url_table.hops[url_id],
                 depth=url_table.depth[url_id],
                 priority=candidate.priority,
-                conditions=request.conditions,
-                wording=self._link_handler.needs_wording(url_id),
-                rest_s=host.delay_s,
-                tell=self._frontier.waits_for_send,
+                conditional_headers=request.conditions,
+                needs_wording=self._link_handler.needs_wording(url_id),
+                crawl_delay_s=host.delay_s,
+                should_report_send=self._frontier.waits_for_send,
             )
         )
 
@@ -145,7 +145,9 @@ class Effects:
         self._frontier.start_request(host, start_at)
         self._frontier.pause_host(host, math.inf, start_at)
         tell = self._frontier.waits_for_send
-        self._transport.send(Task(None, intent.url, host.name, start_at=start_at, tell=tell))
+        self._transport.send(
+            Task(None, intent.url, host.name, start_at=start_at, should_report_send=tell)
+        )
 
     def _fetch_robots_later(self, intent: i.FetchRobotsLater, now: float) -> None:
         self._view.robots_gate.ask_later(intent.host, intent.url)
@@ -169,7 +171,7 @@ class Effects:
         self._unit_of_work.update_host(host)
         why = within(msg(kind), detail)
         url_ids = self._frontier.abandon_host(host)
-        self.apply((i.FailUrl(url_id, FailureKind.HOST_GIVEN_UP, why) for url_id in url_ids), now)
+        self.apply((i.FailUrl(url_id, FailureKind.HOST_ABANDONED, why) for url_id in url_ids), now)
 
     def _fetch_sitemaps(self, intent: i.FetchSitemaps, now: float) -> None:
         self._sitemap_handler.add_from_robots(intent.host)
@@ -183,14 +185,14 @@ class Effects:
     def _drop_url(self, intent: i.DropUrl, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
         if (stored_page := self._view.request(url_id).stored_page) is not None:
-            if reason is DropReason.LISTING:
+            if reason is DropReason.URL_SOURCE:
                 self._store_revisit(stored_page, now, ChangeKind(0))
             elif reason is not DropReason.NOINDEX:
                 return self._store_failed_revisit(stored_page, str(reason), now)
         self._end_url(Outcome(url_id, UrlState.DROPPED, str(reason), detail, hops=intent.hops))
         if self._view.redirected_ids is not None and reason is DropReason.REDIRECTED:
             self._view.redirected_ids.add(url_id)
-        if reason is DropReason.LISTING:
+        if reason is DropReason.URL_SOURCE:
             self._seeds.set_failure(url_id)
         elif reason is not DropReason.REDIRECTED:
             self._seeds.set_failure(url_id, str(reason), detail)
@@ -201,7 +203,7 @@ class Effects:
             self._unit_of_work.failures[str(kind)] += 1
             return self._store_failed_revisit(stored_page, str(kind), now)
         self._end_url(Outcome(url_id, UrlState.FAILED, str(kind), detail, intent.tries))
-        reason = "" if kind is FailureKind.HOST_GIVEN_UP else str(kind)  # the detail contains it
+        reason = "" if kind is FailureKind.HOST_ABANDONED else str(kind)  # the detail contains it
         self._seeds.set_failure(url_id, reason, detail)
 
     def _end_url(self, outcome: Outcome) -> None:
@@ -266,13 +268,14 @@ class Effects:
         self._unit_of_work.add_page(
             msgspec.structs.replace(
                 row,
-                targets=tuple(targets),
+                target_ids=tuple(targets),
                 pagerank=links.strategy.graph.rank(parent.id),
-                host_nth=links.hit_rates.request_count(self._view.queue(parent.id).host) + 1,
+                host_request_number=links.hit_rates.request_count(self._view.queue(parent.id).host)
+                + 1,
             )
         )
         first = self._unit_of_work.totals.refreshed_from
-        if row.page.relevant and 0 < first <= parent.id:
+        if row.page.is_relevant and 0 < first <= parent.id:
             self._count_discovery(parent.id)
 
     def _count_discovery(self, page: int) -> None:
@@ -283,14 +286,14 @@ class Effects:
         if (hub := url_table.parent[page]) >= 0:
             self._unit_of_work.add_discovery(hub)
             if (stored_page := self._view.request(hub).stored_page) is not None:
-                stored_page.news += 1.0
+                stored_page.changes += 1.0
 
     def _follow_url_source(self, intent: i.FollowUrlSource, now: float) -> None:
         parent, fetch = intent.parent, intent.fetch
         detail = self._sitemap_handler.add_entries(parent, intent.url, intent.listing, intent.links)
         etag, last_modified = fetch.header("etag") or "", fetch.header("last-modified") or ""
         self._unit_of_work.set_source_validators(parent.id, etag, last_modified)
-        self._drop_url(i.DropUrl(parent.id, DropReason.LISTING, detail, intent.hops), now)
+        self._drop_url(i.DropUrl(parent.id, DropReason.URL_SOURCE, detail, intent.hops), now)
 
     # -- pages of earlier runs ----------------------------------------------------
 
@@ -317,7 +320,7 @@ class Effects:
         )
         if row is not None:
             rank = links.strategy.graph.rank(parent.id)
-            row = msgspec.structs.replace(row, targets=tuple(targets), pagerank=rank)
+            row = msgspec.structs.replace(row, target_ids=tuple(targets), pagerank=rank)
             self._unit_of_work.replace_page(row)
         elif new:
             self._unit_of_work.add_links(parent.id, targets)
@@ -325,7 +328,7 @@ class Effects:
 
     def _store_revisit(
         self,
-        stored_page: KeptPage,
+        stored_page: StoredPage,
         at: float,
         kinds: ChangeKind,
         *,
@@ -342,7 +345,7 @@ class Effects:
             if request.stored_page is not None:
                 self._url_table.set_state(url_id, stored_outcome(request.stored_page).state)
 
-    def _store_failed_revisit(self, stored_page: KeptPage, trouble: str, now: float) -> None:
+    def _store_failed_revisit(self, stored_page: StoredPage, trouble: str, now: float) -> None:
         """Record that a revisit failed; the stored page stays."""
         self._unit_of_work.add_revisit(failed_revisit(stored_page, now, trouble))
         self._end_url(stored_outcome(stored_page))
@@ -366,16 +369,16 @@ class Effects:
         links, page = self._link_handler, intent.page
         if intent.wording is not None:
             queue = self._view.queue(intent.id)
-            fetched = links.hit_rates.tallies(queue)[0].fetched + 1
-            is_new = page is not None and page.relevant  # a near-duplicate is not relevant
+            fetched = links.hit_rates.tallies(queue)[0].requests + 1
+            is_new = page is not None and page.is_relevant  # a near-duplicate is not relevant
             links.traps.saw(queue, fetched, intent.wording, is_new=is_new)
         links.hit_rates.count_result(intent.id, page)
         if intent.titled is not None:
             links.strategy.learn_from_page(intent.titled)
 
 
-def stored_outcome(stored_page: KeptPage) -> Outcome:
+def stored_outcome(stored_page: StoredPage) -> Outcome:
     """Return the stored outcome of a page or URL source that is being revisited."""
-    if stored_page.is_listing:
-        return Outcome(stored_page.id, UrlState.DROPPED, str(DropReason.LISTING))
+    if stored_page.is_url_source:
+        return Outcome(stored_page.id, UrlState.DROPPED, str(DropReason.URL_SOURCE))
     return Outcome(stored_page.id, UrlState.DONE)

@@ -65,7 +65,7 @@ def closed_scheme_intents(url_id: int, host: Host, why: str, view: View) -> list
     """Return the intents for a URL whose scheme its host does not serve."""
     if url_id in view.seeds.fallbacks:
         return fallback_intents(host, view)
-    return [FailUrl(url_id, FailureKind.HOST_GIVEN_UP, why)]
+    return [FailUrl(url_id, FailureKind.HOST_ABANDONED, why)]
 
 
 def fallback_intents(host: Host, view: View) -> list[Intent]:

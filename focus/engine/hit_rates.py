@@ -22,12 +22,12 @@ from focus.config import TrapConfig
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
-from focus.records import AGAIN_PRIORITY, Page, Recent, Tally, UrlState
+from focus.records import REVISIT_PRIORITY, Page, RecentTally, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 
 _NO_TALLY = Tally()
-_NO_RECENT = Recent()
+_NO_RECENT = RecentTally()
 EXPLORATION_INTERVAL = 10  # one newcomer in this many has no bonus
 _MAX_QUEUES_UPDATED = 64  # per host; with more queues, only the requested one is updated
 
@@ -50,7 +50,7 @@ class HitRates:
         self._frontier = frontier
         self._unit_of_work = unit_of_work
         self._hosts: dict[int, Tally] = {}
-        self._recent: dict[int, Recent] = {}  # by host
+        self._recent: dict[int, RecentTally] = {}  # by host
         self._newcomer_bonus = 0.0
         self.domains = DomainBudget(traps, frontier.hosts, self._hosts)
 
@@ -120,8 +120,8 @@ class HitRates:
         """Add a tally to those of a queue, its host and its domain."""
         host = self._hosts.setdefault(queue.host.id, Tally())
         for tally in (self._unit_of_work.queue_tallies.setdefault(queue.id, Tally()), host):
-            tally.fetched += more.fetched
-            tally.yielded += more.yielded
+            tally.requests += more.requests
+            tally.rewards += more.rewards
         self.domains.count(queue.host, more)
 
     def host_tally(self, host: Host) -> Tally:
@@ -130,7 +130,7 @@ class HitRates:
 
     def request_count(self, host: Host) -> int:
         """Return the number of finished requests to a host."""
-        return self.host_tally(host).fetched
+        return self.host_tally(host).requests
 
     def correct_reward(self, queue: Queue, change: float, nth: int) -> None:
         """Add `change` to the reward of the `nth` request to a host."""
@@ -140,7 +140,7 @@ class HitRates:
         fade = self._strategy.hit_rate_decay
         for recent in (self._unit_of_work.recent.get(queue.id), self._recent.get(queue.host.id)):
             if recent is not None:
-                recent.yielded += change * fade ** (recent.at - nth)
+                recent.rewards += change * fade ** (recent.updated_at_request - nth)
 
     def _update_recent(self, queue: Queue, reward: float) -> None:
         """Add a reward to the recent tallies; the earlier ones of the host decay."""
@@ -149,12 +149,12 @@ class HitRates:
             (self._unit_of_work.recent, queue.id),
             (self._recent, queue.host.id),
         ):
-            recent = url_table.get(key, _NO_RECENT).faded(at, fade)
-            recent.fetched += 1.0
-            recent.yielded += reward
+            recent = url_table.get(key, _NO_RECENT).decayed(at, fade)
+            recent.requests += 1.0
+            recent.rewards += reward
             url_table[key] = recent
 
-    def restore(self, queue: Queue, tally: Tally, recent: Recent) -> None:
+    def restore(self, queue: Queue, tally: Tally, recent: RecentTally) -> None:
         """Restore the tallies of a queue from an earlier run; call `restore_hosts` afterwards."""
         self.add_tally(queue, tally)
         if self._strategy.learns:
@@ -165,10 +165,10 @@ class HitRates:
         for queue_id, recent in self._unit_of_work.recent.items():
             queue = self._frontier.queues[queue_id]
             at = self.request_count(queue.host)
-            recent = recent.faded(at, self._strategy.hit_rate_decay)
-            host = self._recent.setdefault(queue.host.id, Recent(at=at))
-            host.fetched += recent.fetched
-            host.yielded += recent.yielded
+            recent = recent.decayed(at, self._strategy.hit_rate_decay)
+            host = self._recent.setdefault(queue.host.id, RecentTally(updated_at_request=at))
+            host.requests += recent.requests
+            host.rewards += recent.rewards
 
     def reset_bonuses(self) -> None:
         """Compute the bonuses of all queues from their tallies."""
@@ -180,7 +180,9 @@ class HitRates:
             return self.set_newcomer_queue_bonus(queue)
         host = self._recent.get(queue.host.id, _NO_RECENT)
         recent = self._unit_of_work.recent.get(queue.id, _NO_RECENT)
-        bonus = self._strategy.bonus(recent.faded(host.at, self._strategy.hit_rate_decay), host)
+        bonus = self._strategy.bonus(
+            recent.decayed(host.updated_at_request, self._strategy.hit_rate_decay), host
+        )
         if bonus != queue.bonus:
             self._frontier.set_bonus(queue, bonus)
             self._unit_of_work.update_queue(queue)
@@ -198,7 +200,7 @@ class HitRates:
         for child in strategy.graph.out_links(hub):
             if parent[child] != hub or state[child] != waiting:
                 continue
-            if table.priority[child] > AGAIN_PRIORITY:
+            if table.priority[child] > REVISIT_PRIORITY:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
                     self._frontier.set_priority(child, priority)

@@ -21,10 +21,10 @@ from focus.records import (
     FailureKind,
     FetchResult,
     Link,
-    Listing,
     Page,
     PageRow,
     UrlRow,
+    UrlSource,
 )
 from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
@@ -217,7 +217,7 @@ class FollowUrlSource(_Intent, frozen=True):
     parent: Parent
     url: str
     fetch: FetchResult
-    listing: Listing
+    listing: UrlSource
     links: list[Link]
     hops: int
 

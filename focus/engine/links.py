@@ -24,7 +24,7 @@ from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import (
-    AGAIN_PRIORITY,
+    REVISIT_PRIORITY,
     SEED_PRIORITY,
     DropReason,
     FailureKind,
@@ -155,10 +155,10 @@ class LinkHandler:
             id=-1,
             key=link.key,
             url=link.url,
-            queue=-1,
+            queue_id=-1,
             depth=parent.depth + 1,
             priority=0.0,
-            parent=parent.id,
+            parent_id=parent.id,
             anchor=link.anchor,
         )
         return self.add_url(blank, link.host, link.pattern)
@@ -166,7 +166,7 @@ class LinkHandler:
     def needs_wording(self, url_id: int) -> bool:
         """Return whether trap detection needs the text of a page that is requested now."""
         queue = self.frontier.queues[self.url_table.queue[url_id]]
-        return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].fetched)
+        return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].requests)
 
     def add_url(
         self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
@@ -190,13 +190,13 @@ class LinkHandler:
         url_id = self.url_table.add(row.key, queue.id, row.depth, state)
         if row.hops:
             self.url_table.hops[url_id] = row.hops
-        self.url_table.parent[url_id] = -1 if row.parent is None else row.parent
+        self.url_table.parent[url_id] = -1 if row.parent_id is None else row.parent_id
         self.strategy.graph.reserve(url_id + 1)
         if state is UrlState.WAITING:
             self._new_rows[url_id] = row
         else:
             dropped = msgspec.structs.replace(
-                row, id=url_id, queue=queue.id, state=state, reason=why, detail=detail
+                row, id=url_id, queue_id=queue.id, state=state, reason=why, detail=detail
             )
             self.unit_of_work.add_url(dropped)
         return url_id
@@ -215,7 +215,7 @@ class LinkHandler:
         url_id = self.url_table.find(row.key)
         if url_id < 0:
             url_id = self.add_url(row, host, listing=listing)
-        self.raise_to(url_id, row.link_evidence, row.priority, row.parent)
+        self.raise_to(url_id, row.link_evidence, row.priority, row.parent_id)
         return url_id
 
     def add_forwarded(self, row: UrlRow, *, listing: bool = False) -> int:
@@ -231,7 +231,7 @@ class LinkHandler:
 
     def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
         """Return why a new URL is considered part of a trap, None if it is not; seeds never are."""
-        if row.parent is None and row.depth == 0:
+        if row.parent_id is None and row.depth == 0:
             return None
         spent = self.exhausted_reason(queue)
         if spent:
@@ -262,7 +262,7 @@ class LinkHandler:
             )
         elif (
             url_table.improves(target, link_evidence)
-            and url_table.priority[target] > AGAIN_PRIORITY
+            and url_table.priority[target] > REVISIT_PRIORITY
         ):
             self._improve_evidence(target, link_evidence, parent, anchor)
 
@@ -287,7 +287,7 @@ class LinkHandler:
     def _raise_priority(self, target: int) -> None:
         """Raise the priority of a waiting URL after the link graph has changed."""
         current = self.url_table.priority[target]
-        if current > AGAIN_PRIORITY and (priority := self._priority(target)) > current:
+        if current > REVISIT_PRIORITY and (priority := self._priority(target)) > current:
             self.frontier.set_priority(target, priority)
             self.unit_of_work.update_priority(target)
 
@@ -300,7 +300,7 @@ class LinkHandler:
         if self._min_priority is not None and priority < self._min_priority:
             state, reason = UrlState.DROPPED, str(DropReason.PRIORITY)
         elif queue.host.is_abandoned:
-            state, reason = UrlState.FAILED, str(FailureKind.HOST_GIVEN_UP)
+            state, reason = UrlState.FAILED, str(FailureKind.HOST_ABANDONED)
         if state is UrlState.WAITING:
             self.frontier.push(url_id, row.url, priority)
         else:
@@ -308,7 +308,7 @@ class LinkHandler:
         row = msgspec.structs.replace(
             row,
             id=url_id,
-            queue=queue.id,
+            queue_id=queue.id,
             priority=priority,
             link_evidence=link_evidence,
             state=state,
@@ -321,7 +321,7 @@ class LinkHandler:
     ) -> None:
         """Give a waiting URL this evidence and at least this priority (seeds, redirect targets)."""
         is_waiting = self.url_table.state[target] == UrlState.WAITING
-        if not is_waiting or self.url_table.priority[target] <= AGAIN_PRIORITY:
+        if not is_waiting or self.url_table.priority[target] <= REVISIT_PRIORITY:
             return
         fresh = self._new_rows.pop(target, None)
         if fresh is not None:

@@ -129,7 +129,7 @@ class Outages:
         for result in results:
             if result.task is self._probe:
                 self._process_probe(result, released)
-            elif result.task.lookup:
+            elif result.task.is_lookup:
                 released.append(result)  # a name may come from a cache, or have no address
             elif not self.connectivity.is_doubtful(result.fetch):
                 if is_answer(result.fetch):
@@ -140,7 +140,7 @@ class Outages:
                 self.held_results.append(result)
             else:
                 released.append(result)
-        if not all(result.task.lookup for result in released):
+        if not all(result.task.is_lookup for result in released):
             self._stalled_at = None
         return released
 
@@ -246,7 +246,9 @@ class Outages:
         start_at = self._probe_at = max(now, host.next_at)
         path = "/" if self._view.robots_gate.is_open else "/robots.txt"
         tell = self._frontier.waits_for_send
-        self._probe = Task(None, origin + path, host.name, start_at=start_at, tell=tell)
+        self._probe = Task(
+            None, origin + path, host.name, start_at=start_at, should_report_send=tell
+        )
         self._frontier.start_request(host, start_at)
         self._transport.send(self._probe)
 

@@ -47,7 +47,7 @@ class RelevanceFeedback:
         The update is the changed `AnalysisConfig` as MessagePack.
         """
         if page is not None and page.failure is None:
-            self._adaptation.add_page(page.terms if page.relevant else {})
+            self._adaptation.add_page(page.top_terms if page.is_relevant else {})
         move = self._adaptation.advance(clock)
         if move is None:
             return None

@@ -44,10 +44,10 @@ from focus.records import (
     DropReason,
     FailureKind,
     FetchResult,
-    KeptPage,
     Page,
     PageRow,
     Result,
+    StoredPage,
     Task,
     UrlRow,
     UrlState,
@@ -71,7 +71,7 @@ def decide(result: Result, view: View, now: float) -> list[Intent]:
     """Return the intents that follow from a result returned by `count_page`."""
     task, fetch = result.task, result.fetch
     host = view.frontier.host(task.host)
-    if task.lookup:
+    if task.is_lookup:
         return [SetAddress(host, fetch.address or "")]
     if task.id is None:
         return [
@@ -112,7 +112,7 @@ def _url_intents(
     failure = fetch.failure or (page.failure if page is not None else None)
     intents: list[Intent] = []
     stored_page = view.request(url_id).stored_page
-    if stored_page is not None and not stored_page.is_listing:
+    if stored_page is not None and not stored_page.is_url_source:
         revisit_intents = _revisit_intents(stored_page, task, fetch, page, view)
         if revisit_intents is not None:
             host = view.frontier.host(task.host)
@@ -123,17 +123,17 @@ def _url_intents(
             )
     elif page is not None and page.failure is None:
         intents.append(RememberText(url_id, task.host, page))
-    if fetch.unchanged:
+    if fetch.is_unchanged:
         intents.append(_unchanged_intent(url_id, task, view))
     elif fetch.redirect_to is not None:
         intents += _redirect_intents(url_id, task, fetch.redirect_to, view)
     elif failure is not None:
         detail = fetch.detail or (page.detail if page else "")
         intents += failure_intents(task, failure, detail, fetch, view, now)
-    elif page is not None and fetch.listing is not None:
+    elif page is not None and fetch.url_source is not None:
         parent = _parent(url_id, task, page, view)
         intents.append(
-            FollowUrlSource(parent, task.url, fetch, fetch.listing, page.links, task.hops)
+            FollowUrlSource(parent, task.url, fetch, fetch.url_source, page.links, task.hops)
         )
         page = None
     elif page is not None:
@@ -148,11 +148,11 @@ def _url_intents(
 
 
 def _revisit_intents(
-    stored_page: KeptPage, task: Task, fetch: FetchResult, page: Page | None, view: View
+    stored_page: StoredPage, task: Task, fetch: FetchResult, page: Page | None, view: View
 ) -> list[Intent] | None:
     """Return the intents of a revisit, None if it is processed like a first visit."""
     at = fetch.fetched_at
-    if fetch.unchanged:
+    if fetch.is_unchanged:
         return [RecordRevisit(stored_page.id, at, ChangeKind(0), task.hops)]
     if fetch.redirect_to is not None:
         as_first = msgspec.structs.replace(task, priority=stored_page.priority)
@@ -165,7 +165,7 @@ def _revisit_intents(
         return [
             RecordRevisit(stored_page.id, at, ChangeKind.GONE, task.hops, str(fetch.status or ""))
         ]
-    if page is None or page.failure is not None or fetch.listing is not None:
+    if page is None or page.failure is not None or fetch.url_source is not None:
         return None
     follow, ended = _page_intents(stored_page.id, task, fetch, page, view)
     if not (
@@ -173,7 +173,7 @@ def _revisit_intents(
     ):
         return None
     kinds = content_changes(stored_page, page)
-    is_new = bool(kinds) or not stored_page.digest
+    is_new = bool(kinds) or not stored_page.text_digest
     row = msgspec.structs.replace(follow.row, priority=stored_page.priority) if is_new else None
     revisit = RecordRevisit(
         stored_page.id,
@@ -191,7 +191,7 @@ def _revisit_intents(
 def _unchanged_intent(url_id: int, task: Task, view: View) -> Intent:
     """Return the intent for a response 304: the URL ends in the same state as before."""
     if view.request(url_id).before is UrlState.DROPPED:
-        return DropUrl(url_id, DropReason.LISTING, msg("as it was"), task.hops)
+        return DropUrl(url_id, DropReason.URL_SOURCE, msg("as it was"), task.hops)
     return MarkDone(url_id, task.hops)
 
 
@@ -215,11 +215,11 @@ def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> lis
         id=-1,
         key=key,
         url=target,
-        queue=-1,
+        queue_id=-1,
         depth=task.depth,
         priority=math.nextafter(task.priority, math.inf),
         link_evidence=view.url_table.link_evidence(url_id),
-        parent=url_id,
+        parent_id=url_id,
         hops=hops,
     )
     return [EnterRedirect(row, url_id), DropUrl(url_id, DropReason.REDIRECTED, target)]
@@ -233,13 +233,16 @@ def _page_intents(
     until = min(asked.unavailable_after, page.unavailable_after)
     noindex = asked.noindex or page.noindex or until <= fetch.fetched_at
     parent, links = _parent(url_id, task, page, view), None if nofollow else page.links
-    if noindex or page.lost:
+    if noindex or page.is_soft_404:
         lost = DropUrl(url_id, DropReason.SOFT_404, "it says that there is no such page")
         unwanted = DropUrl(url_id, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
-        return [FollowLinks(parent, links, page.feeds, None), lost if page.lost else unwanted]
-    detail = fetch.detail if fetch.truncated else page.detail
+        return [
+            FollowLinks(parent, links, page.feed_urls, None),
+            lost if page.is_soft_404 else unwanted,
+        ]
+    detail = fetch.detail if fetch.is_truncated else page.detail
     row = _page_row(url_id, task, fetch, page, view)
-    return [FollowLinks(parent, links, page.feeds, row), MarkDone(url_id, task.hops, detail)]
+    return [FollowLinks(parent, links, page.feed_urls, row), MarkDone(url_id, task.hops, detail)]
 
 
 def _page_row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
@@ -247,8 +250,8 @@ def _page_row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: Vie
     return PageRow(
         id=url_id,
         url=task.url,
-        nth=view.unit_of_work.totals.requests + 1,
-        waiting=view.request(url_id).waiting,
+        request_number=view.unit_of_work.totals.requests + 1,
+        waiting_count=view.request(url_id).waiting,
         status=fetch.status or 0,
         fetched_at=fetch.fetched_at,
         elapsed_s=fetch.elapsed_s,
@@ -272,10 +275,10 @@ def _parent(url_id: int, task: Task, page: Page, view: View) -> Parent:
         host=task.host,
         pattern=view.queue(url_id).pattern,
         relevance=page.relevance,
-        relevant=page.relevant,
+        relevant=page.is_relevant,
         link_evidence=view.url_table.link_evidence(url_id),
-        index=page.index,
-        named=page.named,
+        index=page.is_index_page,
+        named=page.index_topic_score,
     )
 
 
@@ -293,7 +296,7 @@ def _learn_intent(
         return LearnFromResult(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
     hub = view.url_table.parent[url_id]
     words = page.title, page.title_runs
-    titled = TitledPage(task.url, *words, page.relevant, hub) if is_stored else None
-    if page.lost or page.duplicate_of is not None:
+    titled = TitledPage(task.url, *words, page.is_relevant, hub) if is_stored else None
+    if page.is_soft_404 or page.original_id is not None:
         return LearnFromResult(url_id, None, 0, titled)
-    return LearnFromResult(url_id, page, page.wording, titled)
+    return LearnFromResult(url_id, page, page.wording_hash, titled)

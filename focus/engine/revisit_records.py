@@ -12,10 +12,10 @@ from focus.records import (
     ChangeKind,
     FailureKind,
     FetchResult,
-    KeptPage,
     Page,
     PageChange,
-    PageCheck,
+    RevisitState,
+    StoredPage,
 )
 from focus.scheduling.revisits import Observation, extend_observation
 
@@ -27,14 +27,14 @@ GONE_STATUSES = (404, 410)
 def is_gone(fetch: FetchResult, page: Page | None) -> bool:
     """Return whether a page no longer exists: 404, 410, or a text that says so."""
     if page is not None and page.failure is None:
-        return page.lost
+        return page.is_soft_404
     return fetch.failure is FailureKind.HTTP_4XX and fetch.status in GONE_STATUSES
 
 
-def content_changes(stored_page: KeptPage, page: Page) -> ChangeKind:
+def content_changes(stored_page: StoredPage, page: Page) -> ChangeKind:
     """Return how a page differs from its stored version in main text and title."""
     kinds = ChangeKind(0)
-    if stored_page.digest and page.digest and page.digest != stored_page.digest:
+    if stored_page.text_digest and page.text_digest and page.text_digest != stored_page.text_digest:
         kinds |= ChangeKind.TEXT
     if page.title != stored_page.title:
         kinds |= ChangeKind.TITLE
@@ -42,8 +42,14 @@ def content_changes(stored_page: KeptPage, page: Page) -> ChangeKind:
 
 
 def answered_revisit(
-    stored_page: KeptPage, at: float, kinds: ChangeKind, *, links: int, detail: str, decay_s: float
-) -> tuple[PageCheck, PageChange | None]:
+    stored_page: StoredPage,
+    at: float,
+    kinds: ChangeKind,
+    *,
+    links: int,
+    detail: str,
+    decay_s: float,
+) -> tuple[RevisitState, PageChange | None]:
     """Return the state of a page after a revisit, and a history row if anything changed.
 
     GONE or MOVED in `kinds` counts as a change only the first time; a page that was gone and
@@ -56,34 +62,34 @@ def answered_revisit(
         kinds |= ChangeKind.BACK
     changed = bool(kinds & CONTENT_KINDS)
     observation = extend_observation(
-        Observation(stored_page.watched_s, stored_page.news),
+        Observation(stored_page.observed_s, stored_page.changes),
         at - stored_page.checked_at,
         float(changed),
         decay_s=decay_s,
     )
-    check = PageCheck(
+    check = RevisitState(
         stored_page.id,
-        first_at=stored_page.first_at,
+        first_fetched_at=stored_page.first_fetched_at,
         checked_at=at,
         tried_at=at,
         changed_at=at if changed else stored_page.changed_at,
         gone_at=(stored_page.gone_at if was_gone else at) if is_gone_now else None,
-        watched_s=observation.seconds,
-        news=observation.changes,
+        observed_s=observation.seconds,
+        changes=observation.changes,
     )
     return check, PageChange(stored_page.id, at, int(kinds), links, detail) if kinds else None
 
 
-def failed_revisit(stored_page: KeptPage, at: float, trouble: str) -> PageCheck:
+def failed_revisit(stored_page: StoredPage, at: float, trouble: str) -> RevisitState:
     """Return the state of a page after a failed revisit: as before, with the failure."""
-    return PageCheck(
+    return RevisitState(
         stored_page.id,
-        first_at=stored_page.first_at,
+        first_fetched_at=stored_page.first_fetched_at,
         checked_at=stored_page.checked_at,
         tried_at=at,
         changed_at=stored_page.changed_at,
         gone_at=stored_page.gone_at,
-        watched_s=stored_page.watched_s,
-        news=stored_page.news,
-        trouble=trouble,
+        observed_s=stored_page.observed_s,
+        changes=stored_page.changes,
+        failure=trouble,
     )

@@ -16,7 +16,7 @@ from collections import Counter
 
 from focus.admission.robots_gate import RobotsGate
 from focus.engine.links import LinkHandler
-from focus.records import SEED_PRIORITY, Link, Listed, Listing, UrlRow
+from focus.records import SEED_PRIORITY, Link, SourceEntry, UrlRow, UrlSource
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import Parent
@@ -65,7 +65,7 @@ class SitemapHandler:
             for feed in feeds:
                 self._add(feed, depth, url_id)
 
-    def add_entries(self, parent: Parent, url: str, listing: Listing, links: list[Link]) -> str:
+    def add_entries(self, parent: Parent, url: str, listing: UrlSource, links: list[Link]) -> str:
         """Add the entries of a sitemap or feed and return a sentence with their number.
 
         links  its entries as scored by a worker; an index has none
@@ -76,14 +76,14 @@ class SitemapHandler:
             own = [e for e in links if listing.kind == "feed" or _is_same_site(e.url, url)]
             targets = self._link_handler.add_links(parent, own)
             self._link_handler.unit_of_work.add_links(parent.id, targets)
-            self._store_lastmods(url, listing.links)
+            self._store_lastmods(url, listing.entries)
             added = len(targets)
-        return f"{listing.kind} with {count(added, 'link')} taken" + ", cut" * listing.cut
+        return f"{listing.kind} with {count(added, 'link')} taken" + ", cut" * listing.is_truncated
 
-    def _add_index_entries(self, url: str, listing: Listing) -> int:
+    def _add_index_entries(self, url: str, listing: UrlSource) -> int:
         """Add the sitemaps of an index, the latest change first; return how many are new."""
         added = 0
-        for entry in sorted(listing.links, key=lambda entry: -entry.changed_at):
+        for entry in sorted(listing.entries, key=lambda entry: -entry.changed_at):
             target = normalise(entry.url, url) or ""
             if _is_same_site(target, url):
                 added += self._add(target, 0, None)
@@ -91,7 +91,7 @@ class SitemapHandler:
                     break
         return added
 
-    def _store_lastmods(self, url: str, entries: list[Listed]) -> None:
+    def _store_lastmods(self, url: str, entries: list[SourceEntry]) -> None:
         """Store when listed pages changed, for known URLs."""
         for entry in entries:
             target = normalise(entry.url, url) if entry.changed_at else None

@@ -24,7 +24,7 @@ from focus.engine.body_memory import BodyMemory, Reserve
 from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import refreshed
 from focus.http.sitemap import as_html
-from focus.records import FetchResult, Link, Listing, Page, Result, Task
+from focus.records import FetchResult, Link, Page, Result, Task, UrlSource
 
 if TYPE_CHECKING:
     from focus.fetch import WebFetcher  # loads the HTTP client, which a recorded web does not need
@@ -62,7 +62,7 @@ class Transport(Protocol):
 
     in_flight          tasks that were sent and whose results were not received yet
     is_live            whether the clock is real time
-    supports_lookups   whether it performs DNS lookups (`Task.lookup`)
+    supports_lookups   whether it performs DNS lookups (`Task.is_lookup`)
     window             maximum number of concurrent tasks
     awaits_urls        whether an empty frontier is not the end, as others may forward URLs
     """
@@ -91,7 +91,7 @@ class Transport(Protocol):
         """
 
     def sent_tasks(self) -> list[tuple[Task, float]]:
-        """Return the tasks with `Task.tell` that were sent since the last call, with the time.
+        """Return (task, time) of tasks with `Task.should_report_send` sent since the last call.
 
         Tasks that will never be sent are included. A replayed task is sent exactly at `start_at`,
         so there are none.
@@ -124,24 +124,24 @@ class Clock:
 
 
 async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Result:
-    if task.id is None or fetch.redirect_to is not None or fetch.unchanged:
+    if task.id is None or fetch.redirect_to is not None or fetch.is_unchanged:
         return Result(task, fetch)
-    if fetch.listing is not None:
-        return Result(task, fetch, await _score_source(scorer, fetch.url, fetch.listing))
+    if fetch.url_source is not None:
+        return Result(task, fetch, await _score_source(scorer, fetch.url, fetch.url_source))
     if fetch.failure:
         return Result(task, *refreshed(fetch, None))
     kind, body = fetch.header("content-type"), fetch.body
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
-    page = await scorer.score(fetch.url, body, kind, wording=task.wording)
+    page = await scorer.score(fetch.url, body, kind, wording=task.needs_wording)
     return Result(task, *refreshed(fetch, page))
 
 
-async def _score_source(scorer: Scorer, url: str, listing: Listing) -> Page:
+async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
     """A sitemap or feed as a page of nothing but links, scored in parts of a page's size."""
     links: list[Link] = []
     page = Page()
-    entries = [] if listing.kind == "index" else listing.links
+    entries = [] if listing.kind == "index" else listing.entries
     for start in range(0, len(entries), SOURCE_CHUNK):
         body = as_html(entries[start : start + SOURCE_CHUNK])
         page = await scorer.score(url, body, "text/html; charset=utf-8", wording=False)
@@ -218,7 +218,7 @@ class LiveTransport:
         running.add_done_callback(self._finish_task)
 
     async def _run_task(self, task: Task) -> None:
-        if task.lookup and self._locate is not None:
+        if task.is_lookup and self._locate is not None:
             asked_at, address = self.now(), await self._locate(task.url)
             self._done.append(Result(task, FetchResult(task.url, asked_at, address=address)))
             return
@@ -266,11 +266,14 @@ class LiveTransport:
 
     async def _fetch(self, task: Task, grow: Reserve | None) -> FetchResult:
         fetch = partial(
-            self._fetcher.fetch, task.url, robots=task.id is None, conditions=task.conditions
+            self._fetcher.fetch,
+            task.url,
+            robots=task.id is None,
+            conditions=task.conditional_headers,
         )
         if grow is not None:
             fetch = partial(fetch, grow=grow)
-        if not task.tell:
+        if not task.should_report_send:
             return await fetch()
         going = SendNotice(task, self._record_sent)
         try:

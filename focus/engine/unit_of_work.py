@@ -14,16 +14,16 @@ import msgspec
 from focus.frontier import Frontier
 from focus.records import (
     Batch,
-    Change,
     ChangeKind,
     HostRow,
     Outcome,
     PageChange,
-    PageCheck,
     PageRow,
+    PriorityChange,
     QueueRow,
-    Recent,
+    RecentTally,
     Rendering,
+    RevisitState,
     Tally,
     UrlRow,
     UrlState,
@@ -77,7 +77,7 @@ class UnitOfWork:
         self.failures: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
         self.queue_tallies: dict[int, Tally] = {}
-        self.recent: dict[int, Recent] = {}  # by queue, for strategies that learn
+        self.recent: dict[int, RecentTally] = {}  # by queue, for strategies that learn
         self._url_table = url_table
         self._frontier = frontier
         self._keep = keep
@@ -105,7 +105,7 @@ class UnitOfWork:
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
         b = self._batch
-        return not (b.pages or b.outcomes or b.urls or b.changes or self._hosts)
+        return not (b.pages or b.outcomes or b.urls or b.priority_changes or self._hosts)
 
     def add_place(self, host: Host, queue: Queue) -> None:
         """Write host and queue with the next batch if they are new."""
@@ -134,7 +134,7 @@ class UnitOfWork:
     def set_source_validators(self, url_id: int, etag: str, last_modified: str) -> None:
         """Write the validators of a sitemap or feed, if it has any."""
         if self._keep and (etag or last_modified):
-            self._batch.validators.append((url_id, etag, last_modified))
+            self._batch.source_validators.append((url_id, etag, last_modified))
 
     def set_lastmod(self, url_id: int, changed_at: float) -> None:
         """Write when a page changed according to a sitemap or feed."""
@@ -145,12 +145,12 @@ class UnitOfWork:
         """Write priority and link evidence of a waiting URL; `parent` None keeps its parent."""
         if self._keep:
             url_table = self._url_table
-            self._batch.changes.append(
-                Change(
+            self._batch.priority_changes.append(
+                PriorityChange(
                     id=url_id,
                     priority=url_table.priority[url_id],
                     link_evidence=url_table.link_evidence(url_id),
-                    parent=parent,
+                    parent_id=parent,
                     anchor=anchor,
                 )
             )
@@ -158,7 +158,7 @@ class UnitOfWork:
     def add_request(self, url_id: int) -> None:
         """Write that a URL is being fetched."""
         if self._keep:
-            self._batch.fetching.append(url_id)
+            self._batch.fetching_ids.append(url_id)
 
     def set_outcome(self, outcome: Outcome, state: UrlState | None = None) -> None:
         """Write the outcome of a URL and set its state in the URL table (there to `state`)."""
@@ -170,20 +170,20 @@ class UnitOfWork:
         if self._keep:
             parent = self._url_table.parent[outcome.id]
             if parent >= 0:
-                outcome = msgspec.structs.replace(outcome, parent=parent)
+                outcome = msgspec.structs.replace(outcome, parent_id=parent)
             self._batch.outcomes.append(outcome)
 
     def add_page(self, row: PageRow) -> None:
         """Count and write a fetched page."""
         totals = self.totals
         totals.pages += 1
-        if row.page.relevant:
+        if row.page.is_relevant:
             totals.relevant += 1
-            totals.first_relevant = totals.first_relevant or row.nth
+            totals.first_relevant = totals.first_relevant or row.request_number
         rendering = row.page.rendering
         totals.shells += rendering.is_shell
         totals.rendered += rendering is Rendering.RENDERED
-        totals.unrendered += rendering.has_failed
+        totals.unrendered += rendering.is_failure
         if self._keep:
             self._batch.pages.append(row)
 
@@ -191,36 +191,36 @@ class UnitOfWork:
         """Write a revisited page in place of its stored version."""
         if self._keep:
             self._batch.pages.append(row)
-            self._batch.reread.append(row.id)
+            self._batch.replaced_page_ids.append(row.id)
 
     def set_page_validators(self, url_id: int, etag: str, last_modified: str) -> None:
         """Write new validators of an unchanged page."""
         if self._keep:
-            self._batch.tags.append((url_id, etag, last_modified))
+            self._batch.page_validators.append((url_id, etag, last_modified))
 
-    def add_revisit(self, check: PageCheck, change: PageChange | None = None) -> None:
+    def add_revisit(self, check: RevisitState, change: PageChange | None = None) -> None:
         """Count and write a revisit."""
         totals, kinds = self.totals, ChangeKind(0 if change is None else change.kinds)
-        if check.trouble:
+        if check.failure:
             totals.unanswered += 1
         else:
             totals.looked += 1
             totals.changed += bool(kinds & (ChangeKind.TEXT | ChangeKind.TITLE))
             totals.gone += bool(kinds & (ChangeKind.GONE | ChangeKind.MOVED))
         if self._keep:
-            self._batch.checks.append(check)
+            self._batch.revisit_states.append(check)
             if change is not None:
                 self._batch.page_changes.append(change)
 
     def add_discovery(self, page: int) -> None:
         """Write that a revisit of this page led to a relevant page."""
         if self._keep:
-            self._batch.news.append(page)
+            self._batch.discovery_page_ids.append(page)
 
     def add_links(self, url_id: int, targets: Sequence[int]) -> None:
         """Write links of a page that is not stored, for the link graph."""
         if self._keep:
-            self._batch.links.append((self.totals.requests, url_id, tuple(targets)))
+            self._batch.other_links.append((self.totals.requests, url_id, tuple(targets)))
 
     def update_hub(self, hub: int, tally: Tally) -> None:
         """Write the tally of a hub page."""
@@ -233,7 +233,9 @@ class UnitOfWork:
         hosts, queues = self._frontier.hosts, self._frontier.queues
         batch.hosts = [_host_row(hosts[i]) for i in sorted(self._hosts)]
         batch.queues = [self.queue_row(queues[i]) for i in sorted(self._queues)]
-        batch.hubs = [(hub, tally.fetched, tally.yielded) for hub, tally in self._hubs.items()]
+        batch.hub_tallies = [
+            (hub, tally.requests, tally.rewards) for hub, tally in self._hubs.items()
+        ]
         self._hubs.clear()
         self._hosts.clear()
         self._queues.clear()
@@ -245,15 +247,15 @@ class UnitOfWork:
     def queue_row(self, queue: Queue) -> QueueRow:
         """Return the row of a queue."""
         tally = self.queue_tallies.get(queue.id) or Tally()
-        recent = self.recent.get(queue.id) or Recent()
+        recent = self.recent.get(queue.id) or RecentTally()
         return QueueRow(
             id=queue.id,
-            host=queue.host.id,
+            host_id=queue.host.id,
             pattern=queue.pattern,
-            fetched=tally.fetched,
-            yielded=tally.yielded,
+            requests=tally.requests,
+            rewards=tally.rewards,
             bonus=queue.bonus,
-            recent=(recent.fetched, recent.yielded, recent.at),
+            recent=(recent.requests, recent.rewards, recent.updated_at_request),
         )
 
 
@@ -264,7 +266,7 @@ def _host_row(host: Host) -> HostRow:
         name=host.name,
         next_at=max(host.next_at, rest),
         failures=host.failures,
-        given_up=host.is_abandoned,
+        is_abandoned=host.is_abandoned,
         robots=dict(host.robots),
         address=host.address,
     )

@@ -14,7 +14,7 @@ from focus.admission.robots_gate import RobotsGate
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import msg, within
-from focus.records import KeptPage, UrlState
+from focus.records import StoredPage, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 from focus.urls.normal_form import registrable_domain
@@ -37,7 +37,7 @@ class Request(msgspec.Struct):
     tries: int = 0
     before: UrlState | None = None
     conditions: tuple[tuple[str, str], ...] = ()
-    stored_page: KeptPage | None = None
+    stored_page: StoredPage | None = None
     is_settled: bool = False
 
 

@@ -131,7 +131,7 @@ class Replay:
         if page.failure is None:
             number = self._index.find_page(url)
             self.pages[-1] = -1 if number is None else number
-            self.verdicts[-1] = int(page.relevant)
+            self.verdicts[-1] = int(page.is_relevant)
         else:
             self.failures += 1
         return page
@@ -141,8 +141,8 @@ class Replay:
         if self._recorded_hosts is None:
             return page
         links = [link for link in page.links if self._is_recorded(link.url, link.host)]
-        feeds = [feed for feed in page.feeds if self._is_recorded(feed, host_of(feed))]
-        return msgspec.structs.replace(page, links=links, feeds=feeds)
+        feeds = [feed for feed in page.feed_urls if self._is_recorded(feed, host_of(feed))]
+        return msgspec.structs.replace(page, links=links, feed_urls=feeds)
 
     def _is_recorded(self, url: str, host: str) -> bool:
         assert self._recorded_hosts is not None
@@ -242,7 +242,7 @@ class OpenArchive:
             if fetch.failure is None and fetch.redirect_to is None:
                 page = analyse(analyst, Job(url, fetch.body, fetch.header("content-type")))
                 if page.failure is None:
-                    verdicts[url] = page.relevant
+                    verdicts[url] = page.is_relevant
         return verdicts
 
 

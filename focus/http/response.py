@@ -20,7 +20,7 @@ from focus.http.semantics import SNIFF_BYTES, is_html, redirect_target
 from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
 from focus.http.sitemap import ListingReader, is_listing
 from focus.i18n import msg
-from focus.records import FailureKind, Listing
+from focus.records import FailureKind, UrlSource
 
 _ROBOTS_ALLOWANCE = 2  # times what is read of a robots.txt: more may lie in buffers when we stop
 _LISTING_STEP = 64 * 1024  # bytes of a listing that are read in one go
@@ -80,7 +80,7 @@ class IncomingResponse:
         self._reader: ListingReader | None = None
 
     @property
-    def listing(self) -> Listing | None:
+    def listing(self) -> UrlSource | None:
         """What a sitemap or feed lists, once it was read."""
         return None if self._reader is None else self._reader.finish()
 

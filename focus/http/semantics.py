@@ -179,10 +179,10 @@ def refreshed(fetch: FetchResult, page: Page | None) -> tuple[FetchResult, Page 
     A Refresh header goes before the page's own, as in browsers, and counts without a body,
     too. What leads to the same page again is none: such a page only wants to stay fresh.
     """
-    if fetch.failure not in (None, FailureKind.EMPTY) or fetch.redirect_to or fetch.listing:
+    if fetch.failure not in (None, FailureKind.EMPTY) or fetch.redirect_to or fetch.url_source:
         return fetch, page
     asked = refresh(fetch.header("refresh") or "") if (fetch.status or 0) // 100 == 2 else None
-    soon = page.refresh if page is not None else None
+    soon = page.refresh_url if page is not None else None
     if asked is not None:
         target = normalise(asked[1], fetch.url) if asked[1] else None
         soon = target if asked[0] <= REFRESH_S else None

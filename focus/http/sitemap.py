@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_tz
 
 from focus.http.content_encoding import CodingError, Decoder
-from focus.records import Listed, Listing
+from focus.records import SourceEntry, UrlSource
 from focus.text.charset import prescan
 from focus.text.codecs import decode_as
 
@@ -76,7 +76,7 @@ def is_listing(head: bytes) -> bool:
     return reader.finish() is not None
 
 
-def read_listing(body: bytes) -> Listing | None:
+def read_listing(body: bytes) -> UrlSource | None:
     """A whole sitemap, index or feed; None if it is none."""
     reader = ListingReader()
     reader.feed(body)
@@ -93,7 +93,7 @@ class ListingReader:
     def __init__(self) -> None:
         self.kind: str | None = None
         self.full = False
-        self._links: dict[str, Listed] = {}
+        self._links: dict[str, SourceEntry] = {}
         self._unzip: Decoder | None = None
         self._recode: codecs.IncrementalDecoder | None = None
         self._encoding = ""
@@ -122,7 +122,7 @@ class ListingReader:
         for piece in self._unpacked(data):
             self._take(piece)
 
-    def finish(self) -> Listing | None:
+    def finish(self) -> UrlSource | None:
         """What it lists; None if it is no listing."""
         if self._unzip is not None and self.kind and not self.full:
             self._take(self._unzip.finish())
@@ -132,7 +132,7 @@ class ListingReader:
         if not self.kind:
             return None
         cut = self.full or (self._unzip is not None and bool(self._unzip.cut))
-        return Listing(kind=self.kind, links=list(self._links.values()), cut=cut)
+        return UrlSource(kind=self.kind, entries=list(self._links.values()), is_truncated=cut)
 
     def _unpacked(self, data: bytes) -> Iterator[bytes]:
         if self._unzip is None:
@@ -217,7 +217,7 @@ class ListingReader:
             self.kind = "sitemap" if is_address else ""
         if is_address:
             url = self._decoded(line)
-            self._links.setdefault(url, Listed(url))
+            self._links.setdefault(url, SourceEntry(url))
         self.full |= len(self._links) >= MAX_LINKS
 
     def _past(self, data: bytes, ending: bytes, start: int) -> int:
@@ -297,7 +297,7 @@ class ListingReader:
         if not url or (self.kind != "feed" and not url.lower().startswith(("http://", "https://"))):
             return
         title = " ".join(_TAGS.sub(" ", entry.get("title", "")).split())[:_MAX_TITLE]
-        self._links.setdefault(url, Listed(url, title, changed_at(entry.get("date", ""))))
+        self._links.setdefault(url, SourceEntry(url, title, changed_at(entry.get("date", ""))))
 
     def _plain(self, raw: bytes) -> str:
         return _ENTITY.sub(_resolved, self._decoded(raw)).strip()
@@ -355,7 +355,7 @@ def _rfc_822(text: str) -> float:
         return 0.0
 
 
-def as_html(links: Sequence[Listed]) -> bytes:
+def as_html(links: Sequence[SourceEntry]) -> bytes:
     """The links as a page of nothing else, so that a scorer reads them like any page's."""
     rows = [
         f'<p><a href="{html.escape(each.url)}">{html.escape(each.title)}</a></p>' for each in links

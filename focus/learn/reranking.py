@@ -23,7 +23,7 @@ import msgspec
 from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
 from focus.engine.transports import Transport
-from focus.records import SEED_PRIORITY, Batch, Change, Link, Page, Tally, UrlState
+from focus.records import SEED_PRIORITY, Batch, Link, Page, PriorityChange, Tally, UrlState
 from focus.score.matching import topic_segmenter
 from focus.score.strategy import Parent, strategy_class
 from focus.score.subtopics import TitledPage
@@ -89,7 +89,13 @@ async def rerank(
             replay.take(stored, page)
             if page is not None:
                 batch.append(
-                    Rejudged(stored.id, page.relevance, page.relevant, page.parts, page.matched)
+                    Rejudged(
+                        stored.id,
+                        page.relevance,
+                        page.is_relevant,
+                        page.part_scores,
+                        page.matched_terms,
+                    )
                 )
             if len(batch) >= CHUNK:
                 await store.run(partial(labels.rejudge, crawl=info.id, judged=batch))
@@ -153,12 +159,12 @@ class _Replay:
             self._saw(stored, stored.relevant)
             return
         self.found.pages += 1
-        self.found.turned_on += page.relevant and not stored.relevant
-        self.found.turned_off += stored.relevant and not page.relevant
+        self.found.turned_on += page.is_relevant and not stored.relevant
+        self.found.turned_off += stored.relevant and not page.is_relevant
         self._count(stored, page)
         if not page.nofollow:
             self._give(stored, page)
-        self._saw(stored, page.relevant)
+        self._saw(stored, page.is_relevant)
 
     def _saw(self, stored: JudgedPage, relevant: bool) -> None:
         if self._crawl.strategy.resume_pages:
@@ -170,7 +176,7 @@ class _Replay:
         reward = self._crawl.strategy.reward
         before = msgspec.structs.replace(page, relevance=stored.relevance)
         change = reward(page) - reward(before)
-        self._crawl.unit_of_work.totals.relevant += page.relevant - stored.relevant
+        self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.relevant
         if not change:
             return
         hit_rates = self._crawl.link_handler.hit_rates
@@ -193,10 +199,10 @@ class _Replay:
             host=queue.host.name,
             pattern=queue.pattern,
             relevance=page.relevance,
-            relevant=page.relevant,
+            relevant=page.is_relevant,
             link_evidence=url_table.link_evidence(stored.id),
-            index=page.index,
-            named=page.named,
+            index=page.is_index_page,
+            named=page.index_topic_score,
         )
         evidence = self._crawl.link_handler.link_evidence(parent, page.links)
         for link, link_evidence in zip(page.links, evidence, strict=False):
@@ -258,17 +264,19 @@ class _Replay:
                 changes.append(self._change(url_id, priority, link_evidence))
         return Batch(
             queues=[unit_of_work.queue_row(queue) for queue in self._crawl.frontier.queues],
-            changes=changes,
+            priority_changes=changes,
             counters=msgspec.structs.asdict(unit_of_work.totals),
             now=now,
         )
 
-    def _change(self, url_id: int, priority: float, link_evidence: tuple[float, ...]) -> Change:
+    def _change(
+        self, url_id: int, priority: float, link_evidence: tuple[float, ...]
+    ) -> PriorityChange:
         brought = self._brought.get(url_id)
-        return Change(
+        return PriorityChange(
             id=url_id,
             priority=priority,
             link_evidence=link_evidence,
-            parent=None if brought is None else self._url_table.parent[url_id],
+            parent_id=None if brought is None else self._url_table.parent[url_id],
             anchor=brought or "",
         )

@@ -39,7 +39,7 @@ class SecondLook:
         page = result.page
         if page is None or not self._wants(result.fetch, page):
             return result
-        await asyncio.sleep(result.task.rest_s)  # it is one more request to that host
+        await asyncio.sleep(result.task.crawl_delay_s)  # it is one more request to that host
         drawn = await self._renderer.render(result.fetch, page.charset)
         fetch = replace(
             result.fetch,
@@ -52,7 +52,7 @@ class SecondLook:
 
     def _wants(self, fetch: FetchResult, page: Page) -> bool:
         """Whether a page that came is to be rendered."""
-        if page.failure is not None or fetch.failure is not None or fetch.listing is not None:
+        if page.failure is not None or fetch.failure is not None or fetch.url_source is not None:
             return False
         if self._config.mode == "auto" and not page.rendering.is_shell:
             return False
@@ -68,7 +68,7 @@ class SecondLook:
             result.task.url,
             drawn.html,
             "text/html; charset=utf-8",
-            wording=result.task.wording,
+            wording=result.task.needs_wording,
         )
         if page.failure is not None or page.rendering.is_shell:
             return replace(came, rendering=Rendering.EMPTY)

@@ -46,7 +46,7 @@ POLICIES: dict[K, Policy] = {
 """Failure kinds that are not listed are not retried."""
 
 TEMPORARY = frozenset(
-    {*POLICIES, K.GUARD, K.PARSE_TIMEOUT, K.PARSE_CRASH, K.POISON, K.HOST_GIVEN_UP}
+    {*POLICIES, K.GUARD, K.PARSE_TIMEOUT, K.PARSE_CRASH, K.POISON, K.HOST_ABANDONED}
 )
 """Failure kinds that may be gone on another day; `--retry-failed` retries these."""
 

@@ -26,7 +26,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from focus.records import KeptPage
+from focus.records import StoredPage
 
 MIN_WAIT_RATIO, MAX_WAIT_RATIO = 0.25, 4.0  # times the age: bounds of every wait
 DECAY_RATIO = 16.0  # times the age: after that long an observed change counts 1/e
@@ -95,14 +95,14 @@ class RevisitPolicy(NamedTuple):
             longest_s=MAX_WAIT_RATIO * self.age_s,
         )
 
-    def due_at(self, page: KeptPage) -> float:
+    def due_at(self, page: StoredPage) -> float:
         """Return the time at which a page is due (Unix seconds).
 
         A page that is gone waits longest, one that did not answer at least a quarter of the age; a
         page that changed according to its sitemap is due at once.
         """
-        watched = Observation(page.watched_s, page.news)
-        if page.told_at > page.checked_at:
+        watched = Observation(page.observed_s, page.changes)
+        if page.source_changed_at > page.checked_at:
             due_at = page.checked_at
         elif page.gone_at is not None:
             due_at = page.checked_at + MAX_WAIT_RATIO * self.age_s
@@ -112,12 +112,12 @@ class RevisitPolicy(NamedTuple):
             due_at = max(due_at, page.tried_at + MIN_WAIT_RATIO * self.age_s)
         return due_at - EARLY_RATIO * self.age_s
 
-    def expected_changes(self, page: KeptPage, now: float) -> float:
+    def expected_changes(self, page: StoredPage, now: float) -> float:
         """Return the number of changes expected since the last visit of a page."""
-        watched = Observation(page.watched_s, page.news)
+        watched = Observation(page.observed_s, page.changes)
         return change_rate(watched, self.prior(is_hub=page.is_hub)) * (now - page.checked_at)
 
-    def due(self, pages: Iterable[KeptPage], now: float) -> list[KeptPage]:
+    def due(self, pages: Iterable[StoredPage], now: float) -> list[StoredPage]:
         """Return the pages that are due, those with the most expected changes first."""
         due_pages = [page for page in pages if self.due_at(page) <= now]
         return sorted(due_pages, key=lambda page: (-self.expected_changes(page, now), page.id))

@@ -66,7 +66,7 @@ class PageScorer:
     ) -> Page:
         """What the page says, how relevant it is, and what each link promises.
 
-        wording  whether somebody will ask for `Page.wording`, which needs the whole text
+        wording  whether somebody will ask for `Page.wording_hash`, which needs the whole text
         """
         try:
             source, charset = self._decode(body, content_type)
@@ -98,27 +98,29 @@ class PageScorer:
             language=parsed.language,
             charset=charset,
             canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
-            refresh=joiner.join(parsed.refresh) if parsed.refresh else None,
+            refresh_url=joiner.join(parsed.refresh) if parsed.refresh else None,
             noindex=parsed.asked.noindex,
             nofollow=parsed.asked.nofollow,
             unavailable_after=parsed.asked.unavailable_after,
             relevance=judgement.relevance,
-            relevant=is_relevant,
-            parts=judgement.parts,
-            matched=judgement.matched,
-            terms=judgement.terms if is_relevant else {},
+            is_relevant=is_relevant,
+            part_scores=judgement.parts,
+            matched_terms=judgement.matched,
+            top_terms=judgement.terms if is_relevant else {},
             links=links,
-            links_cut=parsed.links_cut,
+            omitted_link_count=parsed.links_cut,
             simhash=simhash(document.content, parsed.title)
             if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,
-            wording=wording_of(document.content) if wording and self.config.near_duplicates else 0,
-            lost=is_soft_404,
-            feeds=[feed for href in parsed.feeds if (feed := normalise(href, url))],
-            index=index,
+            wording_hash=wording_of(document.content)
+            if wording and self.config.near_duplicates
+            else 0,
+            is_soft_404=is_soft_404,
+            feed_urls=[feed for href in parsed.feeds if (feed := normalise(href, url))],
+            is_index_page=index,
             rendering=rendering,
-            named=self._topic_in_name(document) if index else 0.0,
-            digest=text_digest(document.content) if self.config.digests else 0,
+            index_topic_score=self._topic_in_name(document) if index else 0.0,
+            text_digest=text_digest(document.content) if self.config.digests else 0,
             body_zstd=zstd.frame(self._compressor, source) if is_stored else b"",
         )
 

@@ -17,7 +17,7 @@ from focus.engine.recent_harvest import WINDOW
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
-from focus.records import Recent, Tally, Task, UrlState
+from focus.records import RecentTally, Tally, Task, UrlState
 from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, MAX_WAIT_S
 from focus.score.matching import topic_segmenter
 from focus.score.subtopics import TitledPage
@@ -74,7 +74,7 @@ def readopt(crawl: Crawl, task: Task) -> bool:
     # Killed before the page that links to it was written: it will be found anew.
     if not crawl.frontier.has_host(task.host) or (task.id or 0) >= len(crawl.url_table):
         return False
-    if task.lookup:  # its host's next turn asks anew
+    if task.is_lookup:  # its host's next turn asks anew
         return False
     host, now = crawl.frontier.host(task.host), crawl.transport.now()
     if task.id is not None:
@@ -107,7 +107,7 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
         host.address = row.address
-        if row.given_up:
+        if row.is_abandoned:
             host.failures = FAILURES_BEFORE_LAST_TRY  # its robots.txt first, and no further try
         else:
             host.failures, host.robots = row.failures, dict(row.robots)
@@ -123,8 +123,8 @@ def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
 def _queues(crawl: Crawl, saved: Saved) -> None:
     frontier, hit_rates = crawl.frontier, crawl.link_handler.hit_rates
     for row in saved.queues:
-        queue = frontier.queue(frontier.hosts[row.host], row.pattern)
-        hit_rates.restore(queue, Tally(row.fetched, row.yielded), Recent(*row.recent))
+        queue = frontier.queue(frontier.hosts[row.host_id], row.pattern)
+        hit_rates.restore(queue, Tally(row.requests, row.rewards), RecentTally(*row.recent))
         frontier.set_bonus(queue, row.bonus)
     hit_rates.restore_hosts()
 

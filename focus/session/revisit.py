@@ -20,7 +20,7 @@ from focus.crawler import Crawl
 from focus.engine.limits import round_totals
 from focus.engine.view import Request, conditional_headers
 from focus.html.main_content import own_text
-from focus.records import AGAIN_PRIORITY, KeptPage, UrlState
+from focus.records import REVISIT_PRIORITY, StoredPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
 from focus.storage import page_checks
 from focus.storage.labels import unpacked
@@ -43,20 +43,20 @@ async def look_again(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) 
     totals.refreshed_from = totals.refreshed_from or info.next_url
     now, most, listings = crawl.transport.now(), _most(crawl), crawl.config.fetch.listings
 
-    def due(db: sqlite3.Connection) -> list[KeptPage]:
+    def due(db: sqlite3.Connection) -> list[StoredPage]:
         how = make_revisit_policy(age_s, page_checks.watched(db, info.id))
         found = how.due(page_checks.kept_pages(db, info.id, listings=listings), now)[:most]
         return _with_digests(db, info.id, found)
 
     pages = await store.run(due)
     for place, page in enumerate(pages):
-        _ask_again(crawl, page, AGAIN_PRIORITY - place)
+        _ask_again(crawl, page, REVISIT_PRIORITY - place)
     return len(pages)
 
 
-def _ask_again(crawl: Crawl, page: KeptPage, priority: float) -> None:
+def _ask_again(crawl: Crawl, page: StoredPage, priority: float) -> None:
     """Let it wait behind all links; in the store it stays what it is until it has answered."""
-    before = UrlState.DROPPED if page.is_listing else UrlState.DONE
+    before = UrlState.DROPPED if page.is_url_source else UrlState.DONE
     validators = conditional_headers(page.etag, page.last_modified)
     crawl.requests[page.id] = Request(before=before, conditions=validators, stored_page=page)
     crawl.url_table.set_state(page.id, UrlState.WAITING)
@@ -70,9 +70,9 @@ def _most(crawl: Crawl) -> int | None:
     return min((max(0, most - spent) for most, spent in pairs if most is not None), default=None)
 
 
-def _with_digests(db: sqlite3.Connection, crawl: int, pages: list[KeptPage]) -> list[KeptPage]:
+def _with_digests(db: sqlite3.Connection, crawl: int, pages: list[StoredPage]) -> list[StoredPage]:
     """Find by their stored sources what pages said that were had without `--refresh`."""
-    lacking = {page.id: page for page in pages if not (page.digest or page.is_listing)}
+    lacking = {page.id: page for page in pages if not (page.text_digest or page.is_url_source)}
     for number, packed in page_checks.sources(db, crawl, [*lacking]):
-        lacking[number].digest = text_digest(own_text(unpacked(packed)))
+        lacking[number].text_digest = text_digest(own_text(unpacked(packed)))
     return pages

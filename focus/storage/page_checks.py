@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from focus.i18n import mark
-from focus.records import ChangeKind, DropReason, KeptPage, UrlState
+from focus.records import ChangeKind, DropReason, StoredPage, UrlState
 from focus.scheduling.revisits import HUB_RELEVANCE, Observation, make_revisit_policy
 from focus.storage.schema import ID_BITS, LAST_ID, id_range, row_id
 from focus.storage.views import SeenChange
@@ -29,14 +29,14 @@ def watched(db: sqlite3.Connection, crawl: int) -> Observation:
     return Observation(*db.execute(_WATCHED, id_range(crawl)).fetchone())
 
 
-def kept_pages(db: sqlite3.Connection, crawl: int, *, listings: bool) -> Iterator[KeptPage]:
+def kept_pages(db: sqlite3.Connection, crawl: int, *, listings: bool) -> Iterator[StoredPage]:
     """The pages of a crawl in order of id, then its sitemaps and feeds if they are wanted."""
     for row in db.execute(_KEPT, id_range(crawl)):
-        page = KeptPage(*row)
-        page.digest &= _MASK  # SQLite's integers are signed
+        page = StoredPage(*row)
+        page.text_digest &= _MASK  # SQLite's integers are signed
         yield page
     if listings:
-        yield from (KeptPage(*row) for row in db.execute(_LISTINGS, id_range(crawl)))
+        yield from (StoredPage(*row) for row in db.execute(_LISTINGS, id_range(crawl)))
 
 
 def due(db: sqlite3.Connection, crawl: int, age_s: float, now: float) -> int:
@@ -84,7 +84,7 @@ def changes(
 _WATCHED = """
 SELECT ifnull(sum(watched_s), 0.0), ifnull(sum(news), 0.0) FROM page_check
 WHERE id BETWEEN ? AND ?"""
-# In the order of KeptPage's fields.
+# In the order of StoredPage's fields.
 _KEPT = f"""
 SELECT p.id & {LAST_ID}, u.url, p.digest, x.title, p.priority, ifnull(k.first_at, p.fetched_at),
 ifnull(k.checked_at, p.fetched_at), ifnull(k.tried_at, p.fetched_at), k.changed_at, k.gone_at,
@@ -101,7 +101,7 @@ ifnull(k.news, 0.0), ifnull(v.etag, ''), ifnull(v.last_modified, ''), 1, 1
 FROM url_state s CROSS JOIN url_found u USING (id) JOIN crawl c ON c.id = u.id >> {ID_BITS}
 LEFT JOIN validator v ON v.id = u.id LEFT JOIN page_check k ON k.id = u.id
 WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.DROPPED)}
-AND s.reason = '{DropReason.LISTING}' ORDER BY u.id"""
+AND s.reason = '{DropReason.URL_SOURCE}' ORDER BY u.id"""
 _CHANGES = """
 SELECT u.url, c.at, c.kinds, c.links, c.detail FROM page_change c JOIN url u ON u.id = c.page
 WHERE {} ORDER BY c.at DESC, c.page LIMIT ?"""

@@ -19,13 +19,13 @@ from msgspec.structs import replace
 from focus.i18n import stored
 from focus.records import (
     Batch,
-    Change,
     HostRow,
     Outcome,
     PageChange,
-    PageCheck,
     PageRow,
+    PriorityChange,
     QueueRow,
+    RevisitState,
     UrlRow,
     UrlState,
 )
@@ -117,38 +117,37 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
     yield _QUEUE, [_queue(base, each) for each in batch.queues]
     yield _URL, [_url(base, each) for each in batch.urls]
     yield url_log.APPEND_FOUND, url_log.packed_found(crawl, batch.urls)
-    changes = _merged_changes(batch.changes)
+    changes = _merged_changes(batch.priority_changes)
     yield url_log.APPEND_EVIDENCE, url_log.packed_evidence(crawl, changes)
     yield url_log.ANCHORS, url_log.anchors(crawl, changes)
     outcomes = _merged_outcomes(batch.outcomes)
-    sent = set(batch.fetching)
-    yield _FETCHING, [(base | number,) for number in batch.fetching if number not in outcomes]
+    sent = set(batch.fetching_ids)
+    yield _FETCHING, [(base | number,) for number in batch.fetching_ids if number not in outcomes]
     yield _FETCHED, [(base | number,) for number in outcomes if number not in sent]
     born = [_born(base, each) for each in batch.urls if each.state is not UrlState.WAITING]
     yield _STATE, born + [_state(base, each) for each in outcomes.values()]
     yield _MOVED, [(base | each.id, each.url) for each in outcomes.values() if each.url is not None]
     for outdated in _OUTDATED:
-        yield outdated, [(base | number,) for number in batch.reread]
+        yield outdated, [(base | number,) for number in batch.replaced_page_ids]
     yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
     yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
     yield (
         _DUPLICATE,
-        [
-            (base | p.id, p.page.duplicate_of)
-            for p in batch.pages
-            if p.page.duplicate_of is not None
-        ],
+        [(base | p.id, p.page.original_id) for p in batch.pages if p.page.original_id is not None],
     )
     yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
-    yield _VALIDATOR, [(base | number, *values) for number, *values in batch.validators]
+    yield _VALIDATOR, [(base | number, *values) for number, *values in batch.source_validators]
     yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
-    yield _LINK, [(base | p.nth, p.id, _uint32(p.targets)) for p in batch.pages]
-    yield _LINK, [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.links]
-    yield _TAGS, [(base | number, *tags) for number, *tags in batch.tags]
-    yield _CHECK, [_check(base, each) for each in batch.checks]
+    yield _LINK, [(base | p.request_number, p.id, _uint32(p.target_ids)) for p in batch.pages]
+    yield (
+        _LINK,
+        [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.other_links],
+    )
+    yield _TAGS, [(base | number, *tags) for number, *tags in batch.page_validators]
+    yield _CHECK, [_check(base, each) for each in batch.revisit_states]
     yield _PAGE_CHANGE, [_page_change(base, each) for each in batch.page_changes]
-    yield _NEWS, [(base | number, n) for number, n in Counter(batch.news).items()]
-    yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hubs]
+    yield _NEWS, [(base | number, n) for number, n in Counter(batch.discovery_page_ids).items()]
+    yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hub_tallies]
 
 
 def ranks(crawl: int, values: Iterable[tuple[int, float, float, float]]) -> tuple[str, list[Row]]:
@@ -157,13 +156,13 @@ def ranks(crawl: int, values: Iterable[tuple[int, float, float, float]]) -> tupl
     return _RANK, [(base | number, *found) for number, *found in values]
 
 
-def _merged_changes(changes: list[Change]) -> list[Change]:
+def _merged_changes(changes: list[PriorityChange]) -> list[PriorityChange]:
     """One per URL, as if done one after the other."""
-    merged: dict[int, Change] = {}
+    merged: dict[int, PriorityChange] = {}
     for change in changes:
         old = merged.get(change.id)
-        if old is not None and change.parent is None:
-            change = replace(change, parent=old.parent, anchor=old.anchor)
+        if old is not None and change.parent_id is None:
+            change = replace(change, parent_id=old.parent_id, anchor=old.anchor)
         merged[change.id] = change
     return [*merged.values()]
 
@@ -181,17 +180,17 @@ def _merged_outcomes(outcomes: list[Outcome]) -> dict[int, Outcome]:
 
 def _host(base: int, host: HostRow) -> Row:
     robots = msgspec.msgpack.encode(host.robots) if host.robots else None
-    row = base | host.id, host.name, host.next_at, host.failures, host.given_up, robots
+    row = base | host.id, host.name, host.next_at, host.failures, host.is_abandoned, robots
     return *row, host.address
 
 
 def _queue(base: int, queue: QueueRow) -> Row:
-    tallies = queue.fetched, queue.yielded, queue.bonus, *queue.recent
-    return base | queue.id, queue.host, queue.pattern, *tallies
+    tallies = queue.requests, queue.rewards, queue.bonus, *queue.recent
+    return base | queue.id, queue.host_id, queue.pattern, *tallies
 
 
 def _url(base: int, url: UrlRow) -> Row:
-    where = url.queue, url.depth, url.priority, url.parent
+    where = url.queue_id, url.depth, url.priority, url.parent_id
     return base | url.id, url.key, url.url, *where, url.anchor or None
 
 
@@ -210,7 +209,7 @@ def _state(base: int, outcome: Outcome) -> Row:
         outcome.tries,
         outcome.retry_at or None,
         outcome.hops,
-        outcome.parent,
+        outcome.parent_id,
     )
 
 
@@ -219,8 +218,8 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
     return (
         base | row.id,
         crawl,
-        row.nth,
-        row.waiting,
+        row.request_number,
+        row.waiting_count,
         row.status,
         row.fetched_at,
         row.elapsed_s,
@@ -228,23 +227,23 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         row.priority,
         row.pagerank,
         page.relevance,
-        page.relevant,
+        page.is_relevant,
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
-        page.links_cut,
-        row.host_nth,
+        page.omitted_link_count,
+        row.host_request_number,
         row.bonus,
-        page.digest - ((page.digest >> 63) << 64),
+        page.text_digest - ((page.text_digest >> 63) << 64),
     )
 
 
-def _check(base: int, row: PageCheck) -> Row:
-    instants = row.first_at, row.checked_at, row.tried_at, row.changed_at, row.gone_at
-    return base | row.id, *instants, row.watched_s, row.news, row.trouble or None
+def _check(base: int, row: RevisitState) -> Row:
+    instants = row.first_fetched_at, row.checked_at, row.tried_at, row.changed_at, row.gone_at
+    return base | row.id, *instants, row.observed_s, row.changes, row.failure or None
 
 
 def _page_change(base: int, row: PageChange) -> Row:
-    return base | row.id, row.at, row.kinds, row.links, row.detail
+    return base | row.id, row.at, row.kinds, row.new_links, row.detail
 
 
 def _texts(base: int, row: PageRow) -> Row:
@@ -258,8 +257,8 @@ def _texts(base: int, row: PageRow) -> Row:
         page.language,
         page.charset,
         page.canonical,
-        msgspec.json.encode(page.parts).decode(),
-        msgspec.json.encode(page.matched).decode(),
+        msgspec.json.encode(page.part_scores).decode(),
+        msgspec.json.encode(page.matched_terms).decode(),
         row.content_type,
         row.etag,
         row.last_modified,

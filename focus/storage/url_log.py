@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from focus.records import Change, UrlRow
+from focus.records import PriorityChange, UrlRow
 from focus.storage.schema import ANCHOR, ID_BITS, LAST_ID, id_range, row_id
 
 ROWS = 1_000  # of the log of evidence, read at once
@@ -73,8 +73,8 @@ def _records_of(urls: Sequence[UrlRow], width: int) -> bytes:
         pack(
             each.key[:HALF],
             each.priority,
-            each.queue,
-            NO_PARENT if each.parent is None else each.parent,
+            each.queue_id,
+            NO_PARENT if each.parent_id is None else each.parent_id,
             min(each.depth, 65535),
             min(each.hops, 255),
             *_filled(each.link_evidence, width),
@@ -130,7 +130,7 @@ def evidence_record(width: int) -> Struct:
     return Struct(f"<Iid{width}f")
 
 
-def packed_evidence(crawl: int, changes: Sequence[Change]) -> list[tuple[int, int, bytes]]:
+def packed_evidence(crawl: int, changes: Sequence[PriorityChange]) -> list[tuple[int, int, bytes]]:
     """The values of `APPEND_EVIDENCE`: one row of the log for all, none for none."""
     if not changes:
         return []
@@ -139,7 +139,7 @@ def packed_evidence(crawl: int, changes: Sequence[Change]) -> list[tuple[int, in
     records = b"".join(
         pack(
             each.id,
-            NO_PARENT if each.parent is None else each.parent,
+            NO_PARENT if each.parent_id is None else each.parent_id,
             each.priority,
             *_filled(each.link_evidence, width),
         )
@@ -148,12 +148,12 @@ def packed_evidence(crawl: int, changes: Sequence[Change]) -> list[tuple[int, in
     return [(row_id(crawl, 0), width, records)]
 
 
-def anchors(crawl: int, changes: Iterable[Change]) -> list[tuple[int, str]]:
+def anchors(crawl: int, changes: Iterable[PriorityChange]) -> list[tuple[int, str]]:
     """The values of `ANCHORS`: the texts of better links, by page."""
     found: dict[int, dict[int, str]] = {}
     for each in changes:
-        if each.parent is not None:
-            found.setdefault(each.parent, {})[each.id] = each.anchor
+        if each.parent_id is not None:
+            found.setdefault(each.parent_id, {})[each.id] = each.anchor
     encode = msgspec.json.encode
     return [(row_id(crawl, page), encode(texts).decode()) for page, texts in found.items()]
 

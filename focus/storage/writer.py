@@ -188,7 +188,7 @@ def _revive(db: sqlite3.Connection, crawl: int, wanted: Sequence[str]) -> None:
     """Let what failed wait again: for the reasons wanted, with its host, and for reasons that
     may be over by now seeds, and all of hosts that did nothing but fail in the end.
     """
-    asked = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_GIVEN_UP})).decode()
+    asked = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_ABANDONED})).decode()
     may_be_over = msgspec.json.encode(sorted(TEMPORARY)).decode()
     if db.execute(_HAS_FAILED, (crawl, asked, may_be_over)).fetchone() is not None:
         span = id_range(crawl)

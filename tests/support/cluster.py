@@ -184,8 +184,8 @@ class SimulatedCluster(Runtime, Watcher):
 
     async def _work(self, lease: Lease) -> None:
         task = lease.task
-        self.given[task.url] += not task.lookup
-        if task.url == self.poison and not task.lookup:
+        self.given[task.url] += not task.is_lookup
+        if task.url == self.poison and not task.is_lookup:
             self._post.append(WorkerReport("w", lost=[lease.id]))
             return
         if self.lost[task.url] < POISON - 1 and self.rng.random() < self.lose:
@@ -200,7 +200,7 @@ class SimulatedCluster(Runtime, Watcher):
         self._post += [report] * (2 if self.rng.random() < self.twice else 1)
 
     async def _fetch(self, task: Task) -> FetchResult:
-        if task.lookup:
+        if task.is_lookup:
             address = self.addresses.get(task.host, "")
             return FetchResult(task.url, self.now, address=address)
         for fault in self.faults:

@@ -93,7 +93,7 @@ class Walk:
         )
         for seed in seeds:
             url = link(seed).url
-            row = UrlRow(-1, key_of(url), url, queue=-1, depth=0, priority=0.0)
+            row = UrlRow(-1, key_of(url), url, queue_id=-1, depth=0, priority=0.0)
             seed_id = self.link_handler.add_url(row)
             self.link_handler.raise_to(seed_id, self.strategy.seed(), SEED_PRIORITY, None)
 

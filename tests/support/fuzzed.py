@@ -139,7 +139,7 @@ def listing(data: bytes) -> None:
     for start in range(0, len(body), step):
         reader.feed(body[start : start + step])
     found = reader.finish()
-    assert found is None or len(found.links) <= MAX_LINKS
+    assert found is None or len(found.entries) <= MAX_LINKS
 
 
 def coding(data: bytes) -> None:

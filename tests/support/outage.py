@@ -78,7 +78,7 @@ class FaultyTransport(ReplayTransport):
         begin = max(self.now(), task.start_at)
         fault = self._fault(task.host, begin)
         takes_s = latency_s(task.url)
-        if task.tell:
+        if task.should_report_send:
             self._departed.append((task, begin))
         if fault is not None:
             takes_s = TIMEOUT_S if fault.kind is K.TIMEOUT else REFUSAL_S
@@ -92,7 +92,7 @@ class FaultyTransport(ReplayTransport):
     async def receive(self, until: float | None) -> list[Result]:
         """The next result; answers to URLs are reported as settled, as by `LiveTransport`."""
         waits = until is not None and self._running and until < self._running[0][0]
-        if self._running and self._running[0][2].lookup and not waits:
+        if self._running and self._running[0][2].is_lookup and not waits:
             ended_at, _, task = heapq.heappop(self._running)
             self._clock = max(self._clock, ended_at)
             self.in_flight -= 1

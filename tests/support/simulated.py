@@ -119,7 +119,7 @@ class Living(ReplayTransport):
         self._etags: dict[str, str] = {}
 
     def send(self, task: Task) -> None:
-        self._etags[task.url] = dict(task.conditions).get("If-None-Match", "")
+        self._etags[task.url] = dict(task.conditional_headers).get("If-None-Match", "")
         super().send(task)
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
@@ -132,7 +132,7 @@ class Living(ReplayTransport):
         headers = dict(answer.headers)
         if (etag := self._etags.pop(url, "")) and etag == headers.get("etag"):
             self._log.append(Request(fetched_at, url, 304))
-            return FetchResult(url, fetched_at, status=304, unchanged=True)
+            return FetchResult(url, fetched_at, status=304, is_unchanged=True)
         self._log.append(Request(fetched_at, url, answer.status))
         failure = classify_status(answer.status, False)
         target = redirect_target(url, headers["location"]) if "location" in headers else None
@@ -151,7 +151,7 @@ class Living(ReplayTransport):
             failure=failure,
             detail=str(answer.status),
             redirect_to=target,
-            listing=listing,
+            url_source=listing,
         )
 
 

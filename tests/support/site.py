@@ -71,8 +71,9 @@ class CrawledSite:
             **said,
         )
         row = PageRow(
-            id=number, url=url, nth=self.nth, waiting=0, status=200, fetched_at=self.now,
-            elapsed_s=0.1, raw_bytes=len(source), priority=0.5, pagerank=0.0, page=page,
+            id=number, url=url, request_number=self.nth, waiting_count=0, status=200,
+            fetched_at=self.now, elapsed_s=0.1, raw_bytes=len(source), priority=0.5,
+            pagerank=0.0, page=page,
         )  # fmt: skip
         state = UrlState.DROPPED if dropped else UrlState.DONE
         batch = Batch(

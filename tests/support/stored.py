@@ -15,7 +15,7 @@ def url_row(number: int, **fields: Any) -> UrlRow:
         "id": number,
         "key": number.to_bytes(16, "big"),
         "url": f"https://a.example/{number}",
-        "queue": 0,
+        "queue_id": 0,
         "depth": 1,
         "priority": 1.0,
     }
@@ -27,15 +27,15 @@ def page_row(number: int, **fields: Any) -> PageRow:
     defaults: dict[str, Any] = {
         "id": number,
         "url": f"https://a.example/{number}",
-        "nth": number + 1,
-        "waiting": 3,
+        "request_number": number + 1,
+        "waiting_count": 3,
         "status": 200,
         "fetched_at": 1000.0 + number,
         "elapsed_s": 0.1,
         "raw_bytes": 10,
         "priority": 1.0,
         "pagerank": 0.25,
-        "page": Page(title="球", relevance=0.5, relevant=True, body_zstd=b"zzz"),
+        "page": Page(title="球", relevance=0.5, is_relevant=True, body_zstd=b"zzz"),
     }
     return PageRow(**(defaults | fields))
 

@@ -156,7 +156,7 @@ class TinyWeb:
         asked_at = self._clock()
         answer = await self._ask(url)
         if ("If-None-Match", answer.headers.get("etag")) in conditions:
-            return FetchResult(url, asked_at, status=304, unchanged=True)
+            return FetchResult(url, asked_at, status=304, is_unchanged=True)
         return self._result(url, answer, asked_at, robots)
 
     async def close(self) -> None:

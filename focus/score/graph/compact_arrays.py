@@ -137,6 +137,6 @@ class Tallies:
             number = self._numbering.add(key)
             self._fetched.append(0)
             self._yielded.append(0.0)
-        self._fetched[number] += more.fetched
-        self._yielded[number] += more.yielded
+        self._fetched[number] += more.requests
+        self._yielded[number] += more.rewards
         return Tally(self._fetched[number], self._yielded[number])

@@ -16,7 +16,7 @@ from typing import ClassVar
 import msgspec
 
 from focus.config import AnalysisConfig
-from focus.records import Link, Page, Recent, Tally
+from focus.records import Link, Page, RecentTally, Tally
 from focus.score.graph.pagerank import PageRank
 from focus.score.subtopics import TitledPage
 
@@ -143,7 +143,7 @@ class Strategy:
         """The share that a request still counts after the next one to its host, 0…1."""
         return 1.0
 
-    def bonus(self, queue: Recent, host: Recent) -> float:
+    def bonus(self, queue: RecentTally, host: RecentTally) -> float:
         """The bonus of the hit rates of a queue and its host, for every priority in it."""
         return 0.0
 

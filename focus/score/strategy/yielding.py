@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from focus.records import Link, Page, Recent, Region, Tally
+from focus.records import Link, Page, RecentTally, Region, Tally
 from focus.score.graph.pagerank import PageRank
 from focus.score.index_pages import Role
 from focus.score.strategy.base import LinkEvidence, Parent
@@ -20,12 +20,12 @@ _MIN_NEWCOMER_BONUS = -4.0
 _NEWCOMER_BONUS_STEP = 0.25
 
 
-def shrunk_rate(tally: Tally | Recent, prior: float, k: float) -> float:
+def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
     """Hit rate r = (s + k·r₀)/(n + k): the group's own with much evidence, else the prior.
 
     Worked, k = 4: 3 of 4 relevant, prior 0.1: (3 + 0.4)/8 = 0.425.
     """
-    return (tally.yielded + k * prior) / (tally.fetched + k)
+    return (tally.rewards + k * prior) / (tally.requests + k)
 
 
 class Yield(BestLink):
@@ -113,7 +113,7 @@ class Yield(BestLink):
                 *link_evidence,
                 *(
                     link_membership(m, parent.host, link)
-                    if m or link.role == _INDEX
+                    if m or link.target_role == _INDEX
                     else no_membership
                 ),
                 0.0 if link.anchor_score else weights[link.anchor],
@@ -135,13 +135,13 @@ class Yield(BestLink):
         return {**super().priority_parts(link_evidence[:_BEST_LINK_WIDTH]), **own_parts}
 
     def reward(self, page: Page) -> float:
-        return super().reward(page) * (self.params["index"] if page.index else 1.0)
+        return super().reward(page) * (self.params["index"] if page.is_index_page else 1.0)
 
     @property
     def hit_rate_decay(self) -> float:
         return self.params["fade"]
 
-    def bonus(self, queue: Recent, host: Recent) -> float:
+    def bonus(self, queue: RecentTally, host: RecentTally) -> float:
         k, p0 = self.params["k"], self.params["p0"]
         rate = shrunk_rate(queue, shrunk_rate(host, p0, k), k)
         return self.params["weight"] * (_logit(rate) - _logit(p0))
@@ -151,7 +151,7 @@ class Yield(BestLink):
         return self.params["hub"] * (_logit(shrunk_rate(hub, p0, self.params["k"])) - _logit(p0))
 
     def newcomer_bonus(self, hosts: Tally) -> float:
-        rate = (hosts.yielded + 0.5) / (hosts.fetched + 2.0)
+        rate = (hosts.rewards + 0.5) / (hosts.requests + 2.0)
         bonus = self.params["newcomer"] * (_logit(rate) - _logit(_USUAL_NEWCOMER_RATE))
         return min(
             0.0,
@@ -178,10 +178,10 @@ def link_membership(page_membership: float, page_host: str, link: Link) -> tuple
     """
     if link.host != page_host:
         return 0.0, 0.0
-    if link.role == _INDEX:
+    if link.target_role == _INDEX:
         return 0.0, link.anchor_score
-    is_member = link.role == _PAGE and link.region == _BODY
-    return page_membership * is_member, page_membership * (link.role == _CONTINUATION)
+    is_member = link.target_role == _PAGE and link.region == _BODY
+    return page_membership * is_member, page_membership * (link.target_role == _CONTINUATION)
 
 
 def _logit(rate: float) -> float:

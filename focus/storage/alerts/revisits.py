@@ -20,7 +20,7 @@ ORDER BY r.next_at, r.id LIMIT ?"""
 _ROOTS = f"""
 SELECT id & {LAST_ID} FROM url_state CROSS JOIN url_found USING (id) WHERE id BETWEEN ? AND ?
 AND (state = {int(UrlState.DONE)} AND depth = 0
-OR state = {int(UrlState.DROPPED)} AND reason = '{DropReason.LISTING}')"""
+OR state = {int(UrlState.DROPPED)} AND reason = '{DropReason.URL_SOURCE}')"""
 
 
 class Revisits(Statements):
