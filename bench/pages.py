@@ -20,7 +20,7 @@ import msgspec
 
 from bench.script import read_options, write_figures
 from focus.archive.replay import Archive
-from focus.urls.normal_form import host_of
+from focus.urls.normal_form import url_host
 
 _HERE = Path(__file__).parent
 RUN = 12  # consecutive pages of one host
@@ -38,7 +38,7 @@ def draw(archive: Archive, number: int) -> list[Drawn]:
     """Return `number` pages in runs of one host; the order of the runs is fixed by a seed."""
     by_host: dict[str, list[str]] = {}
     for url in archive.urls():
-        by_host.setdefault(host_of(url), []).append(url)
+        by_host.setdefault(url_host(url), []).append(url)
     rng = Random(1)
     runs = []
     for host in sorted(by_host):

@@ -44,7 +44,7 @@ from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_file import index_path
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
-from focus.urls.normal_form import fingerprint
+from focus.urls.normal_form import url_fingerprint
 from tests.support.processes import peak_mib, present_mib
 
 SITES, USERS, ALERTS_PER_USER, MATCHES_PER_ALERT = 50, 200, 20, 100
@@ -90,7 +90,9 @@ async def _store_crawls(path: Path, web: DemoWeb) -> None:
             ]
             for start in range(0, len(rows), BATCH):
                 part = rows[start : start + BATCH]
-                urls = [UrlRow(row.id, fingerprint(row.url), row.url, 0, 1, 0.0) for row in part]
+                urls = [
+                    UrlRow(row.id, url_fingerprint(row.url), row.url, 0, 1, 0.0) for row in part
+                ]
                 done = [Outcome(row.id, UrlState.DONE) for row in part]
                 await store.write(crawl, Batch(urls=urls, pages=part, outcomes=done, now=1.0))
             await store.finish(crawl, reason="empty", report_json="{}", now=2.0)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from focus.text.codecs import escape_query
-from focus.urls.normal_form import Joiner, key, normalise, registrable_domain
+from focus.urls.normal_form import UrlJoiner, duplicate_key, normalise, registrable_domain
 
 SHARED = Path(os.environ.get("FOCUS_SHARED", Path(__file__).parents[2] / "shared"))
 CASES = SHARED / "conformance"
@@ -48,7 +48,7 @@ def test_wpt_urls_are_serialised_or_rejected_as_browsers_do(file: str) -> None:
         base = row.get("base")
         got = [normalise(row["input"], base)]
         if base is not None:
-            got.append(Joiner(base).join(row["input"]))
+            got.append(UrlJoiner(base).join(row["input"]))
         if any(url != want for url in got):
             wrong.append((row["input"], base, want, got))
     assert not wrong
@@ -102,7 +102,7 @@ def test_session_ids_in_paths() -> None:
         row for row in rows("url-normal/urlcanon_surt.json") if row["input"] == "stripPathSessionId"
     )
     for path, want in table["expected"].items():
-        assert key(normalise(f"http://h{path}") or "") == f"http://h{want}", path
+        assert duplicate_key(normalise(f"http://h{path}") or "") == f"http://h{want}", path
 
 
 def test_idempotence_list() -> None:
@@ -121,7 +121,7 @@ REDECODED = "unescaping more than once makes a different address"
 STANDARD = "the URL Standard reads it in this way"
 UNICODE = "host names stay in punycode"
 SLASHES = "an empty path segment may have a meaning; servers differ"
-CP1251 = "the page's encoding is not given here; Joiner(base, encoding) does it"
+CP1251 = "the page's encoding is not given here; UrlJoiner(base, encoding) does it"
 
 DEVIATIONS = {
     "http://foo.com//aa//bb//foo.html": SLASHES,
@@ -188,7 +188,7 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
     """
 
     def plain(url: str) -> tuple[str, list[str]]:
-        address, _, query = key(normalise(url) or "").partition("?")
+        address, _, query = duplicate_key(normalise(url) or "").partition("?")
         parameters = query.replace("+", "%20").split("&")
         return address, sorted(p.removesuffix("=") for p in parameters if p)
 

@@ -17,7 +17,7 @@ from focus.http.semantics import (
     retry_after_s,
 )
 from focus.records import FailureKind, FetchResult, Link, Page
-from focus.urls.normal_form import fingerprint, normalise
+from focus.urls.normal_form import normalise, url_fingerprint
 
 SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")
 
@@ -241,5 +241,7 @@ def test_a_late_refresh_header_is_a_link_once() -> None:
     _, page = refreshed(answer("60; url=/next"), Page())
     assert page is not None
     assert [link.url for link in page.links] == ["http://a.test/next"]
-    before = Page(links=[Link("http://a.test/next", fingerprint("http://a.test/next"), "a.test")])
+    before = Page(
+        links=[Link("http://a.test/next", url_fingerprint("http://a.test/next"), "a.test")]
+    )
     assert refreshed(answer("60; url=/next"), before)[1] == before

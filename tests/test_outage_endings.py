@@ -17,7 +17,7 @@ from focus.records import FailureKind as K
 from focus.records import Result, Task, UrlState
 from focus.scheduling.retries import POLICIES
 from focus.topic.topic import from_words, to_builtins
-from focus.urls.normal_form import fingerprint
+from focus.urls.normal_form import url_fingerprint
 from focus.workers import InlineScorer
 from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.web import TinyWeb
@@ -64,7 +64,7 @@ class Ended(NamedTuple):
     def states(self, urls: set[str]) -> Counter[UrlState]:
         """States of these URLs, as far as they are known."""
         table = self.crawl.url_table
-        ids = [table.find(fingerprint(url)) for url in urls]
+        ids = [table.find(url_fingerprint(url)) for url in urls]
         return Counter(UrlState(table.state[url_id]) for url_id in ids if url_id >= 0)
 
 

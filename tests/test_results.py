@@ -12,7 +12,7 @@ from focus.engine import intents as i
 from focus.engine.results import count_page, decide
 from focus.engine.transports import ReplayTransport
 from focus.records import DropReason, FailureKind, FetchResult, Link, Page, Result, Task, UrlState
-from focus.urls.normal_form import fingerprint
+from focus.urls.normal_form import url_fingerprint
 from focus.workers import InlineScorer
 from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
@@ -48,7 +48,7 @@ def kinds(intents: Sequence[i.Intent]) -> list[str]:
 
 
 def link(url: str) -> Link:
-    return Link(url, fingerprint(url), "a.test")
+    return Link(url, url_fingerprint(url), "a.test")
 
 
 def test_a_page_is_followed_kept_and_counted(crawl: Crawl) -> None:

@@ -11,17 +11,17 @@ from focus.errors import ConfigError
 from focus.urls import normal_form
 from focus.urls.normal_form import (
     MAX_URL,
-    Joiner,
-    fingerprint,
+    UrlJoiner,
+    duplicate_key,
     folder_words,
-    host_of,
-    key,
     normalise,
-    origin_of,
     registrable_domain,
     seed_candidates,
+    url_fingerprint,
+    url_host,
+    url_origin,
     url_pattern,
-    words,
+    url_words,
 )
 
 BASES = [
@@ -51,9 +51,9 @@ HREFS = st.one_of(st.lists(PIECES, max_size=8).map("".join), st.text(max_size=40
 @example("http://a.0x1/", BASES[0])
 @example("http://a.b", BASES[0])
 @example("http://a.b?x#\n", BASES[0])
-def test_joining_by_slices_is_joining_by_the_parser(href: str, base: str) -> None:
-    parsed = normal_form._parse(normal_form._scalars(href), base)
-    assert Joiner(base).join(href) == normalise(href, base) == parsed
+def test_joiner_any_href_agrees_with_parser(href: str, base: str) -> None:
+    parsed = normal_form._parse_href(normal_form._replace_surrogates(href), base)
+    assert UrlJoiner(base).join(href) == normalise(href, base) == parsed
 
 
 @given(HREFS, st.sampled_from(BASES))
@@ -62,40 +62,40 @@ def test_joining_by_slices_is_joining_by_the_parser(href: str, base: str) -> Non
 @example("http:x", BASES[0])
 @example("http://h/a", BASES[1])
 @settings(deadline=None)
-def test_what_is_sitewide_leads_to_one_url_from_all_pages_of_a_site(href: str, base: str) -> None:
-    page = Joiner(base)
-    other = Joiner(urljoin(base, "/elsewhere/on/it.html"))
-    assert page.site == other.site
-    if page.is_sitewide(href):
+def test_is_same_for_site_any_href_joins_alike_on_every_page(href: str, base: str) -> None:
+    page = UrlJoiner(base)
+    other = UrlJoiner(urljoin(base, "/elsewhere/on/it.html"))
+    assert page.origin == other.origin
+    if page.is_same_for_site(href):
         assert page.join(href) == other.join(href)
-    assert not any(map(page.is_sitewide, ("a", "?a", "", "/中?中")))
-    assert page.is_sitewide("/a") and page.is_sitewide("http://h/a")
+    assert not any(map(page.is_same_for_site, ("a", "?a", "", "/中?中")))
+    assert page.is_same_for_site("/a") and page.is_same_for_site("http://h/a")
 
 
 @settings(max_examples=1500, deadline=None)
 @given(HREFS)
 @example("(S(4hqa0555fwsecu455xqckv45));jsessionid=0A/")
-def test_normalise_is_idempotent_and_keys_are_stable(text: str) -> None:
+def test_normalise_and_duplicate_key_repeated_change_nothing(text: str) -> None:
     url = normalise(text, BASES[0])
     if url is None:
         return
     assert normalise(url) == url
     assert "#" not in url and len(url) <= MAX_URL
-    assert url.startswith(origin_of(url) + "/") and origin_of(url).endswith("//" + host_of(url))
-    once = key(url)
-    assert key(once) == once
+    assert url.startswith(url_origin(url) + "/") and url_origin(url).endswith("//" + url_host(url))
+    once = duplicate_key(url)
+    assert duplicate_key(once) == once
     requested = normalise(once)
-    assert requested is not None and key(requested) == once
-    assert len(fingerprint(url)) == 16
+    assert requested is not None and duplicate_key(requested) == once
+    assert len(url_fingerprint(url)) == 16
     url_pattern(url)
-    words(url)
+    url_words(url)
 
 
 @given(st.text(), st.text() | st.none())
-def test_no_text_makes_normalise_or_a_joiner_raise(url: str, base: str | None) -> None:
+def test_normalise_and_join_any_text_never_raise(url: str, base: str | None) -> None:
     normalise(url, base)
     if base is not None:
-        assert Joiner(base).join(url) == normalise(url, normalise(base) or base)
+        assert UrlJoiner(base).join(url) == normalise(url, normalise(base) or base)
 
 
 @pytest.mark.parametrize(
@@ -121,31 +121,31 @@ def test_no_text_makes_normalise_or_a_joiner_raise(url: str, base: str | None) -
         ("", None),
     ],
 )
-def test_what_is_requested(typed: str, want: str | None) -> None:
+def test_normalise_typed_url_gives_requested_url(typed: str, want: str | None) -> None:
     assert normalise(typed) == want
 
 
-def test_urls_over_the_limit_are_dropped() -> None:
+def test_normalise_and_join_over_max_url_return_none() -> None:
     start = "http://h/"
     longest = start + "a" * (MAX_URL - len(start))
-    assert normalise(longest) == longest == Joiner(start).join("/" + longest[len(start) :])
+    assert normalise(longest) == longest == UrlJoiner(start).join("/" + longest[len(start) :])
     assert normalise(longest + "a") is None
-    assert Joiner(start).join(longest + "a") is None
+    assert UrlJoiner(start).join(longest + "a") is None
     assert normalise("http://h/" + "中" * 300) is None  # 9 characters each when escaped
     assert normalise("/" * 10_000_000, "http://h/") is None
 
 
-def test_a_joiner_without_a_usable_base_still_reads_absolute_links() -> None:
-    assert Joiner("about:blank").join("http://h/x") == "http://h/x"
-    assert Joiner("about:blank").join("/x") is None
+def test_joiner_invalid_base_joins_absolute_links() -> None:
+    assert UrlJoiner("about:blank").join("http://h/x") == "http://h/x"
+    assert UrlJoiner("about:blank").join("/x") is None
 
 
-def test_queries_of_a_gbk_page_are_asked_for_in_gbk() -> None:
-    joiner = Joiner("http://h/", "gbk")
+def test_joiner_gbk_page_encodes_query_in_gbk() -> None:
+    joiner = UrlJoiner("http://h/", "gbk")
     assert joiner.join("/s?kw=足球&x='é#中") == "http://h/s?kw=%D7%E3%C7%F2&x=%27%A8%A6"
     assert joiner.join("/中?a") == "http://h/%E4%B8%AD?a"
     assert joiner.join("?🙂") == "http://h/?%26%23128578%3B"
-    assert Joiner("http://h/", "utf-8").join("?中") == "http://h/?%E4%B8%AD"
+    assert UrlJoiner("http://h/", "utf-8").join("?中") == "http://h/?%E4%B8%AD"
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_queries_of_a_gbk_page_are_asked_for_in_gbk() -> None:
         ["http://h/?q=%7Ea", "http://h/?q=%7ea", "http://h/?q=~a"],
     ],
 )
-def test_one_page_has_one_fingerprint(urls: list[str]) -> None:
+def test_duplicate_key_variants_of_one_page_are_equal(urls: list[str]) -> None:
     normal = [normalise(url) or "" for url in urls]
-    assert len({key(url) for url in normal}) == 1
-    assert len({fingerprint(url) for url in normal}) == 1
+    assert len({duplicate_key(url) for url in normal}) == 1
+    assert len({url_fingerprint(url) for url in normal}) == 1
 
 
 @pytest.mark.parametrize(
@@ -189,19 +189,19 @@ def test_one_page_has_one_fingerprint(urls: list[str]) -> None:
         ("http://h/index.html", "http://h/"),
     ],
 )
-def test_what_may_be_two_pages_has_two_keys(one: str, other: str) -> None:
-    assert fingerprint(one) != fingerprint(other)
+def test_duplicate_key_different_pages_differ(one: str, other: str) -> None:
+    assert url_fingerprint(one) != url_fingerprint(other)
 
 
-def test_a_fingerprint_is_the_md5_of_the_key() -> None:
+def test_url_fingerprint_is_md5_of_duplicate_key() -> None:
     url = "https://h/a?utm_source=x"
-    assert fingerprint(url) == hashlib.md5(b"http://h/a", usedforsecurity=False).digest()
+    assert url_fingerprint(url) == hashlib.md5(b"http://h/a", usedforsecurity=False).digest()
 
 
-def test_parts_of_a_url() -> None:
+def test_url_host_and_url_origin_normalised_url() -> None:
     url = "https://sub.example.com.cn:8443/a?b"
-    assert host_of(url) == "sub.example.com.cn:8443"
-    assert origin_of(url) == "https://sub.example.com.cn:8443"
+    assert url_host(url) == "sub.example.com.cn:8443"
+    assert url_origin(url) == "https://sub.example.com.cn:8443"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_parts_of_a_url() -> None:
         ("www.xn--fiqs8s.xn--fiqs8s", "xn--fiqs8s.xn--fiqs8s"),
     ],
 )
-def test_registrable_domains(host: str, domain: str) -> None:
+def test_registrable_domain_common_hosts(host: str, domain: str) -> None:
     assert registrable_domain(host) == domain
 
 
@@ -237,7 +237,7 @@ def test_registrable_domains(host: str, domain: str) -> None:
         ("http://intranet", ["http://intranet/"]),
     ],
 )
-def test_seeds_as_people_type_them(typed: str, want: list[str]) -> None:
+def test_seed_candidates_typed_seed_gives_urls_in_order(typed: str, want: list[str]) -> None:
     assert seed_candidates(typed) == want
 
 
@@ -246,7 +246,7 @@ def test_seeds_as_people_type_them(typed: str, want: list[str]) -> None:
     ["", "  ", "ftp://h/", "mailto:a@b.c", "javascript:x", "足球", "foot ball.com", "http://",
      "http://a b/", "https://exa%mple.com", "a.com:99999", "http://h/" + "a" * MAX_URL, "a.b\nc.d"],
 )  # fmt: skip
-def test_a_seed_that_is_no_web_address_is_one_clear_line(typed: str) -> None:
+def test_seed_candidates_invalid_seed_raises_one_line(typed: str) -> None:
     with pytest.raises(ConfigError) as error:
         seed_candidates(typed)
     assert str(error.value).startswith("seed") and "\n" not in str(error.value)
@@ -284,7 +284,7 @@ def test_a_seed_that_is_no_web_address_is_one_clear_line(typed: str) -> None:
         ("/a/b/c/d/e/f/g/h/i/j", "/a/b/c/d/e/f/g/+"),
     ],
 )  # fmt: skip
-def test_pages_of_one_template_share_a_pattern(path: str, want: str) -> None:
+def test_url_pattern_pages_of_one_template_are_equal(path: str, want: str) -> None:
     assert url_pattern("http://h.com" + path) == want
 
 
@@ -298,11 +298,11 @@ def test_pages_of_one_template_share_a_pattern(path: str, want: str) -> None:
         ("/a.b/c.html?x=y.z", "a b c x y z"),
     ],
 )
-def test_words_of_an_address(path: str, want: str) -> None:
-    assert words("http://football.example" + path) == want
+def test_url_words_path_and_query(path: str, want: str) -> None:
+    assert url_words("http://football.example" + path) == want
 
 
-def test_words_of_the_folders_of_an_address() -> None:
+def test_folder_words_excludes_page_name() -> None:
     assert folder_words("http://h/sport/football/2024/cup-final.html?x=1") == "sport football 2024"
     assert folder_words("http://h/sport/football/") == "sport"
     for url in ("http://h/football/", "http://h/football", "http://h", "https://h/"):

@@ -29,7 +29,7 @@ from focus.config import TrapConfig
 from focus.i18n import msg
 from focus.records import Tally
 from focus.scheduling.queues import Host
-from focus.urls.normal_form import registrable_domain, without_port
+from focus.urls.normal_form import registrable_domain, strip_port
 
 HOST_COST = 0.05  # of a pattern's budget, for being a host that is asked
 KNOWN_HOSTS = 1000  # known of a domain; one more for each relevant page
@@ -203,4 +203,4 @@ class DomainBudget:
 
 def _end(name: str) -> str:
     """The last two parts of a host's name."""
-    return ".".join(without_port(name).rsplit(".", 2)[-2:])
+    return ".".join(strip_port(name).rsplit(".", 2)[-2:])

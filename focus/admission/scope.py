@@ -8,7 +8,7 @@ from focus.config import ScopeConfig
 from focus.documents.kinds import ENDINGS
 from focus.errors import ConfigError
 from focus.records import DropReason
-from focus.urls.normal_form import host_of, registrable_domain
+from focus.urls.normal_form import registrable_domain, url_host
 
 _FILES = frozenset(
     "7z aac apk avi bin bmp bz2 css deb dmg exe flac flv gif gz ico iso jar jpeg jpg js m4a m4v "
@@ -42,7 +42,7 @@ class Scope:
     def add_home(self, url: str) -> None:
         """Count a URL's host as home: a seed, or where a seed redirects to."""
         if self._kind != "any":
-            self._homes.add(self._home(host_of(url)))
+            self._homes.add(self._home(url_host(url)))
 
     def _home(self, host: str) -> str:
         return host if self._kind == "host" else registrable_domain(host)

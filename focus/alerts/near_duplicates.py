@@ -10,7 +10,7 @@ the same column; no pair on different sites was unlike.)
 from __future__ import annotations
 
 from focus.admission.near_duplicates import NearDuplicates
-from focus.urls.normal_form import host_of
+from focus.urls.normal_form import url_host
 
 MAX_BITS_BETWEEN_SITES = 10  # bits
 
@@ -30,7 +30,7 @@ class AlertTexts:
             self._near_duplicates.add(number, simhash)
             self._numbers.append(number)
             self._hashes.append(simhash)
-            self._hosts.append(host_of(url))
+            self._hosts.append(url_host(url))
 
     def find(self, simhash: int, url: str) -> int | None:
         """Return the match whose text this one repeats, or None."""
@@ -38,7 +38,7 @@ class AlertTexts:
             return None
         if (number := self._near_duplicates.find(simhash)) is not None:
             return number
-        host, fewest_bits, match = host_of(url), MAX_BITS_BETWEEN_SITES + 1, None
+        host, fewest_bits, match = url_host(url), MAX_BITS_BETWEEN_SITES + 1, None
         for index, known_hash in enumerate(self._hashes):
             if (bits := (known_hash ^ simhash).bit_count()) < fewest_bits and self._hosts[
                 index

@@ -34,7 +34,7 @@ from focus.storage.alerts.records import Alert, StoredPage
 from focus.text.tokenisation import Segmenter, has_han
 from focus.topic.topic import Keyword, Topic, from_words
 from focus.topic.topic_file import read_topic_file
-from focus.urls.normal_form import words as url_words
+from focus.urls.normal_form import url_words as url_words
 
 _LATIN = re.compile(r"[a-z0-9]+")
 _KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]", "[\uac00-\ud7af]", "[\u4e00-\u9fff]"))

@@ -21,7 +21,7 @@ from focus.cluster.messages import VERSION, ClusterCommand, Hello, ShardStatus, 
 from focus.cluster.sharding import owner
 from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
 from focus.errors import ClusterError
-from focus.urls.normal_form import host_of, seed_candidates
+from focus.urls.normal_form import seed_candidates, url_host
 
 LOOK_S = 2.5  # every role says how it stands each second
 
@@ -132,7 +132,7 @@ class ControlConnection:
         for text in seeds:
             url = seed_candidates(text)[0]
             link = seed_crossing(text, url)
-            queue = self.names.links(owner(host_of(url), shards))
+            queue = self.names.links(owner(url_host(url), shards))
             await self.connection.send(queue, **packed([link], "links"))
 
 
@@ -175,7 +175,7 @@ async def sow(address: Address, seeds: Sequence[str]) -> dict[str, int]:
             )
         of = state.shards[0].of
         await control.add_seeds(seeds, of)
-        return {seed: owner(host_of(seed_candidates(seed)[0]), of) for seed in seeds}
+        return {seed: owner(url_host(seed_candidates(seed)[0]), of) for seed in seeds}
 
 
 def as_json(state: ClusterState) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from focus.cluster.shared_budget import OtherShards
 from focus.engine.partition import ForwardedUrl, Partition
 from focus.records import Link, UrlRow
 from focus.score.strategy import LinkEvidence, Parent
-from focus.urls.normal_form import fingerprint, host_of
+from focus.urls.normal_form import url_fingerprint, url_host
 
 MEMORY = 200_000  # links that are remembered as sent, with their evidence
 
@@ -80,7 +80,7 @@ class ForwardedLinks(Partition):
         crossing = crossing._replace(row=row)
         if crossing.typed:
             crossing = seed_crossing(crossing.typed, row.url)
-        self._outgoing.append((owner(host_of(row.url), self.shard.of), crossing))
+        self._outgoing.append((owner(url_host(row.url), self.shard.of), crossing))
 
     def take(self) -> list[tuple[int, ForwardedUrl]]:
         """The links that are to go, once: (shard, link)."""
@@ -104,4 +104,4 @@ class ForwardedLinks(Partition):
 
 def seed_crossing(text: str, url: str) -> ForwardedUrl:
     """A seed for the shard that owns its host; `url` is what `text` means."""
-    return ForwardedUrl(UrlRow(-1, fingerprint(url), url, -1, 0, 0.0), is_home=True, typed=text)
+    return ForwardedUrl(UrlRow(-1, url_fingerprint(url), url, -1, 0, 0.0), is_home=True, typed=text)

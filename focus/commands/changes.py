@@ -43,9 +43,9 @@ def changes(
     """
     from focus.storage import page_checks
     from focus.storage.reader import DatabaseReader
-    from focus.urls.normal_form import fingerprint, seed_candidates
+    from focus.urls.normal_form import seed_candidates, url_fingerprint
 
-    key = fingerprint(seed_candidates(url)[0]) if url is not None else None
+    key = url_fingerprint(seed_candidates(url)[0]) if url is not None else None
     with DatabaseReader(db.expanduser()) as reader:
         crawls = reader.ids(crawl)
         found = reader.run(

@@ -39,7 +39,7 @@ from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.topic.topic import Topic, from_words, to_builtins
 from focus.topic.topic_file import read_topic_file
-from focus.urls.normal_form import host_of, seed_candidates
+from focus.urls.normal_form import seed_candidates, url_host
 
 Params = dict[str, float]
 _LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")
@@ -59,7 +59,7 @@ class CrawlOrder(msgspec.Struct, frozen=True):
         if self.paths.archive is not None:
             return False
         to = self.config.fetch.connect_to
-        hosts = [to] if to else [host_of(seed_candidates(seed)[0]) for seed in self.config.seeds]
+        hosts = [to] if to else [url_host(seed_candidates(seed)[0]) for seed in self.config.seeds]
         return not all(map(_LOOPBACK.match, hosts))
 
 

@@ -37,12 +37,12 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     """
     from focus.storage.evidence import explained
     from focus.storage.reader import DatabaseReader
-    from focus.urls.normal_form import fingerprint, seed_candidates
+    from focus.urls.normal_form import seed_candidates, url_fingerprint
 
     candidates = seed_candidates(url)
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
-        found = reader.why(number, candidates[0], key=fingerprint(candidates[0]))
+        found = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))
         answer = explained(reader, number, found)
     if as_json:
         tell_json(answer)

@@ -29,7 +29,7 @@ from enum import Enum
 
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
-from focus.urls.normal_form import host_of, registrable_domain
+from focus.urls.normal_form import registrable_domain, url_host
 
 MIN_HOSTS = 3
 MIN_HOSTS_OF_FEW = 2
@@ -73,7 +73,7 @@ def portal_site(fetch: FetchResult) -> str | None:
     is_plain_http = fetch.url.startswith("http://")
     if target is None or fetch.status not in _TEMPORARY_REDIRECTS or not is_plain_http:
         return None
-    host, target_host = host_of(fetch.url), host_of(target)
+    host, target_host = url_host(fetch.url), url_host(target)
     is_subdomain = host.endswith(f".{target_host}") or target_host.endswith(f".{host}")
     if is_subdomain or host == target_host:
         return None

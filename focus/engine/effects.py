@@ -30,7 +30,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Candidate, Host
-from focus.urls.normal_form import host_of
+from focus.urls.normal_form import url_host
 
 
 class Effects:
@@ -363,7 +363,7 @@ class Effects:
 
     def _redirected_seed(self, typed: str, source: int, target: str) -> None:
         host = self._view.queue(source).host.name
-        self._seeds.record_redirect(typed, host, host_of(target))
+        self._seeds.record_redirect(typed, host, url_host(target))
 
     def _learn_from_result(self, intent: i.LearnFromResult, now: float) -> None:
         links, page = self._link_handler, intent.page

@@ -35,7 +35,7 @@ from focus.records import (
 from focus.scheduling.queues import Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy
-from focus.urls.normal_form import host_of, url_pattern
+from focus.urls.normal_form import url_host, url_pattern
 
 
 class LinkHandler:
@@ -172,7 +172,7 @@ class LinkHandler:
         self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
     ) -> int:
         """Add an unknown URL and return its id. It waits for its evidence unless it is dropped."""
-        host = self.frontier.host(host_name or host_of(row.url))
+        host = self.frontier.host(host_name or url_host(row.url))
         if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
             pattern = url_pattern(row.url)
         queue = self.frontier.queue(host, pattern)
@@ -208,7 +208,7 @@ class LinkHandler:
 
         Returns its id, -1 if another crawl owns its host. Links of pages use `add_links`.
         """
-        host = host_of(row.url)
+        host = url_host(row.url)
         if not self.partition.owns(host):
             self.partition.forward(ForwardedUrl(row, listing, is_home, typed))
             return -1

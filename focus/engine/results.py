@@ -55,7 +55,7 @@ from focus.records import (
 from focus.scheduling.queues import Host
 from focus.score.strategy import Parent
 from focus.score.subtopics import TitledPage
-from focus.urls.normal_form import fingerprint, normalise
+from focus.urls.normal_form import normalise, url_fingerprint
 
 
 def count_page(result: Result, view: View) -> Result:
@@ -206,7 +206,7 @@ def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> lis
     is_same = target == task.url and view.redirected_ids is None
     if target is None or is_same or task.hops >= view.max_redirects:
         return [FailUrl(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
-    key = fingerprint(target)
+    key = url_fingerprint(target)
     if (known := view.url_table.find(key)) == url_id:
         return [RequeueUrl(url_id, target, hops)]
     if view.redirected_ids is not None and known in view.redirected_ids:

@@ -12,7 +12,7 @@ from focus.engine.sitemaps import SitemapHandler
 from focus.engine.view import View
 from focus.i18n import msg
 from focus.records import SEED_PRIORITY, UrlRow, UrlState
-from focus.urls.normal_form import fingerprint, host_of, seed_candidates
+from focus.urls.normal_form import seed_candidates, url_fingerprint, url_host
 
 
 class Seeder:
@@ -36,7 +36,7 @@ class Seeder:
         for typed in seeds:
             url, *fallbacks = seed_candidates(typed)
             self._link_handler.scope.add_home(url)
-            key = fingerprint(url)
+            key = url_fingerprint(url)
             if (
                 url_id := self._view.url_table.find(key)
             ) >= 0:  # repeated, or known from an earlier run
@@ -57,7 +57,7 @@ class Seeder:
     def _update_known_seed(
         self, url_id: int, typed: str, url: str, fallbacks: Iterable[str], now: float
     ) -> None:
-        seeds, host = self._view.seeds, self._view.frontier.host(host_of(url))
+        seeds, host = self._view.seeds, self._view.frontier.host(url_host(url))
         seeds.typed.setdefault(url_id, typed)
         if url_id in seeds.led_before:
             seeds.record_redirect(typed, host.name, seeds.led_before[url_id])

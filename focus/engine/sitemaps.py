@@ -21,7 +21,7 @@ from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import Parent
 from focus.text.formatting import count
-from focus.urls.normal_form import fingerprint, host_of, normalise, registrable_domain
+from focus.urls.normal_form import normalise, registrable_domain, url_fingerprint, url_host
 
 
 class SitemapHandler:
@@ -43,9 +43,9 @@ class SitemapHandler:
 
     def add_home(self, url: str) -> None:
         """Add the host of a seed or of its redirect target: its sitemaps are fetched."""
-        if self._is_enabled and host_of(url) not in self._homes:
-            self._homes.add(host_of(url))
-            host = self._link_handler.frontier.host(host_of(url))
+        if self._is_enabled and url_host(url) not in self._homes:
+            self._homes.add(url_host(url))
+            host = self._link_handler.frontier.host(url_host(url))
             if self._robots_gate.is_open:
                 self._add(normalise("/sitemap.xml", url), 0, None)
             elif host.robots:  # known from an earlier run
@@ -87,7 +87,7 @@ class SitemapHandler:
             target = normalise(entry.url, url) or ""
             if _is_same_site(target, url):
                 added += self._add(target, 0, None)
-                if self._requested[host_of(target)] >= self._per_host:
+                if self._requested[url_host(target)] >= self._per_host:
                     break
         return added
 
@@ -95,14 +95,17 @@ class SitemapHandler:
         """Store when listed pages changed, for known URLs."""
         for entry in entries:
             target = normalise(entry.url, url) if entry.changed_at else None
-            if target is not None and (url_id := self._url_table.find(fingerprint(target))) >= 0:
+            if (
+                target is not None
+                and (url_id := self._url_table.find(url_fingerprint(target))) >= 0
+            ):
                 self._link_handler.unit_of_work.set_lastmod(url_id, entry.changed_at)
 
     def _add(self, url: str | None, depth: int, parent: int | None) -> bool:
         """Add a sitemap or feed before all links. Return whether it is new and in budget."""
-        if url is None or self._url_table.find(key := fingerprint(url)) >= 0:
+        if url is None or self._url_table.find(key := url_fingerprint(url)) >= 0:
             return False
-        host = host_of(url)
+        host = url_host(url)
         if self._requested[host] >= self._per_host:
             return False
         self._requested[host] += 1
@@ -118,5 +121,5 @@ class SitemapHandler:
 def _is_same_site(url: str, listing_url: str) -> bool:
     if not url:
         return False
-    here, there = host_of(listing_url), host_of(url)
+    here, there = url_host(listing_url), url_host(url)
     return here == there or registrable_domain(here) == registrable_domain(there)

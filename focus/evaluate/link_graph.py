@@ -38,7 +38,7 @@ from focus.http.robots_tag import of_headers
 from focus.http.semantics import refreshed
 from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
-from focus.urls.normal_form import fingerprint, host_of, normalise
+from focus.urls.normal_form import normalise, url_fingerprint, url_host
 from focus.workers.child import analyse
 from focus.workers.messages import Job
 
@@ -220,18 +220,18 @@ class _LinkReader:
             urls, is_redirect = self._outgoing_urls(url) if url else ([], False)
             if is_redirect:
                 redirects.append(number)
-            target_numbers = self._find_targets(host_of(url) if url else "", urls)
+            target_numbers = self._find_targets(url_host(url) if url else "", urls)
             links.append(tuple(array("I", dict.fromkeys(target_numbers))))
         return links, redirects, self._host_links
 
     def _find_targets(self, home: str, urls: Iterable[str]) -> Iterator[int]:
         for url in urls:
-            host = host_of(url)
+            host = url_host(url)
             number = self._index.find_page(url)
             if self._scope.reason_against(url, host) is not None:
                 continue
             if host == home:
-                self._host_links.add((host, fingerprint(url), number is not None))
+                self._host_links.add((host, url_fingerprint(url), number is not None))
             if number is not None and self._is_allowed(url):
                 yield number
 

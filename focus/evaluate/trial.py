@@ -30,7 +30,7 @@ from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
 from focus.records import FetchResult, Page
 from focus.score.analysis import PageScorer
-from focus.urls.normal_form import host_of
+from focus.urls.normal_form import url_host
 from focus.workers import InlineScorer
 from focus.workers.child import analyse
 from focus.workers.messages import Job
@@ -141,7 +141,7 @@ class Replay:
         if self._recorded_hosts is None:
             return page
         links = [link for link in page.links if self._is_recorded(link.url, link.host)]
-        feeds = [feed for feed in page.feed_urls if self._is_recorded(feed, host_of(feed))]
+        feeds = [feed for feed in page.feed_urls if self._is_recorded(feed, url_host(feed))]
         return msgspec.structs.replace(page, links=links, feed_urls=feeds)
 
     def _is_recorded(self, url: str, host: str) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 
 from focus.documents.kinds import TYPES, kind_of
 from focus.records import FailureKind, FetchResult, Link, Page
-from focus.urls.normal_form import fingerprint, host_of, normalise
+from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -188,17 +188,19 @@ def refreshed(fetch: FetchResult, page: Page | None) -> tuple[FetchResult, Page 
         soon = target if asked[0] <= REFRESH_S else None
         if target is not None and soon is None and page is not None:
             page = _with_link(page, target)
-    if soon is None or (soon[:5] == fetch.url[:5] and fingerprint(soon) == fingerprint(fetch.url)):
+    if soon is None or (
+        soon[:5] == fetch.url[:5] and url_fingerprint(soon) == url_fingerprint(fetch.url)
+    ):
         return fetch, page
     empty = msgspec.structs.replace(fetch, failure=None, body=b"", redirect_to=soon)
     return empty, None
 
 
 def _with_link(page: Page, url: str) -> Page:
-    key = fingerprint(url)
+    key = url_fingerprint(url)
     if any(link.key == key for link in page.links):
         return page
-    return msgspec.structs.replace(page, links=[*page.links, Link(url, key, host_of(url))])
+    return msgspec.structs.replace(page, links=[*page.links, Link(url, key, url_host(url))])
 
 
 def _narrow(head: bytes) -> bytes:

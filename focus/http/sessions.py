@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from focus.errors import ConfigError
-from focus.urls.normal_form import registrable_domain, without_port
+from focus.urls.normal_form import registrable_domain, strip_port
 
 if TYPE_CHECKING:
     from http.cookiejar import Cookie, CookieJar
@@ -171,7 +171,7 @@ def cookie_for(hosts: Iterable[str], text: str) -> list[Credentials]:
     """`NAME=VALUE; NAME=VALUE` for these hosts (host[:port]); ConfigError if it is not that."""
     if not all("=" in part for part in text.split(";")) or not text.isprintable():
         raise ConfigError("--cookie is NAME=VALUE, or several separated by ';'")
-    names = {without_port(host).strip("[]") for host in hosts}
+    names = {strip_port(host).strip("[]") for host in hosts}
     return [Credentials(name, (("Cookie", text.strip()),), plain=True) for name in sorted(names)]
 
 

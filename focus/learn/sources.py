@@ -15,7 +15,7 @@ from focus.learn.topics import SourcedPage, sample
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import Topic
-from focus.urls.normal_form import fingerprint, seed_candidates
+from focus.urls.normal_form import seed_candidates, url_fingerprint
 
 _FILES = HTML | TEXT | {".jsonl", ".toml"}
 
@@ -97,7 +97,7 @@ def _stored_page(
 ) -> labels.JudgedPage | None:
     target = seed_candidates(url)[0]
     for crawl in crawls:
-        find = partial(labels.row_of, crawl=crawl, url=url, key=fingerprint(target))
+        find = partial(labels.row_of, crawl=crawl, url=url, key=url_fingerprint(target))
         row = reader.run(find)
         if row is not None:
             return reader.run(partial(labels.page, row=row))

@@ -39,7 +39,7 @@ from focus.storage.reader import DatabaseReader
 from focus.text.formatting import count
 from focus.text.tokenisation import Segmenter, fold
 from focus.topic.topic import Keyword, Topic
-from focus.urls.normal_form import host_of, words
+from focus.urls.normal_form import url_host, url_words
 
 SURE_ON, SURE_OFF = 0.8, 0.2
 """Relevance (of `evidence`) from which on a page counts as on topic, up to which as off."""
@@ -58,8 +58,8 @@ class SourcedPage(NamedTuple):
 def sample(url: str, html: str) -> SourcedPage:
     """A fetched page."""
     page = of_html(html)
-    page.url_words = words(url)
-    return SourcedPage(url, host_of(url), page)
+    page.url_words = url_words(url)
+    return SourcedPage(url, url_host(url), page)
 
 
 # -- building -----------------------------------------------------------------------

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from focus.fetch import WebFetcher
 from focus.http.robots import Robots, from_answer
 from focus.records import FailureKind, FetchResult
-from focus.urls.normal_form import host_of, normalise
+from focus.urls.normal_form import normalise, url_host
 
 MAX_REQUESTS = 100
 """What one page may ask for."""
@@ -88,7 +88,7 @@ class SubRequests:
             return _STYLES
         if method != "GET" or kind not in ("Script", *_DATA) or "sec-purpose" in headers:
             return None  # the last: prefetched for another page
-        async with self._turns.setdefault(host_of(url), asyncio.Lock()):
+        async with self._turns.setdefault(url_host(url), asyncio.Lock()):
             if kind == "Script" and (kept := self._scripts.get(url)) is not None:
                 self._scripts.move_to_end(url)
                 return kept
@@ -106,7 +106,7 @@ class SubRequests:
         if allowance.is_used_up:
             return None
         allowance.requests += 1
-        fetcher = self._own if host_of(page) == host_of(url) else self._others
+        fetcher = self._own if url_host(page) == url_host(url) else self._others
         fetch = await fetcher.fetch(url, conditions=tuple(_sent(headers)))
         allowance.bytes += fetch.raw_bytes
         return fetch

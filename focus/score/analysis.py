@@ -20,7 +20,7 @@ from focus.score.relevance import Document, make_model, relevance_threshold
 from focus.score.subtopics import TITLE_CHARS, title_runs
 from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import Joiner, normalise, words
+from focus.urls.normal_form import UrlJoiner, normalise, url_words
 
 _ZSTD_LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
 
@@ -79,7 +79,7 @@ class PageScorer:
             agent=self.config.agent,
         )
         base = normalise(parsed.base, url) if parsed.base else None
-        joiner = Joiner(base or url, charset)
+        joiner = UrlJoiner(base or url, charset)
         document = self._make_document(url, source, parsed)
         links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
@@ -134,7 +134,10 @@ class PageScorer:
     def _make_document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         is_masked = self.config.mask_urls
         masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
-        address = {"url": "" if is_masked else url, "url_words": "" if is_masked else words(url)}
+        address = {
+            "url": "" if is_masked else url,
+            "url_words": "" if is_masked else url_words(url),
+        }
         return Document.from_parsed(parsed, source, **address, **masked)
 
     def _topic_in_name(self, page: Document) -> float:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from focus.records import Link, Region
-from focus.urls.normal_form import fingerprint, host_of, normalise
+from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
 if TYPE_CHECKING:  # the crawl itself reads no page
     from focus.html.parser import Crumb, Parsed
@@ -108,9 +108,9 @@ def ancestor_pages(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
     ancestors: dict[bytes, Crumb] = {}
     for crumb in crumbs:
         address = normalise(crumb.href, url)
-        if address and host_of(address) == host_of(url) and not _HOME.match(address):
-            ancestors.setdefault(fingerprint(address), crumb._replace(href=address))
-    ancestors.pop(fingerprint(url), None)
+        if address and url_host(address) == url_host(url) and not _HOME.match(address):
+            ancestors.setdefault(url_fingerprint(address), crumb._replace(href=address))
+    ancestors.pop(url_fingerprint(url), None)
     return list(ancestors.values())
 
 

@@ -14,7 +14,7 @@ from focus.records import Link, Region
 from focus.score.index_pages import Role, address_role, is_pagination_text, series_address
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
-from focus.urls.normal_form import Joiner, fingerprint, host_of, url_pattern, words
+from focus.urls.normal_form import UrlJoiner, url_fingerprint, url_host, url_pattern, url_words
 
 _MAX_TARGETS = (
     30_000  # addresses that are remembered; as they are written, too, whole or for a site
@@ -42,7 +42,11 @@ class OutlinkReader:
         self._site_target_count = 0
 
     def read(
-        self, url: str, raw_links: Iterable[RawLink], joiner: Joiner, crumbs: Sequence[Crumb] = ()
+        self,
+        url: str,
+        raw_links: Iterable[RawLink],
+        joiner: UrlJoiner,
+        crumbs: Sequence[Crumb] = (),
     ) -> list[Link]:
         """The outlinks of a page, in document order.
 
@@ -50,7 +54,7 @@ class OutlinkReader:
         """
         self._clear_large_caches()
         link_score = self._matcher.link_score
-        absolute_targets, site_targets = self._absolute_targets, self._site_targets[joiner.site]
+        absolute_targets, site_targets = self._absolute_targets, self._site_targets[joiner.origin]
         best: dict[bytes, tuple[_Target, RawLink]] = {}
         mixed_nofollow: set[bytes] = set()  # linked to with and without nofollow
         roles: dict[bytes, Role] = {}  # of a target, whatever else leads there
@@ -74,7 +78,7 @@ class OutlinkReader:
             score, best_score = link_score[raw.anchor], link_score[best_raw.anchor]
             if (score, bool(raw.anchor)) > (best_score, bool(best_raw.anchor)):
                 best[key] = best_so_far[0], raw
-        best.pop(fingerprint(url), None)
+        best.pop(url_fingerprint(url), None)
         for href, name in crumbs:
             target = self._targets[href]
             roles[target[0]] = _INDEX
@@ -117,13 +121,13 @@ class OutlinkReader:
             links.append(link)
         return links
 
-    def _resolve(self, href: str, joiner: Joiner, known: dict[str, _Target]) -> _Target | None:
+    def _resolve(self, href: str, joiner: UrlJoiner, known: dict[str, _Target]) -> _Target | None:
         """Where a link leads that is not known; None: nowhere on the web."""
         address = joiner.join(href)
         if address is None:
             return None
         target = self._targets[address]
-        if len(href) <= _MAX_CACHED_HREF and joiner.is_sitewide(href):
+        if len(href) <= _MAX_CACHED_HREF and joiner.is_same_for_site(href):
             known[href] = target
             self._site_target_count += known is not self._absolute_targets
         return target
@@ -140,11 +144,11 @@ class OutlinkReader:
         """What can be said of an address, whoever links to it."""
         config = self._config
         has_no_words = config.mask_urls or ("%" not in url and not self._matcher.may_match_ascii)
-        score = 0.0 if has_no_words else self._matcher.link_score[words(url)]
+        score = 0.0 if has_no_words else self._matcher.link_score[url_words(url)]
         pattern = url_pattern(url) if config.url_patterns else ""
         link_role = address_role(url)
         series_url = series_address(url) if link_role is _CONTINUATION else ""
-        return fingerprint(url), url, host_of(url), score, pattern, link_role, series_url
+        return url_fingerprint(url), url, url_host(url), score, pattern, link_role, series_url
 
     def _describe_text(self, anchor: str) -> tuple[float, float, float, bool]:
         """What can be said of a link's text: its scores, and whether it leads on in a series."""

@@ -19,7 +19,7 @@ from focus.records import FetchResult
 from focus.rendering import second_look
 from focus.score.strategy import strategy_class
 from focus.store import CrawlInfo, CrawlWriter, Store
-from focus.urls.normal_form import host_of, seed_candidates
+from focus.urls.normal_form import seed_candidates, url_host
 from focus.workers import WorkerPool
 
 
@@ -103,7 +103,7 @@ def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
     """What requests carry besides; ConfigError for a file that cannot be used."""
     credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
     if paths.cookie is not None:
-        hosts = [host_of(seed_candidates(seed)[0]) for seed in config.seeds]
+        hosts = [url_host(seed_candidates(seed)[0]) for seed in config.seeds]
         credentials += cookie_for(hosts, paths.cookie)
     cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
     return Sessions(credentials, cookies, jar=config.cookies)

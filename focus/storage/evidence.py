@@ -19,7 +19,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import Ahead, Why
 from focus.topic.topic import from_builtins, parse_narrower_terms
-from focus.urls.normal_form import words
+from focus.urls.normal_form import url_words
 
 _SMALL = 0.0005
 _SHOWN = 3  # hosts and URLs of what went before
@@ -80,7 +80,9 @@ def _named(way: _Way, why: Why) -> list[str]:
         return []
     matcher = Matcher(from_builtins(way.analysis.topic))
     anchor = why.path[-1].anchor if why.path else ""
-    return list(dict.fromkeys([*matcher.link_words(anchor), *matcher.link_words(words(why.url))]))
+    return list(
+        dict.fromkeys([*matcher.link_words(anchor), *matcher.link_words(url_words(why.url))])
+    )
 
 
 def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:

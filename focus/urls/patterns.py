@@ -1,14 +1,14 @@
-"""Reads an address as text: the URL pattern of its page, and the words in it.
+"""Reads a URL as text: the URL pattern of its page, and the words in it.
 
-`url_pattern` puts the pages that one template of a site makes under one name (P3 Table 5-1):
-`/china/2018-04-13/doc-ifzcyxmu0751199.shtml` becomes `/china/D/doc-X.shtml`. Signs:
+`url_pattern` groups the pages that one template of a site produces (P3 Table 5-1):
+`/china/2018-04-13/doc-ifzcyxmu0751199.shtml` becomes `/china/D/doc-X.shtml`. Class signs:
 
     D  date: 2018-04-13, 20180413, 2018/04/13, 2018-04, a year on its own in the path
     N  number                        X  id: letters and digits mixed, hash, UUID
     S  free text: a title, a tag, a name
 
-What stays are the words that a site's own structure is made of: sections, file
-extensions, names of query parameters.
+The words that stay describe the structure of the site: sections, file extensions, names of query
+parameters.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from binascii import unhexlify
 from functools import lru_cache
 from typing import Final
 
-_MAX_PARTS: Final = 8  # segments and parameters; what has more shares the pattern of its beginning
+_MAX_PARTS: Final = 8  # segments and parameters; longer URLs share the pattern of their beginning
 
 
 def url_pattern(url: str) -> str:
-    """The pattern of a normalised URL: path and query, what varies replaced by signs.
+    """Return the pattern of a normalised URL: path and query with varying parts replaced by signs.
 
-    Articles of one section share a pattern, its tag pages another, its pagination a third.
-    The host is not part of it, nor are capitals in a path: a server that takes no notice of them
-    has 2^n spellings of n letters, `/Goal` and `/gOAL`, and each would have a trap's budget anew.
+    Articles of one section share a pattern, its tag pages another, its pagination a third. The
+    pattern contains neither the host nor capitals of the path. A server that ignores case has 2^n
+    spellings of n letters, `/Goal` and `/gOAL`; each would get a trap budget of its own.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
     path = path.lower()
@@ -35,25 +35,30 @@ def url_pattern(url: str) -> str:
     segments = path.split("/")[1:]
     if len(segments) > _MAX_PARTS:
         segments = [*segments[: _MAX_PARTS - 1], "+"]
-    leaf = len(segments) - (1 if segments[-1] else 2)
+    leaf_index = len(segments) - (1 if segments[-1] else 2)
     signs: list[str] = []
-    before, dated = "", False
-    for at, segment in enumerate(segments):
-        free = 2 if before in _COLLECTIONS else int(dated or (at == leaf and at > 1))
-        sign = _segment_pattern(segment, free, leaf=at == leaf and at > 0)
-        if sign != "S" or before != "S":  # however deep the categories are
+    previous, has_date = "", False
+    for index, segment in enumerate(segments):
+        name_level = (
+            2 if previous in _COLLECTIONS else int(has_date or (index == leaf_index and index > 1))
+        )
+        sign = _segment_pattern(segment, name_level, is_leaf=index == leaf_index and index > 0)
+        if sign != "S" or previous != "S":  # nested categories share one sign
             signs.append(sign)
-        before, dated = sign, dated or sign == "D"
+        previous, has_date = sign, has_date or sign == "D"
     return "/" + "/".join(signs) + (_query_pattern(query) if query else "")
 
 
 @lru_cache(maxsize=16384)
-def _segment_pattern(segment: str, free: int, leaf: bool) -> str:
-    """`free`: 2 if any word here is a name (below `tag/`), 1 if words alone are, 0 if none."""
+def _segment_pattern(segment: str, name_level: int, is_leaf: bool) -> str:
+    """Return the pattern of one path segment.
+
+    name_level  2 if any word here is a name (below `tag/`), 1 if only plain words are, 0 if none is
+    """
     stem, ending = segment, ""
     if "." in segment and (extension := _EXTENSION.search(segment)):
         stem, ending = segment[: extension.start()], extension[0]
-    if stem in _STRUCTURE:
+    if stem in _STRUCTURE_WORDS:
         return segment
     if stem.isdigit() and not _DATE.match(stem):
         return "N" + ending
@@ -65,13 +70,17 @@ def _segment_pattern(segment: str, free: int, leaf: bool) -> str:
         return "X" + ending
     stem = _DATE.sub("D", stem)
     tokens = _TOKEN.findall(stem)
-    texts = sum(token.isalpha() and token != "D" for token in tokens)
-    many = texts > 2 or (len(tokens) > 4 and any(map(str.isalpha, stem)))
-    if many or (texts == 2 and leaf) or (texts and free == 2):
+    word_count = sum(token.isalpha() and token != "D" for token in tokens)
+    is_text = word_count > 2 or (len(tokens) > 4 and any(map(str.isalpha, stem)))
+    if is_text or (word_count == 2 and is_leaf) or (word_count and name_level == 2):
         return "S" + ending
-    if texts and texts == len(tokens) and (free or (ending and ending not in _SCRIPTS)):
+    if (
+        word_count
+        and word_count == len(tokens)
+        and (name_level or (ending and ending not in _SCRIPT_EXTENSIONS))
+    ):
         return "S" + ending
-    if len(stem) <= 6 and texts == 0 and not (free or leaf or stem.isdigit()):
+    if len(stem) <= 6 and word_count == 0 and not (name_level or is_leaf or stem.isdigit()):
         return segment  # a section such as c3ref
     return _TOKEN.sub(_token_pattern, stem) + ending
 
@@ -88,7 +97,7 @@ def _token_pattern(match: re.Match[str]) -> str:
 
 
 def _query_pattern(query: str) -> str:
-    """Names of the parameters, sorted, each with the class of its value."""
+    """Return the names of the parameters, sorted, each with the class sign of its value."""
     signs = set()
     for parameter in query.split("&", _MAX_PARTS)[:_MAX_PARTS]:
         name, _, value = parameter.partition("=")
@@ -99,7 +108,7 @@ def _query_pattern(query: str) -> str:
 
 
 def _value_pattern(name: str, value: str) -> str:
-    if name in _SWITCHES and len(value) <= 16 and value.isalpha():
+    if name in _TEMPLATE_PARAMETERS and len(value) <= 16 and value.isalpha():
         return value
     if not value or value.isdigit():
         return "N" if value else ""
@@ -122,10 +131,10 @@ _HASH: Final = re.compile(  # or a UUID
 _TOKEN: Final = re.compile(r"[A-Za-z0-9]+")
 _NUMBERED: Final = re.compile(r"([A-Za-z]{1,5})(\d+)")
 _DIGITS: Final = re.compile(r"\d+")
-_STRUCTURE: Final = frozenset(
+_STRUCTURE_WORDS: Final = frozenset(
     {"", "index", "default", "list", "home", "main", "page", "pages", "feed", "rss", "atom"}
 )
-_SCRIPTS: Final = frozenset({".php", ".asp", ".aspx", ".jsp", ".do", ".action", ".cgi"})
+_SCRIPT_EXTENSIONS: Final = frozenset({".php", ".asp", ".aspx", ".jsp", ".do", ".action", ".cgi"})
 _COLLECTION_WORDS = """
 archive archives article articles author authors blog blogs categories category collection column
 detail doc docs entry forum forums group item keyword keywords label labels member note notes p
@@ -133,8 +142,8 @@ people post posts product products profile question questions s search special s
 tags thread title topic topics u user users video videos w wiki writing writings
 """
 _COLLECTIONS: Final = frozenset(_COLLECTION_WORDS.split())
-"""Segments below which people, not the makers of the site, give the names."""
-_SWITCHES: Final = frozenset(
+"""Segments whose children are named by authors and users instead of the site's designers."""
+_TEMPLATE_PARAMETERS: Final = frozenset(
     {
         "a",
         "ac",
@@ -152,36 +161,36 @@ _SWITCHES: Final = frozenset(
         "view",
     }
 )
-"""Parameters whose value says which template it is: ?mod=viewthread."""
+"""Parameters whose value names the template: ?mod=viewthread."""
 
 
-def words(url: str) -> str:
-    """Path and query of a normalised URL as text, for finding topic words in it.
+def url_words(url: str) -> str:
+    """Return path and query of a normalised URL as text in which to find topic words.
 
-    Escapes are decoded as UTF-8, else as GB18030; separators become spaces; the extension
-    is left out. "" when there is nothing but the host.
+    Escapes are decoded as UTF-8, otherwise as GB18030; separators become spaces; the file
+    extension is removed. Returns "" for a URL of only a host.
     """
     tail = url[url.find("/", 8) + 1 :]
     if not tail:
         return ""
     path, _, query = tail.partition("?")
     path = _EXTENSION.sub("", path)
-    text = _unescaped(path) + " " + _unescaped(query) if query else _unescaped(path)
-    return " ".join(_WRITTEN(text))
+    text = _unescape(path) + " " + _unescape(query) if query else _unescape(path)
+    return " ".join(_FIND_WORDS(text))
 
 
 def folder_words(url: str) -> str:
-    """`words` of the folders of an absolute URL, without the page's own name.
+    """Return the `url_words` of the folders of an absolute URL, without the page's own name.
 
-    Worked: `http://h/sport/football/2024/cup-final.html` gives `sport football 2024`, and
-    `http://h/football/` "".
+    Example: `http://h/sport/football/2024/cup-final.html` gives `sport football 2024`, and
+    `http://h/football/` gives "".
     """
     path = url.partition("?")[0].rstrip("/")
     end = path.rfind("/")
-    return words(path[: end + 1]) if end > 8 else ""
+    return url_words(path[: end + 1]) if end > 8 else ""
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "%" not in text:
         return text
     raw = _ESCAPES.sub(lambda run: unhexlify(run[0].replace(b"%", b"")), text.encode())
@@ -192,5 +201,5 @@ def _unescaped(text: str) -> str:
 
 
 _ESCAPES: Final = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
-_WRITTEN: Final = re.compile(r"""[^\s\0\-_/+.=&?,;:~|!*'"()\[\]{}<>@#$%^\\`]+""").findall
-"""What stands between separators."""
+_FIND_WORDS: Final = re.compile(r"""[^\s\0\-_/+.=&?,;:~|!*'"()\[\]{}<>@#$%^\\`]+""").findall
+"""Return the runs of characters between separators."""

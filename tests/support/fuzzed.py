@@ -32,16 +32,16 @@ from focus.text.charset import charset_from_content_type, decode, prescan
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
     MAX_URL,
-    Joiner,
-    fingerprint,
-    host_of,
-    key,
+    UrlJoiner,
+    duplicate_key,
     normalise,
-    origin_of,
     registrable_domain,
     seed_candidates,
+    url_fingerprint,
+    url_host,
+    url_origin,
     url_pattern,
-    words,
+    url_words,
 )
 
 BASE = "http://a.test/b/c?d"
@@ -70,15 +70,15 @@ def addresses(data: bytes) -> None:
             continue
         assert url.startswith(("http://", "https://")) and len(url) <= MAX_URL and url.isascii()
         assert not any(char.isspace() or char < " " for char in url)
-        assert normalise(url) == url and key(key(url)) == key(url)
+        assert normalise(url) == url and duplicate_key(duplicate_key(url)) == duplicate_key(url)
         assert "@" not in url.split("/")[2]
-        assert len(fingerprint(url)) == 16 and origin_of(url) + "/" in url
-        registrable_domain(host_of(url))
+        assert len(url_fingerprint(url)) == 16 and url_origin(url) + "/" in url
+        registrable_domain(url_host(url))
         url_pattern(url)
-        words(url)
-    joined = Joiner(base, ENCODINGS[choice % len(ENCODINGS)]).join(text)
+        url_words(url)
+    joined = UrlJoiner(base, ENCODINGS[choice % len(ENCODINGS)]).join(text)
     assert joined is None or normalise(joined) == joined
-    assert Joiner(BASE).join(text) == normalise(text, BASE)
+    assert UrlJoiner(BASE).join(text) == normalise(text, BASE)
     with suppress(ConfigError):
         assert seed_candidates(text)
 

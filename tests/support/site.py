@@ -13,7 +13,7 @@ from focus.records import Batch, Outcome, Page, PageRow, QueueRow, UrlRow, UrlSt
 from focus.storage import writer
 from focus.storage.alerts.records import WatchedSite
 from focus.storage.alerts.store import AlertStore
-from focus.urls.normal_form import fingerprint
+from focus.urls.normal_form import url_fingerprint
 
 ARTICLE = (
     "{0}的消息今天在体育场里传开。主教练说，球队已经准备好了。球迷从各地赶来，酒店全部订满。"
@@ -78,7 +78,7 @@ class CrawledSite:
         state = UrlState.DROPPED if dropped else UrlState.DONE
         batch = Batch(
             queues=[QueueRow(0, 0)],
-            urls=[UrlRow(number, fingerprint(url), url, 0, 0, 0.5)] if is_new else [],
+            urls=[UrlRow(number, url_fingerprint(url), url, 0, 0, 0.5)] if is_new else [],
             outcomes=[Outcome(number, state)],
             pages=[row],
             now=self.now,

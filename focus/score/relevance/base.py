@@ -11,7 +11,7 @@ import msgspec
 from focus.records import Region
 from focus.score.index_pages import ancestor_pages
 from focus.score.matching import Matcher, fold_body
-from focus.urls.normal_form import folder_words, host_of
+from focus.urls.normal_form import folder_words, url_host
 
 if TYPE_CHECKING:
     from focus.html.parser import Block, Crumb, Parsed, RawLink
@@ -90,7 +90,7 @@ class Document:
         """The same of what its body links to at other hosts, [] where that is too much to tell."""
         if not self.url:
             return []
-        home = host_of(self.url)
+        home = url_host(self.url)
         hrefs = {link.href for link in self.links if link.region == _BODY}
         other_hosts = [href for href in sorted(hrefs) if _is_other_host(href, home)]
         return [*map(folder_words, other_hosts)] if len(other_hosts) <= _MAX_CITED else []
