@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections import defaultdict
+from hashlib import sha256
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -15,8 +16,10 @@ from focus.demo.site import DemoWeb, Response, generate
 from focus.demo.words import COMMON, PHRASES, TO_TRADITIONAL, WORDS
 
 PORTAL = "http://www.xinlan.example"
-FORUM = "http://bbs.qiuyou.example"
-GUIDE = "http://city.tongcheng.example"
+EDGE_CASES = (
+    "/robots.txt /go/loop /go/pool /go/5 /r/8/2 /ad/1 /index.html /calendar/2018/6/ /online/?sid=1 "
+    "/static/1.jpg /files/report-5.pdf /gone-1 /sports /zt"
+).split()
 CODECS = {"www.jinbao.example": "gbk", "bbs.qiuyou.example": "gbk"}
 
 
@@ -86,9 +89,15 @@ def test_the_same_seed_gives_the_same_web_and_another_seed_another(web: DemoWeb)
     assert other.urls() != web.urls()
 
 
-def test_a_page_does_not_depend_on_what_was_asked_before(web: DemoWeb) -> None:
-    url = web.urls()[-1]
-    assert generate(1).respond(url) == get(web, url)
+def test_the_web_of_the_published_experiments_stays_the_same() -> None:
+    """The generated figures of docs/results.md belong to these pages, redirects and traps."""
+    web, digest = generate(1, pages=300), sha256()
+    for host in web.hosts:
+        for path in EDGE_CASES:
+            digest.update(repr(web.respond(f"http://{host}{path}")).encode())
+    for url in web.urls():
+        digest.update(repr((url, web.respond(url))).encode())
+    assert digest.hexdigest()[:16] == "f19647b245f4446c"
 
 
 @pytest.mark.parametrize(
@@ -162,37 +171,6 @@ def test_some_relevant_pages_are_reached_only_through_pages_off_topic(
     assert all(not graph.parents[web.url_of(one)] & hubs for one in unlisted)
 
 
-def test_everything_but_the_forbidden_part_can_be_reached_from_the_seeds(
-    web: DemoWeb, graph: Graph
-) -> None:
-    missed = set(web.urls()) - graph.reachable(web.seeds)
-    assert missed == {url for url in web.urls() if "/inner/" in url}
-
-
-def test_links_resolve_or_are_dead_on_purpose(web: DemoWeb, graph: Graph) -> None:
-    dead = set()
-    for href in {href for links in graph.links.values() for href, _ in links}:
-        if web.canonical(href) is not None:
-            continue
-        path = urlsplit(href).path
-        if "/gone-" in path:
-            dead.add(get(web, href).status)
-        else:
-            assert path.startswith(("/ad/", "/go/loop", "/files/", "/calendar/", "/online/"))
-            assert get(web, href).status in (200, 302)
-    assert dead == {404, 200}
-
-
-def test_pages_are_of_the_size_and_have_the_links_of_real_ones(web: DemoWeb, graph: Graph) -> None:
-    sizes = sorted(len(get(web, url).body) for url in web.urls()[::5])
-    counts = sorted(len({href for href, _ in links}) for links in graph.links.values())
-    middle = counts[len(counts) // 10], counts[len(counts) * 9 // 10]
-    assert sizes[len(sizes) // 10] >= 5000
-    assert sizes[len(sizes) * 9 // 10] <= 20_000
-    assert middle[0] >= 35
-    assert middle[1] <= 95
-
-
 def test_relevance_cannot_be_read_off_the_head_word(web: DemoWeb) -> None:
     """Titles seldom hold it, some texts never do, and others say it in passing."""
     said, titled, relevant, passing = 0, 0, 0, 0
@@ -208,104 +186,6 @@ def test_relevance_cannot_be_read_off_the_head_word(web: DemoWeb) -> None:
     assert 0.15 <= titled / relevant <= 0.35
     assert 0.65 <= said / relevant <= 0.9
     assert passing >= 0.5 * relevant
-
-
-def test_charsets_decode_and_labels_lie_where_they_should(web: DemoWeb) -> None:
-    kinds = {site.host: site.kind for site in web.plan.sites}
-    for host, kind in kinds.items():
-        response = get(web, f"http://{host}/")
-        assert dict(response.headers)["content-type"] == kind.header
-        assert "\ufffd" not in text_of(web, f"http://{host}/")
-    assert {kind.codec for kind in kinds.values()} == {"utf-8", "gbk"}
-    forum = get(web, f"{FORUM}/").body
-    assert b"charset=gbk" in get(web, "http://www.jinbao.example/").body
-    assert b"charset=gb2312" in forum
-    forum.decode("gb18030")
-    with pytest.raises(UnicodeDecodeError):
-        forum.decode("gb2312")
-    with pytest.raises(UnicodeDecodeError):
-        forum.decode("utf-8")
-    assert get(web, "http://code.muyu.example/").body.startswith(b"\xef\xbb\xbf")
-    assert b"charset" not in get(web, "http://xiaoman.example/").body
-    assert "首頁" in text_of(web, "http://www.haixia.example/")
-    assert 'lang="en"' in text_of(web, "http://www.northgate.example/")
-
-
-def test_redirects_come_in_chains_and_one_in_a_circle(web: DemoWeb) -> None:
-    hops = set()
-    for alias, page in list(web.aliases().items())[:30]:
-        assert web.canonical(alias) == page
-        url, count = alias, 0
-        while (response := get(web, url)).status == 301:
-            url, count = urljoin(url, dict(response.headers)["location"]), count + 1
-        assert (response.status, url) == (200, page)
-        hops.add(count)
-    assert hops == {1, 2, 3}
-    loop = get(web, f"{PORTAL}/go/loop")
-    back = get(web, urljoin(PORTAL, dict(loop.headers)["location"]))
-    assert (loop.status, dict(back.headers)["location"]) == (302, "/go/loop")
-    assert web.canonical(f"{PORTAL}/go/loop") is None
-    assert dict(get(web, f"{PORTAL}/sports").headers)["location"] == "/sports/"
-
-
-def test_one_page_has_several_addresses_but_one_of_its_own(web: DemoWeb) -> None:
-    thread = next(url for url in web.urls() if url.startswith(f"{FORUM}/thread-"))
-    assert web.canonical(f"{thread}?sid=0123456789abcdef#last") == thread
-    assert get(web, f"{thread}?sid=0").body == get(web, thread).body
-    assert web.canonical(f"{PORTAL}/index.html") == f"{PORTAL}/"
-    assert get(web, f"{PORTAL}/index.html").body == get(web, f"{PORTAL}/").body
-    assert web.canonical("https://WWW.xinlan.example:443/tag/射门/") in web.hubs("足球")
-    assert web.canonical("http://elsewhere.example/") is None
-
-
-def test_the_calendar_and_the_session_trap_never_end(web: DemoWeb) -> None:
-    url, seen = f"{GUIDE}/calendar/2018/6/", set()
-    for _ in range(200):
-        seen.add(url)
-        url = next(href for href, text in links_of(web, url) if text == "下个月")
-    assert len(seen) == 200
-    url, seen = f"{FORUM}/online/", set()
-    for _ in range(50):
-        fresh = {href for href, _ in links_of(web, url) if "/online/?sid=" in href}
-        assert fresh.isdisjoint(seen)
-        seen |= fresh
-        url = max(fresh)
-    assert web.canonical(url) is None
-    assert url not in web.urls()
-
-
-def test_robots_txt_forbids_a_part_that_would_look_relevant(web: DemoWeb, graph: Graph) -> None:
-    robots = get(web, f"{PORTAL}/robots.txt")
-    assert dict(robots.headers)["content-type"] == "text/plain"
-    assert b"Disallow: /inner/" in robots.body
-    forbidden = f"{PORTAL}/inner/football/brief.html"
-    assert get(web, forbidden).status == 200
-    assert "足球" in text_of(web, forbidden).partition("<h1>")[2]
-    assert f"{PORTAL}/sports/football/" in graph.parents[forbidden]
-    assert get(web, f"{FORUM}/robots.txt").status == 404
-
-
-def test_what_is_not_there_is_404_or_a_page_that_says_so(web: DemoWeb) -> None:
-    assert get(web, f"{PORTAL}/no/such/page").status == 404
-    soft = get(web, "http://www.pingjia.example/no/such/page")
-    assert soft.status == 200
-    assert "不存在" in soft.body.decode()
-    assert web.respond("http://elsewhere.example/") is None
-
-
-def test_every_page_has_navigation_hot_news_and_a_footer(web: DemoWeb) -> None:
-    for url in [one for one in web.urls() if one.startswith(PORTAL)][::61]:
-        page = LexborHTMLParser(text_of(web, url))
-        assert len(page.css("nav a")) >= 20
-        assert len(page.css("aside a")) >= 20
-        assert len(page.css("footer a")) >= 5
-        assert [heading.text() for heading in page.css("aside h3")][:2] == ["热门排行", "最新更新"]
-
-
-def test_meta_keywords_stand_on_some_articles_only(web: DemoWeb) -> None:
-    pages = [text_of(web, url) for url in web.urls()[::7] if web.article_at(url)]
-    share = sum('<meta name="keywords"' in page for page in pages) / len(pages)
-    assert 0.7 <= share <= 0.9
 
 
 def test_later_days_add_articles_on_top_of_the_lists_and_change_no_text(web: DemoWeb) -> None:
