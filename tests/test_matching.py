@@ -362,7 +362,7 @@ def test_page_excluded_by_characters_lacks_the_words(words: list[str], text: str
 
     asked = " ".join(f'+"{word}"' for word in words)
     alert = Alert("c", ("https://a.test/",), words=asked)
-    subject = Criteria(alert, alert_topic(alert, trusted=True), Segmenter(cut=str.split))
+    subject = Criteria(alert, alert_topic(alert, trusted=True), Segmenter())
     page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
     sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
     if not subject.may_match(sheet):

@@ -12,7 +12,6 @@ from focus.alerts.snippet import MARK, cut_snippet, fold_aligned, snippet_source
 from focus.html.publication_date import EARLIEST, instant, of_url, published_at
 from focus.score.matching import Matcher
 from focus.text.formatting import cells
-from focus.text.tokenisation import Segmenter
 from focus.topic.topic import from_words
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -195,7 +194,7 @@ def test_nothing_raises_and_what_comes_is_plausible(html: str, url: str) -> None
 
 # -- snippets -------------------------------------------------------------------------
 
-MATCHER = Matcher(from_words("足球,欧冠,machine learning"), Segmenter(cut=str.split))
+MATCHER = Matcher(from_words("足球,欧冠,machine learning"))
 
 
 def cut(text: str, width: int = 240) -> str:

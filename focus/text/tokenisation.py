@@ -72,30 +72,14 @@ def _add_words(jieba: Any, words: frozenset[str]) -> None:
         jieba.add_word(word, 100_000, "n")
 
 
-def jieba_cut(words: Iterable[str] = ()) -> Cut:
-    """The reference segmenter; also the fallback where rjieba has no wheel."""
-    import logging
-
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)
-    tokenizer = jieba.Tokenizer()
-    for word in words:
-        tokenizer.add_word(word, 100_000)
-    cut: Cut = tokenizer.lcut
-    return cut
-
-
 class Segmenter:
     """Cuts text into folded words; short texts (anchors) are remembered.
 
     words   topic words that must come out whole, such as 机器学习
-    cut     segmenter of Han runs, rjieba unless told otherwise
     """
 
-    def __init__(self, words: Iterable[str] = (), cut: Cut | None = None) -> None:
+    def __init__(self, words: Iterable[str] = ()) -> None:
         self._han = [fold(word) for word in words if has_han(word)]
-        self._given_cut = cut
         self._short = lru_cache(maxsize=50_000)(self._tokens)
 
     def tokens(self, text: str) -> tuple[str, ...]:
@@ -105,7 +89,7 @@ class Segmenter:
     @cached_property
     def _cut(self) -> Cut:
         """Its dictionary takes 0.13 s to load, which those who cut nothing are spared."""
-        return self._given_cut or _best_cut(self._han)
+        return rjieba_cut(self._han)
 
     def _tokens(self, text: str) -> tuple[str, ...]:
         found: list[str] = []
@@ -115,10 +99,3 @@ class Segmenter:
             else:
                 found.append(run)
         return tuple(found)
-
-
-def _best_cut(words: Iterable[str]) -> Cut:
-    try:
-        return rjieba_cut(words)
-    except ImportError:
-        return jieba_cut(words)
