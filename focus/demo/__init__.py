@@ -1,7 +1,7 @@
 """A small generated web, so that one command shows a crawl without a network (`focus demo`).
 
     words — vocabulary and sentence patterns by subject, from subjects.toml
-    hosts — the hosts and their properties
+    hosts — the hosts and their properties, from hosts.toml
     places — URLs, and the index pages that belong to a topic
     plan — all articles with their labels, from one random seed
     writing — the text of an article

@@ -9,7 +9,11 @@ end in `.example` (RFC 2606), so that no request can ever leave the machine.
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from focus.demo.words import PINYIN
 
@@ -49,16 +53,21 @@ class Style(NamedTuple):
     more: str
     tag: str
     tag_more: str
-    per_page: int = 25
+    per_page: int
 
 
-class Kind(NamedTuple):
-    """The common traits of hosts of one sort.
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A host of hosts.toml, whose traits other hosts may share.
 
+    share   of the articles, before all shares are made 1
+    seed    whether a crawl starts at this host
     quirks  robots · calendar · session · soft-404 · bom · old (HTML of old times)
             · traditional · blogroll · no-label (no charset declared anywhere)
     """
 
+    host: str
+    name: str
+    share: float
     style: Style
     sections: tuple[Section, ...]
     codec: str = "utf-8"
@@ -67,6 +76,7 @@ class Kind(NamedTuple):
     language: str = "zh-CN"
     quirks: frozenset[str] = frozenset()
     delay_s: float = 0.0
+    seed: bool = False
 
 
 class DemoHost(NamedTuple):
@@ -83,200 +93,36 @@ class DemoHost(NamedTuple):
         return quirk in self.kind.quirks
 
 
-def _sections(text: str) -> tuple[Section, ...]:
-    """Lines of "channel name path name subject weight"; a "-" repeats the path as channel."""
-    rows = []
-    for line in text.strip().splitlines():
-        channel, channel_name, path, name, subject, weight = line.split()
-        if channel == "-":
-            channel, channel_name = path, name
-        rows.append(Section(channel, channel_name, path, name, subject, float(weight)))
-    return tuple(rows)
+def _read_kinds() -> list[Kind]:
+    source = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text(encoding="utf-8"))
+    rows = [{**row, "style": source["styles"][row["style"]]} for row in source["hosts"]]
+    return msgspec.convert(rows, list[Kind])
 
 
-_PORTAL_SECTIONS = _sections("""
-    news 新闻 china 国内 society 11
-    news 新闻 world 国际 society 7
-    sports 体育 football 足球 football 9.5
-    sports 体育 basketball 篮球 basketball 7
-    sports 体育 tennis 网球 tennis 4
-    finance 财经 stock 股市 finance 7
-    finance 财经 house 楼市 finance 4
-    tech 科技 mobile 手机 tech 6
-    tech 科技 ai 智能 tech 5
-    ent 娱乐 film 电影 film 7
-    ent 娱乐 star 明星 film 2
-    travel 旅游 domestic 国内游 travel 5
-    travel 旅游 abroad 出境游 travel 4
-    health 健康 care 养生 health 5
-    health 健康 medicine 医药 health 4
-    food 美食 recipe 菜谱 food 4
-    food 美食 shops 探店 food 3
-""")
-
-_BLOG_STYLE = Style(
-    "/{year}/{month}/{day}/{slug}/",
-    "/categories/{section}/",
-    "/categories/{section}/page/{page}/",
-    "/tags/{tag}/",
-    "/tags/{tag}/page/{page}/",
-    15,
-)
-_POST_STYLE = Style(
-    "/post/{id}.html",
-    "/{section}/",
-    "/{section}/index_{page}.html",
-    "/tag/{tag}.html",
-    "/tag/{tag}_{page}.html",
-    20,
-)
-_PORTAL = Kind(
-    Style(
-        "/{channel}/{date}/doc-i{code}.shtml",
-        "/{channel}/{section}/",
-        "/{channel}/{section}/list_{page}.shtml",
-        "/tag/{tag}/",
-        "/tag/{tag}/{page}.shtml",
-    ),
-    _PORTAL_SECTIONS,
-    quirks=frozenset({"robots"}),
-)
-_PAPER = Kind(
-    Style(
-        "/{section}/{year}{month}/t{year}{month}{day}_{id}.html",
-        "/{section}/",
-        "/{section}/index_{page}.html",
-        "/keyword/k{tag_id}.html",
-        "/keyword/k{tag_id}_{page}.html",
-    ),
-    _sections("""
-        - - society 社会 society 22
-        - - football 足球 football 7
-        - - basketball 篮球 basketball 7
-        - - tennis 网球 tennis 3
-        - - finance 财经 finance 16
-        - - tech 科技 tech 12
-        - - film 影视 film 9
-        - - travel 旅游 travel 9
-        - - health 健康 health 9
-        - - food 饮食 food 6
-    """),
-    codec="gbk",
-    label="gbk",
-    header="text/html",
-    quirks=frozenset({"robots", "old"}),
-)
-_FORUM = Kind(
-    Style(
-        "/thread-{id}-1-1.html",
-        "/forum-{section}-1.html",
-        "/forum-{section}-{page}.html",
-        "/misc-tag-{tag_id}-1.html",
-        "/misc-tag-{tag_id}-{page}.html",
-        20,
-    ),
-    _sections("""
-        - - tea 闲聊茶馆 society 30
-        - - f1 球迷看台 football 14
-        - - f2 灌篮高手 basketball 16
-        - - f3 网前小球 tennis 6
-        - - digital 数码交流 tech 16
-        - - eat 吃货天地 food 10
-        - - trip 结伴出行 travel 8
-    """),
-    codec="gbk",
-    label="gb2312",
-    header="text/html; charset=gb2312",
-    quirks=frozenset({"old", "session"}),
-)
-_MAGAZINE = Kind(
-    _POST_STYLE,
-    _sections("""
-        - - film 光影 film 30
-        - - travel 行走 travel 25
-        - - food 滋味 food 20
-        - - city 城事 society 25
-    """),
-    language="zh-Hant",
-    quirks=frozenset({"traditional"}),
-)
-_ENGLISH = Kind(
-    _POST_STYLE,
-    _sections("""
-        - - garden Garden english 50
-        - - village Village english 50
-    """),
-    language="en",
-)
-
-
-def _blog(lines: str, quirks: str = "blogroll", style: Style = _BLOG_STYLE) -> Kind:
-    return Kind(style, _sections(lines), quirks=frozenset(quirks.split()))
-
-
-_BLOGS = (
-    _blog("- - ball 看球 football 20\n- - code 代码 tech 40\n- - life 生活 society 40"),
-    _blog("- - road 在路上 travel 55\n- - screen 银幕 film 45", style=_POST_STYLE),
-    _blog("- - code 编程 tech 75\n- - read 读书 society 25", "blogroll bom"),
-    _blog("- - body 身体 health 40\n- - kitchen 厨房 food 30\n- - diary 日记 society 30")._replace(
-        header="text/html",
-        label="",
-        quirks=frozenset({"blogroll", "no-label"}),
-    ),
-)
-_LIBRARY = Kind(
-    _POST_STYLE._replace(article="/item/{id}.html"),
-    _sections("""
-        - - money 经济 finance 35
-        - - body 医学 health 30
-        - - machine 技术 tech 27
-        - - games 球类 football 8
-    """),
-    quirks=frozenset({"robots"}),
-    delay_s=0.15,
-)
-_REVIEWS = Kind(
-    _POST_STYLE._replace(article="/review/{slug}-{id}"),
-    _sections("- - eat 餐厅 food 45\n- - stay 住宿 travel 35\n- - see 演出 film 20"),
-    quirks=frozenset({"soft-404"}),
-)
-_GUIDE = Kind(
-    _POST_STYLE._replace(article="/event/{date}/{id}/"),
-    _sections("- - shows 演出 film 35\n- - sport 赛事 tennis 25\n- - walks 漫步 travel 40"),
-    quirks=frozenset({"calendar"}),
-)
-
-_DEFAULT: tuple[tuple[str, str, float, Kind], ...] = (
-    ("www.xinlan.example", "新澜网", 46, _PORTAL),
-    ("www.jinbao.example", "今报在线", 16, _PAPER),
-    ("bbs.qiuyou.example", "球友论坛", 7, _FORUM),
-    ("blog.laochen.example", "老陈的看台", 4, _BLOGS[0]),
-    ("nanxing.example", "南行笔记", 4, _BLOGS[1]),
-    ("www.haixia.example", "海峡月刊", 5, _MAGAZINE),
-    ("www.northgate.example", "Northgate Letters", 3, _ENGLISH),
-    ("code.muyu.example", "木鱼敲代码", 4, _BLOGS[2]),
-    ("wenku.shuge.example", "书阁文库", 3, _LIBRARY),
-    ("www.pingjia.example", "评价网", 3, _REVIEWS),
-    ("city.tongcheng.example", "同城指南", 3, _GUIDE),
-    ("xiaoman.example", "小满日记", 4, _BLOGS[3]),
-)
-
-_SEEDS = frozenset({"www.haixia.example", "code.muyu.example"})
+_KINDS = _read_kinds()
+_PORTAL, _PAPER = _KINDS[:2]
+_BLOGS = [kind for kind in _KINDS if not kind.quirks.isdisjoint(("blogroll", "no-label"))]
 
 
 def make_sites(hosts: int, portals: int) -> tuple[DemoHost, ...]:
     """`hosts` sites, the first `portals` of them portals of equal size (every third in GBK)."""
-    rows = [_DEFAULT[0]]
+    rows = [(_PORTAL.host, _PORTAL.name, _PORTAL)]
     for n in range(1, portals):
-        kind = _PAPER if n % 3 == 2 else _PORTAL
-        pinyin = PINYIN[n % len(PINYIN)]
-        rows.append((f"www.{pinyin}{n}.example", f"{pinyin}在线", 46, kind))
-    rows += _DEFAULT[1 : 1 + max(0, hosts - portals)]
+        pinyin, kind = PINYIN[n % len(PINYIN)], _PAPER if n % 3 == 2 else _PORTAL
+        rows.append((f"www.{pinyin}{n}.example", f"{pinyin}在线", kind))
+    rows += [(kind.host, kind.name, kind) for kind in _KINDS[1 : 1 + max(0, hosts - portals)]]
     for n in range(len(rows), hosts):
-        pinyin = PINYIN[n % len(PINYIN)]
-        rows.append((f"{pinyin}.blog{n}.example", f"{pinyin}的博客", 4, _BLOGS[n % len(_BLOGS)]))
-    total = sum(share for _, _, share, _ in rows)
+        pinyin, kind = PINYIN[n % len(PINYIN)], _BLOGS[n % len(_BLOGS)]
+        rows.append((f"{pinyin}.blog{n}.example", f"{pinyin}的博客", kind))
+    shares = [_PORTAL.share if n < portals else kind.share for n, (*_, kind) in enumerate(rows)]
     return tuple(
-        DemoHost(number, host, name, share / total, kind, number < portals or host in _SEEDS)
-        for number, (host, name, share, kind) in enumerate(rows[:hosts])
+        DemoHost(
+            n,
+            host,
+            name,
+            share / sum(shares),
+            kind,
+            n < portals or (kind.seed and host == kind.host),
+        )
+        for n, ((host, name, kind), share) in enumerate(zip(rows, shares, strict=True))
     )
