@@ -31,7 +31,7 @@ from focus.score.statistics.naive_bayes import (
 from focus.topic.topic import from_words
 
 
-def test_worked_number_of_naive_bayes() -> None:
+def test_train_naive_bayes_example_matches_docstring() -> None:
     model = train_naive_bayes(WordCounts(3, 1, {"w": (2, 0)}), ["w"])
     assert model.log_odds({"w"}) == pytest.approx(math.log(2) + math.log(9 / 5))
     assert model.log_odds(set()) == pytest.approx(math.log(2) + math.log((2 / 5) / (2 / 3)))
@@ -39,7 +39,7 @@ def test_worked_number_of_naive_bayes() -> None:
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcdef")), st.booleans()), max_size=30))
-def test_log_odds_agree_with_the_products_of_the_paper(samples: list[LabelledWords]) -> None:
+def test_log_odds_equal_products_of_paper(samples: list[LabelledWords]) -> None:
     """P3 eq. 4-6, 4-9 and 4-10 as they are printed, for every page of six words."""
     counts = count_words(samples)
     model = train_naive_bayes(counts, "abcdef")
@@ -55,7 +55,7 @@ def test_log_odds_agree_with_the_products_of_the_paper(samples: list[LabelledWor
         assert model.log_odds(page) == pytest.approx(math.log(products[0] / products[1]))
 
 
-def test_the_order_of_words_does_not_matter_to_the_last_bit() -> None:
+def test_log_odds_are_independent_of_word_order() -> None:
     rng = Random(1)
     model = NaiveBayes(0.1, {str(n): rng.gauss(0, 3) for n in range(200)})
     words = [str(n) for n in range(200)]
@@ -66,7 +66,7 @@ def test_the_order_of_words_does_not_matter_to_the_last_bit() -> None:
     assert len(found) == 1
 
 
-def test_worked_numbers_of_calibration() -> None:
+def test_fit_logistic_and_calibration_examples_match_docstrings() -> None:
     assert Calibration(0.1, -1.0).probability(30.0) == pytest.approx(0.881, abs=1e-3)
     assert UNCALIBRATED.probability(-1000.0) == 0.0
     assert brier_score([0.8, 0.3], [True, False]) == pytest.approx(0.065)
@@ -75,7 +75,7 @@ def test_worked_numbers_of_calibration() -> None:
     )
 
 
-def test_a_row_that_counts_twice_is_two_rows() -> None:
+def test_fit_logistic_row_count_two_equals_two_rows() -> None:
     rows, targets = [(1.0, 0.0), (1.0, 2.0), (1.0, 1.0)], [0.0, 1.0, 0.0]
     prior, spread = [0.0, 0.5], [2.0, 1.0]
     twice = fit_logistic([*rows, rows[1]], [*targets, 1.0], prior=prior, spread=spread)
@@ -83,7 +83,7 @@ def test_a_row_that_counts_twice_is_two_rows() -> None:
     assert once == pytest.approx(twice, abs=1e-6)
 
 
-def test_fit_is_where_the_slope_is_nothing() -> None:
+def test_fit_logistic_gradient_is_zero() -> None:
     rng = Random(2)
     rows = [(1.0, rng.random(), rng.random()) for _ in range(40)]
     targets = [float(rng.random() < row[1]) for row in rows]
@@ -108,7 +108,7 @@ def twins(number: int, rng: Random) -> list[LabelledWords]:
     return samples
 
 
-def test_calibration_makes_an_order_of_posteriors_that_are_all_0_or_1() -> None:
+def test_calibration_orders_extreme_posteriors() -> None:
     samples = twins(300, Random(3))
     parts = make_folds(samples, 5, Random(0))
     raw, calibrated = evaluate_classifier(
@@ -120,14 +120,14 @@ def test_calibration_makes_an_order_of_posteriors_that_are_all_0_or_1() -> None:
     assert calibrated.quality.f1 > 0.85
 
 
-def test_classes_that_do_not_overlap_give_no_step() -> None:
+def test_fit_calibration_separable_classes_has_finite_scale() -> None:
     scored = [(float(n), n > 0) for n in range(-50, 51) if n]
     calibration = fit_calibration(scored)
     assert 0.5 < calibration.probability(1.0) < calibration.probability(10.0) < 1.0
     assert calibration.probability(50.0) > 0.95
 
 
-def test_a_few_labels_move_a_calibration_a_little() -> None:
+def test_fit_calibration_few_labels_stay_near_prior() -> None:
     before = Calibration(0.1, 0.0)
     after = fit_calibration([(10.0, False), (12.0, False), (-5.0, False)], prior=before)
     assert after.probability(10.0) < before.probability(10.0)
@@ -137,7 +137,7 @@ def test_a_few_labels_move_a_calibration_a_little() -> None:
     )
 
 
-def test_parts_hold_every_page_once_and_both_kinds_evenly() -> None:
+def test_make_folds_contain_each_page_once_and_classes_evenly() -> None:
     samples: list[LabelledWords] = [(set(), n < 20) for n in range(100)]
     parts = make_folds(samples, 5, Random(0))
     assert sorted(at for part in parts for at in part) == list(range(100))
@@ -145,7 +145,7 @@ def test_parts_hold_every_page_once_and_both_kinds_evenly() -> None:
     assert parts == make_folds(samples, 5, Random(0))
 
 
-def test_no_page_has_a_say_in_its_own_number() -> None:
+def test_cross_validate_excludes_own_page() -> None:
     """A word of one page alone would give it away, were it trained on."""
     samples: list[LabelledWords] = [({f"own{n}", "x"}, n % 2 == 0) for n in range(20)]
     found = cross_validate(
@@ -167,7 +167,7 @@ def page(body: str) -> Document:
     return Document(title="", blocks=lambda: [Block(body, 0, "p")])
 
 
-def test_relevance_is_the_calibrated_posterior() -> None:
+def test_bayes_relevance_is_calibrated_posterior() -> None:
     model = make_model("bayes", Matcher(from_words("足球")), {}, trained=classifier())
     judgement = model.judge(page("昨晚的联赛非常精彩，大家都去现场看了比赛。"))
     assert judgement.relevance == pytest.approx(sigmoid(1.5))
@@ -177,7 +177,7 @@ def test_relevance_is_the_calibrated_posterior() -> None:
     assert (off.parts["off"], off.matched["off"]) == (-4.0, ["代码"])
 
 
-def test_entities_bring_their_features() -> None:
+def test_bayes_adds_features_of_entities() -> None:
     expansion = EntityExpansion(
         make_gazetteer_table({"红魔": ["曼联"]}, {}), {"曼联": ["足球俱乐部"]}
     )
@@ -189,7 +189,7 @@ def test_entities_bring_their_features() -> None:
     assert seeing.judge(text).relevance == pytest.approx(sigmoid(1.0))
 
 
-def test_a_topic_without_a_classifier_is_refused() -> None:
+def test_bayes_without_classifier_is_refused() -> None:
     with pytest.raises(ConfigError, match="focus train"):
         make_model("bayes", Matcher(from_words("足球")), {})
 
@@ -198,7 +198,7 @@ _TEXT = st.text(alphabet="联赛代码足球 java，。ａ1-", max_size=60)
 
 
 @given(_TEXT, _TEXT)
-def test_relevance_stays_in_range_and_is_the_same_every_time(title: str, body: str) -> None:
+def test_bayes_relevance_is_in_range_and_repeatable(title: str, body: str) -> None:
     text = Document(title=title, blocks=lambda: [Block(body, 0, "p")])
     first = _MODEL.judge(text)
     assert 0.0 <= first.relevance <= 1.0

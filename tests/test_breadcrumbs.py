@@ -49,7 +49,7 @@ def link_to(page: Page, url: str) -> Link:
         spoken({"@graph": [{"@type": "WebPage"}, LIST]}),
     ],
 )
-def test_a_breadcrumb_is_read_however_it_is_written(html: str) -> None:
+def test_breadcrumb_all_notations_are_read(html: str) -> None:
     assert parse(f"{html}<p><a href=/x>x</a>").crumbs == CRUMBS
 
 
@@ -62,7 +62,7 @@ def test_a_breadcrumb_is_read_however_it_is_written(html: str) -> None:
         '<p><a href="/c/5">足球</a> &gt; <a href="/">首页</a></p>',
     ],
 )
-def test_what_only_looks_like_a_breadcrumb_is_none(html: str) -> None:
+def test_breadcrumb_similar_lists_are_ignored(html: str) -> None:
     assert parse(html).crumbs == []
 
 
@@ -78,23 +78,23 @@ def test_what_only_looks_like_a_breadcrumb_is_none(html: str) -> None:
         [{"item": {"@id": "/c/5", "name": ["x"]}}],
     ],
 )
-def test_a_list_for_machines_that_makes_no_sense_says_nothing(items: object) -> None:
+def test_breadcrumb_invalid_json_ld_is_ignored(items: object) -> None:
     assert [*crumbs_in({"@type": "BreadcrumbList", "itemListElement": items})] == []
 
 
-def test_a_list_for_machines_is_read_only_so_far() -> None:
+def test_breadcrumb_json_ld_depth_is_limited() -> None:
     items = [{"name": "x", "item": f"/{n}"} for n in range(1000)]
     thing = {"@type": "BreadcrumbList", "itemListElement": items}
     assert len([*crumbs_in(thing)]) == MOST
     assert len(parse(spoken([thing] * 50)).crumbs) < 2 * MOST
 
 
-def test_a_page_stands_under_pages_of_its_site_but_not_under_its_home_or_itself() -> None:
+def test_ancestor_pages_omit_home_itself_and_other_hosts() -> None:
     given = [*CRUMBS, Crumb("5.html", "决赛"), Crumb("http://b/", "x"), Crumb("mailto:a", "x")]
     assert ancestor_pages([*given, *CRUMBS], "http://h/5.html") == [Crumb("http://h/c/5", "足球")]
 
 
-def test_a_page_is_judged_by_the_name_of_what_it_stands_under() -> None:
+def test_evidence_breadcrumb_names_count() -> None:
     filed, plain = read(spoken(LIST)), read("<p>x")
     assert filed.part_scores["breadcrumb"] == 1.0
     assert filed.matched_terms["breadcrumb"] == ["足球"]
@@ -103,7 +103,7 @@ def test_a_page_is_judged_by_the_name_of_what_it_stands_under() -> None:
     assert "breadcrumb" not in named.part_scores  # its own name is its title's affair
 
 
-def test_what_a_page_stands_under_is_an_index_page() -> None:
+def test_link_role_breadcrumb_target_is_index() -> None:
     visible = link_to(
         read(f'<div class=breadcrumb>{WAY}</div><a href="/x.html">x</a>'), "http://h/c/5"
     )
@@ -112,7 +112,7 @@ def test_what_a_page_stands_under_is_an_index_page() -> None:
     assert (unseen.target_role, unseen.region, unseen.anchor_score) == (Role.INDEX, Region.NAV, 1.0)
 
 
-def test_a_breadcrumb_for_machines_leaves_a_nofollow_alone() -> None:
+def test_breadcrumb_json_ld_keeps_nofollow() -> None:
     page = read(f'{spoken(LIST)}<a rel=nofollow href="/c/5">足球</a>')
     assert [link.nofollow for link in page.links if link.url == "http://h/c/5"] == [True]
 
@@ -125,7 +125,7 @@ def test_a_breadcrumb_for_machines_leaves_a_nofollow_alone() -> None:
         ('<meta property="article:section" content=" 足球 ">', '<a href="/c/5">足球</a>'),
     ],
 )
-def test_what_a_page_is_filed_under_is_an_index_page(head: str, link: str) -> None:
+def test_link_role_category_of_page_is_index(head: str, link: str) -> None:
     page = read(f"<head>{head}</head><body>{link}<a href=/d/6>x</a>")
     assert link_to(page, "http://h/c/5").target_role is Role.INDEX
     assert link_to(page, "http://h/d/6").target_role is Role.PAGE

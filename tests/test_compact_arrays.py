@@ -14,7 +14,7 @@ IDS = st.integers(0, 300)
 
 
 @given(st.dictionaries(IDS, st.lists(IDS, max_size=6)), st.lists(IDS))
-def test_rows_are_a_dict_of_lists(model: dict[int, list[int]], asked: list[int]) -> None:
+def test_rows_behave_like_dict_of_lists(model: dict[int, list[int]], asked: list[int]) -> None:
     rows = Rows()
     for source, row in model.items():
         rows.add(source, array("I", row))
@@ -24,13 +24,13 @@ def test_rows_are_a_dict_of_lists(model: dict[int, list[int]], asked: list[int])
         assert (source in rows) == (source in model)
 
 
-def test_an_id_without_a_row_is_no_key() -> None:
+def test_rows_unknown_id_raises_key_error() -> None:
     with pytest.raises(KeyError):
         Rows()[3]
 
 
 @given(st.lists(st.tuples(IDS, st.integers(0, 3), st.floats(0, 1))))
-def test_tallies_add_up(counted: list[tuple[int, int, float]]) -> None:
+def test_tallies_add_returns_sum(counted: list[tuple[int, int, float]]) -> None:
     tallies, model = Tallies(), dict[int, Tally]()
     for key, fetched, yielded in counted:
         tally = model.setdefault(key, Tally())
@@ -40,14 +40,14 @@ def test_tallies_add_up(counted: list[tuple[int, int, float]]) -> None:
     assert all(tallies.get(key) == model.get(key) for key in range(-1, 302))
 
 
-def test_what_was_got_is_a_copy() -> None:
+def test_tallies_get_returns_copy() -> None:
     tallies = Tallies()
     tallies.add(5, Tally(1, 0.5)).requests = 9
     assert tallies.get(5) == Tally(1, 0.5)
 
 
 @given(st.lists(IDS, unique=True), st.lists(st.integers(0, 300)))
-def test_many_numbers_are_those_of_each(entered: list[int], asked: list[int]) -> None:
+def test_numbering_numbers_equal_single_lookups(entered: list[int], asked: list[int]) -> None:
     numbering = Numbering()
     numbering.reserve(301)
     for each in entered:

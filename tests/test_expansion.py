@@ -35,7 +35,7 @@ ON = [sight("a", "goal") for _ in range(20)] + [sight("a", "other") for _ in ran
 OFF = [sight("a", "code") for _ in range(46)]
 
 
-def test_the_worked_weight_of_the_docstring() -> None:
+def test_make_proposal_example_matches_docstring() -> None:
     """q = 3/146, share_off = 40q/86 = 0.00956, lift = 0.5/0.00956 = 52.3, sureness 0.618."""
     (goal, *_) = propose(ON, OFF).proposals
     assert goal.word == "goal"
@@ -48,7 +48,7 @@ def test_the_worked_weight_of_the_docstring() -> None:
     ]
 
 
-def test_a_less_sure_word_weighs_less() -> None:
+def test_propose_keywords_less_certain_word_has_less_weight() -> None:
     off = [sight("a", "goal") for _ in range(3)] + OFF[3:]
     (goal,) = (each for each in propose(ON, off).proposals if each.word == "goal")
     assert goal.sureness < 0.3
@@ -57,26 +57,26 @@ def test_a_less_sure_word_weighs_less() -> None:
     assert "goal" not in weights(propose(ON, many))
 
 
-def test_a_word_in_titles_comes_first() -> None:
+def test_propose_keywords_words_in_titles_come_first() -> None:
     on = [sight("a", "goal", title="cup" if n < 5 else "") for n in range(20)]
     on += [sight("a", "other") for _ in range(19)]
     words = [each.word for each in propose(on, OFF).proposals]
     assert words.index("cup") < words.index("goal")
 
 
-def test_what_is_known_is_not_proposed_nor_what_holds_it() -> None:
+def test_propose_keywords_omits_known_words_and_their_compounds() -> None:
     on = [sight("a", "足球赛", "球门", "goal") for _ in range(9)]
     on += [sight("a", "other") for _ in range(9)]
     assert set(weights(propose(on, OFF, "足球", "goal"))) == {"球门", "other"}
 
 
-def test_an_everyday_word_is_none() -> None:
+def test_propose_keywords_omits_everyday_words() -> None:
     on = [sight("a", "everyday", "goal") for _ in range(20)] + ON[20:]
     found = propose_keywords(on, OFF, [], idf=idf)
     assert "everyday" not in weights(found)
 
 
-def test_what_all_pages_of_a_site_have_proves_nothing() -> None:
+def test_propose_keywords_omits_boilerplate_of_site() -> None:
     on = [sight("a", "author", "goal") for _ in range(10)] + [sight("b", "goal") for _ in range(10)]
     off = [sight("b", "code") for _ in range(20)]
     found = propose_keywords(on, off, [], idf=idf, limit=1)
@@ -85,7 +85,7 @@ def test_what_all_pages_of_a_site_have_proves_nothing() -> None:
     assert reason(propose(on, off), "author") == "on nearly every page of a"
 
 
-def test_a_word_of_one_site_needs_other_pages_there_or_titles() -> None:
+def test_propose_keywords_single_host_needs_off_topic_pages_or_titles() -> None:
     goals = [sight("b", "goal") for _ in range(4)] + [sight("b", "x") for _ in range(4)]
     on = [sight("a", "cup", "goal") for _ in range(6)] + [sight("a", "y") for _ in range(6)]
     off = [sight("b", "code") for _ in range(40)]
@@ -94,7 +94,7 @@ def test_a_word_of_one_site_needs_other_pages_there_or_titles() -> None:
     assert "cup" in weights(propose([*titled, *goals], off))
 
 
-def test_a_host_of_few_pages_that_all_have_a_word_vouches_for_none() -> None:
+def test_propose_keywords_host_with_few_pages_is_no_support() -> None:
     """On 160 of 250 pages of one site, and on all 3 of another: 日期, 备注 and vs are like that."""
     big = [sight("big", "date", "goal") for _ in range(160)] + [sight("big") for _ in range(90)]
     small = [sight("small", "date") for _ in range(3)]
@@ -103,7 +103,7 @@ def test_a_host_of_few_pages_that_all_have_a_word_vouches_for_none() -> None:
     assert weights(found).keys() == {"goal"}
 
 
-def test_the_name_of_a_site_is_none() -> None:
+def test_propose_keywords_omits_site_names() -> None:
     on = [sight("goalpost.example", "goalpost", "keeper") for _ in range(6)]
     on += [sight("goalpost.example", "other") for _ in range(6)]
     off = [sight("goalpost.example", "code") for _ in range(12)]
@@ -112,12 +112,12 @@ def test_the_name_of_a_site_is_none() -> None:
     assert reason(found, "goalpost") == "the name of goalpost.example"
 
 
-def test_files_are_no_site() -> None:
+def test_propose_keywords_files_are_not_one_host() -> None:
     on = [sight("", "goal") for _ in range(10)]
     assert weights(propose(on, [])) == {"goal": MAX_WEIGHT}
 
 
-def test_a_single_example_is_enough() -> None:
+def test_propose_keywords_single_example_is_enough() -> None:
     assert weights(propose([sight("", "goal")], [])) == {"goal": MAX_WEIGHT}
 
 
@@ -134,7 +134,7 @@ PAGES = st.lists(
 
 
 @given(PAGES.filter(bool), PAGES, st.integers(1, 5), st.floats(0.05, 1.0))
-def test_whatever_the_pages_weights_are_within_range(
+def test_propose_keywords_weights_are_in_range(
     on: list[PageWords], off: list[PageWords], limit: int, most: float
 ) -> None:
     found = propose_keywords(on, off, ["足球"], idf=idf, limit=limit, max_weight=most)

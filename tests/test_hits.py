@@ -62,14 +62,14 @@ def portal_web(pages: int) -> Links:
     return rows
 
 
-def test_the_example_of_the_module() -> None:
+def test_authority_example_matches_docstring() -> None:
     rows = {0: [2, 3], 1: [3]}
     found, hits = hubs_and_authorities(packed(rows)), grown(rows)
     assert found.hubs[1] / found.hubs[0] == pytest.approx(0.7208, abs=0.01)
     assert hits.authority(2) / hits.authority(3) == pytest.approx(0.5811, abs=0.01)
 
 
-def test_authority_is_the_sum_of_its_hubs() -> None:
+def test_authority_equals_sum_of_hubs() -> None:
     """P1 figure 2-10: A, B, C link to D, D to E, F, G (and to A, so that it is one web)."""
     a, b, c, d, e, f, g = range(7)
     rows = {a: [d], b: [d], c: [d, e], d: [e, f, g, a]}
@@ -81,11 +81,11 @@ def test_authority_is_the_sum_of_its_hubs() -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_every_page_has_a_hub_above_nothing(rows: Links) -> None:
+def test_hub_of_every_page_is_positive(rows: Links) -> None:
     assert (hubs_and_authorities(packed(rows)).hubs > 0.0).all()
 
 
-def test_authorities_are_computed_anew_when_the_graph_has_grown_by_a_tenth() -> None:
+def test_add_graph_grown_by_tenth_recomputes_authorities() -> None:
     graph = PageRank()
     hits, computed = Hits(graph.rows), []
     for page in range(300):
@@ -100,7 +100,7 @@ def test_authorities_are_computed_anew_when_the_graph_has_grown_by_a_tenth() -> 
 
 @given(ROWS)
 @settings(deadline=None)
-def test_urls_whose_authority_rose_are_returned(rows: Links) -> None:
+def test_add_returns_ids_with_higher_authority(rows: Links) -> None:
     graph = PageRank()
     hits = Hits(graph.rows)
     for page, row in rows.items():
@@ -110,7 +110,7 @@ def test_urls_whose_authority_rose_are_returned(rows: Links) -> None:
         assert risen == {n for n in range(15) if hits.authority(n) > 1.01 * before[n]}
 
 
-def test_authorities_after_a_restart_are_those_of_an_uninterrupted_crawl() -> None:
+def test_authorities_after_resume_equal_uninterrupted_crawl() -> None:
     rows = portal_web(333)
     graph = PageRank()
     hits, whole = Hits(graph.rows), grown(rows)
@@ -123,7 +123,7 @@ def test_authorities_after_a_restart_are_those_of_an_uninterrupted_crawl() -> No
     assert [*map(hits.authority, targets)] == [*map(whole.authority, targets)]
 
 
-def test_authorities_of_a_growing_web_are_near_the_exact_ones() -> None:
+def test_authorities_growing_graph_are_near_exact() -> None:
     rows = portal_web(600)
     hits, (_, exact) = grown(rows), power_iteration(rows)
     largest, largest_exact = max(map(hits.authority, exact)), max(exact.values())
@@ -131,11 +131,11 @@ def test_authorities_of_a_growing_web_are_near_the_exact_ones() -> None:
     assert max(errors) < 0.05
 
 
-def test_nothing_is_known_of_an_empty_graph() -> None:
+def test_authority_empty_graph_is_zero() -> None:
     assert Hits(Rows()).authority(3) == 0.0
 
 
-def test_standing_is_the_power_iteration_s_as_shares_of_the_largest() -> None:
+def test_hubs_and_authorities_equal_scaled_power_iteration() -> None:
     rows = {page: [t for t in row if t != page] for page, row in portal_web(300).items()}
     rows[0] = list(rows)[:50]  # a page that leads to others, so that some have authority
     hubs, authorities = power_iteration(rows)
@@ -148,19 +148,19 @@ def test_standing_is_the_power_iteration_s_as_shares_of_the_largest() -> None:
         assert authority == pytest.approx(authorities.get(page, 0.0) / largest, abs=0.05)
 
 
-def test_standing_of_no_links_and_of_nothing() -> None:
+def test_hubs_and_authorities_without_links() -> None:
     assert not len(hubs_and_authorities(packed({})).ids)
     assert hubs_and_authorities(packed({0: [], 1: []})).authorities.tolist() == [0.0, 0.0]
 
 
-def test_standing_of_a_large_graph_is_looked_at_a_few_times_only() -> None:
+def test_hubs_and_authorities_large_graph_uses_few_sweeps() -> None:
     # One page's hub lasts where all others have one link in common: 3 sweeps see the order.
     rows = {0: [1000, 1001, 1002], **{page: [1000 + page] for page in range(1, 9)}}
     found = hubs_and_authorities(packed(rows), max_link_visits=1)
     assert found.hubs.argmax() == 0 and found.hubs[1] > found.hubs[3]
 
 
-def test_standing_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hubs_and_authorities_split_graph_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = packed({0: [], **portal_web(40), 99: [], 98: [1]})
     whole = hubs_and_authorities(rows)
     monkeypatch.setattr("focus.score.graph.hits._LINKS_PER_PART", 50)

@@ -61,11 +61,11 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
         ("/vintage/wine", Role.PAGE),
     ],
 )
-def test_an_address_promises_a_role(path: str, is_what: Role) -> None:
+def test_address_role_common_addresses(path: str, is_what: Role) -> None:
     assert address_role(f"http://h{path}") is is_what
 
 
-def test_all_pages_of_an_index_share_its_series() -> None:
+def test_series_address_pages_of_one_index_are_equal() -> None:
     ways = ("/t/x", "/t/x/", "/t/x/page/3/", "/t/x/page-3.html", "/t/x/index.html", "/t/x?page=2")
     assert {series_address(f"http://h{path}") for path in ways} == {"h/t/x/"}
     assert (
@@ -76,31 +76,31 @@ def test_all_pages_of_an_index_share_its_series() -> None:
     assert series_address("http://h/a?cat=3&page=2") != series_address("http://h/a?cat=4&page=2")
 
 
-def test_a_listing_of_a_wiki_is_one_series_however_it_is_addressed() -> None:
+def test_series_address_wiki_category_is_one_series() -> None:
     ways = ("/wiki/Category:X", "/w/index.php?title=Category:X&pagefrom=M")
     assert {series_address(f"http://h{path}") for path in ways} == {"h/wiki/Category:X/"}
     assert series_address("http://h/w/index.php?title=X") == "h/w/?title=X"
 
 
 @pytest.mark.parametrize("anchor", ["Next page »", "下一页", "下頁", "Older posts", "›"])
-def test_a_link_leads_on_by_its_text(anchor: str) -> None:
+def test_is_pagination_text_next_and_previous_is_true(anchor: str) -> None:
     page = read(f'<a href="/sports/b">{anchor}</a>')
     assert page.links[0].target_role is Role.CONTINUATION
 
 
 @pytest.mark.parametrize("rel", ["next", "prev nofollow"])
-def test_a_link_leads_on_by_what_it_says_for_machines(rel: str) -> None:
+def test_link_role_rel_next_is_continuation(rel: str) -> None:
     page = read(f'<a href="/sports/b">2</a><a rel="{rel}" href="/sports/b"><i></i></a>')
     assert [link.target_role for link in page.links] == [Role.CONTINUATION]
 
 
 @pytest.mark.parametrize("anchor", ["Next steps", "下一篇", "Read more", "More", "1", ""])
-def test_a_link_to_an_article_does_not(anchor: str) -> None:
+def test_link_role_article_is_page(anchor: str) -> None:
     page = read(f'<a href="/sports/b">{anchor}</a>')
     assert page.links[0].target_role is Role.PAGE
 
 
-def test_further_pages_are_those_of_this_very_index() -> None:
+def test_link_role_continuation_only_within_same_series() -> None:
     page = read(
         '<a href="/tags/x/page/2/">2</a><a href="/page/2/">older</a><a href="/tags/y/">y</a>'
         '<a href="/goal">goal</a>',
@@ -137,15 +137,17 @@ LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
         ("", LIST[: len(LIST) // 2], False),
     ],
 )
-def test_structure_tells_where_the_address_does_not(head: str, body: str, is_index: bool) -> None:
+def test_is_index_page_uses_structure_if_address_is_neutral(
+    head: str, body: str, is_index: bool
+) -> None:
     assert read(body, head=head).is_index_page is is_index
 
 
-def test_an_address_is_believed_before_what_the_page_says_of_itself() -> None:
+def test_is_index_page_address_overrides_metadata() -> None:
     assert read("<p>goal</p>", "http://h/tags/x/", head=OG + LD % "Article").is_index_page
 
 
-def test_an_index_page_is_named_by_title_and_address() -> None:
+def test_named_index_page_uses_title_and_address() -> None:
     assert read("", "http://h/tags/%E8%B6%B3%E7%90%83/").index_topic_score == 1.0
     titled = f"<html><title>{'x' * 78}足球</title>".encode()
     assert ANALYST.score("http://h/tags/1/", titled, None).index_topic_score == 1.0
@@ -159,7 +161,7 @@ def kinds(script: str) -> list[str]:
     return [kind for thing in things_of(script) for kind in kinds_of(thing)]
 
 
-def test_what_is_said_for_machines_is_read_as_far_as_it_can_be() -> None:
+def test_metadata_malformed_json_ld_is_read_partly() -> None:
     assert kinds('{"@type": "WebPage", "mainEntity": {"@type": "ItemList"}}') == ["WebPage"]
     graph = '[{"@type": ["Blog", 7]}, {"@graph": [{"@type": "Article"}, 3]}]'
     assert kinds(graph) == ["Blog", "Article"]

@@ -34,7 +34,7 @@ def kb(tmp_path: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tmp_path / "kb.db")
 
 
-def test_what_a_knowledge_base_puts_under_a_topic_is_narrower(kb: KnowledgeBase) -> None:
+def test_with_narrower_adds_terms_of_knowledge_base(kb: KnowledgeBase) -> None:
     """Two firms' names are shared; names with the topic's word in them add nothing."""
     found = with_narrower(from_words("数据库"), kb)
     assert found.narrower == {
@@ -46,12 +46,12 @@ def test_what_a_knowledge_base_puts_under_a_topic_is_narrower(kb: KnowledgeBase)
     assert [each.text for each in found.keywords] == ["数据库"]
 
 
-def test_nothing_is_narrower_than_what_a_knowledge_base_does_not_know(kb: KnowledgeBase) -> None:
+def test_with_narrower_unknown_topic_adds_nothing(kb: KnowledgeBase) -> None:
     topic = from_words("足球")
     assert with_narrower(topic, kb) == topic
 
 
-def test_only_the_best_known_terms_are_taken(
+def test_with_narrower_keeps_best_known_terms(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("focus.learn.narrower.TERMS", 3)
@@ -61,7 +61,7 @@ def test_only_the_best_known_terms_are_taken(
 # -- in a topic ---------------------------------------------------------------------
 
 
-def test_a_topic_file_keeps_them_and_a_crawl_without_any_is_the_same_as_ever() -> None:
+def test_narrower_terms_survive_topic_file_and_empty_table_is_omitted() -> None:
     topic = Topic("t", from_words("t").keywords, narrower={"MySQL": 0.6, "b 树": 0.3})
     assert from_toml(to_toml(topic), "t.toml") == topic
     assert parse_narrower_terms(to_builtins(topic)).narrower == {"MySQL": 0.6, "b 树": 0.3}
@@ -85,14 +85,14 @@ def seen(found: Subtopics, titles: list[TitledPage]) -> Subtopics:
     return found
 
 
-def test_a_narrower_term_weighs_from_the_first_link_on() -> None:
+def test_narrower_term_has_weight_before_any_page() -> None:
     """w = 0.6, nothing seen: p = 4·0.6/6 = 0.4."""
     found = Subtopics({"MySQL": 0.6})
     assert found.weights["MySQL 入门"] == pytest.approx(0.4)
     assert found.weights["MySQLi"] == 0.0
 
 
-def test_a_narrower_term_whose_pages_are_not_relevant_is_dropped() -> None:
+def test_narrower_term_of_irrelevant_pages_is_dropped() -> None:
     """Worked in `Subtopics`: 0.18 after three pages, nothing after four; b = 0.2."""
     base = pages("", relevant=0, others=0, rest=20)
     assert seen(Subtopics({"mysql": 0.6}), base).words["mysql"] == pytest.approx(0.4)
@@ -102,14 +102,14 @@ def test_a_narrower_term_whose_pages_are_not_relevant_is_dropped() -> None:
     assert kept.words["mysql"] > 0.6
 
 
-def test_terms_of_several_words_are_found_and_counted() -> None:
+def test_narrower_terms_of_several_words_are_counted() -> None:
     found = Subtopics({"spring boot": 0.6, "主从复制": 0.6})
     assert found.subtopics_in("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
     more = seen(found, pages("学 Spring Boot,", relevant=6, others=0, rest=24))
     assert more.words["spring boot"] > 0.6
 
 
-def test_a_restart_weighs_them_alike() -> None:
+def test_resume_gives_same_weights_to_narrower_terms() -> None:
     titles = pages("mysql", relevant=7, others=9, rest=30) + pages("redis", relevant=2, others=5)
     told = {"mysql": 0.6, "innodb": 0.4, "redis": 0.5}
     calm = seen(Subtopics(told), titles)

@@ -27,7 +27,7 @@ def power_iteration(rows: dict[int, list[int]], size: int) -> list[float]:
             return ranks
 
 
-def test_the_worked_number() -> None:
+def test_rank_example_matches_docstring() -> None:
     graph = PageRank()
     graph.add(0, [1, 2])
     assert graph.rank(0) == pytest.approx(0.15)
@@ -36,7 +36,7 @@ def test_the_worked_number() -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_agrees_with_power_iteration_within_its_bound(rows: dict[int, list[int]]) -> None:
+def test_rank_is_within_error_bound_of_power_iteration(rows: dict[int, list[int]]) -> None:
     graph = PageRank(epsilon=0.01)
     graph.reserve(15)
     for source, targets in rows.items():
@@ -50,7 +50,7 @@ def test_agrees_with_power_iteration_within_its_bound(rows: dict[int, list[int]]
 
 @given(ROWS)
 @settings(deadline=None)
-def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
+def test_rank_after_push_all_is_exact(rows: dict[int, list[int]]) -> None:
     graph = PageRank(epsilon=1e-6)
     graph.reserve(15)
     for source, targets in rows.items():
@@ -62,7 +62,7 @@ def test_is_exact_when_everything_is_pushed(rows: dict[int, list[int]]) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_a_graph_that_nobody_follows_comes_to_the_same(rows: dict[int, list[int]]) -> None:
+def test_rank_without_reports_is_equal(rows: dict[int, list[int]]) -> None:
     graph = PageRank(epsilon=1e-6)
     graph.reports_rises = False
     graph.reserve(15)
@@ -77,7 +77,7 @@ def test_a_graph_that_nobody_follows_comes_to_the_same(rows: dict[int, list[int]
 
 @given(ROWS)
 @settings(deadline=None)
-def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int]]) -> None:
+def test_add_reports_noticeable_rises(rows: dict[int, list[int]]) -> None:
     graph = PageRank()
     graph.reserve(15)
     told = [graph.rank(n) for n in range(15)]
@@ -97,7 +97,7 @@ def test_ranks_only_rise_and_noticeable_rises_are_named(rows: dict[int, list[int
 
 @given(ROWS)
 @settings(deadline=None)
-def test_a_prompt_graph_tells_of_every_rise_and_leaves_nothing_to_push(
+def test_add_prompt_graph_reports_every_rise(
     rows: dict[int, list[int]],
 ) -> None:
     graph = PageRank(prompt=True)
@@ -111,14 +111,14 @@ def test_a_prompt_graph_tells_of_every_rise_and_leaves_nothing_to_push(
         before = now
 
 
-def test_repeated_links_and_links_to_itself_count_nothing() -> None:
+def test_add_ignores_repeated_and_self_links() -> None:
     plain, odd = PageRank(), PageRank()
     plain.add(0, [1, 2])
     odd.add(0, [1, 0, 2, 1])
     assert [plain.rank(n) for n in range(3)] == [odd.rank(n) for n in range(3)]
 
 
-def test_scaled_is_the_share_of_the_largest() -> None:
+def test_scaled_rank_is_share_of_largest() -> None:
     graph = PageRank()
     for source in (1, 2, 3):
         graph.add(source, [0])
@@ -126,7 +126,7 @@ def test_scaled_is_the_share_of_the_largest() -> None:
     assert graph.scaled_rank(1) == pytest.approx(0.15 / graph.rank(0), rel=0.05)
 
 
-def test_the_rank_of_a_home_page_is_summed_in_double() -> None:
+def test_rank_large_values_are_summed_in_double() -> None:
     graph = PageRank()
     pages, links = 2_000, 21
     graph.add(0, [])

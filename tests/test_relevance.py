@@ -45,30 +45,30 @@ def test_the_segmenter_cuts_as_jieba_does() -> None:
         assert list(cut(text)) == reference.lcut(text)
 
 
-def test_tokens_are_folded_words() -> None:
+def test_segmenter_tokens_are_folded() -> None:
     segmenter = Segmenter(["机器学习"])
     assert segmenter.tokens("足球Java 8！") == ("足球", "java", "8")
     assert segmenter.tokens("ＪＡＶＡ，机器学习") == ("java", "机器学习")
     assert segmenter.tokens("——  ！？") == ()
 
 
-def test_a_chinese_keyword_matches_inside_a_token(football: Matcher) -> None:
+def test_keyword_counts_chinese_keyword_matches_inside_token(football: Matcher) -> None:
     assert football.token_counts["足球赛"] == (1, 1)
     assert football.keyword_counts("足球赛和足球场") == {"足球": 2}
 
 
-def test_traditional_and_simplified_match_each_other() -> None:
+def test_keyword_counts_match_traditional_and_simplified() -> None:
     for keyword, text in (("电影", "電影院"), ("電影", "电影院")):
         assert Matcher(from_words(keyword)).keyword_score[text] == 1.0
 
 
-def test_a_latin_keyword_matches_whole_words_only() -> None:
+def test_keyword_counts_latin_keyword_matches_whole_words() -> None:
     java = Matcher(from_words("Java"))
     assert java.keyword_counts("javascript and typescript") == {}
     assert java.keyword_counts("core java, 用java写") == {"Java": 2}
 
 
-def test_an_english_keyword_matches_in_both_numbers() -> None:
+def test_keyword_counts_english_keyword_matches_singular_and_plural() -> None:
     games = Matcher(from_words("games"))
     assert games.keyword_counts("a game, two games, no gamer") == {"games": 2}
     assert Matcher(from_words("operating system")).keyword_score["Operating-Systems"] == 1.0
@@ -77,7 +77,7 @@ def test_an_english_keyword_matches_in_both_numbers() -> None:
     }
 
 
-def test_a_phrase_matches_with_hyphens_and_as_one_word() -> None:
+def test_keyword_counts_phrase_matches_hyphens_and_one_word() -> None:
     learning = Matcher(from_words("machine learning"))
     text = "machine-learning, machine_learning, machinelearning, machine, learning"
     assert learning.keyword_counts(text) == {"machine learning": 3}
@@ -85,29 +85,29 @@ def test_a_phrase_matches_with_hyphens_and_as_one_word() -> None:
     assert Matcher(from_words("c language")).keyword_score["clanguage"] == 0.0
 
 
-def test_accented_letters_belong_to_a_word() -> None:
+def test_keyword_counts_accented_letters_continue_a_word() -> None:
     assert Matcher(from_words("art")).keyword_counts("état d'art, artë, éart") == {"art": 1}
 
 
-def test_a_phrase_counts_as_one_token() -> None:
+def test_count_matched_tokens_phrase_is_one_token() -> None:
     phrase = Matcher(from_words("machine learning"))
     assert phrase.token_counts["an introduction to machine  learning"] == (1, 4)
     assert phrase.keyword_counts("machine\nlearning") == {"machine learning": 1}
     assert phrase.keyword_counts("machine and learning") == {}
 
 
-def test_weights_add_up_as_independent_signs() -> None:
+def test_combined_weight_multiplies_misses() -> None:
     matcher = Matcher(from_words("足球,射门:0.5,门将:0.5"))
     assert matcher.combined_weight(["射门", "门将"]) == pytest.approx(0.75)
     assert matcher.combined_weight(["足球", "射门"]) == 1.0
 
 
-def test_cosine_of_an_anchor(football: Matcher) -> None:
+def test_cosine_of_anchor_example_matches_docstring(football: Matcher) -> None:
     assert football.cosine["足球 新闻 网站 首页"] == pytest.approx(0.5)
     assert football.cosine["首页"] == 0.0
 
 
-def test_features_weigh_links_by_their_share_and_not_pages() -> None:
+def test_features_count_for_links_but_not_for_pages() -> None:
     topic = Topic("足球", (Keyword("足球"),), {"欧冠": 1.0, "皇马": 0.5, "足球": 0.9})
     matcher = Matcher(topic)
     assert matcher.link_score["欧冠 皇马"] == pytest.approx(1 - 0.85 * 0.925)
@@ -117,7 +117,7 @@ def test_features_weigh_links_by_their_share_and_not_pages() -> None:
     assert matcher.link_words("皇马 vs 足球") == ["足球", "皇马"]
 
 
-def test_features_weigh_the_links_of_a_page() -> None:
+def test_link_scores_include_features() -> None:
     topic = Topic("足球", (Keyword("足球"),), {"欧冠": 1.0})
     html = "<h2>欧冠</h2><a href=/欧冠/1>欧冠</a><a href=/2>天气</a>".encode()
     page = PageScorer(AnalysisConfig(topic=to_builtins(topic), cosines=True)).score(
@@ -134,7 +134,7 @@ def test_features_weigh_the_links_of_a_page() -> None:
 @pytest.mark.parametrize(
     ("features", "score"), [({}, 0.0), ({"欧冠": 1.0}, 0.0), ({"欧冠": 1.0, "fifa": 1.0}, 0.15)]
 )
-def test_addresses_of_ascii_are_read_where_a_word_could_stand_in_them(
+def test_may_match_ascii_skips_addresses_for_chinese_topics(
     features: dict[str, float], score: float
 ) -> None:
     topic = to_builtins(Topic("足球", (Keyword("足球"),), features))
@@ -144,12 +144,12 @@ def test_addresses_of_ascii_are_read_where_a_word_could_stand_in_them(
     assert [link.url_score for link in page.links] == pytest.approx([score, 1.0])
 
 
-def test_cosine_of_an_anchor_with_features() -> None:
+def test_cosine_of_anchor_with_features_example_matches_docstring() -> None:
     topic = Topic("足球", (Keyword("足球"),), {"欧冠": 0.6, "皇马": 0.3})
     assert Matcher(topic).cosine["欧冠 新闻"] == pytest.approx(0.6 / (1.45**0.5 * 2**0.5))
 
 
-def test_euclid_of_an_anchor_is_on_the_scale_of_a_page_s(football: Matcher) -> None:
+def test_euclid_of_anchor_has_scale_of_pages(football: Matcher) -> None:
     assert football.euclid["足球 新闻"] == pytest.approx(0.5)
     assert football.euclid["足球"] == 1.0
     assert football.euclid["新闻"] == 0.0
@@ -158,7 +158,7 @@ def test_euclid_of_an_anchor_is_on_the_scale_of_a_page_s(football: Matcher) -> N
     assert judged.relevance == pytest.approx(football.euclid["足球 新闻"])
 
 
-def test_position_worked_number(football: Matcher) -> None:
+def test_position_example_matches_docstring(football: Matcher) -> None:
     page = Document(
         title="足球 新闻 体育 首页",
         keywords="足球,体育",
@@ -169,13 +169,13 @@ def test_position_worked_number(football: Matcher) -> None:
     assert judgement.matched["title"] == ["足球"]
 
 
-def test_boolean_reads_title_and_text(football: Matcher) -> None:
+def test_boolean_keyword_in_title_or_text_is_relevant(football: Matcher) -> None:
     model = make_model("boolean", football, {})
     assert model.judge(Document(blocks=text("这里说到足球一次"))).relevance == 1.0
     assert model.judge(Document(title="篮球", blocks=text("没有"))).relevance == 0.0
 
 
-def test_evidence_worked_number(football: Matcher) -> None:
+def test_evidence_example_matches_docstring(football: Matcher) -> None:
     model = make_model("evidence", football, {"lead": 0.0})
     page = Document(title="足球", blocks=text("足球" * 3 + "。" * 1994))
     judgement = model.judge(page)
@@ -183,7 +183,7 @@ def test_evidence_worked_number(football: Matcher) -> None:
     assert judgement.relevance == pytest.approx(0.911, abs=1e-3)
 
 
-def test_evidence_names_the_words_of_every_part(football: Matcher) -> None:
+def test_evidence_lists_matched_words_by_part(football: Matcher) -> None:
     model = make_model("evidence", football, {})
     links = [
         RawLink("/tags/x", "#足球"),
@@ -195,7 +195,7 @@ def test_evidence_names_the_words_of_every_part(football: Matcher) -> None:
     assert judgement.matched["tag"] == judgement.matched["anchors"] == ["足球"]
 
 
-def test_evidence_reads_tags_but_not_tag_clouds(football: Matcher) -> None:
+def test_evidence_tag_cloud_counts_little(football: Matcher) -> None:
     model = make_model("evidence", football, {})
     tag = RawLink("/tags/x", "#足球")
     others = [RawLink(f"/tags/{n}", f"标签{n}") for n in range(200)]
@@ -206,13 +206,13 @@ def test_evidence_reads_tags_but_not_tag_clouds(football: Matcher) -> None:
     assert one.relevance > 0.5 > cloud.relevance > nav.relevance
 
 
-def test_evidence_leaves_navigation_out_of_the_text(football: Matcher) -> None:
+def test_evidence_text_omits_navigation(football: Matcher) -> None:
     menu = Block("足球 篮球 网球", 8, "li")
     page = Document(blocks=lambda: [menu, Block("今天天气很好。", 0, "p")])
     assert "text" not in make_model("evidence", football, {}).judge(page).parts
 
 
-def test_evidence_leaves_text_of_the_site_out_whatever_it_is(football: Matcher) -> None:
+def test_evidence_text_omits_site_boilerplate(football: Matcher) -> None:
     frame = "<div class=site-nav><p>足球的新闻</p></div><aside>足球</aside><footer>足球</footer>"
     html = f"{frame}<main><p>今天天气很好。</p></main>"
     evidence = make_model("evidence", football, {})
@@ -243,7 +243,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8), st.sampled_from(["足球", "天气", "新闻"]))
-def test_evidence_reads_no_blocks_that_would_change_nothing(pieces: list[str], word: str) -> None:
+def test_evidence_skips_blocks_without_keyword(pieces: list[str], word: str) -> None:
     html = f"<html><head><title>足球</title><meta name=k content=足球></head>{''.join(pieces)}"
     evidence = make_model("evidence", Matcher(from_words(word)), {})
 
@@ -255,7 +255,7 @@ def test_evidence_reads_no_blocks_that_would_change_nothing(pieces: list[str], w
     assert judge(html.encode()) == judge(None)
 
 
-def test_evidence_makes_no_blocks_of_a_page_that_only_links_to_the_topic(football: Matcher) -> None:
+def test_evidence_page_with_topic_links_only_makes_no_blocks(football: Matcher) -> None:
     def unread() -> list[Block]:
         raise AssertionError
 
@@ -265,7 +265,7 @@ def test_evidence_makes_no_blocks_of_a_page_that_only_links_to_the_topic(footbal
     assert evidence.judge(page).parts.keys() == {"anchors", "tag"}
 
 
-def test_evidence_believes_the_folders_of_an_address(football: Matcher) -> None:
+def test_evidence_section_uses_folders_of_address(football: Matcher) -> None:
     evidence, soccer = make_model("evidence", football, {}), "http://h/足球/2024/1.html"
     filed = evidence.judge(Document(url=soccer, url_words="足球 2024 1"))
     named = evidence.judge(Document(url="http://h/足球", url_words="足球"))
@@ -273,7 +273,7 @@ def test_evidence_believes_the_folders_of_an_address(football: Matcher) -> None:
     assert filed.relevance > 0.5 > named.relevance
 
 
-def test_evidence_believes_the_folders_of_what_a_note_cites(football: Matcher) -> None:
+def test_evidence_cited_uses_folders_of_linked_addresses(football: Matcher) -> None:
     evidence = make_model("evidence", football, {})
 
     def judge(*hrefs: str) -> dict[str, float]:
@@ -292,7 +292,7 @@ _TEXT = st.text(alphabet="足球篮球 java，。ａ1-", max_size=40)
 
 @pytest.mark.parametrize("name", [name for name in RELEVANCE if name != "bayes"])  # untrained
 @given(title=_TEXT, keywords=_TEXT, body=_TEXT, anchors=st.lists(_TEXT, max_size=5))
-def test_relevance_stays_in_range_and_more_is_not_less(
+def test_relevance_is_in_range_and_monotone(
     name: str, title: str, keywords: str, body: str, anchors: list[str]
 ) -> None:
     model = make_model(name, Matcher(from_words("足球"), _SEGMENTER), {})
@@ -306,7 +306,7 @@ def test_relevance_stays_in_range_and_more_is_not_less(
 _SEGMENTER = Segmenter(["足球"])
 
 
-def test_topics_from_words() -> None:
+def test_from_words_parses_keywords_and_weights() -> None:
     topic = from_words("足球，英超:0.8、machine learning")
     assert [(k.text, k.weight) for k in topic.keywords] == [
         ("足球", 1.0),
@@ -317,7 +317,7 @@ def test_topics_from_words() -> None:
 
 
 @pytest.mark.parametrize("words", ["", " , ，", "！", "足球:7", "足球:0", "足球:1.2.3"])
-def test_topics_that_make_no_sense_are_refused(words: str) -> None:
+def test_from_words_invalid_topic_is_refused(words: str) -> None:
     with pytest.raises(TopicError):
         from_words(words)
 
@@ -350,7 +350,7 @@ def test_relevance_threshold_applies_the_first_that_is_set(
     assert threshold == expected
 
 
-def test_topic_files_are_read_and_checked() -> None:
+def test_from_toml_reads_and_validates() -> None:
     topic = from_toml('name = "球"\nkeywords = ["足球", "英超:0.5"]\nthreshold = 0.4', "x.toml")
     assert topic.threshold == 0.4
     assert topic.keywords[1].weight == 0.5
@@ -364,7 +364,7 @@ def test_topic_files_are_read_and_checked() -> None:
             from_toml(text, "x.toml")
 
 
-def test_unknown_names_list_the_known_ones(football: Matcher) -> None:
+def test_model_class_unknown_name_lists_known(football: Matcher) -> None:
     with pytest.raises(ConfigError, match="evidence"):
         make_model("no-such", football, {})
     with pytest.raises(ConfigError, match="alpha"):

@@ -27,7 +27,7 @@ def table_4_1(rows: Rows) -> dict[int, float]:
     return standing
 
 
-def test_the_worked_number() -> None:
+def test_importance_shares_example_matches_docstring() -> None:
     shares = ImportanceShares()
     assert shares.add(0, [1, 2]) == {1, 2}
     assert shares.add(1, [2]) == set()
@@ -38,7 +38,7 @@ def test_the_worked_number() -> None:
 
 
 @given(ROWS)
-def test_it_is_table_4_1(rows: Rows) -> None:
+def test_importance_shares_equal_table_4_1(rows: Rows) -> None:
     shares = ImportanceShares()
     for page, row in rows.items():
         shares.add(page, row)

@@ -30,7 +30,7 @@ def is_in(keywords: str, source: str) -> bool:
         ("机器学习,machine-learning", "about machine-learning."),
     ],
 )
-def test_a_keyword_is_seen_however_it_is_spelled(keywords: str, source: str) -> None:
+def test_contains_keyword_all_spellings_is_true(keywords: str, source: str) -> None:
     assert is_in(keywords, source)
 
 
@@ -44,11 +44,11 @@ def test_a_keyword_is_seen_however_it_is_spelled(keywords: str, source: str) -> 
         ("java", ""),
     ],
 )
-def test_what_only_looks_like_it_is_not(keywords: str, source: str) -> None:
+def test_contains_keyword_similar_text_is_false(keywords: str, source: str) -> None:
     assert not is_in(keywords, source)
 
 
-def test_a_phrase_may_have_any_white_space_in_it() -> None:
+def test_contains_keyword_phrase_accepts_any_white_space() -> None:
     matcher = Matcher(from_words("web crawler"))
     for between in (" ", "\n\t ", "\u3000", "\xa0", "&#160;", "&#x20;"):
         assert matcher.occurs_in_source(f"A Web{between}Crawler.".encode())
@@ -57,7 +57,7 @@ def test_a_phrase_may_have_any_white_space_in_it() -> None:
 
 @given(st.text(st.sampled_from("足球⾜java ＪａＪＡ1:：<>&;#\u00e9ﬁ"), max_size=30))
 @settings(deadline=None)
-def test_nothing_is_missed_that_folding_all_of_it_shows(source: str) -> None:
+def test_contains_keyword_agrees_with_full_folding(source: str) -> None:
     matcher = Matcher(from_words("足球,java"))
     if "&#" not in source and matcher.keyword_counts(fold(source)):
         assert matcher.occurs_in_source(source.encode())

@@ -65,7 +65,7 @@ def priorities(strategy: Strategy, page: Parent, links: list[Link]) -> list[floa
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("published", [False, True])
-def test_every_strategy_gives_finite_priorities(name: str, published: bool) -> None:
+def test_priority_is_finite_for_every_strategy(name: str, published: bool) -> None:
     strategy = make(name, as_published=published)
     found = priorities(strategy, parent(strategy, 0.7), [link(str(n), n / 5) for n in range(5)])
     assert all(p is None or abs(p) < 1e6 for p in found)
@@ -73,14 +73,14 @@ def test_every_strategy_gives_finite_priorities(name: str, published: bool) -> N
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_more_evidence_never_lowers_a_priority(name: str) -> None:
+def test_priority_more_evidence_is_never_lower(name: str) -> None:
     strategy = make(name)
     low = strategy.priority(1, (0.1,) * strategy.width)
     high = strategy.priority(1, (0.9,) * strategy.width)
     assert high >= low
 
 
-def test_workers_fill_what_a_strategy_wants_besides_what_was_ordered() -> None:
+def test_extend_analysis_adds_needs_of_strategy() -> None:
     ordered = AnalysisConfig(contexts=True)
     told = STRATEGIES["yield"].extend_analysis(ordered)
     assert (told.url_patterns, told.titles, told.contexts, told.cosines) == (
@@ -92,44 +92,44 @@ def test_workers_fill_what_a_strategy_wants_besides_what_was_ordered() -> None:
     assert STRATEGIES["bfs"].extend_analysis(ordered) == ordered
 
 
-def test_breadth_first_knows_no_difference() -> None:
+def test_bfs_gives_equal_priorities() -> None:
     bfs = make("bfs")
     assert priorities(bfs, parent(bfs, 0.9), [link("a", 1.0), link("b")]) == [0.0, 0.0]
 
 
-def test_only_best_first_bounds_its_frontier() -> None:
+def test_max_waiting_only_best_first_is_finite() -> None:
     assert {name for name in STRATEGIES if make(name).max_waiting < math.inf} == {"best-first"}
     assert make("best-first", bound=500.0).max_waiting == 500.0
     with pytest.raises(ConfigError, match="bound=0"):
         make("best-first", bound=0.0)
 
 
-def test_best_first_takes_the_parent_s_relevance() -> None:
+def test_best_first_uses_relevance_of_parent() -> None:
     strategy = make("best-first")
     found = priorities(strategy, parent(strategy, 0.7), [link("a", 1.0), link("b")])
     assert found == [0.7, 0.7]
 
 
-def test_best_link_worked_number() -> None:
+def test_best_link_example_matches_docstring() -> None:
     strategy = make("best-link", anchor=2.5, url=1.5, heading=1.0, home=0.3, inherit=1.0)
     assert priorities(strategy, parent(strategy, 0.6), [link("a", 1.0)]) == [pytest.approx(3.4)]
 
 
-def test_tunnelling_decays_off_topic_and_is_restored() -> None:
+def test_inherited_relevance_decays_off_topic_and_is_restored() -> None:
     strategy = make("best-link")
     off = parent(strategy, 0.1, link_evidence=(0.0, 0.0, 0.0, 0.0, 0.8))
     assert inherited_relevance(off, 0.8, 0.5) == pytest.approx(0.4)
     assert inherited_relevance(parent(strategy, 0.9), 0.2, 0.5) == 0.9
 
 
-def test_pagerank_order_follows_the_graph() -> None:
+def test_pagerank_order_depends_on_graph() -> None:
     strategy = make("pagerank")
     strategy.graph.add(0, [1, 2])
     strategy.graph.add(3, [2])
     assert strategy.priority(2, ()) > strategy.priority(1, ())
 
 
-def test_pagerank_as_published_takes_the_largest_share_of_a_fetched_parent() -> None:
+def test_pagerank_as_published_uses_largest_share() -> None:
     strategy = make("pagerank", as_published=True)
     strategy.graph.add(0, [1, 2, 3, 4])
     assert strategy.priority(1, ()) == 0.25
@@ -160,7 +160,7 @@ def test_topic_pagerank_as_published_has_width_and_depth() -> None:
     assert ended == [None] * 5
 
 
-def test_topic_pagerank_as_published_worked_number() -> None:
+def test_topic_pagerank_as_published_example_matches_docstring() -> None:
     strategy = make("topic-pagerank", as_published=True)
     links = [link(str(n)) for n in range(40)]
     (first, *_), last = strategy.evidence(parent(strategy, 1.2), links)[::39]
@@ -168,14 +168,14 @@ def test_topic_pagerank_as_published_worked_number() -> None:
     assert last == (0.0, 2.0)
 
 
-def test_numbers_that_do_nothing_in_a_form_are_refused_there() -> None:
+def test_make_strategy_unused_parameter_of_form_is_refused() -> None:
     with pytest.raises(ConfigError, match="no such parameter; known: gamma, raw"):
         make("topic-pagerank", W=2.0)
     with pytest.raises(ConfigError, match="known: D, T, W, a, gamma"):
         make("topic-pagerank", as_published=True, raw=1.0)
 
 
-def test_yield_learns_where_pages_pay() -> None:
+def test_yield_bonus_is_higher_for_productive_queues() -> None:
     strategy = make("yield")
     host = RecentTally(40, 8.0)
     good, bad, unknown = RecentTally(20, 15.0), RecentTally(20, 0.0), RecentTally()
@@ -185,7 +185,7 @@ def test_yield_learns_where_pages_pay() -> None:
     assert strategy.hub_bonus(good) > 0.0 > strategy.hub_bonus(bad)
 
 
-def test_what_was_long_ago_counts_little() -> None:
+def test_yield_bonus_old_requests_have_little_weight() -> None:
     recent = RecentTally(4.0, 3.0, updated_at_request=10).decayed(12, 0.5)
     assert (recent.requests, recent.rewards, recent.updated_at_request) == (1.0, 0.75, 12)
     assert RecentTally(4.0, 3.0, updated_at_request=10).decayed(12, 1.0) == RecentTally(
@@ -193,14 +193,14 @@ def test_what_was_long_ago_counts_little() -> None:
     )
 
 
-def test_yield_worked_number() -> None:
+def test_yield_example_matches_docstring() -> None:
     strategy = make("yield", p0=0.5, k=4.0, weight=0.9)
     assert strategy.bonus(RecentTally(20, 15.0), RecentTally(40, 8.0)) == pytest.approx(
         0.61, abs=0.005
     )
 
 
-def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
+def test_yield_link_of_index_page_has_membership() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     tag = parent(strategy, 0.0, index=True, named=1.0)
     nav = link("b", region=Region.NAV)
@@ -216,7 +216,7 @@ def test_what_an_index_page_lists_is_a_member_of_what_it_names() -> None:
     assert priorities(strategy, article, links) == [1.0] * 4
 
 
-def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
+def test_yield_membership_is_passed_on_through_series_and_anchors() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     first = parent(strategy, 0.0, index=True, named=0.5)
     (link_evidence,) = strategy.evidence(first, [link("2", target_role=Role.CONTINUATION)])
@@ -232,7 +232,7 @@ def test_membership_is_handed_on_page_by_page_and_known_by_an_anchor() -> None:
     assert priorities(strategy, pointed_at, [link("a")]) == [pytest.approx(1.0 + 3.0 * 0.8)]
 
 
-def test_a_page_that_others_call_an_index_page_of_the_topic_has_members_whatever_it_looks() -> None:
+def test_yield_page_linked_as_index_page_has_members() -> None:
     strategy = make("yield", home=1.0, member=3.0)
     way = msgspec.structs.replace(link("c/5", target_role=Role.INDEX), anchor_score=0.8)
     (link_evidence,) = strategy.evidence(parent(strategy, 0.0), [way])
@@ -247,7 +247,7 @@ def test_a_page_that_others_call_an_index_page_of_the_topic_has_members_whatever
     assert priorities(strategy, plain, [link("a")]) == [1.0]
 
 
-def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() -> None:
+def test_yield_subtopic_anchor_raises_priority_without_topic_word() -> None:
     strategy = make("yield", home=1.0, subtopic=1.5, anchor=2.5)
     for n in range(30):
         title = "redis" if n < 6 else "weather"
@@ -259,14 +259,14 @@ def test_a_link_that_names_a_sub_topic_weighs_more_but_not_beside_the_topic() ->
     assert found == [pytest.approx(1.0 + 1.5 * 0.75), 1.0, pytest.approx(3.5)]
 
 
-def test_an_index_page_counts_less_for_the_rates() -> None:
+def test_yield_reward_of_index_page_is_lower() -> None:
     strategy = make("yield", index=0.3)
     assert strategy.reward(Page(relevance=1.7)) == 1.0
     assert strategy.reward(Page(relevance=0.5, is_index_page=True)) == pytest.approx(0.15)
     assert make("best-link").reward(Page(relevance=0.5, is_index_page=True)) == 0.5
 
 
-def test_newcomers_stand_by_what_newcomers_have_brought() -> None:
+def test_yield_newcomer_bonus_depends_on_earlier_newcomers() -> None:
     strategy = make("yield", newcomer=1.5)
     assert strategy.newcomer_bonus(Tally(0, 0.0)) == 0.0
     assert strategy.newcomer_bonus(Tally(18, 0.5)) == -2.75
@@ -275,7 +275,7 @@ def test_newcomers_stand_by_what_newcomers_have_brought() -> None:
 
 
 @pytest.mark.parametrize("name", ["yield", "best-link"])
-def test_the_parts_of_a_priority_add_up(name: str) -> None:
+def test_priority_parts_sum_to_priority(name: str) -> None:
     strategy = make(name)
     link_evidence = tuple(0.1 * n for n in range(1, strategy.width + 1))
     assert sum(strategy.priority_parts(link_evidence).values()) == pytest.approx(
@@ -284,11 +284,11 @@ def test_the_parts_of_a_priority_add_up(name: str) -> None:
     assert all(make(other).priority_parts(()) == {} for other in ("bfs", "pagerank"))
 
 
-def test_shrunk_rate_worked_number() -> None:
+def test_shrunk_rate_example_matches_docstring() -> None:
     assert shrunk_rate(Tally(4, 3.0), 0.1, 4.0) == pytest.approx(0.425)
 
 
-def test_unknown_strategies_and_parameters_are_named() -> None:
+def test_make_strategy_unknown_name_or_parameter_is_refused() -> None:
     with pytest.raises(ConfigError, match="best-link"):
         make("best-lnk")
     with pytest.raises(ConfigError, match="gamma"):
@@ -298,7 +298,7 @@ def test_unknown_strategies_and_parameters_are_named() -> None:
 # -- orders on drawn webs ----------------------------------------------------------------
 
 
-def test_breadth_and_depth_first_on_the_papers_trees() -> None:
+def test_bfs_and_dfs_match_trees_of_papers() -> None:
     """P3 figure 5-1: ABCDEFG and ABDECFG; P1 figure 2-6 is the same without G."""
     assert order("bfs", TREE) == "ABCDEFG"
     assert order("dfs", TREE) == "ABDECFG"
@@ -306,7 +306,7 @@ def test_breadth_and_depth_first_on_the_papers_trees() -> None:
     assert order("dfs", smaller) == "ABDECF"
 
 
-def test_depth_limited_stops_where_it_is_told() -> None:
+def test_depth_limited_stops_at_depth() -> None:
     """P1 figure 2-6: a preset depth of 2, counted in pages, gives ABC."""
     assert order("depth-limited", TREE, as_published=True) == "ABC"
     chain = {"A": page("B"), "B": page("C"), "C": page("D"), "D": page("E")}
@@ -314,12 +314,12 @@ def test_depth_limited_stops_where_it_is_told() -> None:
     assert order("depth-limited", chain) == "ABCD"
 
 
-def test_depth_first_moves_a_link_found_again_to_the_newer_page() -> None:
+def test_dfs_repeated_link_moves_to_newer_page() -> None:
     web = {"A": page("B C D"), "B": page("E D F")}
     assert order("dfs", web) == "ABEDFC"
 
 
-def test_depth_first_keeps_apart_half_a_million_pages_and_their_links() -> None:
+def test_dfs_priorities_differ_for_half_a_million_pages() -> None:
     strategy = make("dfs")
     found = []
     for nth in (1, 2, 3, 16_385, 500_000, 500_001, 999_998, 999_999):
@@ -333,7 +333,7 @@ def test_depth_first_keeps_apart_half_a_million_pages_and_their_links() -> None:
     assert strategy.priority(0, (flat[-1],)) < SEED_PRIORITY
 
 
-def test_gene_reaches_a_relevant_page_through_an_irrelevant_one() -> None:
+def test_gene_reaches_relevant_page_behind_irrelevant_page() -> None:
     """P2 figure 2: A, B, D, F are on topic, C and E are not; F is reached through C.
 
     As published F's links then come before the other links off the channel. Tuned, E comes
@@ -351,7 +351,7 @@ def test_gene_reaches_a_relevant_page_through_an_irrelevant_one() -> None:
     assert order("gene", web) == "ABDCEFHG"
 
 
-def test_gene_follows_the_main_channel_before_side_channels() -> None:
+def test_gene_prefers_on_topic_path() -> None:
     """P2 figure 3: what lies two off-topic hops away waits for what lies one away."""
     web = {"A": page("B C"), "B": page("D"), "C": page("E"), "D": page("F")}
     assert order("gene", web, as_published=True) == "ABCDEF"
@@ -360,7 +360,7 @@ def test_gene_follows_the_main_channel_before_side_channels() -> None:
     assert order("gene", web, as_published=True) == "ABCDEGHF"
 
 
-def test_gene_authority_decays_for_ever_as_published() -> None:
+def test_gene_authority_as_published_is_never_restored() -> None:
     """D is two off-topic hops away; its anchor for F restores the message of `gene` only."""
     web = {
         "A": page("B"),
@@ -372,7 +372,7 @@ def test_gene_authority_decays_for_ever_as_published() -> None:
     assert order("gene-authority", web, as_published=True, t=0.0) == "ABDFEG"
 
 
-def test_gene_authority_passes_over_a_link_that_rank_speaks_for() -> None:
+def test_gene_authority_high_rank_costs_no_hop() -> None:
     """B and C stand on off-topic anchors alike, but three pages link to C."""
     seeds = ["A", "S", "T"]
     web = {"A": page("B C"), "S": page("C"), "T": page("C")}
@@ -380,7 +380,7 @@ def test_gene_authority_passes_over_a_link_that_rank_speaks_for() -> None:
 
 
 @PUBLISHED
-def test_fish_search_feeds_on_relevant_pages(published: bool) -> None:
+def test_fish_search_prefers_links_of_relevant_pages(published: bool) -> None:
     """P1 Table 3-1: links of the relevant B before those of the irrelevant C."""
     web = {"A": page("B C", relevance=0.9), "B": page("F", relevance=0.9), "C": page("D")}
     assert order("fish-search", web, as_published=published) == "ABCFD"
@@ -388,7 +388,7 @@ def test_fish_search_feeds_on_relevant_pages(published: bool) -> None:
     assert order("fish-search", web, as_published=published) == "ACBFD"
 
 
-def test_fish_starve_after_the_depth_of_off_topic_pages() -> None:
+def test_fish_search_stops_after_depth_of_off_topic_pages() -> None:
     """D = 2: A and B are off topic, so C comes with allowance 0 and is not expanded."""
     chain = {"A": page("B"), "B": page("C"), "C": page("D"), "D": page("E")}
     assert order("fish-search", chain, as_published=True) == "ABC"
@@ -396,14 +396,14 @@ def test_fish_starve_after_the_depth_of_off_topic_pages() -> None:
     assert order("fish-search", fed, as_published=True) == "ABCD"
 
 
-def test_a_link_found_again_keeps_the_larger_allowance() -> None:
+def test_fish_search_repeated_link_keeps_larger_allowance() -> None:
     """C is found through the off-topic A first, then through the relevant B."""
     web = {"A": page("B C"), "B": page("C", relevance=0.9), "C": page("D"), "D": page("E")}
     assert order("fish-search", web, D=1) == "ABC"
     assert order("fish-search", web, D=2) == "ABCD"
 
 
-def test_shark_prefers_anchor_to_surroundings_to_inheritance() -> None:
+def test_shark_search_prefers_anchor_then_context_then_inheritance() -> None:
     web = {
         "A": page("B", drawn.link("C", context_score=1.0), drawn.link("D", 1.0), relevance=0.6),
         "B": page(relevance=0.0),
@@ -411,7 +411,7 @@ def test_shark_prefers_anchor_to_surroundings_to_inheritance() -> None:
     assert order("shark-search", web) == "ADCB"
 
 
-def test_url_structure_prefers_links_that_look_like_their_page() -> None:
+def test_url_structure_prefers_similar_addresses() -> None:
     web = {
         "A": page(
             drawn.link("X", host="other"),
@@ -423,19 +423,19 @@ def test_url_structure_prefers_links_that_look_like_their_page() -> None:
     assert order("url-structure", web) == "ACBX"
 
 
-def test_url_structure_drops_the_worthless_only_as_published() -> None:
+def test_url_structure_drops_zero_value_only_as_published() -> None:
     web = {"A": page("B", drawn.link("C", 1.0)), "C": page("D", relevance=0.6)}
     assert order("url-structure", web, as_published=True) == "ACD"
     assert order("url-structure", web) == "ACDB"
 
 
-def test_url_structure_ends_at_its_depth() -> None:
+def test_url_structure_stops_at_depth() -> None:
     chain = {name: page(after, relevance=0.6) for name, after in zip("ABCDE", "BCDEF", strict=True)}
     assert order("url-structure", chain, as_published=True) == "ABCD"
     assert order("url-structure", chain) == "ABCDEF"
 
 
-def test_hits_takes_what_good_hubs_point_to() -> None:
+def test_hits_prefers_links_of_good_hubs() -> None:
     """S and T share C and D; what A alone links to comes after."""
     seeds = ["A", "S", "T"]
     web = {"A": page("B E"), "S": page("C D"), "T": page("C D")}
@@ -445,7 +445,7 @@ def test_hits_takes_what_good_hubs_point_to() -> None:
 # -- worked numbers ----------------------------------------------------------------------
 
 
-def test_fish_search_worked_numbers() -> None:
+def test_fish_search_examples_match_docstring() -> None:
     strategy = make("fish-search", W=20, a=1.5, D=2)
     links = [link(str(n)) for n in range(40)]
     fed = strategy.evidence(parent(strategy, 0.9), links)
@@ -456,7 +456,7 @@ def test_fish_search_worked_numbers() -> None:
     assert strategy.evidence(starved, links) == [None] * 40
 
 
-def test_fish_position_worked_numbers() -> None:
+def test_fish_position_examples_match_docstring() -> None:
     strategy = make("fish-position", as_published=True)
     links = [link(str(n)) for n in range(40)]
     off, on = parent(strategy, 0.4), parent(strategy, 0.8)
@@ -464,7 +464,7 @@ def test_fish_position_worked_numbers() -> None:
     assert [priorities(strategy, on, links)[n] for n in (29, 30)] == [0.8, 0.0]
 
 
-def test_fish_position_takes_the_model_s_threshold_unless_given_one() -> None:
+def test_fish_position_without_threshold_uses_model_threshold() -> None:
     tuned = make("fish-position")
     unsure = Parent(0, 1, 0, "h", "", relevance=0.3, relevant=True, link_evidence=tuned.seed())
     assert tuned.evidence(unsure, [link("a")]) == [(0.3, tuned.params["D"])]
@@ -472,20 +472,20 @@ def test_fish_position_takes_the_model_s_threshold_unless_given_one() -> None:
     assert strict.evidence(unsure, [link("a")]) == [(0.3, strict.params["D"] - 1)]
 
 
-def test_shark_search_worked_numbers() -> None:
+def test_shark_search_examples_match_docstring() -> None:
     strategy = make("shark-search", as_published=True)
     links = [link("a", context_score=1.0), link("b", 1.0)]
     found = priorities(strategy, parent(strategy, 0.6), links)
     assert found == [pytest.approx(0.25), pytest.approx(0.65)]
 
 
-def test_shark_search_inherits_what_an_empty_page_inherited() -> None:
+def test_shark_search_empty_page_passes_on_its_inheritance() -> None:
     strategy = make("shark-search", as_published=True)
     off = parent(strategy, 0.0, link_evidence=(0.9, 0.4))
     assert strategy.evidence(off, [link("a")])[0] == pytest.approx((0.1, 0.2))
 
 
-def test_url_structure_worked_numbers_of_table_5_2() -> None:
+def test_url_structure_examples_match_table_5_2() -> None:
     strategy = make("url-structure", alpha=0.6, beta=0.4)
     page = parent(strategy, 0.5, pattern="/china/D/doc-X.shtml")
     links = [
@@ -497,13 +497,13 @@ def test_url_structure_worked_numbers_of_table_5_2() -> None:
     assert priorities(strategy, page, links) == pytest.approx([0.6, 0.45, 0.3, 0.7])
 
 
-def test_url_structure_as_published_measures_the_anchor_by_eq_5_2() -> None:
+def test_url_structure_as_published_scores_anchor_by_eq_5_2() -> None:
     strategy = make("url-structure", as_published=True)
     links = [Link("http://g/1", b"1" * 16, "g", anchor_score=1.0, euclid_score=0.25)]
     assert priorities(strategy, parent(strategy, 0.5), links) == [pytest.approx(0.4)]
 
 
-def test_gene_worked_numbers() -> None:
+def test_gene_examples_match_docstring() -> None:
     strategy = make("gene", as_published=True)
     faded = parent(strategy, 0.9, link_evidence=(pack_key(1, 0.0),))
     assert strategy.priority(0, faded.link_evidence) == pytest.approx(80.0)
@@ -516,7 +516,7 @@ def test_gene_worked_numbers() -> None:
     ]
 
 
-def test_gene_counts_the_page_as_tuned() -> None:
+def test_gene_tuned_includes_relevance_of_page() -> None:
     strategy = make("gene")
     on, off = parent(strategy, 0.9, link_evidence=(pack_key(3, 0.0),)), parent(strategy, 0.1)
     assert strategy.evidence(on, [link("a")]) == [(pack_key(0, 0.7 * 0.9),)]
@@ -524,7 +524,7 @@ def test_gene_counts_the_page_as_tuned() -> None:
     assert strategy.evidence(off, [link("a", 1.0)]) == [(pack_key(0, 0.3 + 0.7 * 0.1),)]
 
 
-def test_gene_authority_worked_numbers() -> None:
+def test_gene_authority_examples_match_docstring() -> None:
     strategy = make("gene-authority", as_published=True)
     strategy.graph.largest_rank = 10 * strategy.graph.rank(1)
     seed = parent(strategy, 0.9)
@@ -535,13 +535,13 @@ def test_gene_authority_worked_numbers() -> None:
 
 @pytest.mark.parametrize(("name", "factor"), [("gene", "b"), ("gene-authority", "r")])
 @pytest.mark.parametrize("value", [0.0, 1.0, 2.0, -0.5])
-def test_a_message_must_fade(name: str, factor: str, value: float) -> None:
+def test_gene_decay_outside_zero_to_one_is_refused(name: str, factor: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"{factor}=.*between 0 and 1"):
         make_strategy(name, {factor: value}, PageRank())
 
 
 @given(st.integers(0, 100_000), st.floats(0, 1, width=32))
-def test_packed_keys_can_be_read_back_as_float32(hops: int, score: float) -> None:
+def test_pack_key_as_float32_is_unpacked(hops: int, score: float) -> None:
     packed = array("f", [pack_key(hops, score)])[0]
     assert unpack_hops(packed) == hops
 
@@ -549,7 +549,7 @@ def test_packed_keys_can_be_read_back_as_float32(hops: int, score: float) -> Non
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.floats(0, 1)), min_size=2, max_size=2),
 )
-def test_packed_keys_sort_by_hops_then_score(keys: list[tuple[int, float]]) -> None:
+def test_pack_key_sorts_by_hops_then_score(keys: list[tuple[int, float]]) -> None:
     (hops_a, score_a), (hops_b, score_b) = sorted(keys, key=lambda k: (-k[0], k[1]))
     assert pack_key(hops_a, score_a) <= pack_key(hops_b, score_b)
 
@@ -579,7 +579,7 @@ WEBS = st.dictionaries(
 @PUBLISHED
 @given(web=WEBS)
 @settings(max_examples=25, deadline=None)
-def test_a_crawl_takes_each_url_once_in_a_repeatable_order(
+def test_crawl_order_is_repeatable_and_without_duplicates(
     name: str, published: bool, web: dict[str, Drawn]
 ) -> None:
     walks = [drawn.Walk(name, web, ["A", "B"], published, {}) for _ in range(2)]
@@ -593,7 +593,7 @@ def test_a_crawl_takes_each_url_once_in_a_repeatable_order(
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @PUBLISHED
-def test_seeds_are_always_followed(name: str, published: bool) -> None:
+def test_evidence_links_of_seeds_are_followed(name: str, published: bool) -> None:
     """Even an off-topic seed hands its on-topic links on."""
     strategy = make(name, as_published=published)
     for relevance in (0.0, 0.9):
@@ -604,7 +604,7 @@ def test_seeds_are_always_followed(name: str, published: bool) -> None:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_explains_itself(name: str) -> None:
+def test_strategy_has_docstring_source_and_summary(name: str) -> None:
     kind = STRATEGIES[name]
     assert kind.__doc__ and kind.source and kind.summary
     assert re.search("Worked|Example", kind.__doc__) or name in ("bfs", "pagerank")
@@ -614,7 +614,7 @@ def test_every_strategy_explains_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_contexts_and_cosines_are_made_only_when_asked_for(asked: bool) -> None:
+def test_link_scores_are_computed_only_if_enabled(asked: bool) -> None:
     config = AnalysisConfig(
         topic=to_builtins(from_words("football")), contexts=asked, cosines=asked
     )

@@ -23,14 +23,14 @@ def learned(pages: list[TitledPage]) -> Subtopics:
     return found
 
 
-def test_surprise_worked_number() -> None:
+def test_log_likelihood_ratio_example_matches_docstring() -> None:
     assert log_likelihood_ratio(6, 6, 20, 100) == pytest.approx(19.3, abs=0.02)
     assert log_likelihood_ratio(2, 10, 20, 100) == 0.0
     assert log_likelihood_ratio(1, 10, 20, 100) == 0.0  # it speaks against
     assert 0.0 < log_likelihood_ratio(3, 10, 20, 100) < subtopics.MIN_LOG_LIKELIHOOD
 
 
-def test_a_word_weighs_how_much_likelier_it_makes_a_page() -> None:
+def test_word_weight_example_matches_docstring() -> None:
     """6 of 6, share 0.2: (6 + 0.4)/8 = 0.8; (0.8 - 0.2)/0.8 = 0.75."""
     found = learned(shelf())
     assert found.words == {"redis": pytest.approx(0.75)}
@@ -38,17 +38,17 @@ def test_a_word_weighs_how_much_likelier_it_makes_a_page() -> None:
     assert found.weights["weather"] == found.weights[""] == 0.0
 
 
-def test_a_word_must_come_from_several_hubs() -> None:
+def test_words_from_one_hub_are_omitted() -> None:
     assert learned(shelf(hubs=2)).words == {}
     assert learned(shelf(hubs=3)).words
 
 
-def test_titles_of_index_pages_do_not_count() -> None:
+def test_add_page_index_page_is_ignored() -> None:
     tagged = [each._replace(url="http://h/tags/redis/") for each in shelf()[:6]]
     assert learned(tagged + shelf()[6:]).words == {}
 
 
-def test_words_are_found_in_ideographs_anywhere_in_latin_letters_alone() -> None:
+def test_subtopics_in_matches_ideographs_anywhere_and_latin_whole_words() -> None:
     found = learned(shelf("索引"))
     assert found.subtopics_in("数据库索引优化") == ["索引"]
     found = learned(shelf("go"))
@@ -61,28 +61,26 @@ def test_words_are_found_in_ideographs_anywhere_in_latin_letters_alone() -> None
     )
 
 
-def test_a_word_at_the_end_is_found_once_beside_longer_ones() -> None:
+def test_subtopics_in_prefers_longest_and_finds_last_word() -> None:
     longer = [page(f"kubernetes number {n}", True, n) for n in range(6)]
     found = learned([*shelf("go"), *longer])
     assert sorted(found.words) == ["go", "kubernetes"]
     assert found.subtopics_in("kubernetes in go") == ["kubernetes", "go"]
 
 
-def test_numbers_single_letters_and_the_end_of_long_titles_are_no_words() -> None:
+def test_words_omit_numbers_letters_and_end_of_long_titles() -> None:
     many = [page("2024 x " + "-" * 80 + " site", True, n) for n in range(6)]
     assert learned(many + shelf()[6:]).words == {}
 
 
-def test_what_does_not_pay_fades(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_outside_window_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subtopics, "WINDOW", 60)
     later = [page(f"redis number {n}", False, n) for n in range(60)]
     assert learned(shelf() + later).words == {}
 
 
 @pytest.mark.parametrize("pages", [4, 5, 61, 99, 100, 230, 251])
-def test_a_restart_reads_as_many_titles_as_it_needs(
-    monkeypatch: pytest.MonkeyPatch, pages: int
-) -> None:
+def test_resume_gives_same_words(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
     monkeypatch.setattr(subtopics, "WINDOW", 100)
     names = ("redis", "mysql", "rain", "snow")
     titles = [
@@ -101,6 +99,6 @@ def test_a_restart_reads_as_many_titles_as_it_needs(
         assert (broken.words, broken.page_count) == (calm.words, calm.page_count)
 
 
-def test_words_are_drawn_at_fixed_numbers_of_pages() -> None:
+def test_next_update_depends_on_page_count_only() -> None:
     assert [next_update(pages) for pages in (0, 4, 5, 7, 99, 100)] == [5, 5, 10, 10, 100, 105]
     assert next_update(100_000) - 100_000 <= subtopics.RESUME_PAGES - subtopics.WINDOW
