@@ -21,7 +21,7 @@ from focus.score.relevance import RELEVANCE
 from focus.score.strategy import STRATEGIES, Parent, Strategy, make_strategy
 from focus.score.strategy.best_link import inherited_relevance
 from focus.score.strategy.gene import pack_key, unpack_hops
-from focus.score.strategy.yielding import shrunk_rate
+from focus.score.strategy.yield_strategy import shrunk_rate
 from focus.topic.topic import from_words, to_builtins
 from tests.support import drawn
 from tests.support.drawn import Drawn, order, page

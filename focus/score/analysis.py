@@ -1,4 +1,4 @@
-"""Analyses one page in a scorer worker, from its bytes to a scored `Page`."""
+"""Scoring of one page in a scorer process, from its bytes to a `Page`."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from focus.text.charset import in_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import UrlJoiner, normalise, url_words
 
-_ZSTD_LEVEL = 1  # of zstd: 2 and 3 take longer for one byte in a hundred (docs/performance.md)
+_ZSTD_LEVEL = 1  # levels 2 and 3 are slower and save only 1 % (docs/performance.md)
 
 
 def _is_soft_404(page: Document) -> bool:
-    """Whether it says, and says little else, that there is no such page."""
+    """Return whether the page says, with little other text, that it does not exist."""
     has_not_found_title = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
     return has_not_found_title and len(page.content) <= LOST_CHARS
 
 
 class PageScorer:
-    """Decodes, parses, segments and scores pages for one topic and model."""
+    """Decodes, parses, segments and scores pages for one topic and relevance model."""
 
     def __init__(self, config: AnalysisConfig) -> None:
         self._configure(config)
 
     def update(self, payload: bytes) -> None:
-        """Go on with another configuration (an `AnalysisConfig` as MessagePack)."""
+        """Continue with another configuration, an `AnalysisConfig` as MessagePack."""
         self._configure(msgspec.msgpack.decode(payload, type=AnalysisConfig), self.matcher)
 
     def _configure(self, config: AnalysisConfig, old_matcher: Matcher | None = None) -> None:
@@ -64,9 +64,11 @@ class PageScorer:
     def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
-        """What the page says, how relevant it is, and what each link promises.
+        """Return the scored page: its text fields, its relevance and its scored links.
 
-        wording  whether somebody will ask for `Page.wording_hash`, which needs the whole text
+        wording  whether the caller needs `Page.wording_hash`, which requires the whole text
+
+        A document that cannot be read returns a `Page` with a failure.
         """
         try:
             source, charset = self._decode(body, content_type)
@@ -125,7 +127,10 @@ class PageScorer:
         )
 
     def _decode(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:
-        """The page in UTF-8, and what it was decoded by; of a document, the page made of it."""
+        """Return the page in UTF-8 and the charset it was decoded from.
+
+        A document (PDF, Office) is converted to HTML first.
+        """
         kind = kind_of(content_type, body) if self.config.documents else None
         if kind is not None:
             return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
@@ -141,6 +146,6 @@ class PageScorer:
         return Document.from_parsed(parsed, source, **address, **masked)
 
     def _topic_in_name(self, page: Document) -> float:
-        """How much of the topic the title and address of an index page name."""
+        """Return how much of the topic the title and address of a page name, 0…1."""
         promise = self.matcher.link_score
         return max(promise[page.title[:TITLE_CHARS]], promise[page.url_words])

@@ -1,12 +1,12 @@
-"""Index pages: home, section, tag, category, series and archive pages, which list others.
+"""Index pages: home, section, tag, category, series and archive pages, which list other pages.
 
-    role      what an address promises: a page, an index page, or a further page of one
-    series    the address that all pages of one index share
-    is_index  whether a page that was read is one, by what it says, its structure, its address
-    filed_under  those that a page stands under, by its breadcrumb
+    address_role    what an address indicates: a page, an index page, or a continuation of one
+    series_address  the address shared by all pages of one index
+    is_index_page   whether a parsed page is one, by its metadata, structure and address
+    ancestor_pages  the index pages above a page, by its breadcrumb
 
-What a tag or category page lists was put there by the site's own people, so its links are
-*members* of what it names (`score.strategy.yielding`).
+The links of a tag or category page were chosen by the people of the site, so they are *members*
+of what the page names (`score.strategy.yield_strategy`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from urllib.parse import quote
 from focus.records import Link, Region
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
-if TYPE_CHECKING:  # the crawl itself reads no page
+if TYPE_CHECKING:  # the crawl process parses no page
     from focus.html.parser import Crumb, Parsed
 
-MIN_ARTICLES = 4  # `<article>` elements of an index page, at least
-_BODY: Final = int(Region.BODY)  # asked of its class, a member takes eight times as long
-MIN_SIBLING_LINKS = 10  # links of one template in the body of an index page, at least
+MIN_ARTICLES = 4  # minimum number of `<article>` elements of an index page
+_BODY: Final = int(Region.BODY)  # attribute access on an enum class is eight times slower
+MIN_SIBLING_LINKS = 10  # minimum number of links with one URL pattern in its body
 
 
 class Role(IntEnum):
-    """The kind of page behind an address, as far as the address tells."""
+    """The kind of page that an address indicates."""
 
     PAGE = 0
     INDEX = 1
@@ -38,11 +38,12 @@ class Role(IntEnum):
 
 
 def address_role(url: str) -> Role:
-    """The role of a normalised URL by its address.
+    """Return the role that a normalised URL indicates.
 
-    Worked: `/` and `/tags/x/` and `/2024/05/` INDEX, `/tags/x/page/2/` and `/?page=2` FURTHER,
-    `/2024/05/01/goal/` and, though below a collection, `/category/x/12345.html` PAGE. Of a wiki's
-    `/w/index.php?title=Category:X` INDEX, with `&pagefrom=M` FURTHER.
+    Examples: `/`, `/tags/x/` and `/2024/05/` are INDEX; `/tags/x/page/2/` and `/?page=2` are
+    CONTINUATION; `/2024/05/01/goal/` is PAGE, and so is `/category/x/12345.html`, although it is
+    below a collection. In a wiki `/w/index.php?title=Category:X` is INDEX, with `&pagefrom=M`
+    CONTINUATION.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
     if _PAGE_PATH.search(path) or (query and _PAGE_PARAM.search(query)):
@@ -53,10 +54,10 @@ def address_role(url: str) -> Role:
 
 
 def series_address(url: str) -> str:
-    """The address that all pages of an index share, without scheme, number and file name.
+    """Return the address that all pages of an index share, without scheme, number and file name.
 
-    Worked: `http://h/tags/x/page/3/`, `https://h/tags/x/index.html` and `http://h/tags/x` all
-    give `h/tags/x/`.
+    Example: `http://h/tags/x/page/3/`, `https://h/tags/x/index.html` and `http://h/tags/x` all
+    return `h/tags/x/`.
     """
     path, _, query = url[url.find("//") + 2 :].partition("?")
     other_params = "&".join(
@@ -69,20 +70,20 @@ def series_address(url: str) -> str:
 
 
 def is_pagination_text(anchor: str) -> bool:
-    """Whether a link's text is that of the way to the next page or the one before.
+    """Return whether a link text leads to the next or previous page of a list.
 
-    Worked: `Next page »`, `下一页`, `Older posts` and `›` do, `Next steps` does not.
+    Example: True for `Next page »`, `下一页`, `Older posts` and `›`, False for `Next steps`.
     """
     return len(anchor) <= _MAX_PAGINATION_CHARS and _PAGINATION_TEXT.fullmatch(anchor) is not None
 
 
 def is_index_page(url: str, page: Parsed, links: Sequence[Link]) -> bool:
-    """Whether a page that was read lists others.
+    """Return whether a parsed page lists other pages.
 
-    By its address, whatever it says of itself: themes call tag pages articles. Else not if it
-    says that it is an article (Open Graph, JSON-LD); but if it says that it is a list, has four
-    `<article>` elements or more, or ten links or more of one template in its body, twice as
-    many as paragraphs of text.
+    The address decides first, because themes declare tag pages as articles. A page that declares
+    itself an article (Open Graph, JSON-LD) is not an index page. Otherwise it is one if it declares
+    itself a list, has four or more `<article>` elements, or has at least ten links with one URL
+    pattern in its body and at least twice as many as paragraphs.
     """
     if address_role(url) is not Role.PAGE:
         return True
@@ -99,11 +100,12 @@ def is_index_page(url: str, page: Parsed, links: Sequence[Link]) -> bool:
 
 
 def ancestor_pages(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
-    """The index pages that a page of this URL stands under, addresses absolute, each once.
+    """Return the index pages above a page, with absolute addresses, each once.
 
-    Those of its breadcrumb on its own host that are neither its home nor the page itself, by
-    whose names its author has filed it. Worked, for `http://h/5.html`: of 首页 `/`, 体育
-    `/sports/`, 决赛 `/5.html` and 合作 `http://b/` only `("http://h/sports/", "体育")`.
+    These are the pages of its breadcrumb on its own host, except its home page and the page itself.
+
+    Example: for `http://h/5.html` with 首页 `/`, 体育 `/sports/`, 决赛 `/5.html` and 合作
+    `http://b/` the result is `("http://h/sports/", "体育")`.
     """
     ancestors: dict[bytes, Crumb] = {}
     for crumb in crumbs:
@@ -129,7 +131,7 @@ _ITEM: Final = (
     r"|[^/]*\d{4}[^/]*\.s?html?|\d{4}-\d\d-\d\d-[^/]*"
     rf"|{_YEAR}/\d\d?/(?:\d\d?/)?[^/]*[^/\d][^/]*)"
 )
-"""The end of what is no index though below a collection: a number, or a name with a date."""
+"""End of an address that is a page although it is below a collection: a number or a dated name."""
 _INDEX_PATH: Final = re.compile(
     rf"""/(?:(?<=\A/)(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
     | (?:{_NAMES})(?:\.s?html?)?/?\Z

@@ -1,13 +1,12 @@
-"""Finds topic words in a text, without tokens.
+"""Search for topic words in a text, without tokens.
 
-A keyword with an ideograph matches wherever it stands (足球赛 matches 足球); any
-other matches as a whole word or run of words (`java` does not match `javascript`), in the
-singular and the plural (`games` matches `game`), a phrase also with hyphens or as one word.
-Traditional and simplified forms match each other: each keyword is looked for in
-both scripts, which is cheaper than converting every page.
+A keyword with an ideograph matches anywhere (足球赛 contains 足球). Other keywords match as whole
+words or phrases (`java` does not match `javascript`), in singular and plural (`games` matches
+`game`), phrases also with hyphens or as one word. Traditional and simplified forms match each
+other: each keyword is searched for in both scripts, which is cheaper than converting every page.
 
-Pages are judged by keywords; links are weighed by the topic's features, too: the anchor
-欧冠 says something to a topic 足球 that learned the word from example pages.
+Pages are scored by keywords only. Links are also scored by the topic's features: the anchor 欧冠 is
+a hint for a topic 足球 that learned the word from example pages.
 """
 
 from __future__ import annotations
@@ -25,17 +24,20 @@ from focus.text.tokenisation import Segmenter, fold, has_han
 from focus.topic.topic import Topic, from_builtins
 
 FEATURE_LINK_WEIGHT = 0.15
-"""What a feature of weight 1 adds to a link as a keyword of this weight: a word that goes with
-the topic goes with its neighbours, too, and a crawl that takes these for the topic never leaves
-them (`focus topic expand` gives its words the same weight)."""
+"""A feature of weight 1 counts in a link text like a keyword of this weight.
+
+Words of the topic also occur on neighbouring topics; with a larger weight a crawl would drift there
+and stay (`focus topic expand` gives its words the same weight)."""
 
 _FULLWIDTH = re.compile("[\uff10-\uff5a]")
-_LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # what a word runs on with
-_MIN_COMPOUND_PART = 3  # letters: `machine learning` is machinelearning, `c language` not clanguage
+_LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # letters that continue a word
+_MIN_COMPOUND_PART = (
+    3  # `machine learning` also matches machinelearning, but `c language` not clanguage
+)
 
 
 def fold_body(text: str) -> str:
-    """Like `fold` at a tenth of the cost: enough to find keywords in long texts."""
+    """Fold a long text for keyword search; ten times faster than `fold`."""
     return fold(text) if _FULLWIDTH.search(text) else text.lower()
 
 
@@ -43,23 +45,25 @@ class _SearchWord(NamedTuple):
     name: str
     weight: float
     forms: tuple[str, ...]
-    pattern: re.Pattern[str] | None  # None: plain substring
-    head: str  # what no text with the word is without
+    pattern: re.Pattern[str] | None  # None for a plain substring
+    head: str  # substring of every text that contains the word
 
 
 def topic_segmenter(topic: dict[str, object]) -> Segmenter:
-    """What a topic as plain data has texts cut by: its own words stay whole."""
+    """Return the segmenter of a topic that is plain data; it does not split topic words."""
     return Matcher(from_builtins(topic)).segmenter
 
 
 class Matcher:
-    """Finds a topic's keywords. Everything returned is by keyword as the user wrote it.
+    """Finds the keywords of a topic. Results name keywords as the user wrote them.
 
-    coverage   text -> how surely it means the topic by its keywords, 0…1
-    promise    the same of a link's text, to which features of the topic add their share
-    reads_ascii  whether any of this can stand in a text of ASCII
-    share      text -> (tokens that match a keyword, all tokens)
-    cosine, euclid   text -> likeness to the topic's vector by P2 eq. 1 and by P3 eq. 5-2, 0…1
+        keyword_score    text -> certainty that its keywords mean the topic, 0…1
+        link_score       the same for a link text, with a share for the features of the topic
+        may_match_ascii  whether any keyword or feature can occur in ASCII text
+        token_counts     text -> (tokens that match a keyword, all tokens)
+        cosine, euclid   text -> similarity to the topic vector by P2 eq. 1 and by P3 eq. 5-2, 0…1
+
+    The scores are cached by text.
     """
 
     def __init__(self, topic: Topic, segmenter: Segmenter | None = None) -> None:
@@ -73,7 +77,7 @@ class Matcher:
         self._forms = {form for word in self._keywords for form in word.forms}
         self._han_forms = tuple(form for form in self._forms if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
-        # A text without any of these holds no keyword, in no form: most texts, at once.
+        # Most texts contain none of these, so they need no further search.
         self._heads = {form for form in self._forms if has_han(form)}
         self._heads |= {word.head for word in self._keywords if word.pattern}
         self._hint_pattern = _any_pattern(self._heads)
@@ -88,32 +92,32 @@ class Matcher:
 
     @cached_property
     def _token_runs(self) -> tuple[tuple[str, ...], ...]:
-        """The keywords that are several tokens."""
+        """Token sequences of the keywords that have more than one token."""
         cuts = [self.segmenter.tokens(form) for form in sorted(self._forms)]
         return tuple(cut for cut in cuts if len(cut) > 1)
 
     @cached_property
     def _token_hint_pattern(self) -> re.Pattern[str]:
-        """What a text with a keyword among its tokens holds for sure."""
+        """Pattern that every text with a matching token contains."""
         return _any_pattern(self._heads | {run[0] for run in self._token_runs})
 
     @property
     def max_keyword_length(self) -> int:
-        """Characters of the longest keyword."""
+        """Length of the longest keyword form in characters."""
         return max(len(form) for word in self._keywords for form in word.forms)
 
     @property
     def segmenter_words(self) -> list[str]:
-        """What the segmenter must leave whole."""
+        """Words that the segmenter must not split."""
         return [form for word in self._keywords for form in word.forms]
 
     @property
     def keyword_forms(self) -> dict[str, tuple[str, ...]]:
-        """Each keyword as it is looked for: folded, in both scripts or numbers."""
+        """Searched forms of each keyword: folded, in both scripts or numbers."""
         return {word.name: word.forms for word in self._keywords}
 
     def keyword_counts(self, text: str) -> dict[str, int]:
-        """How often each keyword stands in a text already folded: {"足球": 3}."""
+        """Return how often each keyword occurs in a folded text: {"足球": 3}."""
         counts = {}
         for word in self._keywords:
             number = _count_word(word, text)
@@ -122,11 +126,11 @@ class Matcher:
         return counts
 
     def occurs_in_source(self, source: bytes) -> bool:
-        """Whether any keyword stands in the source of a page (UTF-8), as `SourceSearch` sees it."""
+        """Return whether a keyword occurs in the UTF-8 source of a page (`SourceSearch`)."""
         return self.source_search.contains_keyword(source)
 
     def keyword_spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Where each keyword stands in a text already folded: [(0, 2, "足球")], in any order."""
+        """Return the places of keywords in a folded text, unordered: [(0, 2, "足球")]."""
         return [
             (match.start(), match.end(), word.name)
             for word in self._keywords
@@ -135,9 +139,9 @@ class Matcher:
         ]
 
     def combined_weight(self, names: Iterable[str]) -> float:
-        """How surely these keywords together mean the topic: 1 - Π(1 - weight).
+        """Return how certainly these keywords together mean the topic: 1 - Π(1 - weight).
 
-        One keyword of weight 1 suffices; two of weight 0.5 give 0.75.
+        Example: one keyword of weight 1 gives 1; two of weight 0.5 give 0.75.
         """
         names = set(names)
         miss = 1.0
@@ -155,9 +159,11 @@ class Matcher:
         )
 
     def _link_score(self, text: str) -> float:
-        """1 - (1 - coverage)·Π(1 - s·weight) over the features in it, s `FEATURE_SHARE`.
+        """Return 1 - (1 - keyword_score)·Π(1 - s·weight) over its features.
 
-        Worked: no keyword, features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
+        s is `FEATURE_LINK_WEIGHT`.
+
+        Example: no keyword and features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
         """
         miss = 1.0 - self.keyword_score[text]
         for feature in self._features_in(fold(text)):
@@ -168,12 +174,12 @@ class Matcher:
         return [word for word in self._features if _count_word(word, folded)]
 
     def link_words(self, text: str) -> list[str]:
-        """The keywords and features that speak for a link, of its text: ["足球", "欧冠"]."""
+        """Return the keywords and features in a link text: ["足球", "欧冠"]."""
         folded = fold(text)
         return [*self.keyword_counts(folded), *(word.name for word in self._features_in(folded))]
 
     def count_matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
-        """(matched, all) of a text's tokens; a phrase counts as one."""
+        """Return (matched, all) of the tokens of a text; a phrase counts as one token."""
         matched = sum(1 for token in tokens if self._is_match(token))
         total = len(tokens)
         for run in self._token_runs:
@@ -191,7 +197,6 @@ class Matcher:
         return token in self._forms or any(part in token for part in self._han_forms)
 
     def _token_counts(self, text: str) -> tuple[int, int]:
-        """(matched, all) tokens of a short text."""
         tokens = self.segmenter.tokens(text)
         return (
             self.count_matched_tokens(tokens)
@@ -200,11 +205,12 @@ class Matcher:
         )
 
     def _cosine(self, text: str) -> float:
-        """Cosine of a short text's words, each once, and the topic's vector (P2 eq. 1).
+        """Return the cosine of the distinct words of a short text and the topic vector (P2 eq. 1).
 
-        The topic's vector are its keywords and features by their weights. Worked: one keyword
-        alone: 1/√n for a text of n different words that holds it; keyword 1 and features 0.6
-        and 0.3, a text of 2 words, the first feature and another: 0.6 / (√1.45·√2) = 0.352.
+        The topic vector consists of its keywords and features with their weights.
+
+        Examples: a single keyword in a text of n distinct words: 1/√n. Keyword 1 and features 0.6
+        and 0.3, a text of two words, the first feature and another word: 0.6 / (√1.45·√2) = 0.352.
         """
         matched, _ = self.token_counts[text]
         if not matched and not self._features:
@@ -215,10 +221,10 @@ class Matcher:
         return min(1.0, sum(weights) / (norm * distinct**0.5)) if weights else 0.0
 
     def _euclid(self, text: str) -> float:
-        """Likeness of a short text's TF-IDF and the topic's (P3 eq. 5-2).
+        """Return the similarity of the TF-IDF vectors of a short text and the topic (P3 eq. 5-2).
 
-        Worked: topic 足球, the text 足球 新闻: the text's vector has half of the word's idf,
-        so 1 - |1 - 1/2| = 0.5.
+        Example: for topic 足球 and text 足球 新闻 the text vector has half of the word's idf, so
+        the result is 1 - |1 - 1/2| = 0.5.
         """
         keywords = self.keyword_counts(fold(text))
         if not keywords and not self._features_in(fold(text)):
@@ -255,7 +261,10 @@ def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], st
 
 
 def _latin_forms(text: str) -> tuple[str, ...]:
-    """In both numbers; a phrase of parts of three letters or more also as one word."""
+    """Return singular and plural; for a phrase of long words also the forms as one word.
+
+    A word is long if it has three or more letters.
+    """
     forms = [fold(form) for form in inflection.forms(" ".join(text.split()))]
     if min(map(len, forms[0].split(" "))) >= _MIN_COMPOUND_PART:
         forms += [form.replace(" ", "") for form in forms]
@@ -276,6 +285,6 @@ def _count_word(word: _SearchWord, text: str) -> int:
 
 @lru_cache(maxsize=1)
 def _converters() -> tuple[Callable[[str], str], ...]:
-    import opencc  # 20 ms to load: only for topics with ideographs
+    import opencc  # takes 20 ms, so only for topics with ideographs
 
     return tuple(opencc.OpenCC(name).convert for name in ("t2s", "s2t"))

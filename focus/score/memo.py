@@ -1,4 +1,4 @@
-"""Remembers the scores of texts that come again and again, such as anchors."""
+"""Cache of scores by text, for texts that occur often, such as anchors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class Memo(dict[str, T]):
-    """A function's answers by text: `memo[text]` makes one if there is none yet.
+    """Results of a function by text: `memo[text]` computes a missing one.
 
-    With `most` answers it is emptied: a cache that looks for its oldest entry takes as
-    long for each text that is there as this does for one that is not.
+    When it contains `capacity` results it is emptied. Finding the oldest entry instead would cost
+    as much on every hit as a recomputation costs on a miss.
     """
 
     def __init__(self, compute: Callable[[str], T], capacity: int) -> None:

@@ -1,7 +1,7 @@
-"""Makes the outlinks of a page: absolute, scored, each target once with its best anchor.
+"""Outlinks of a page: absolute and scored, each target once with its best anchor.
 
-What is said of an address, and of a text, is remembered: on other pages stand much the same. The
-links themselves are not, as one is made in less time than it is found.
+Data about addresses and texts is cached, because pages of a site repeat them. `Link` objects are
+not cached: creating one is faster than a lookup.
 """
 
 from __future__ import annotations
@@ -16,28 +16,26 @@ from focus.score.matching import Matcher
 from focus.score.memo import Memo
 from focus.urls.normal_form import UrlJoiner, url_fingerprint, url_host, url_pattern, url_words
 
-_MAX_TARGETS = (
-    30_000  # addresses that are remembered; as they are written, too, whole or for a site
-)
+_MAX_TARGETS = 30_000  # cached addresses, and cached hrefs, absolute and per site
 _MAX_SITES = 5_000
 _MAX_TEXTS = 50_000
-_MAX_CACHED_HREF = 300  # characters of an href that is remembered
+_MAX_CACHED_HREF = 300  # characters of a cached href
 
-_PAGE, _INDEX, _CONTINUATION = Role  # asked of its class, a member takes eight times as long
+_PAGE, _INDEX, _CONTINUATION = Role  # attribute access on an enum class is eight times slower
 
 _Target = tuple[bytes, str, str, float, str, Role, str]
-"""Fingerprint, URL, host, score of its words, pattern, role, series if that is a further page."""
+"""Fingerprint, URL, host, score of its words, pattern, role, series of a continuation page."""
 
 
 class OutlinkReader:
-    """Turns the links of pages, as they are written, into scored ones."""
+    """Turns the raw links of pages into scored links."""
 
     def __init__(self, matcher: Matcher, config: AnalysisConfig) -> None:
         self._matcher = matcher
         self._config = config
         self._targets = Memo(self._describe_target, _MAX_TARGETS)
         self._texts = Memo(self._describe_text, _MAX_TEXTS)
-        self._absolute_targets: dict[str, _Target] = {}  # by href, where that is absolute
+        self._absolute_targets: dict[str, _Target] = {}  # by absolute href
         self._site_targets: Memo[dict[str, _Target]] = Memo(lambda _: {}, _MAX_SITES)
         self._site_target_count = 0
 
@@ -48,16 +46,16 @@ class OutlinkReader:
         joiner: UrlJoiner,
         crumbs: Sequence[Crumb] = (),
     ) -> list[Link]:
-        """The outlinks of a page, in document order.
+        """Return the scored outlinks of a page, in document order.
 
-        crumbs  of its breadcrumb, as JSON-LD alone may have them
+        crumbs  links of its breadcrumb, which may be in JSON-LD only
         """
         self._clear_large_caches()
         link_score = self._matcher.link_score
         absolute_targets, site_targets = self._absolute_targets, self._site_targets[joiner.origin]
         best: dict[bytes, tuple[_Target, RawLink]] = {}
-        mixed_nofollow: set[bytes] = set()  # linked to with and without nofollow
-        roles: dict[bytes, Role] = {}  # of a target, whatever else leads there
+        mixed_nofollow: set[bytes] = set()  # targets linked with and without nofollow
+        roles: dict[bytes, Role] = {}  # by target, from any of its links
         for raw in raw_links:
             known = site_targets if raw.href[0] == "/" else absolute_targets
             target = known.get(raw.href)
@@ -92,7 +90,6 @@ class OutlinkReader:
         mixed_nofollow: set[bytes],
         roles: dict[bytes, Role],
     ) -> list[Link]:
-        """The links themselves."""
         texts, link_score = self._texts, self._matcher.link_score
         links = []
         for (key, url, host, url_score, pattern, link_role, series_url), raw in targets:
@@ -122,7 +119,10 @@ class OutlinkReader:
         return links
 
     def _resolve(self, href: str, joiner: UrlJoiner, known: dict[str, _Target]) -> _Target | None:
-        """Where a link leads that is not known; None: nowhere on the web."""
+        """Return the target of an href that is not cached.
+
+        Returns None if it is not a web address.
+        """
         address = joiner.join(href)
         if address is None:
             return None
@@ -133,7 +133,6 @@ class OutlinkReader:
         return target
 
     def _clear_large_caches(self) -> None:
-        """Begin anew with hrefs where there are too many."""
         if len(self._absolute_targets) > _MAX_TARGETS:
             self._absolute_targets.clear()
         if self._site_target_count > _MAX_TARGETS:
@@ -141,7 +140,7 @@ class OutlinkReader:
             self._site_target_count = 0
 
     def _describe_target(self, url: str) -> _Target:
-        """What can be said of an address, whoever links to it."""
+        """Return the data about an address that does not depend on the linking page."""
         config = self._config
         has_no_words = config.mask_urls or ("%" not in url and not self._matcher.may_match_ascii)
         score = 0.0 if has_no_words else self._matcher.link_score[url_words(url)]
@@ -151,7 +150,7 @@ class OutlinkReader:
         return url_fingerprint(url), url, url_host(url), score, pattern, link_role, series_url
 
     def _describe_text(self, anchor: str) -> tuple[float, float, float, bool]:
-        """What can be said of a link's text: its scores, and whether it leads on in a series."""
+        """Return the scores of a link text, and whether it is a pagination link."""
         matcher, config = self._matcher, self._config
         return (
             matcher.link_score[anchor],

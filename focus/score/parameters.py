@@ -1,4 +1,4 @@
-"""The numbers of a model or strategy: tuned defaults, the paper's, the user's."""
+"""Parameters of a model or strategy: tuned defaults, the paper's values, the user's."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import ClassVar, Protocol
 from focus.errors import ConfigError
 
 PublishedParams = Mapping[str, float | None]
-"""A paper's numbers by name; None: as published there is no such number."""
+"""A paper's parameters by name; None if the published form has no such parameter."""
 
 
 class Parametrised(Protocol):
-    """A strategy or model, as far as its numbers go."""
+    """A strategy or relevance model as a class with parameters."""
 
     name: ClassVar[str]
     defaults: ClassVar[Mapping[str, float]]
@@ -20,7 +20,7 @@ class Parametrised(Protocol):
 
 
 def default_params(kind: type[Parametrised], *, as_published: bool) -> PublishedParams:
-    """The numbers that have a meaning in a form: the tuned ones, or with the paper's."""
+    """Return the parameters that have a meaning: the tuned ones, or those of the paper."""
     if not as_published:
         return kind.defaults
     both = {**kind.defaults, **kind.published}
@@ -30,9 +30,9 @@ def default_params(kind: type[Parametrised], *, as_published: bool) -> Published
 def resolve_params(
     kind: type[Parametrised], chosen: Mapping[str, float], *, as_published: bool
 ) -> dict[str, float]:
-    """The parameters of a strategy or model: defaults < published (if asked for) < chosen.
+    """Return the parameters of a strategy or model: defaults < published (if asked for) < chosen.
 
-    Raises ConfigError for a name that this form does not know, listing those it does.
+    Raises ConfigError, with a list of the known names, for a name that this form does not have.
     """
     defaults = default_params(kind, as_published=as_published)
     unknown = sorted(set(chosen) - set(defaults))

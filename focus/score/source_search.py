@@ -1,11 +1,11 @@
-"""Tells whether any keyword stands in the source of a page, before its text is made.
+"""Search for keywords in the source of a page, before its text is extracted.
 
-Nine pages of ten hold none, and are done with here. So nothing is folded that need not be: the
-bytes of the page are searched as they are, ASCII in lower case, for every form of every keyword.
-Only a page that spells something in a way which folding would change (full-width letters, other
-code points for a keyword's ideographs, character references) is folded whole.
+Nine of ten pages contain no keyword and need no further work. The bytes are therefore searched
+without folding, with ASCII in lower case, for every form of every keyword. A page is folded only if
+it contains spellings that folding would change: full-width letters, other code points for a
+keyword's ideographs, character references.
 
-Bytes are searched for by patterns, as `re` finds them in a third of the time that `in` takes.
+Patterns are used because `re` finds bytes in a third of the time of `in`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from focus.text.tokenisation import fold, has_han
 
 _REFERENCE = re.compile(rb"&#(?:[0-9]+|x[0-9a-f]+);?", re.I)
 _FULLWIDTH = re.compile(rb"\xef(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a])")
-"""A full-width digit or letter of ASCII, in UTF-8."""
+"""Full-width form of an ASCII digit or letter, in UTF-8."""
 _WORD_SEPARATOR = (
     rb"(?:[\t-\r\x1c-\x20_-]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80)+"
 )
-"""What parts the words of a phrase: white space, hyphens."""
+"""Separators between the words of a phrase: white space, hyphens."""
 _COMPATIBILITY_BLOCKS = ((0x2E80, 0x2FE0), (0xF900, 0xFB00), (0x2F800, 0x2FA20))
-"""Blocks of ideographs that are others in another place: radicals, compatibility forms."""
+"""Unicode blocks with duplicates of ideographs: radicals, compatibility forms."""
 
 
 class SourceSearch:
-    """Looks for keywords in the bytes of pages. `forms`: folded, in every script wanted.
+    """Searches the bytes of pages for keywords.
 
-    heads   one of these stands in whatever holds a keyword, once it is folded
+    forms   folded forms of the keywords, in both scripts
+    heads   byte strings; every folded page with a keyword contains at least one
     """
 
     def __init__(self, forms: Collection[str]) -> None:
@@ -55,9 +56,9 @@ class SourceSearch:
         self._has_ascii_words = any(char.isascii() and char.isalnum() for char in characters)
 
     def contains_keyword(self, source: bytes) -> bool:
-        """Whether a keyword stands in a page encoded in UTF-8, be it in markup or in its text.
+        """Return whether a keyword occurs in a page in UTF-8, in its markup or in its text.
 
-        One that markup or a reference such as `&eacute;` cuts in two is not seen.
+        A keyword that is split by markup or by a reference such as `&eacute;` is not found.
         """
         lowered = self._to_lower_case(source)
         if self._matches(lowered):
@@ -68,13 +69,13 @@ class SourceSearch:
         return self._matches(fold(text).encode("utf-8", "replace"))
 
     def plain_source(self, source: bytes) -> bytes | None:
-        """The page in lower case, if all that folding could show of its keywords shows in that."""
+        """Return the page in lower case, or None if folding might reveal more keywords."""
         lowered = self._to_lower_case(source)
         return None if self._has_spaced_han or self._needs_folding(lowered) else lowered
 
     def _to_lower_case(self, source: bytes) -> bytes:
         if not self._is_cased:
-            return source  # case tells nothing
+            return source  # the keywords have no case
         if self._is_caseless:
             return source.lower()
         return source.decode("utf-8", "replace").lower().encode("utf-8", "replace")
@@ -83,7 +84,7 @@ class SourceSearch:
         return any(pattern.search(folded) for pattern in self._patterns)
 
     def _needs_folding(self, lowered: bytes) -> bool:
-        """Whether folding the page, its references written out, could bring a keyword forth."""
+        """Return whether folding and resolving references could reveal a keyword."""
         if any(map(self._may_form_keyword, set(_REFERENCE.findall(lowered)))):
             return True
         if lowered.isascii():
@@ -106,9 +107,9 @@ def _literal(form: bytes) -> re.Pattern[bytes]:
 
 
 def _word_pattern(form: str) -> tuple[bytes, re.Pattern[bytes]]:
-    """What a page with the word holds for sure, and the word, which is no part of another.
+    """Return the first word as bytes, and a pattern for the form as whole words.
 
-    The look-behind stands after the first letters, so that these are searched for at once.
+    The look-behind follows the first word, so that `re` searches for its bytes first.
     """
     parts = [part.encode() for part in form.split()]
     head, body = parts[0], _WORD_SEPARATOR.join(map(re.escape, parts))
@@ -125,7 +126,7 @@ def _resolve_reference(reference: re.Match[bytes]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _compatibility_forms() -> dict[str, str]:
-    """Ideographs that folding makes others: {"⾜": "足", …}."""
+    """Return ideographs that folding replaces by others: {"⾜": "足", …}."""
     characters = (chr(code) for first, end in _COMPATIBILITY_BLOCKS for code in range(first, end))
     return {
         char: plain for char in characters if (plain := unicodedata.normalize("NFKC", char)) != char

@@ -1,18 +1,18 @@
-"""Words and phrases that a crawl's relevant pages have in their titles more than its others do.
+"""Sub-topics: words and phrases that are more frequent in titles of relevant pages than of others.
 
-For 数据库 these are MySQL, Redis, 索引: sub-topics, which the topic's word does not name and
-which the texts of links do. They are learned from pages that the relevance model took for
-relevant, never from pages that only such a word led to: so the topic's own word stops drift.
+For 数据库 these are MySQL, Redis or 索引, which do not contain the topic word but occur in link
+texts. They are learned from pages that the relevance model scored as relevant. The topic's own
+keywords therefore prevent drift.
 
-    Titled   a page, with its title cut into words as the scorer workers cut it
-    saw      a page came: its title is counted
-    weights  how surely a link's text speaks of a sub-topic, 0…1
+    TitledPage            a page with its title as words, split in a scorer process
+    Subtopics.add_page    counts the title of a page
+    Subtopics.weights     link text -> certainty that it names a sub-topic, 0…1
 
-What a topic file expects (`Topic.narrower`) weighs before it has brought anything,
-as if a few pages had said so; then pages confirm it, or it is dropped.
+Narrower terms of the topic file (`Topic.narrower`) have a weight from the beginning, as if a few
+pages had confirmed it. Later pages confirm a term, or it is dropped.
 
-What is counted are the last `WINDOW` pages, index pages left out: what does not pay fades by
-itself, and a crawl that is taken up again knows the same after reading so many titles.
+Only the last `WINDOW` pages count, without index pages. Words that stop being useful fade, and a
+resumed crawl has the same words after reading that number of titles.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from focus.text.tokenisation import Segmenter
 FIRST_UPDATE, UPDATE_RATIO = (
     5,
     20,
-)  # words are drawn anew after 5 pages, later after a twentieth more
-WINDOW = 20_000  # pages whose titles count
+)  # words are updated after 5 pages, later after each further twentieth
+WINDOW = 20_000  # number of pages whose titles count
 RESUME_PAGES = (
     WINDOW + WINDOW // UPDATE_RATIO
-)  # that a restart reads, to have those of the last draw
-TITLE_CHARS = 80  # characters that name a page; the name of its site comes behind
-MIN_HUBS = 3  # relevant pages with the word, brought by as many different pages
-MAX_WORDS = 300  # words, the surest
-PRIOR_PAGES = 4.0  # pages that what a topic file says of a word counts for
-MIN_EXPECTED_WEIGHT = 0.15  # weight under which an expected word is dropped
+)  # titles that a resumed crawl reads, to have those of the last update
+TITLE_CHARS = 80  # characters that name a page; the name of the site follows them
+MIN_HUBS = 3  # minimum number of relevant pages with a word, and of hubs that led to them
+MAX_WORDS = 300  # the most certain words are kept
+PRIOR_PAGES = 4.0  # number of pages that an expected weight of the topic file counts for
+MIN_EXPECTED_WEIGHT = 0.15  # an expected word with less weight is dropped
 
 
 class TitledPage(NamedTuple):
-    """A page as it counts here.
+    """A page with the words of its title.
 
-    runs   the words of its title, as `runs_of` has them
-    hub    id of the page whose link brought it, -1: a seed
+    runs   words of its title, from `title_runs`
+    hub    id of the page whose link led to it, -1 for a seed
     """
 
     url: str
@@ -70,12 +70,12 @@ class TitledPage(NamedTuple):
     def from_title(
         cls, url: str, title: str, relevant: bool, hub: int, segmenter: Segmenter
     ) -> Self:
-        """A page that was stored: its title is cut again."""
+        """Return a stored page; its title is split into words again."""
         return cls(url, title, title_runs(title, segmenter), relevant, hub)
 
 
 def title_runs(title: str, segmenter: Segmenter) -> tuple[Phrase, ...]:
-    """The words of what of a title names its page (`phrases.in_runs`)."""
+    """Return the words of the part of a title that names the page (`phrases.split_into_runs`)."""
     return split_into_runs(title[:TITLE_CHARS], segmenter)
 
 
@@ -84,16 +84,17 @@ _NO_TERMS: Mapping[str, float] = {}
 
 
 class _CountedPage(NamedTuple):
-    words: tuple[str, ...]  # each once
+    words: tuple[str, ...]  # distinct
     runs: Runs
     relevant: bool
     hub: int
 
 
 def next_update(pages: int) -> int:
-    """After how many pages words are drawn next: 5, 10, … 100, 105, …, by a twentieth from then.
+    """Return the number of pages after which the words are updated next.
 
-    A function of the number of pages alone, so that a restart changes nothing.
+    Updates follow after 5, 10, … 100, 105, … pages, later after each further twentieth. It depends
+    on the number of pages only, so that a resumed crawl behaves like an uninterrupted one.
     """
     update_at = FIRST_UPDATE
     while update_at <= pages:
@@ -102,12 +103,17 @@ def next_update(pages: int) -> int:
 
 
 class Subtopics:
-    """The sub-topics of one crawl. `pages`: how many it has seen, over all its runs; `weights`:
-    of a link's text, that of the surest sub-topic that it names, 0.0 for none.
+    """The sub-topics of one crawl.
+
+        page_count   pages added so far, in all runs of the crawl
+        words        sub-topic -> weight
+        weights      link text -> weight of its best sub-topic, 0.0 for none
+
+    Args:
+        narrower: Narrower term of the topic -> its expected weight, 0…1.
     """
 
     def __init__(self, narrower: Mapping[str, float] = _NO_TERMS) -> None:
-        """`narrower`: word -> how much it is expected to weigh, 0…1."""
         self.page_count = 0
         self.words: dict[str, float] = {}
         self._window: deque[_CountedPage | None] = deque()
@@ -123,7 +129,7 @@ class Subtopics:
         self._update_words()
 
     def resume(self, pages: int) -> None:
-        """Begin anew, after so many pages of an earlier run that need not be counted."""
+        """Reset, after this number of pages of an earlier run that no longer count."""
         self.page_count, self._next_update = pages, next_update(pages)
         self._window.clear()
         self._page_counts.clear()
@@ -131,7 +137,7 @@ class Subtopics:
         self._update_words()
 
     def add_page(self, page: TitledPage) -> None:
-        """Count a page; draw the words anew if it is time to."""
+        """Count a page, and update the words if it is time."""
         counted = self._count_words(page)
         self._window.append(counted)
         if counted is not None:
@@ -155,7 +161,7 @@ class Subtopics:
         return _CountedPage(tuple(sorted(words)), page.runs, page.relevant, page.hub)
 
     def _update_words(self) -> None:
-        """The words and phrases that pages prove, and what is expected and not disproved."""
+        """Set the words to the learned sub-topics and the confirmed expected terms."""
         counted = [page for page in self._window if page is not None]
         learned = _find_subtopics(counted, self._page_counts, self._relevant_counts)
         self.words = {word: weight for _, word, weight in sorted(learned)[:MAX_WORDS]}
@@ -165,12 +171,14 @@ class Subtopics:
         self.weights.clear()
 
     def _confirmed_expected(self, counted: list[_CountedPage]) -> list[tuple[str, float]]:
-        """What the topic file expects, by what such pages brought: at least `LEAST`.
+        """Return the terms of the topic file whose weight is at least `MIN_EXPECTED_WEIGHT`.
 
-        (p - b)/(1 - b), b as in `_weight`, p with `BELIEF` pages added of which the share
-        b + w·(1 - b) is relevant. Worked: w = 0.6, b = 0.2: after 0 pages p = (0.4 + 2.72)/6
-        = 0.52, weight 0.4; after 3 that were not relevant p = 3.12/9, 0.18; after a 4th, 0.14,
-        it is dropped.
+        The weight is (p - b)/(1 - b) with b as in `_word_weight`. p is the relevant share of the
+        pages with the word, with `PRIOR_PAGES` pages added of which the share b + w·(1 - b) is
+        relevant, w the expected weight.
+
+        Example: w = 0.6, b = 0.2: with no page p = (0.4 + 2.72)/6 = 0.52, weight 0.4; after three
+        irrelevant pages p = 3.12/9, weight 0.18; after a fourth 0.14, so the term is dropped.
         """
         if not self._expected:
             return []
@@ -191,21 +199,21 @@ class Subtopics:
         return [(word, weight) for word, weight in weighed if weight >= MIN_EXPECTED_WEIGHT]
 
     def _link_weight(self, text: str) -> float:
-        """The weight of the surest sub-topic that a link's text names, 0.0 for none."""
         if self._word_pattern.search(fold_body(text[:TITLE_CHARS])) is None:
-            return 0.0  # as most of them
+            return 0.0  # true for most texts
         return max((self.words[word] for word in self.subtopics_in(text)), default=0.0)
 
     def subtopics_in(self, text: str) -> list[str]:
-        """The sub-topics that a text names: ideographs anywhere, others as whole words.
+        """Return the sub-topics in a text: ideographs anywhere, other words as whole words.
 
-        Of those that begin at one place the longest, which is looked behind for the next.
+        Of sub-topics that begin at the same place only the longest counts; the search continues
+        behind it.
         """
         return _words_in(self._word_pattern, text[:TITLE_CHARS])
 
 
 def _any_pattern(words: Collection[str]) -> re.Pattern[str]:
-    """What finds any of these words, of those that begin at one place the longest."""
+    """Return a pattern for any of the words that prefers the longest at each place."""
     longest = sorted(words, key=lambda word: (-len(word), word))
     return re.compile("|".join(map(re.escape, longest))) if longest else _MATCH_NOTHING
 
@@ -217,16 +225,17 @@ def _words_in(any_word: re.Pattern[str], text: str) -> list[str]:
 
 
 def _relevant_share(counted: list[_CountedPage]) -> float:
-    """The relevant share of all pages, under 1."""
+    """Return the relevant share of the pages, less than 1."""
     return min(0.99, sum(page.relevant for page in counted) / max(1, len(counted)))
 
 
 def _word_weight(relevant: int, pages: int, share: float, prior: float | None = None) -> float:
-    """How much likelier than any a page with a word is relevant: (p - b)/(1 - b), at most 1.
+    """Return the relative gain in relevance for pages with a word: (p - b)/(1 - b), at most 1.
 
-    b the relevant share of all pages, p that of those with the word, two pages of share b added
-    and, where something is expected of the word, `BELIEF` pages that say so. Worked: 6 of 6,
-    b = 0.2: p = 6.4/8 = 0.8, weight 0.75.
+    b is the relevant share of all pages, p that of the pages with the word, with two pages of share
+    b added. With an expected weight (`prior`) `PRIOR_PAGES` pages that confirm it are added, too.
+
+    Example: 6 of 6 pages, b = 0.2: p = 6.4/8 = 0.8, weight 0.75.
     """
     prior_pages = 0.0 if prior is None else PRIOR_PAGES
     prior_relevant = prior_pages * (share + (prior or 0.0) * (1.0 - share))
@@ -237,10 +246,11 @@ def _word_weight(relevant: int, pages: int, share: float, prior: float | None = 
 def _find_subtopics(
     counted: list[_CountedPage], page_counts: Mapping[str, int], relevant_counts: Mapping[str, int]
 ) -> list[tuple[float, str, float]]:
-    """(-how surely, word or phrase, weight) of what stands on relevant pages more than on others.
+    """Return (-likelihood ratio, word or phrase, weight) for each word typical of relevant pages.
 
-    every, good  in how many of the pages a word is, and in how many relevant ones. A phrase has
-    its place only where it weighs more than each of its words.
+    page_counts, relevant_counts   word -> number of pages and of relevant pages with it
+
+    A phrase is included only if its weight is higher than that of each of its words.
     """
     pages, relevant_pages, share = (
         len(counted),
@@ -290,7 +300,7 @@ def _words_from_several_hubs(
     pages_by_phrase: Mapping[str, list[_CountedPage]],
     words: Collection[str],
 ) -> set[str]:
-    """Those of the words and phrases whose relevant pages `FEWEST` different pages brought."""
+    """Return the words whose relevant pages were found through `MIN_HUBS` or more hubs."""
     hubs: dict[str, set[int]] = {word: set() for word in words}
     for page in counted:
         if page.relevant:
@@ -302,7 +312,6 @@ def _words_from_several_hubs(
 
 
 def _subtract_words(counts: Counter[str], words: tuple[str, ...]) -> None:
-    """One page with these words less."""
     for word in words:
         counts[word] -= 1
         if not counts[word]:
@@ -312,7 +321,7 @@ def _subtract_words(counts: Counter[str], words: tuple[str, ...]) -> None:
 def _phrase_pages(
     counted: list[_CountedPage], page_counts: Mapping[str, int], common: set[str]
 ) -> dict[Phrase, list[_CountedPage]]:
-    """The phrases of relevant pages, each with all pages that have it."""
+    """Return the phrases of relevant pages, each with all pages that contain it."""
     pages_by_phrase = dict[Phrase, list[_CountedPage]]()
     frequent = frequent_phrases((page.runs for page in counted if page.relevant), common, MIN_HUBS)
     firsts = {phrase[0] for phrase in frequent}
@@ -328,7 +337,7 @@ def _phrase_pages(
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
-    """Whether a word in Latin letters or digits is no part of a longer one."""
+    """Return whether a word is not part of a longer word in Latin letters or digits."""
     before, after = text[start - 1 : start], text[end : end + 1]
     first, last = text[start], text[end - 1]
     return not (_is_alphabetic(before) and _is_alphabetic(first)) and not (

@@ -21,8 +21,8 @@ from focus.http.robots import from_answer
 from focus.i18n import read_stored
 from focus.records import Tally, UrlState
 from focus.score.relevance import relevance_threshold
-from focus.score.strategy.yielding import Yield as Learner
-from focus.score.strategy.yielding import shrunk_rate
+from focus.score.strategy.yield_strategy import Yield as Learner
+from focus.score.strategy.yield_strategy import shrunk_rate
 from focus.storage import distributions, link_map
 from focus.storage.figures import (
     CrawlFigures,

@@ -1,25 +1,27 @@
-"""The link-priority strategies by name: evidence -> priority; one file each, see `STRATEGIES`.
+"""Link-priority strategies by name: link evidence -> priority. One file each, see `STRATEGIES`.
 
     base             `Strategy`: `evidence` of a page's links, `priority` of a URL
-    bfs, dfs, depth_limited, random_order       orders without knowledge of the topic
-    pagerank, hits                              importance on the graph, whatever the topic
-    best_first, best_link                       the page's relevance; all that a link shows
-    fish_search, fish_position, shark_search    relevance handed down a path (P1, P3)
-    gene, gene_authority                        the same, fading on off-topic hops (P2, P5)
-    url_structure                               likeness of addresses (P3 5.3)
-    topic_pagerank                              importance and relevance mixed (P1 eq. 4-2)
-    yielding                                    `yield`, the default: best_link and hit rates
+    bfs, dfs, depth_limited, random_order       orders that ignore the topic
+    pagerank, hits                              importance in the link graph, whatever the topic
+    best_first, best_link                       relevance of the page; all data about a link
+    fish_search, fish_position, shark_search    relevance passed on along a path (P1, P3)
+    gene, gene_authority                        the same, decayed on off-topic links (P2, P5)
+    url_structure                               similarity of addresses (P3 5.3)
+    topic_pagerank                              weighted sum of importance and relevance (P1 eq.
+                                                4-2)
+    yield_strategy                              `yield`, the default: best_link and hit rates
 
-For each link of a page `evidence` gives a tuple of floats, or None for a link that is not followed.
-A URL keeps the largest of each float that any link gave it; `priority` makes one number of them,
-larger = sooner. Where a strategy `learns`, hit rates of queues and hubs come on top; where it
-follows the graph, its numbers may move while the URL waits. A new strategy is a file here and a
-line below.
+For each link of a page `evidence` returns a tuple of floats, or None for a link that is not
+followed. A URL keeps the maximum of each float over all links to it, and `priority` turns these
+into one number; larger is sooner. If a strategy `learns`, bonuses for the hit rates of queues and
+hubs are added. If it `follows_graph`, the priority may change while the URL waits. A new strategy
+is a file here and a line below.
 
-A strategy knows no frontier, no host's clock and no text: the scores of a link come with it.
+A strategy must not know the frontier, the clock of a host or any text: the scores of a link are
+passed to it.
 
-What surprised us: merging by maximum makes "keep the better of old and new" one rule for all, and
-two-key orders fit into one float, since the first key of every paper takes few values.
+All published strategies fit the merge by maximum. Orders with two keys fit into one float, because
+the first key takes few values in every paper.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from focus.score.strategy.random_order import RandomOrder
 from focus.score.strategy.shark_search import SharkSearch
 from focus.score.strategy.topic_pagerank import TopicPageRank
 from focus.score.strategy.url_structure import UrlStructure
-from focus.score.strategy.yielding import Yield
+from focus.score.strategy.yield_strategy import Yield
 
 __all__ = ["STRATEGIES", "LinkEvidence", "Parent", "Strategy", "make_strategy", "strategy_class"]
 
@@ -77,7 +79,7 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
 
 
 def strategy_class(name: str) -> type[Strategy]:
-    """The strategy of that name; ConfigError lists the names for an unknown one."""
+    """Return the strategy with a name; raise ConfigError with the known names otherwise."""
     try:
         return STRATEGIES[name]
     except KeyError:
@@ -91,7 +93,7 @@ def strategy_class(name: str) -> type[Strategy]:
 def make_strategy(
     name: str, params: Mapping[str, float], graph: PageRank, *, as_published: bool = False
 ) -> Strategy:
-    """A strategy with its parameters settled, over a link graph."""
+    """Return a strategy with its parameters resolved, on a link graph."""
     kind = strategy_class(name)
     resolved = resolve_params(kind, params, as_published=as_published)
     graph.reports_rises = kind.follows_graph

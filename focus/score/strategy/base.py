@@ -1,10 +1,10 @@
-"""Defines a strategy: evidence from links -> priority of a URL.
+"""The interface of a strategy: evidence from links -> priority of a URL.
 
-Each link that is seen gives its target some evidence, a few floats (`LinkEvidence`). A URL
-keeps, of each float, the largest that any link gave; its priority is a function of
-these and, where a strategy wants it, of the link graph. So "a queued child keeps the
-maximum of its old and new priority, and of its depth allowance" holds for all alike,
-and what a page hands down its links is simply its own evidence.
+Each link gives its target some evidence, a few floats (`LinkEvidence`). A URL keeps the maximum of
+each float over all links to it; its priority is a function of these maxima and, for some
+strategies, of the link graph. So the rule "a queued URL keeps the maximum of its old and new
+priority, and of its depth allowance" holds for all strategies, and a page passes on to its links
+what it received as evidence itself.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ LinkEvidence = tuple[float, ...]
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The page just fetched, as far as a strategy may know it.
+    """The fetched page whose links receive evidence.
 
-    nth     its number among the fetched pages, from 1
-    link_evidence   what it got from the links to it
-    index   it is an index page (`score.indexpage`); named: how much of the topic it names, 0…1
+    nth            its number among the fetched pages, from 1
+    link_evidence  evidence that it received from the links to it
+    index          whether it is an index page (`score.index_pages`)
+    named          how much of the topic the title and address of an index page name, 0…1
     """
 
     id: int
@@ -44,24 +45,26 @@ class Parent(msgspec.Struct, frozen=True):
 
 
 OPTIONAL_LINK_SCORES = ("contexts", "cosines", "euclids")
-"""Scores of a link that are made only for strategies that want them."""
+"""Scores of a link that are computed only for strategies that need them."""
 
 
 class Strategy:
-    """A link-priority strategy. Larger priority = sooner; ties go by discovery.
+    """A link-priority strategy. Larger priorities are sooner; ties go by order of discovery.
 
-    published_model   the relevance model of its paper, "" if the paper has none
-    published_rule    as published it follows another rule, not only other numbers
-    published_topic   how its paper describes a topic: by "keywords", or by "features", too
-    width    floats of evidence kept per URL
-    url_patterns   wants one queue per URL pattern, and `Link.pattern` filled
-    contexts, cosines, euclids   wants `Link.context_score`, `Link.cosine_score`,
-             `Link.euclid_score` filled
-    follows_all  evidence is never None, and has nothing to do with the other links of a page
-    moves    priorities follow the graph: they are asked for again when ranks rise
-    learns   `bonus` and `hub_bonus` are used: hit rates steer
-    remainder   what a priority holds beside `parts`, "" for nothing
-    recalls  of how many pages, the last ones, `saw` wants to be told at a restart
+    published_model   relevance model of its paper, "" if the paper has none
+    published_rule    the published form has another rule, not only other parameters
+    published_topic   how its paper describes a topic: by "keywords", or also by "features"
+    width             number of floats of link evidence per URL
+    url_patterns      needs one queue per URL pattern, and `Link.pattern`
+    contexts, cosines, euclids   needs `Link.context_score`, `Link.cosine_score`,
+                      `Link.euclid_score`
+    has_independent_evidence   evidence is never None and does not depend on the page's other
+                               links
+    follows_graph     priorities depend on the graph and are computed again when ranks rise
+    learns            `bonus` and `hub_bonus` are used: hit rates change priorities
+    remainder         name of the part of a priority that `priority_parts` does not contain, or
+                      ""
+    resume_pages      number of last pages that `learn_from_page` needs when a crawl is resumed
     """
 
     name: ClassVar[str]
@@ -85,7 +88,7 @@ class Strategy:
 
     @classmethod
     def extend_analysis(cls, analysis: AnalysisConfig) -> AnalysisConfig:
-        """That analysis, filling all that the strategy wants of a page and its links, too."""
+        """Return the analysis settings with all page and link data that the strategy needs."""
         fields = {
             name: True for name in ("url_patterns", *OPTIONAL_LINK_SCORES) if getattr(cls, name)
         }
@@ -102,51 +105,57 @@ class Strategy:
 
     @property
     def max_waiting(self) -> float:
-        """URLs that may wait; of more, those of the lowest priority are dropped."""
+        """Maximum number of waiting URLs; beyond it those of lowest priority are dropped."""
         return math.inf
 
     def seed(self) -> LinkEvidence:
-        """The evidence for a seed."""
+        """Return the link evidence of a seed."""
         return (0.0,) * self.width
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence | None]:
-        """The evidence that each link of a page gives its target; None = do not follow."""
+        """Return the evidence that each link gives its target; None if it is not followed."""
         return [()] * len(links)
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        """The priority of a waiting URL with this evidence, now."""
+        """Return the current priority of a waiting URL with this evidence."""
         return 0.0
 
     def set_narrower_terms(self, narrower: Mapping[str, float]) -> None:
-        """Take the topic's narrower terms (`Topic.narrower`); called before anything else."""
+        """Set the narrower terms of the topic (`Topic.narrower`), before any other call."""
 
     def learn_from_page(self, page: TitledPage) -> None:
-        """A page came and is kept: for what a strategy learns of titles."""
+        """Learn from the title of a stored page."""
 
     def resume_at(self, pages: int) -> None:
-        """`saw` goes on after so many pages of an earlier run."""
+        """Prepare `learn_from_page` to continue after this number of pages of an earlier run."""
 
     def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
-        """What each kind of evidence adds to a priority, by name; {} where they are not added."""
+        """Return the summand of a priority for each kind of evidence, by name.
+
+        Returns {} if the priority is not a sum.
+        """
         return {}
 
     def reward(self, page: Page) -> float:
-        """What a page that came counts for hit rates, 0…1."""
+        """Return how much a fetched page counts for hit rates, 0…1."""
         return min(1.0, max(0.0, page.relevance))
 
     def newcomer_bonus(self, hosts: Tally) -> float:
-        """What is added for a newcomer; `hosts`: those tried so far, by their first pages."""
+        """Return the bonus of a host without requests.
+
+        hosts  requests and rewards of the first pages of earlier new hosts
+        """
         return 0.0
 
     @property
     def hit_rate_decay(self) -> float:
-        """The share that a request still counts after the next one to its host, 0…1."""
+        """Factor of the weight of a request in hit rates after each later one to its host, 0…1."""
         return 1.0
 
     def bonus(self, queue: RecentTally, host: RecentTally) -> float:
-        """The bonus of the hit rates of a queue and its host, for every priority in it."""
+        """Return the bonus of all URLs in a queue, from the hit rates of queue and host."""
         return 0.0
 
     def hub_bonus(self, hub: Tally) -> float:
-        """The bonus of the hit rate of a page's links, for its links that still wait."""
+        """Return the bonus for waiting URLs of a hub page, from the hit rate of its links."""
         return 0.0

@@ -1,4 +1,4 @@
-"""Best-first: a link is worth what the page is worth that it stands on (P1 2.2.4.2)."""
+"""Best-first: a link has the relevance of the page that contains it (P1 2.2.4.2)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class BestFirst(Strategy):
-    """priority(c) = relevance(u), of the best parent u seen so far.
+    """priority(c) = relevance(u) of the most relevant parent u so far.
 
-    bound   URLs that may wait; when there are more, the least relevant are dropped, of
-            equals the latest. They are not taken up again.
+    bound   maximum number of waiting URLs; beyond it the least relevant are dropped, the newest
+            first. They are not added again.
 
-    Worked: a page of relevance 0.7 gives each of its links 0.7.
+    Example: a page of relevance 0.7 gives each of its links 0.7.
     """
 
     name = "best-first"

@@ -1,4 +1,4 @@
-"""Best link: everything that is known of a link before it is followed."""
+"""Best link: all data about a link that is known before it is followed."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 def inherited_relevance(parent: Parent, parent_inherited: float, decay: float) -> float:
-    """What a page hands down: its relevance, or what it got itself, decayed.
+    """Return what a page passes on: its relevance, or its own inheritance, decayed.
 
-    A relevant page restores it, an off-topic hop decays it (tunnelling; P2 3.3,
-    Shark-Search). Worked, decay 0.5: relevance 0.1 and 0.8 passed on: 0.4.
+    A relevant page restores the inheritance and an off-topic page decays it (tunnelling; P2 3.3,
+    Shark-Search). Example: decay 0.5, relevance 0.1 and inheritance 0.8 give 0.4.
     """
     return parent.relevance if parent.relevant else max(parent.relevance, decay * parent_inherited)
 
 
 class BestLink(Strategy):
-    """priority = anchor·A + url·U + heading·H + home·S + inherit·I, each the best over in-links.
+    """priority = anchor·A + url·U + heading·H + home·S + inherit·I, each maximal over in-links.
 
-    A, U, H   relevance of the anchor text, of the URL's words, of the heading above, 0…1
-    S         1 for a link within its host: a page elsewhere costs a robots.txt more, and
-              a site that pays is known
-    I         relevance of the parent, or its own I times `decay` when it is off topic
+    A, U, H   relevance of the anchor text, of the words of the URL, of the heading above, 0…1
+    S         1 for a link within its host: another host costs a robots.txt request, and this one is
+              known to be useful
+    I         relevance of the parent, or the parent's I times `decay` if it is off topic
 
-    Worked (2.5, 1.5, 1, 0.3, 1): anchor with the keyword, to the same host, on a page of
-    relevance 0.6: 3.4.
+    Example with weights 2.5, 1.5, 1, 0.3, 1: an anchor with the keyword, to the same host, on a
+    page of relevance 0.6, gives 3.4.
     """
 
     name = "best-link"

@@ -6,7 +6,7 @@ from focus.score.strategy.base import Strategy
 
 
 class BreadthFirst(Strategy):
-    """priority = 0 for all: ties go by discovery, which is the queue's order."""
+    """priority = 0 for all: ties go by order of discovery."""
 
     name = "bfs"
     source = "P1 2.2.2"

@@ -1,4 +1,4 @@
-"""Depth-limited: breadth-first to a depth and no further (P1 2.2.2)."""
+"""Depth-limited: breadth-first up to a depth (P1 2.2.2)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class DepthLimited(Strategy):
-    """In order of discovery; links of a page `depth` links from a seed are not followed.
+    """In order of discovery; links of pages at `depth` links from a seed are not followed.
 
-    P1's figure 2-6 with a preset depth of 2 gives A, B, C: it counts the first page as 1,
-    so its 2 is depth = 1 here.
+    P1's figure 2-6 with a preset depth of 2 fetches A, B, C: it counts the first page as 1, so its
+    2 is depth = 1 here.
 
-    Worked, depth = 1: the seed's links are followed, theirs are not.
+    Example: with depth = 1 the links of seeds are followed, the links of their targets are not.
     """
 
     name = "depth-limited"

@@ -10,20 +10,20 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 _POSITIONS = 1024
 _MAX_PAGE = int(SEED_PRIORITY) - 1
-_FIRST_FLOAT = 0x41800000  # the bits of 16.0: from there on float32s are over 1e-6 apart
+_FIRST_FLOAT = 0x41800000  # bits of 16.0; larger float32s are more than 1e-6 apart
 
 
 class DepthFirst(Strategy):
-    """priority(c) = n - place/1024: by the page fetched last, in document order within it.
+    """priority(c) = n - place/1024: page fetched last first, in document order within it.
 
-    n        number of the parent among the fetched pages; 999,999 for all after that
-    place    of the link on its page, 0 for the first, 1023 for all after that
+    n        number of the parent among the fetched pages, at most 999,999
+    place    position of the link on its page, from 0, at most 1023
 
-    A link that stands on a later page too moves there, as on a stack. So the two numbers
-    have to be compared as one: n·1024 + 1023 - place counts the float32s from 16 upwards,
-    whose order is that of whole numbers. Seeds come before all links, as always.
+    A link that also occurs on a later page moves there, as on a stack. Both numbers therefore have
+    to be compared as one: n·1024 + 1023 - place is the index of a float32 counted upwards from 16,
+    and float32s are ordered like their indices. Seeds come before all links.
 
-    Worked: the second link of the third page: 3 - 1/1024 = 2.9990.
+    Example: the second link of the third page: 3 - 1/1024 = 2.9990.
     """
 
     name = "dfs"
@@ -43,12 +43,12 @@ class DepthFirst(Strategy):
 
 
 def _encode_float32(number: int) -> float:
-    """The float32 that many steps over 16."""
+    """Return the float32 this many steps above 16."""
     value: float = struct.unpack("<f", struct.pack("<I", _FIRST_FLOAT + number))[0]
     return value
 
 
 def _decode_float32(value: float) -> int:
-    """Its steps over 16; 0 under that."""
+    """Return the number of float32 steps above 16, 0 for smaller values."""
     bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
     return max(0, bits - _FIRST_FLOAT)

@@ -7,15 +7,15 @@ from focus.score.strategy.fish_search import FishSearch
 
 
 class FishPosition(FishSearch):
-    """As `fish-search`, but the first links get sim(u), the page's own relevance.
+    """Fish-Search in which the leading links get sim(u), the relevance of the page.
 
-    W, a, D   as there
-    T         u is relevant if sim(u) > T; 0 = if it is over the model's threshold
+    W, a, D   as in `fish-search`
+    T         u is relevant if sim(u) > T; 0 for the threshold of the relevance model
 
-    P1 takes sim from the places of the keywords: the relevance model `position`.
+    P1 computes sim from the places of the keywords: the relevance model `position`.
 
-    Worked, T = 0.5: the 20th link of a page of relevance 0.4 gets 0.4, the 21st 0; the
-    30th link of a page of relevance 0.8 gets 0.8.
+    Example, T = 0.5: the 20th link of a page of relevance 0.4 gets 0.4, the 21st 0; the 30th link
+    of a page of relevance 0.8 gets 0.8.
     """
 
     name = "fish-position"

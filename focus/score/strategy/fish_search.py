@@ -1,4 +1,4 @@
-"""Fish-Search: relevant pages feed the school, others starve it (P1 3.1, Table 3-1)."""
+"""Fish-Search: relevant pages extend the search, off-topic pages end it (P1 3.1, Table 3-1)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class FishSearch(Strategy):
-    """priority(c) in three bands: 1, ½ or 0 (P1 Table 3-1; De Bra and Post 1994).
+    """priority(c) is 1, ½ or 0 (P1 Table 3-1; De Bra and Post 1994).
 
-    u relevant       its first a·W links get 1, its others 0; they keep its depth allowance
-    u not relevant   its first W links get ½, its others 0; their allowance is one less
-    allowance 0      the page's links are not followed
+    u relevant       its first a·W links get 1, the others 0; all keep its depth allowance
+    u not relevant   its first W links get ½, the others 0; their allowance is one less
+    allowance 0      the links of the page are not followed
     D                allowance of a seed
 
-    Relevant means over the model's threshold. A link found again keeps the larger band
-    and the larger allowance.
+    A page is relevant if its relevance is over the threshold of the model. A URL with several
+    in-links keeps the largest priority and the largest allowance.
 
-    Tuned, the school is larger: the first 20 links of a page are its navigation, and two
-    off-topic hops in a row are common.
+    The tuned form has larger W and D, because the first 20 links of a page are its navigation, and
+    two off-topic pages in a row are common.
 
-    Worked, W = 20, a = 1.5, D = 2: the 30th link of a relevant seed gets 1 and allowance
-    2, the 31st 0 and 2; the first of an irrelevant seed ½ and 1.
+    Example, W = 20, a = 1.5, D = 2: the 30th link of a relevant seed gets 1 and allowance 2, the
+    31st 0 and 2; the first link of an irrelevant seed gets ½ and 1.
     """
 
     name = "fish-search"
@@ -48,11 +48,11 @@ class FishSearch(Strategy):
         return [(score if n < width else 0.0, child_allowance) for n in range(len(links))]
 
     def is_relevant(self, parent: Parent) -> bool:
-        """Whether a page feeds the school."""
+        """Return whether a page keeps the depth allowance and the width of its links."""
         return parent.relevant
 
     def leading_link_score(self, parent: Parent) -> float:
-        """What the first links of a page get."""
+        """Return the priority of the first links of a page."""
         return 1.0 if parent.relevant else 0.5
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:

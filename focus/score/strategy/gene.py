@@ -1,4 +1,4 @@
-"""Gene: a message of relevance that fades on off-topic hops and is restored (P2 3.3)."""
+"""Gene: a message of relevance that decays on off-topic links and is restored (P2 3.3)."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 def pack_key(hops: float, score: float) -> float:
-    """Both keys in one: fewer hops are larger, then larger scores in 0…1.
+    """Return both keys in one number: fewer hops are larger, then larger scores in 0…1.
 
-    Half the score is added, so that no rounding reaches the next whole number.
-    Worked: 3 hops, score 0.4: -3 + 0.2 = -2.8.
+    Half of the score is added, so that rounding never reaches the next whole number.
+    Example: 3 hops and score 0.4 give -3 + 0.2 = -2.8.
     """
     return 0.5 * score - hops
 
 
 def unpack_hops(packed: float) -> int:
-    """The hops of a packed key."""
+    """Return the hops of a packed key."""
     return -math.floor(packed)
 
 
 class GeneBase(Strategy):
-    """The common part of `gene` and `gene-authority`: how far a link is on topic.
+    """The common part of `gene` and `gene-authority`: similarity of a link and the topic.
 
-    sim(c) = w·anchor(c) + (1 - w)·relevance(u). The papers have w = 1, anchor(c) the cosine
-    of the anchor's and the topic's words, and never look at the page; but P2's abstract
-    restores the message where a relevant *page* is met, and tuned that page counts, with
-    w < 1 and anchor(c) the relevance of the anchor text. `factor` is the parameter that
-    the message is multiplied by on an off-topic link.
+    sim(c) = w·anchor(c) + (1 - w)·relevance(u)
+
+    In the papers w = 1, anchor(c) is the cosine of the words of anchor and topic, and the page does
+    not count. P2's abstract, however, restores the message at a relevant *page*. In the tuned form
+    the page counts: w < 1 and anchor(c) is the relevance of the anchor text.
+
+    `decay_param` is the name of the parameter that multiplies the message on an off-topic link.
     """
 
     cosines = True
@@ -53,7 +55,7 @@ class GeneBase(Strategy):
             )
 
     def link_similarities(self, parent: Parent, links: Sequence[Link]) -> list[float]:
-        """sim of each link, 0…1."""
+        """Return sim of each link, 0…1."""
         w = self.params["w"]
         page_part = (1.0 - w) * min(1.0, parent.relevance)
         if self.as_published:
@@ -62,18 +64,18 @@ class GeneBase(Strategy):
 
 
 class Gene(GeneBase):
-    """Sorted by m(c), then by sim(c) (P2 3.3, eq. 1).
+    """Order by m(c), then by sim(c) (P2 3.3, eq. 1).
 
     m(c)    m₀ if sim(c) > f, whatever u's m; else m(u)·b
-    m₀      of a seed; it and b (in 0…1) say how much is left, the order is the same for all
-    sim(c)  of the link, see `Heredity`
+    m₀      of a seed; it and b (in 0…1) scale the message, the order is the same for all values
+    sim(c)  similarity of the link, see `GeneBase`
 
-    m takes the values m₀·bⁿ only, n the hops since it was restored: n and sim go into one
-    number (`pack`), of which the largest is kept. The priority is m₀·b^(n - sim/2): m
-    itself where sim is 0, never as much as the next m.
+    m only takes the values m₀·bⁿ, n the hops since it was restored. n and sim are packed into one
+    number (`pack_key`), whose maximum is kept. The priority is m₀·b^(n - sim/2): m itself if sim is
+    0, and always less than the next m.
 
-    Worked, m₀ = 100, b = 0.8, f = 0.2, w = 1: off-topic anchor on a page with m = 80:
-    m = 64; an anchor of 4 words, one of them the topic's (cosine 0.5): m = 100, priority
+    Example, m₀ = 100, b = 0.8, f = 0.2, w = 1: an off-topic anchor on a page with m = 80 gives m =
+    64; an anchor of 4 words, one of them the topic's (cosine 0.5), gives m = 100 and priority
     100·0.8^-0.25 = 105.7.
     """
 

@@ -1,4 +1,4 @@
-"""Gene with authority: hops over links that neither anchor nor rank speak for (P5 2.3)."""
+"""Gene with authority: hops over links with low anchor similarity and low rank (P5 2.3)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from focus.score.strategy.gene import GeneBase, pack_key
 
 
 class GeneAuthority(GeneBase):
-    """Sorted by Val(c), then by val(c) = t·R(c)/max R + (1 - t)·sim(c) (P5 2.3).
+    """Order by Val(c), then by val(c) = t·R(c)/max R + (1 - t)·sim(c) (P5 2.3).
 
     Val(c)   Val(u) if val(c) > f, else Val(u)·r; nothing restores it; Val₀ for a seed
-    R        local PageRank (score/graph/pagerank.py); it moves, and val and Val with it
-    t        P5 does not say how the two are mixed: one half as published
-    sim(c)   of the link, see `Heredity`
+    R        local PageRank (score/graph/pagerank.py); when it changes, val and Val change, too
+    t        P5 does not give the weights of the two; one half in the published form
+    sim(c)   similarity of the link, see `GeneBase`
 
-    Val takes the values Val₀·rⁿ only. A URL keeps -n of its best parent and the best sim;
-    whether its own link costs a hop is asked when its priority is. The priority is
-    Val₀·r^(n - val/2), as in `gene`.
+    Val only takes the values Val₀·rⁿ. A URL keeps -n of its best parent and the best sim; whether
+    its own link costs a hop is decided when its priority is computed. The priority is Val₀·r^(n -
+    val/2), as in `gene`.
 
-    Worked, Val₀ = 100, r = 0.8, f = 0.15, t = 0.5, w = 1: on a seed, c of a tenth of the
-    largest rank without the keyword: val = 0.05, Val = 80, priority 80·0.8^-0.025 = 80.45;
-    with the keyword alone in the anchor: val = 0.55, Val = 100, priority 106.3.
+    Example, Val₀ = 100, r = 0.8, f = 0.15, t = 0.5, w = 1: c, linked from a seed, has a tenth of
+    the largest rank. Without the keyword: val = 0.05, Val = 80, priority 80·0.8^-0.025 = 80.45.
+    With the keyword alone in the anchor: val = 0.55, Val = 100, priority 106.3.
     """
 
     name = "gene-authority"
@@ -51,7 +51,7 @@ class GeneAuthority(GeneBase):
         return float(self.params["Val0"] * self.params["r"] ** -key)
 
     def _poor_hops(self, url_id: int, link_evidence: LinkEvidence) -> float:
-        """n of a URL: its best parent's, and one more for a poor link. A seed has none."""
+        """Return n of a URL: that of its best parent, plus one for a poor link; 0 for a seed."""
         is_poor = self._combined_value(url_id, link_evidence[1]) <= self.params["f"]
         return max(0.0, is_poor - link_evidence[0])
 

@@ -1,4 +1,4 @@
-"""HITS order: the most authoritative first, whatever the topic (P1 2.2.4.1, P3 5.2.2)."""
+"""HITS order: URLs with the highest authority first, whatever the topic (P1 2.2.4.1, P3 5.2.2)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from focus.score.strategy.base import LinkEvidence, Strategy
 
 
 class HitsOrder(Strategy):
-    """priority(c) = a(c), the authority that c has on the graph so far (see score/graph/hits.py).
+    """priority(c) = a(c), the authority of c in the graph so far (see score/graph/hits.py).
 
-    It is computed anew when the graph has grown by a tenth. Example: if the only two fetched
-    pages link to c alone, a(c) is the sum of their hub values, 1 + 1.
+    Authorities are computed again when the graph has grown by a tenth. Example: if the only two
+    fetched pages link to c alone, a(c) is the sum of their hub values, 1 + 1.
     """
 
     name = "hits"

@@ -1,4 +1,4 @@
-"""PageRank order: the most linked-to first, whatever the topic (P1 Table 4-1, eq. 4-1)."""
+"""PageRank order: URLs with the highest rank first, whatever the topic (P1 Table 4-1, eq. 4-1)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from focus.score.strategy.base import LinkEvidence, Strategy
 
 
 class PageRankOrder(Strategy):
-    """priority(c) = R(c), the local PageRank that c has so far (see score/graph/pagerank.py).
+    """priority(c) = R(c), the local PageRank of c so far (see score/graph/pagerank.py).
 
-    As published (P1 Table 4-1) R has no damping and no share for everybody: priority(c) is
-    the largest R(u)/N_u of the fetched pages u that link to c (see score/graph/shares.py).
-    Worked, as published: a seed with 4 links gives each 1/4; one of them, with 2 links, gives
-    these 1/8.
+    In the published form (P1 Table 4-1) R has no damping and no teleport share: priority(c) is the
+    largest R(u)/N_u of the fetched pages u that link to c (see score/graph/shares.py).
+
+    Example, as published: a seed with 4 links gives each 1/4; one of these, with 2 links, gives
+    each 1/8.
     """
 
     name = "pagerank"

@@ -1,4 +1,4 @@
-"""Random: no knowledge at all, as a yardstick for comparisons."""
+"""Random order, as a baseline for comparisons."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 
 
 class RandomOrder(Strategy):
-    """priority(c) = a number in 0…1 drawn by the URL's key and `seed`.
+    """priority(c) = a number in 0…1 that depends on the key of the URL and `seed` only.
 
-    The same URL gets the same number from every link, so the order is a draw without
-    replacement among the known URLs, repeatable anywhere. Every informed strategy must
-    beat it; nobody wants to crawl so.
+    The URL gets the same number from every link, so the order is a repeatable draw without
+    replacement from the known URLs. Every other strategy should beat it.
 
-    Worked: the first 3 bytes of the hash are 0x800000: 0.5.
+    Example: if the first 3 bytes of the hash are 0x800000, the number is 0.5.
     """
 
     name = "random"
@@ -35,5 +34,5 @@ class RandomOrder(Strategy):
 
 
 def _hash_to_unit_interval(key: bytes, salt: bytes) -> float:
-    """0…1 in steps of 2^-24, which a float32 holds exactly."""
+    """Return a multiple of 2^-24 in 0…1, which is exact in a float32."""
     return int.from_bytes(blake2b(key, digest_size=3, salt=salt).digest(), "big") / 2**24

@@ -11,15 +11,15 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 class SharkSearch(Strategy):
     """priority(c) = γ·inherited(c) + (1 - γ)·(β·anchor + (1 - β)·context).
 
-    inherited   δ·sim(u) if sim(u) > 0, else δ times what u itself inherited
+    inherited   δ·sim(u) if sim(u) > 0, else δ times what u inherited itself
     anchor      relevance of the anchor text
     context     1 if anchor > 0, else relevance of the text around the link
 
-    A link found again keeps the best priority and the best inheritance.
+    A URL with several in-links keeps the largest priority and the largest inheritance.
 
-    Worked, δ = 0.5, β = 0.8, γ = 0.5: on a page of relevance 0.6, a link without keyword
-    in a sentence with it: 0.5·0.3 + 0.5·(0.2·1) = 0.25; with the keyword in its anchor:
-    0.15 + 0.5·1 = 0.65.
+    Example, δ = 0.5, β = 0.8, γ = 0.5, a page of relevance 0.6: a link without the keyword in a
+    sentence with it gets 0.5·0.3 + 0.5·(0.2·1) = 0.25; with the keyword in its anchor 0.15 + 0.5·1
+    = 0.65.
     """
 
     name = "shark-search"

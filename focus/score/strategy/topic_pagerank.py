@@ -1,4 +1,4 @@
-"""Topic-PageRank: importance and relevance mixed (P1 eq. 4-2, Table 4-2)."""
+"""Topic-PageRank: weighted sum of importance and relevance (P1 eq. 4-2, Table 4-2)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from focus.score.strategy.base import LinkEvidence, Parent, Strategy
 class TopicPageRank(Strategy):
     """priority(c) = γ·R(c) + (1 - γ)·max(sim(u), anchor(c)), the tuned form (P1's text, 4.2.1).
 
-    R(c)       the child's own local PageRank so far over the largest of the graph
-    sim(u)     relevance of the best parent; the anchor's relevance may beat it
-    γ          0.06: importance breaks ties rather than steers (P1: 0.8, see docs/results.md).
-               Chosen on five topics of a recorded web: AUC on five others
-               .285 (γ = 0.2) → .305; on a generated web .408 → .411, and .449 with 0
+    R(c)       local PageRank of the link's target so far, divided by the largest in the graph
+    sim(u)     relevance of the best parent; the relevance of the anchor counts if it is larger
+    γ          0.06, so that importance only breaks ties (P1: 0.8, see docs/results.md). Chosen on
+               five topics of a recorded web: AUC on five others 0.285 (γ = 0.2) → 0.305; on a
+               generated web 0.408 → 0.411, and 0.449 with γ = 0
 
-    `raw` = 1 mixes R as it is, not scaled by the largest.
+    With `raw` = 1 R is not divided by the largest.
 
-    As published (P1 Table 4-2) the children of u get W(u) = γ·R(u)/N_u + (1 - γ)·sim(u), R as
-    in eq. 4-1 and not scaled (score/graph/shares.py), N_u the links of u: its first a·W
-    children if W(u) > T, else its first W; the others get 0. The depth allowance D is kept if
-    sim(u) > T, else one less, and at 0 nothing is followed.
+    In the published form (P1 Table 4-2) the links of u get W(u) = γ·R(u)/N_u + (1 - γ)·sim(u), with
+    R of eq. 4-1, not scaled (score/graph/shares.py), and N_u the number of links of u: its first
+    a·W links if W(u) > T, otherwise its first W; the others get 0. The depth allowance D stays the
+    same if sim(u) > T and is one less otherwise; at 0 no link is followed.
 
-    Worked, γ = 0.2, R(c) a quarter of the largest, sim 0.6: 0.05 + 0.48 = 0.53. As
-    published, γ = 0.8: a seed (R = 1) of 40 links, sim 1.2: 0.8/40 + 0.2·1.2 = 0.26.
+    Examples: γ = 0.2, R(c) a quarter of the largest, sim 0.6: 0.05 + 0.48 = 0.53. As published, γ =
+    0.8, a seed (R = 1) with 40 links and sim 1.2: 0.8/40 + 0.2·1.2 = 0.26.
     """
 
     name = "topic-pagerank"

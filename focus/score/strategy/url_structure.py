@@ -1,4 +1,4 @@
-"""URL structure: a link that looks like its page is likely about the same (P3 5.3)."""
+"""URL structure: links with an address like their page are likely on its topic (P3 5.3)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class UrlStructure(Strategy):
     """v(c) = α·(1 + k)·sim(u) + β·sim(anchor(c)) (P3 eq. 5-3, 5-4, Table 5-2).
 
     k       1 if c has host and URL pattern of u, ½ if only the host, else 0
-    depth   links of a page that many links from a seed are not followed
+    depth   links of pages at this many links from a seed are not followed
 
-    As published sim is eq. 5-2 for the anchor as for the page (`euclid`), on one scale: the
-    vector of an anchor of n words has 1/n of each word's idf; and a link of v = 0 is dropped.
-    Tuned, sim(anchor) is the relevance of the anchor text, and a worthless link waits behind
-    all others, so that the crawl does not die of an off-topic seed; and archives and tag
-    pages, whose chains of next pages are dozens of links long, are followed to their ends.
+    In the published form sim is eq. 5-2 (`euclid`) for the anchor as for the page, on one scale:
+    the vector of an anchor of n words has 1/n of each word's idf. Links with v = 0 are dropped. In
+    the tuned form sim(anchor) is the relevance of the anchor text. Links with v = 0 wait behind all
+    others, so that a crawl from an off-topic seed goes on, and chains of next pages, which can be
+    dozens of links long, are followed to their ends.
 
-    Worked, α = 0.6, β = 0.4: u of relevance 0.5; an anchor without keyword to a page of
-    the same host and pattern: 0.6·2·0.5 = 0.6; elsewhere on the host 0.45; on another 0.3,
-    and with the keyword in its anchor 0.7. As published, the keyword in an anchor of 4 words:
-    sim 1/4, so 0.4.
+    Example, α = 0.6, β = 0.4, u of relevance 0.5: an anchor without the keyword, to a page of the
+    same host and pattern, gives 0.6·2·0.5 = 0.6; to another pattern on the host 0.45; to another
+    host 0.3, and 0.7 with the keyword in its anchor. As published, the keyword in an anchor of 4
+    words has sim 1/4, so it gives 0.4.
     """
 
     name = "url-structure"
@@ -54,7 +54,7 @@ class UrlStructure(Strategy):
 
 
 def url_similarity(parent: Parent, link: Link) -> float:
-    """k of P3 Table 5-2: 1, ½ or 0."""
+    """Return k of P3 Table 5-2: 1, ½ or 0."""
     if link.host != parent.host:
         return 0.0
     return 1.0 if link.pattern == parent.pattern else 0.5

@@ -1,4 +1,4 @@
-"""Yield: the best link, what index pages say of it, and what this crawl has learned."""
+"""Yield: the strategy best-link with index pages, sub-topics and learned hit rates."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from focus.score.strategy.best_link import BestLink
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 
 _BEST_LINK_WIDTH = BestLink.width
-_PAGE, _INDEX, _CONTINUATION = Role  # asked of its class, a member takes eight times as long
+_PAGE, _INDEX, _CONTINUATION = Role  # attribute access on an enum class is eight times slower
 _BODY = int(Region.BODY)
-_USUAL_NEWCOMER_RATE = 0.25  # what is expected of a host that links lead to
+_USUAL_NEWCOMER_RATE = 0.25  # usual hit rate of first pages of new hosts
 _MIN_NEWCOMER_BONUS = -4.0
 _NEWCOMER_BONUS_STEP = 0.25
 
 
 def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
-    """Hit rate r = (s + k·r₀)/(n + k): the group's own with much evidence, else the prior.
+    """Return the hit rate (s + k·r₀)/(n + k): the group's own rate, shrunk to the prior r₀.
 
-    Worked, k = 4: 3 of 4 relevant, prior 0.1: (3 + 0.4)/8 = 0.425.
+    s relevant pages in n requests. Example, k = 4: 3 of 4 relevant, prior 0.1: (3 + 0.4)/8 = 0.425.
     """
     return (tally.rewards + k * prior) / (tally.requests + k)
 
@@ -31,40 +31,41 @@ def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
 class Yield(BestLink):
     """best-link's + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N.
 
-    M         membership, the best over in-links: m of an index page (home, section, tag,
-              category, series, archive; `indexpage`) for each link in its body to a page of its
-              host. m = how much of the topic its title and address name, or the anchor of a
-              link to it, or what was handed on to it: the most of these. A page hands m on to the
-              next of its series; and any page to an index page what its anchor says: so one that
-              only the breadcrumbs and tags of its articles tell has an m, too.
-              Its next pages get m to hand on, and no M of it themselves
-    S         how surely the anchor names a sub-topic, a word or phrase that the relevant pages of
-              this crawl have in their titles more than the others, or that the topic file expects
-              to be one and pages have not disproved (`Subtopics`), 0…1; 0 if it has words
-              of the topic itself
-    Δ(g)      logit r(g) - logit p₀, learned here
-    r(pattern)  hit rate of the URL pattern on its host, shrunk to the host's, that to p₀
-    r(page)   hit rate of the links of the page that brought the URL, shrunk to p₀
-    p₀        what is expected of a place not tried yet. It is a constant, and a hopeful one:
-              against the crawl's own rate a single poor site that fills the crawl would look
-              as good as any other, and nothing else would be tried
-    N         of a host never tried: min(0, logit((s + ½)/(n + 2)) - logit ¼), where n such
-              hosts were tried so far and their first pages brought s. newcomer·N goes by steps
-              of ¼ to -4 at most, and one host in ten is tried without it: see `Learning`
+    M         membership, maximal over in-links: m of an index page (`score.index_pages`) for each
+              link in its body to a page of its host. m is the maximum of: how much of the topic its
+              title and address name, the score of anchors of links to it, and the m that another
+              page passed on to it. A page passes m on to the next page of its series; and any page
+              passes the score of an anchor on to the index page it links to, so that an index page
+              that only breadcrumbs and tags of articles name has an m, too. Continuation pages
+              receive m to pass on, but no M
+    S         certainty that the anchor names a sub-topic, 0…1 (`Subtopics`): a word or phrase that
+              is more frequent in titles of this crawl's relevant pages than in others, or that the
+              topic file expects to be one and that pages have not disproved. 0 if it has a topic
+              word
+    Δ(g)      logit r(g) - logit p₀
+    r(pattern)  hit rate of the URL pattern on its host, shrunk to that of the host, which is shrunk
+                to p₀
+    r(page)   hit rate of the links of the page that led to the URL, shrunk to p₀
+    p₀        expected hit rate of an untried place. It is a high constant: compared with the
+              crawl's own rate, a single poor site that fills the crawl would look as good as any
+              other, and nothing else would be tried
+    N         for a host without requests: min(0, logit((s + ½)/(n + 2)) - logit ¼), if n such hosts
+              were tried so far and their first pages had the rewards s. newcomer·N is rounded to
+              steps of ¼, at least -4, and not used for one host in ten (`engine.hit_rates`)
 
-    Counts are soft: a page adds its relevance in 0…1, an index page `index` of that (it is
-    about the topic, but no article on it), a failure 0. Those of patterns and hosts fade: after
-    the next request to its host, one counts `fade` of what it did (0.9: the last ten or so are
-    what a host is known by), since places run dry, and dry places may fill.
+    Rewards are fractions: a page counts its relevance in 0…1, an index page `index` of that (it is
+    about the topic, but not an article on it), a failure 0. Requests of patterns and hosts decay:
+    after each later request to its host a request counts `fade` of its former weight (with 0.9
+    about the last ten count), because places run dry and fill again.
 
-    home is between what suits a web whose links to other hosts are mostly dead (1.5) and one
-    where they work (0).
+    home is a compromise between the best values for a web whose links to other hosts are mostly
+    dead (1.5) and for one whose links work (0).
 
-    Worked, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; pattern 20, 15:
-    (15 + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61. A link with an empty anchor on
-    the tag page 足球 to its own host: home 1 + member 3·1 = 4; one whose anchor names a
-    sub-topic of weight 0.75, elsewhere on its host: 1 + 1.5·0.75 = 2.13. Of 18 hosts tried
-    the first pages brought 0.5: logit 0.05 - logit 0.25 = -1.85; with newcomer 1.5: -2.75.
+    Examples, p₀ = 0.5, k = 4: host 40 requests, 8 relevant: (8 + 2)/44 = 0.227; pattern 20, 15: (15
+    + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61. A link with an empty anchor on the tag
+    page 足球 to its own host: home 1 + member 3·1 = 4; one whose anchor names a sub-topic of weight
+    0.75, elsewhere on its host: 1 + 1.5·0.75 = 2.13. 18 new hosts whose first pages had rewards of
+    0.5: logit 0.05 - logit 0.25 = -1.85; with newcomer 1.5: -2.75.
     """
 
     name = "yield"
@@ -84,7 +85,7 @@ class Yield(BestLink):
         "index": 0.3,
         "newcomer": 1.5,
     }
-    width = _BEST_LINK_WIDTH + 3  # M; the m of an index page as handed on by the page before it; S
+    width = _BEST_LINK_WIDTH + 3  # M; m that was passed on to the page; S
     url_patterns = True
     learns = True
     remainder = "hub"
@@ -160,9 +161,9 @@ class Yield(BestLink):
 
 
 def page_membership(parent: Parent) -> float:
-    """m of a page: how surely what it lists belongs to the topic, 0…1; of no index page 0.
+    """Return m of a page: how certainly its links belong to the topic, 0…1.
 
-    What looks like no index page is one for pages that link to it as one: as much as these hand on.
+    For a page that is not an index page this is the m that was passed on to it.
     """
     anchor, inherited = parent.link_evidence[0], parent.link_evidence[_BEST_LINK_WIDTH + 1]
     if not parent.index:
@@ -171,10 +172,10 @@ def page_membership(parent: Parent) -> float:
 
 
 def link_membership(page_membership: float, page_host: str, link: Link) -> tuple[float, float]:
-    """What a link has of its page's m: its own M, and what it is to hand on.
+    """Return M of a link, and the m that it passes on, for m of its page.
 
-    To an index page (by its address, by a breadcrumb, as what the page is filed under) what its
-    anchor says of the topic, whatever m is.
+    A link to an index page (by its address, by a breadcrumb, or as the category of the page) passes
+    on the topic score of its anchor, whatever m is.
     """
     if link.host != page_host:
         return 0.0, 0.0
