@@ -116,19 +116,19 @@ CHANNELS_INTRO_ZH = """\
 
 def page(language: str = "en") -> str:
     """The whole page in a language."""
-    before = i18n.spoken()
-    i18n.use(language)
+    before = i18n.current_language()
+    i18n.set_language(language)
     try:
         intro = INTRO if language == "en" else INTRO_ZH
         parts = [intro, *("\n".join(_command(name, command)) for name, command in commands())]
         parts.append("\n".join(_channels()))
     finally:
-        i18n.use(before)
+        i18n.set_language(before)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
 
 
 def _is_english() -> bool:
-    return i18n.spoken() == "en"
+    return i18n.current_language() == "en"
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:

@@ -27,12 +27,12 @@ from jinja2 import Environment
 from focus.cli import cli
 from focus.commands.options.help import EXAMPLE, paragraphs
 from focus.commands.options.option import Option
-from focus.i18n import DOMAIN, FOLDER, SYSTEM
+from focus.i18n import DOMAIN, LOCALE_FOLDER, SYSTEM_MESSAGES
 from focus.records import DropReason, FailureKind, Rendering, UrlState
 from focus.text.formatting import of_noun
 
 ROOT = Path(__file__).parents[1]
-PO = FOLDER / "zh_CN" / "LC_MESSAGES" / f"{DOMAIN}.po"
+PO = LOCALE_FOLDER / "zh_CN" / "LC_MESSAGES" / f"{DOMAIN}.po"
 ENDS = (
     "frontier empty", "max-pages reached", "max-requests reached", "max-bytes reached",
     "max-time reached", "target reached", "stop-harvest reached", "interrupted", "terminated",
@@ -61,7 +61,7 @@ CLICK = (
     ("{name} {filename!r} is not readable.", ""),
 )
 """What click says of itself, and its form for more than one."""
-_MAKERS = {"mark", "msg", "plural", "print_note", "say", "says"}
+_MAKERS = {"mark", "msg", "plural", "print_note", "say", "say_all"}
 """What is called with an id; so are the errors of focus/errors.py and those made of them."""
 
 
@@ -87,7 +87,7 @@ def _by_value() -> Iterator[Id]:
     for text in (*map(str, FailureKind), *map(str, DropReason), *filter(None, Rendering), *states):
         yield Id(text, "", "focus/records.py")
     yield from (Id(text, "", "focus/crawler.py") for text in ENDS)
-    yield from (Id(text, "", "focus/i18n.py") for text in SYSTEM)
+    yield from (Id(text, "", "focus/i18n.py") for text in SYSTEM_MESSAGES)
 
 
 def trees() -> dict[str, ast.Module]:
@@ -108,7 +108,7 @@ def _in_code() -> Iterator[Id]:
             if forms := list(literals(call.args[:2])):
                 yield Id(*forms, file)
         else:
-            arguments = call.args if name == "says" else call.args[:1]
+            arguments = call.args if name == "say_all" else call.args[:1]
             yield from (Id(text, "", file) for text in literals(arguments))
 
 

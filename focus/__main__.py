@@ -20,14 +20,14 @@ from click.shell_completion import shell_complete
 from focus.errors import FocusError
 from focus.i18n import (
     DOMAIN,
-    FOLDER,
-    language_of_environment,
-    line_of,
+    LOCALE_FOLDER,
+    current_language,
+    environment_language,
+    error_message,
+    language_tag,
     say,
-    spoken,
-    tag,
-    told,
-    use,
+    set_language,
+    translate,
 )
 from focus.registry import REMOVED
 from focus.text.formatting import printable
@@ -81,25 +81,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except FocusError as error:
-        return _fail(told(error.line), error.exit_code)
+        return _fail(translate(error.message), error.exit_code)
     except BrokenPipeError:
         return _close_quietly()
     except OSError as error:
         if error.errno not in _NOT_OUR_FAULT:
             return _report(error)
         where = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{where}{told(line_of(error))}", 1)
+        return _fail(f"{where}{translate(error_message(error))}", 1)
     except Exception as error:
         return _report(error)
 
 
 def _speak() -> None:
     """The language that the terminal asks for; click asks gettext, and this the environment."""
-    use(language_of_environment(os.environ))
+    set_language(environment_language(os.environ))
     gettext.textdomain("messages")
-    if spoken() != "en":
-        os.environ["LANGUAGE"] = tag(spoken()).replace("-", "_")
-        gettext.bindtextdomain(DOMAIN, str(FOLDER))
+    if current_language() != "en":
+        os.environ["LANGUAGE"] = language_tag(current_language()).replace("-", "_")
+        gettext.bindtextdomain(DOMAIN, str(LOCALE_FOLDER))
         gettext.textdomain(DOMAIN)
 
 

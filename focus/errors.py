@@ -1,17 +1,17 @@
-"""Defines every error that a user of focus can meet, as one tree.
+"""Errors that a user of focus can see, as one tree of classes.
 
-    FocusError                 something the user can act on; never a traceback
+    FocusError                 an error that the user can act on; shown without a traceback
     ├── ConfigError            option, environment variable or focus.toml        exit 2
-    │   └── TopicError         topic words or topic file                         exit 2
+    │   └── TopicError         keywords or topic file                            exit 2
     ├── StoreError             database: other program, other version, disk      exit 1
-    │   └── StoreLocked        another crawl holds this database                 exit 5
+    │   └── StoreLocked        another crawl uses this database                  exit 5
     ├── KnowledgeError         knowledge base or dump                            exit 1
     ├── ArchiveError           WARC file that cannot be read or written          exit 1
     ├── ExportError            output file or format                             exit 1
     └── ClusterError           broker, or another role of the cluster            exit 7
 
-A page that cannot be fetched is no error but a result with a `FailureKind`
-(records.py). The message of each error is one line: what, where, what to do.
+A page that cannot be fetched is a result with a `FailureKind` (records.py), not an error. The
+message of each error is one line: what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from focus.i18n import Msg, msg
 
 
 class FocusError(Exception):
-    """Root of the tree; `exit_code` is what the command line ends with, `line` what it says.
+    """Root of the tree; `exit_code` is the exit code of the command.
 
-    Made of an id of the catalogue and its values (i18n): ConfigError("no alert {name!r}", name=x).
+    Arguments are a message id and its values (i18n): ConfigError("no alert {name!r}", name=x).
     """
 
     exit_code = 1
 
-    def __init__(self, line: str = "", /, **values: object) -> None:
-        super().__init__(msg(line, **values))
+    def __init__(self, message: str = "", /, **values: object) -> None:
+        super().__init__(msg(message, **values))
 
     @property
-    def line(self) -> Msg:
-        """The message, for whoever tells it in the reader's language."""
-        found: Msg = self.args[0]
-        return found
+    def message(self) -> Msg:
+        """The message, to be translated to the language of its reader."""
+        message: Msg = self.args[0]
+        return message
 
 
 class ConfigError(FocusError):
-    """An option, variable or configuration file that makes no sense."""
+    """An option, environment variable or configuration file with an invalid value."""
 
     exit_code = 2
 
 
 class TopicError(ConfigError):
-    """Topic words or a topic file that cannot be used."""
+    """Keywords or a topic file that cannot be used."""
 
 
 class StoreError(FocusError):
@@ -52,7 +52,7 @@ class StoreError(FocusError):
 
 
 class StoreLocked(StoreError):
-    """Another process is crawling into this database."""
+    """Another crawl uses this database."""
 
     exit_code = 5
 
@@ -70,6 +70,6 @@ class ExportError(FocusError):
 
 
 class ClusterError(FocusError):
-    """The broker cannot be used, or the cluster has no place for this role."""
+    """The broker cannot be used, or the cluster does not accept this process."""
 
     exit_code = 7

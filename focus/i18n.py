@@ -1,17 +1,18 @@
-"""Says to people, in their language, what focus has to say: gettext's messages.
+"""Messages for users and their translation with gettext.
 
-A message is an English text with places for values, which is its id, and the values; the
-catalogue of a language (under focus/locale, as focus.po and compiled) has the
-text for each id. Code that makes a message does not know who will read it:
+A message is an id, which is an English text with placeholders, and values for the placeholders.
+The catalogue of a language (focus.po under focus/locale, compiled to focus.mo) contains the
+translation of each id. Code that creates a message does not know the language of its reader:
 
     line = msg("no alert {name!r}; there is {known}", name="f1", known="旅游")
     line                →  no alert 'f1'; there is 旅游
-    told(line, "zh")    →  没有关注“f1”；现有：旅游
-    stored(line)        →  {"id":"no alert {name!r}; there is {known}","values":{"name":…}}
+    translate(line, "zh")   →  没有关注“f1”；现有：旅游
+    encode_message(line)    →  {"id":"no alert {name!r}; there is {known}","values":{"name":…}}
 
-The command line speaks one language, which `use` sets; `say` makes a message and says it at once.
-Ids are literals, as `docs/make_messages.py` finds them in the source; tests/test_messages.py holds
-that each has its Chinese. What a server or a stranger said is a plain `str`, and stays as it is.
+The command line has one language, which `set_language` sets; `say` creates a message and
+translates it to that language. Ids are literals, so that `docs/make_messages.py` finds them in the
+source; tests/test_messages.py checks that each has a Chinese translation. Texts of servers and
+other programs are plain `str` and are not translated.
 """
 
 from __future__ import annotations
@@ -25,26 +26,30 @@ from typing import Any
 import msgspec
 
 LANGUAGES = ("zh", "en")
-FOLDER = Path(__file__).parent / "locale"
+LOCALE_FOLDER = Path(__file__).parent / "locale"
 DOMAIN = "focus"
 _LOCALES = {"zh": "zh_CN"}
-_BEGINS = '{"id":'
+_ENCODED_PREFIX = '{"id":'
 
-SYSTEM = (
+SYSTEM_MESSAGES = (
     "Connection refused", "Connection reset by peer", "Connection unexpectedly closed",
     "Network is unreachable", "No route to host", "No space left on device", "File exists",
     "No such file or directory", "Is a directory", "Not a directory", "Permission denied",
     "Temporary failure in name resolution", "timed out", "certificate has expired",
     "self-signed certificate", "unable to get local issuer certificate",
 )  # fmt: skip
-"""Ids that the operating system and OpenSSL say."""
+"""Error texts of the operating system and OpenSSL that are used as ids."""
 
-_spoken = "en"
+_current_language = "en"
 
 
 class Msg(str):
-    """A message that was made: in English, as any `str`; `id`, `plural`, `values` are what it
-    is translated by (`plural`: the English of more than one, chosen by the value `n`)."""
+    """A message; as a `str` it is its English text.
+
+    id      English text with placeholders
+    plural  the same for the plural, used unless the value `n` is 1; empty if there is none
+    values  values of the placeholders
+    """
 
     __slots__ = ("id", "plural", "values")
     id: str
@@ -52,7 +57,7 @@ class Msg(str):
     values: Mapping[str, Any]
 
     def __new__(cls, id: str, plural: str = "", values: Mapping[str, Any] | None = None) -> Msg:
-        filled = {name: _value(each) for name, each in (values or {}).items()}
+        filled = {name: _storable_value(value) for name, value in (values or {}).items()}
         chosen = plural if plural and filled["n"] != 1 else id
         self = super().__new__(cls, chosen.format(**filled) if filled else chosen)
         self.id, self.plural, self.values = id, plural, filled
@@ -61,12 +66,12 @@ class Msg(str):
     def __str__(self) -> str:
         return str.__str__(self)[:]
 
-    def each(self, change: Callable[[str], str]) -> Msg:
-        """The message with every text among its values changed."""
+    def map_texts(self, change: Callable[[str], str]) -> Msg:
+        """Return the message with `change` applied to each value that is a text."""
         values = {
-            name: each.each(change) if isinstance(each, Msg) else change(each)
-            for name, each in self.values.items()
-            if isinstance(each, str)
+            name: value.map_texts(change) if isinstance(value, Msg) else change(value)
+            for name, value in self.values.items()
+            if isinstance(value, str)
         }
         return Msg(self.id, self.plural, {**self.values, **values})
 
@@ -74,15 +79,15 @@ class Msg(str):
         return Msg, (self.id, self.plural, self.values)
 
 
-def _value(value: object) -> object:
-    """A value as it is kept: a number, a text, or a message, as errors have it."""
+def _storable_value(value: object) -> object:
+    """Return a value as number, text or message; of an exception, its message."""
     if isinstance(value, BaseException):
-        return line_of(value)
+        return error_message(value)
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def line_of(error: BaseException) -> str:
-    """What an exception says: the message that it was made with, the system's reason, its text."""
+def error_message(error: BaseException) -> str:
+    """Return the message of an exception: its `Msg`, the system's error text, or its own text."""
     if error.args and isinstance(error.args[0], Msg):
         return error.args[0]
     if isinstance(error, OSError) and error.strerror:
@@ -91,132 +96,145 @@ def line_of(error: BaseException) -> str:
 
 
 def msg(id: str, /, **values: object) -> Msg:
-    """A message; one that is made already stays as it is."""
+    """Return the message with this id and these values. A `Msg` is returned unchanged."""
     return id if isinstance(id, Msg) else Msg(id, "", values)
 
 
-def plural(one: str, many: str, /, *, n: float, **values: object) -> Msg:
-    """A message about `n` things."""
-    return Msg(one, many, {"n": n, **values})
+def plural(singular: str, plural_text: str, /, *, n: float, **values: object) -> Msg:
+    """Return a message in the singular or plural, by `n`."""
+    return Msg(singular, plural_text, {"n": n, **values})
 
 
-def within(*lines: str) -> str:
-    """What was wrong, from the outside in: `host-given-up: robots.txt: no such host`."""
-    said = [line for line in lines if line]
-    if len(said) < 2:
-        return said[0] if said else ""
-    return msg("{where}: {what}", where=said[0], what=within(*said[1:]))
+def chain_messages(*messages: str) -> str:
+    """Return messages as one, each the cause of the one before.
+
+    Example: `host-given-up: robots.txt: no such host`. Empty messages are left out.
+    """
+    parts = [message for message in messages if message]
+    if len(parts) < 2:
+        return parts[0] if parts else ""
+    return msg("{where}: {what}", where=parts[0], what=chain_messages(*parts[1:]))
 
 
-def in_a_row(lines: Sequence[str]) -> str:
-    """Lines as one, parted as sentences are; "" for none."""
-    if len(lines) < 2:
-        return lines[0] if lines else ""
-    return msg("{first}; {others}", first=lines[0], others=in_a_row(lines[1:]))
+def join_messages(messages: Sequence[str]) -> str:
+    """Return messages as one, separated by semicolons; "" for none."""
+    if len(messages) < 2:
+        return messages[0] if messages else ""
+    return msg("{first}; {others}", first=messages[0], others=join_messages(messages[1:]))
 
 
-def told(line: str, language: str = "") -> str:
-    """A line in a language, the command line's unless given; English where it has no words."""
-    catalogue = _catalogue(language_of(language) if language else _spoken)
-    if catalogue is None or not isinstance(line, Msg) or not line:
-        return str(line)
-    if line.plural:
-        text = catalogue.ngettext(line.id, line.plural, int(line.values["n"]))
+def translate(message: str, language: str = "") -> str:
+    """Return a message in a language, by default that of the command line.
+
+    A message without a translation is returned in English, a plain text unchanged.
+    """
+    catalogue = _load_translations(supported_language(language) if language else _current_language)
+    if catalogue is None or not isinstance(message, Msg) or not message:
+        return str(message)
+    if message.plural:
+        text = catalogue.ngettext(message.id, message.plural, int(message.values["n"]))
     else:
-        text = catalogue.gettext(line.id)
+        text = catalogue.gettext(message.id)
     values = {
-        name: told(each, language) if isinstance(each, Msg) else each
-        for name, each in line.values.items()
+        name: translate(value, language) if isinstance(value, Msg) else value
+        for name, value in message.values.items()
     }
     return text.format(**values) if values else text
 
 
 def say(id: str, /, **values: object) -> str:
-    """A message in the command line's language."""
-    return told(msg(id, **values))
+    """Return the message with this id in the language of the command line."""
+    return translate(msg(id, **values))
 
 
-def says(*ids: str) -> tuple[str, ...]:
-    """Several at once, as the head of a table."""
+def say_all(*ids: str) -> tuple[str, ...]:
+    """Return several messages in the language of the command line, such as the head of a table."""
     return tuple(map(say, ids))
 
 
 def mark(id: str, /) -> str:
-    """An id that is made a message somewhere else (gettext's `N_`)."""
+    """Return an id unchanged; marks it for extraction where no message is created (`N_`)."""
     return id
 
 
 # -- languages ----------------------------------------------------------------------
 
 
-def use(language: str) -> None:
-    """The language of the command line from now on."""
-    global _spoken
-    _spoken = language_of(language)
+def set_language(language: str) -> None:
+    """Set the language of the command line."""
+    global _current_language
+    _current_language = supported_language(language)
 
 
-def spoken() -> str:
-    """The language of the command line."""
-    return _spoken
+def current_language() -> str:
+    """Return the language of the command line."""
+    return _current_language
 
 
-def tag(language: str) -> str:
-    """A language as HTML and mails name it: `zh-CN` for zh (BCP 47)."""
-    return _LOCALES.get(language_of(language), "en").replace("_", "-")
+def language_tag(language: str) -> str:
+    """Return the BCP 47 tag of a language for HTML and mail: "zh-CN" for "zh"."""
+    return _LOCALES.get(supported_language(language), "en").replace("_", "-")
 
 
-def language_of(wanted: str) -> str:
-    """The language that we have for a wanted one, as `zh` for `zh-CN`; else English."""
-    return _known(wanted) or "en"
+def supported_language(name: str) -> str:
+    """Return the supported language for a name, such as "zh" for "zh-CN"; "en" if there is none."""
+    return _match_language(name) or "en"
 
 
-def language_of_environment(environ: Mapping[str, str]) -> str:
-    """The language that a terminal asks for: FOCUS_LANG, then the variables of gettext."""
+def environment_language(environ: Mapping[str, str]) -> str:
+    """Return the language that the environment selects by FOCUS_LANG or gettext's variables."""
     names = ("FOCUS_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-    wanted = next(filter(None, map(environ.get, names)), "")
-    return next(filter(None, map(_known, wanted.split(":"))), "en")
+    preferences = next(filter(None, map(environ.get, names)), "")
+    return next(filter(None, map(_match_language, preferences.split(":"))), "en")
 
 
-def _known(wanted: str) -> str:
-    short = wanted.lower().replace("_", "-").partition("-")[0].partition(".")[0]
+def _match_language(name: str) -> str:
+    short = name.lower().replace("_", "-").partition("-")[0].partition(".")[0]
     return short if short in LANGUAGES else ""
 
 
 @cache
-def _catalogue(language: str) -> gettext.NullTranslations | None:
-    """None for English, whose texts are the ids."""
+def _load_translations(language: str) -> gettext.NullTranslations | None:
+    """Return None for English, whose texts are the ids."""
     if language not in _LOCALES:
         return None
-    return gettext.translation(DOMAIN, FOLDER, [_LOCALES[language]], fallback=True)
+    return gettext.translation(DOMAIN, LOCALE_FOLDER, [_LOCALES[language]], fallback=True)
 
 
-def catalogue(language: str) -> gettext.NullTranslations:
-    """gettext's own object, for who asks it (templates)."""
-    return _catalogue(language_of(language)) or gettext.NullTranslations()
+def load_catalogue(language: str) -> gettext.NullTranslations:
+    """Return the gettext translations of a language, for templates."""
+    return _load_translations(supported_language(language)) or gettext.NullTranslations()
 
 
-# -- messages that are kept -----------------------------------------------------------
+# -- messages that are stored ---------------------------------------------------------
 
 
-def stored(line: str) -> str:
-    """A line as a database keeps it: JSON for a message, a plain text as it is."""
-    if isinstance(line, Msg):
-        return msgspec.json.encode(_kept(line)).decode()
-    return stored(Msg("{text}", "", {"text": line})) if line.startswith(_BEGINS) else str(line)
+def encode_message(message: str) -> str:
+    """Return a message as a database stores it: JSON for a `Msg`, a plain text unchanged."""
+    if isinstance(message, Msg):
+        return msgspec.json.encode(_to_builtins(message)).decode()
+    if message.startswith(_ENCODED_PREFIX):
+        return encode_message(Msg("{text}", "", {"text": message}))
+    return str(message)
 
 
-def read_stored(text: str) -> str:
-    """A line that `stored` wrote."""
-    return _made(msgspec.json.decode(text)) if text.startswith(_BEGINS) else text
+def decode_message(text: str) -> str:
+    """Return the message that `encode_message` encoded."""
+    return _from_builtins(msgspec.json.decode(text)) if text.startswith(_ENCODED_PREFIX) else text
 
 
-def _kept(line: Msg) -> dict[str, Any]:
-    values = {n: _kept(each) if isinstance(each, Msg) else each for n, each in line.values.items()}
-    named = {"id": line.id, "plural": line.plural, "values": values}
-    return {name: each for name, each in named.items() if each or name == "id"}
+def _to_builtins(message: Msg) -> dict[str, Any]:
+    values = {
+        name: _to_builtins(value) if isinstance(value, Msg) else value
+        for name, value in message.values.items()
+    }
+    fields = {"id": message.id, "plural": message.plural, "values": values}
+    return {name: value for name, value in fields.items() if value or name == "id"}
 
 
-def _made(kept: Mapping[str, Any]) -> Msg:
-    values = kept.get("values", {}).items()
-    made = {name: _made(each) if isinstance(each, dict) else each for name, each in values}
-    return Msg(kept["id"], kept.get("plural", ""), made)
+def _from_builtins(fields: Mapping[str, Any]) -> Msg:
+    values = {
+        name: _from_builtins(value) if isinstance(value, dict) else value
+        for name, value in fields.get("values", {}).items()
+    }
+    return Msg(fields["id"], fields.get("plural", ""), values)

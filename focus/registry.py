@@ -1,7 +1,7 @@
-"""Finds strategies, relevance models and channels by name: ours, and those of other packages.
+"""Registries of strategies, relevance models and channels: built-in ones and those of plugins.
 
-A package adds one by an entry point of the group (`focus.strategies`, `focus.relevance`,
-`focus.channels`), whose name is the name to be typed:
+A package adds one with an entry point in the group `focus.strategies`, `focus.relevance` or
+`focus.channels`. The name of the entry point is the name that users type:
 
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"
@@ -62,52 +62,53 @@ def check_removed(name: str) -> None:
 
 
 class Registry(Mapping[str, T]):
-    """Names and what they stand for, in order: ours first. Ours cannot be replaced.
+    """Objects by name: the built-in ones first, then those of entry points, sorted by name.
 
-    Other packages are looked for at the first name that is not ours, as that takes 20 ms, and
-    each is imported when its name is asked for. ConfigError for one that cannot be imported.
+    An entry point cannot replace a built-in object. Entry points are read when a name that is not
+    built in is looked up, because that takes 20 ms, and imported when their object is needed.
+    Raises ConfigError for one that cannot be imported.
     """
 
-    def __init__(self, group: str, ours: Mapping[str, T]) -> None:
-        self._group, self._ours = group, dict(ours)
+    def __init__(self, group: str, built_in: Mapping[str, T]) -> None:
+        self._group, self._built_in = group, dict(built_in)
         self._loaded: dict[str, T] = {}
 
     @cached_property
-    def _others(self) -> dict[str, EntryPoint]:
-        from importlib.metadata import entry_points  # with what reads mail: see above
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # slow: it imports the email package
 
-        found = sorted(entry_points(group=self._group), key=lambda each: each.name)
-        return {each.name: each for each in found if each.name not in self._ours}
+        points = sorted(entry_points(group=self._group), key=lambda point: point.name)
+        return {point.name: point for point in points if point.name not in self._built_in}
 
     def __getitem__(self, name: str) -> T:
-        if name in self._ours:
-            return self._ours[name]
+        if name in self._built_in:
+            return self._built_in[name]
         if name not in self._loaded:
-            self._loaded[name] = self._load(self._others[name])
+            self._loaded[name] = self._load(self._entry_points[name])
         return self._loaded[name]
 
-    def _load(self, found: EntryPoint) -> T:
+    def _load(self, entry_point: EntryPoint) -> T:
         try:
-            kind: T = found.load()
-        except Exception as error:  # it is somebody else's code
-            package = found.dist.name if found.dist else "?"
+            kind: T = entry_point.load()
+        except Exception as error:  # code of another package can raise anything
+            package = entry_point.dist.name if entry_point.dist else "?"
             raise ConfigError(
                 "{name}: the package {package} registers it under {group}, and {value} "
                 "cannot be imported ({error}); mend or uninstall that package",
-                name=found.name,
+                name=entry_point.name,
                 package=package,
                 group=self._group,
-                value=found.value,
+                value=entry_point.value,
                 error=error,
             ) from error
         return kind
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._ours
-        yield from self._others
+        yield from self._built_in
+        yield from self._entry_points
 
     def __len__(self) -> int:
-        return len(self._ours) + len(self._others)
+        return len(self._built_in) + len(self._entry_points)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ours or name in self._others
+        return name in self._built_in or name in self._entry_points

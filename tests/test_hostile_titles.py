@@ -28,7 +28,7 @@ from focus.commands.crawl_log import TextLog
 from focus.commands.crawl_progress import page_line
 from focus.commands.watch_output import match_lines
 from focus.crawler import Event
-from focus.i18n import Msg, msg, read_stored, stored, told
+from focus.i18n import Msg, decode_message, encode_message, msg, translate
 from focus.records import UrlState
 from focus.report.export import write_csv, write_jsonl
 from focus.storage.alerts.records import Alert, OutboxLease, Part
@@ -256,11 +256,11 @@ def check_template(title: str) -> None:
 
 def check_message(title: str) -> None:
     line = msg("{name}: {title}", name=title, title=title)
-    assert told(line, "zh") == f"{title}：{title}"
-    assert told(line, "en") == f"{title}: {title}"
+    assert translate(line, "zh") == f"{title}：{title}"
+    assert translate(line, "en") == f"{title}: {title}"
     title = title.encode("utf-8", "replace").decode()
-    assert told(read_stored(stored(title)), "zh") == title
-    again = read_stored(stored(msg("{name}: {title}", name=title, title=title)))
+    assert translate(decode_message(encode_message(title)), "zh") == title
+    again = decode_message(encode_message(msg("{name}: {title}", name=title, title=title)))
     assert isinstance(again, Msg) and again == f"{title}: {title}"
 
 

@@ -21,15 +21,15 @@ from focus.commands.crawl_progress import Moment, spelled
 from focus.errors import ConfigError, FocusError
 from focus.i18n import (
     Msg,
-    in_a_row,
-    language_of_environment,
+    chain_messages,
+    decode_message,
+    encode_message,
+    environment_language,
+    join_messages,
     msg,
     plural,
-    read_stored,
-    stored,
-    told,
-    use,
-    within,
+    set_language,
+    translate,
 )
 from focus.storage.alerts.records import Alert
 from focus.text.formatting import cells, wrapped
@@ -53,7 +53,7 @@ def chinese() -> dict[str, str]:
     return found
 
 
-def test_every_message_has_its_chinese_and_no_chinese_is_left_over(
+def test_catalogue_contains_exactly_the_messages_of_the_source(
     chinese: dict[str, str],
 ) -> None:
     ids = {each.text for each in make_messages.found()}
@@ -61,7 +61,7 @@ def test_every_message_has_its_chinese_and_no_chinese_is_left_over(
     assert not [text for text, ours in chinese.items() if not ours]
 
 
-def test_the_catalogue_is_as_the_script_writes_it() -> None:
+def test_catalogue_files_match_output_of_make_messages() -> None:
     stands = make_messages.catalogue()
     assert make_messages.po(make_messages.renewed(stands)) == make_messages.PO.read_bytes()
     assert make_messages.mo(stands) == make_messages.PO.with_suffix(".mo").read_bytes()
@@ -73,7 +73,7 @@ def places(text: str) -> set[str]:
     return named | set(re.findall(r"%\((\w+)\)s", text))
 
 
-def test_chinese_has_the_values_of_the_english(chinese: dict[str, str]) -> None:
+def test_translation_has_placeholders_of_its_id(chinese: dict[str, str]) -> None:
     many = {each.text: each.plural for each in make_messages.found()}
     for english, ours in chinese.items():
         of_one, of_many = places(english), places(many[english] or english)
@@ -93,40 +93,42 @@ def test_ids_are_literals() -> None:
 # -- telling ------------------------------------------------------------------------
 
 
-def test_a_message_is_english_until_it_is_told() -> None:
+def test_message_as_str_is_english() -> None:
     line = msg(
         "schedule {text!r}: no cron expression ({reason})", text="61 * * * *", reason="bad minute"
     )
     assert line == "schedule '61 * * * *': no cron expression (bad minute)"
-    assert told(line, "zh-CN") == "检查时间“61 * * * *”：不是有效的 cron 表达式（bad minute）"
-    assert told(line, "fr") == line
-    assert type(told(line, "en")) is str
+    assert translate(line, "zh-CN") == "检查时间“61 * * * *”：不是有效的 cron 表达式（bad minute）"
+    assert translate(line, "fr") == line
+    assert type(translate(line, "en")) is str
 
 
-def test_the_english_of_one_and_of_more() -> None:
+def test_plural_chooses_form_by_n() -> None:
     one, two = (plural("{n} new page", "{n} new pages", n=n) for n in (1, 2))
     assert (one, two) == ("1 new page", "2 new pages")
-    assert (told(one, "zh"), told(two, "zh")) == ("1 篇新页面", "2 篇新页面")
+    assert (translate(one, "zh"), translate(two, "zh")) == ("1 篇新页面", "2 篇新页面")
 
 
-def test_messages_within_messages_are_told_too() -> None:
-    line = in_a_row(
+def test_translate_nested_messages() -> None:
+    line = join_messages(
         [
-            within("https://a.test/", msg("host-given-up"), "robots.txt", msg("no such host")),
-            within("https://b.test/", msg("robots")),
+            chain_messages(
+                "https://a.test/", msg("host-given-up"), "robots.txt", msg("no such host")
+            ),
+            chain_messages("https://b.test/", msg("robots")),
         ]
     )
-    assert told(line, "zh") == (
+    assert translate(line, "zh") == (
         "https://a.test/：已放弃此主机：robots.txt：域名不存在；https://b.test/：robots.txt 禁止"
     )
     with pytest.raises(FocusError) as caught:
         from_json(b'[{"name": "c", "sites": ["https://a.test/"], "words": "-x"}]', "f.json")
-    assert "第 1 个关注" in told(caught.value.line, "zh")
+    assert "第 1 个关注" in translate(caught.value.message, "zh")
 
 
-def test_what_strangers_say_stays_as_it_is() -> None:
-    assert told("no such host", "zh") == "no such host"
-    assert told(within("a.test", "{n} new page"), "zh") == "a.test：{n} new page"
+def test_translate_plain_text_unchanged() -> None:
+    assert translate("no such host", "zh") == "no such host"
+    assert translate(chain_messages("a.test", "{n} new page"), "zh") == "a.test：{n} new page"
 
 
 @pytest.mark.parametrize(
@@ -134,25 +136,28 @@ def test_what_strangers_say_stays_as_it_is() -> None:
     [
         msg("no such host"),
         plural("{n} new page", "{n} new pages", n=3),
-        within("a.test", plural("{n} new page", "{n} new pages", n=3)),
+        chain_messages("a.test", plural("{n} new page", "{n} new pages", n=3)),
         "502 {no} message",
         '{"id": "{a.__class__}", "values": {"a": "x"}}',
         "",
     ],
 )
-def test_what_is_stored_is_told_as_before(line: str) -> None:
-    kept = stored(line)
+def test_decode_message_inverts_encode_message(line: str) -> None:
+    kept = encode_message(line)
     assert type(kept) is str
-    assert read_stored(kept) == line
-    assert told(read_stored(kept), "zh") == told(line, "zh")
+    assert decode_message(kept) == line
+    assert translate(decode_message(kept), "zh") == translate(line, "zh")
 
 
-def test_a_message_survives_pickling_and_a_change_of_its_texts() -> None:
-    line = within("a\nb", msg("mail server {address}", address="c\nd"))
-    again = pickle.loads(pickle.dumps(ConfigError(line))).line
+def test_message_pickled_or_mapped_stays_translatable() -> None:
+    line = chain_messages("a\nb", msg("mail server {address}", address="c\nd"))
+    again = pickle.loads(pickle.dumps(ConfigError(line))).message
     assert isinstance(again, Msg)
-    assert told(again, "zh") == told(line, "zh")
-    assert told(line.each(lambda text: text.replace("\n", " ")), "zh") == "a b：邮件服务器 c d"
+    assert translate(again, "zh") == translate(line, "zh")
+    assert (
+        translate(line.map_texts(lambda text: text.replace("\n", " ")), "zh")
+        == "a b：邮件服务器 c d"
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,8 +174,8 @@ def test_a_message_survives_pickling_and_a_change_of_its_texts() -> None:
         ({}, "en"),
     ],
 )
-def test_the_terminal_says_which_language(environ: dict[str, str], language: str) -> None:
-    assert language_of_environment(environ) == language
+def test_environment_language_by_variables(environ: dict[str, str], language: str) -> None:
+    assert environment_language(environ) == language
 
 
 # -- the command line in Chinese ----------------------------------------------------
@@ -182,13 +187,13 @@ def speaking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
-    use("zh")
+    set_language("zh")
     yield
-    use("en")
+    set_language("en")
     gettext.textdomain("messages")
 
 
-def test_help_is_chinese(speaking: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_language_zh_is_chinese(speaking: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "add", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("用法：") and "  新建关注：网站、内容、时间和通知方式。" in lines
@@ -199,7 +204,7 @@ def test_help_is_chinese(speaking: None, capsys: pytest.CaptureFixture[str]) -> 
     assert "在您选定的网站上" in capsys.readouterr().out
 
 
-def test_errors_are_chinese(
+def test_errors_language_zh_are_chinese(
     speaking: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["crawl", "--no-such"]) == 2
@@ -210,7 +215,7 @@ def test_errors_are_chinese(
     assert "“soon”不是时间；请写 90（秒）" in capsys.readouterr().err
 
 
-def test_the_live_line_is_chinese(speaking: None) -> None:
+def test_live_line_language_zh_is_chinese(speaking: None) -> None:
     moment = Moment(
         pages=1200, pages_per_second=9.5, relevant=300, harvest=0.25, harvest_last_500=0.3,
         harvest_last_100=0.5, requests=1300, in_flight=4, waiting=5000, hosts=33, failed=7,
@@ -221,13 +226,13 @@ def test_the_live_line_is_chinese(speaking: None) -> None:
     assert line.endswith("待抓 5,000 · 33 个主机 · 失败 7")
 
 
-def test_a_test_mail_is_in_the_readers_language() -> None:
+def test_test_mail_is_in_language_of_reader() -> None:
     ours, english = trial_message("b", "zh-CN"), trial_message("b", "en")
     assert (ours.subject, english.subject) == ("focus 测试消息", "A test message from focus")
     assert '<html lang="zh-CN">' in ours.html
 
 
-def test_lines_of_ideographs_break_by_cells() -> None:
+def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
     assert wrapped("检查到期的、发送新的，然后结束。", 12) == [
         "检查到期的、",
         "发送新的，然",
@@ -253,28 +258,28 @@ def test_lines_of_ideographs_break_by_cells() -> None:
         ({"topic": "足球:7"}, "权重 7.0 须大于 0"),
     ],
 )
-def test_what_is_wrong_with_an_alert_is_said_in_chinese(alert: dict[str, Any], ours: str) -> None:
+def test_alert_errors_language_zh_are_chinese(alert: dict[str, Any], ours: str) -> None:
     given = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}
     with pytest.raises(FocusError) as caught:
         alert_topic(validate_alert(Alert(**given)), trusted=False)
-    assert ours in told(caught.value.line, "zh")
+    assert ours in translate(caught.value.message, "zh")
 
 
-def test_settings_schedules_and_queries_are_told() -> None:
+def test_settings_schedules_queries_language_zh_are_chinese() -> None:
     for wrong in ("smtp://", "ftp://a", "smtp://u:p@a.test/?starttls=off"):
         with pytest.raises(FocusError) as caught:
             settings.parse_mail_url(wrong, "me@a.test")
-        assert IDEOGRAPH.search(told(caught.value.line, "zh"))
+        assert IDEOGRAPH.search(translate(caught.value.message, "zh"))
     for text in ("0m", "daily 25:00", "weekly foo", "61 * * * *"):
         with pytest.raises(FocusError) as caught:
             schedule.parse(text)
-        assert told(caught.value.line, "zh").startswith("检查时间")
+        assert translate(caught.value.message, "zh").startswith("检查时间")
     with pytest.raises(FocusError) as caught:
         query.parse("-x")
-    assert told(caught.value.line, "en") == str(caught.value)
+    assert translate(caught.value.message, "en") == str(caught.value)
 
 
-def test_what_commands_print_is_a_message() -> None:
+def test_click_echo_in_commands_has_no_literal_text() -> None:
     """A text that stands in `click.echo` itself is English whoever reads it."""
     found = []
     for path in (*(FOCUS / "commands").rglob("*.py"), FOCUS / "cli.py"):

@@ -26,7 +26,7 @@ from focus.alerts.delivery import (
 from focus.alerts.message import Message
 from focus.alerts.outbox_relay import ChannelSenders
 from focus.errors import ConfigError
-from focus.i18n import msg, told, within
+from focus.i18n import chain_messages, msg, translate
 from focus.storage.alerts.records import DEAD, SENT, WAITING, User
 from tests.support.outbox import NOON, OutboxFixture, outbox
 from tests.support.webhooks import Receiver, receiving
@@ -228,10 +228,10 @@ async def test_retries_are_spaced_and_end(
 
 def test_failure_reason_is_in_the_readers_language() -> None:
     where = msg("mail server {address}", address="127.0.0.1:25")
-    detail = within(where, msg("Connection refused"))
-    assert told(detail, "en") == "mail server 127.0.0.1:25: Connection refused"
-    assert told(detail, "zh-CN") == "邮件服务器 127.0.0.1:25：连接被拒绝"
-    assert told(mail.NO_MAIL_SERVER, "zh").startswith("尚未设置邮件服务器")
+    detail = chain_messages(where, msg("Connection refused"))
+    assert translate(detail, "en") == "mail server 127.0.0.1:25: Connection refused"
+    assert translate(detail, "zh-CN") == "邮件服务器 127.0.0.1:25：连接被拒绝"
+    assert translate(mail.NO_MAIL_SERVER, "zh").startswith("尚未设置邮件服务器")
 
 
 def test_retry_delay_stays_within_bounds() -> None:

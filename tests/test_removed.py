@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from focus.errors import ConfigError
-from focus.i18n import told
+from focus.i18n import translate
 from focus.registry import REMOVED
 from focus.score.strategy import strategy_class
 from tests.support.command import Focus, runner, settle
@@ -67,5 +67,5 @@ def test_removed_command_or_option_names_its_replacement(focus: Focus, name: str
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_message_of_a_removed_feature_has_a_translation(name: str) -> None:
-    line = ConfigError(REMOVED[name]).line
-    assert told(line, "zh") != str(line)
+    line = ConfigError(REMOVED[name]).message
+    assert translate(line, "zh") != str(line)

@@ -11,7 +11,7 @@ from focus.commands.compare import compare_command
 from focus.commands.compare_output import board_lines
 from focus.errors import ConfigError, ExportError
 from focus.evaluate.comparison import Comparison, load_comparison
-from focus.i18n import use
+from focus.i18n import set_language
 from focus.report.comparison import comparison_html, comparison_pictures
 from focus.report.pictures import check_png_support
 from tests.support.recorded import record
@@ -146,11 +146,11 @@ def test_verdict_with_fewer_requests_than_targets_uses_auc(web: Path, tmp_path: 
 
 
 def test_comparison_html_uses_language_of_reader(found: Comparison) -> None:
-    use("zh")
+    set_language("zh")
     try:
         page = comparison_html(found)
     finally:
-        use("en")
+        set_language("en")
     assert '<html lang="zh-CN">' in page
     for words in ("抓取对比", "比值的 95 %", "平均召回率", "个种子不在存档中"):
         assert words in page

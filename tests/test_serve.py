@@ -26,7 +26,7 @@ from focus.alerts.delivery import CHANNELS, Channel, Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.cluster.private_broker import free_ports
 from focus.errors import ConfigError
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.learn.memory_crawl import PageSource
 from focus.serve import accounts, address_verification, backoff, server, site_answers, tokens
 from focus.serve.accounts import Passwords
@@ -979,7 +979,7 @@ class Bottle(Channel):
 def test_a_channel_of_another_package_has_its_field(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(CHANNELS._ours, "bottle", Bottle)
+    monkeypatch.setitem(CHANNELS._built_in, "bottle", Bottle)
     boss, ana = group.member("boss", language="zh"), group.member("ana")
     assert re.search(r"<label .*>Folders, one per line</label>", boss.get("/alerts/new").text)
     assert "Folders" not in ana.get("/alerts/new").text
@@ -1137,9 +1137,9 @@ def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> Non
     number = alert(client)
     refused, ana = msg("Connection refused"), group.number("ana")
     with group.app_state.store() as store:
-        why = within("https://a.test/", msg("host-given-up"), "robots.txt", refused)
+        why = chain_messages("https://a.test/", msg("host-given-up"), "robots.txt", refused)
         store.sites.fared(1, why, now=NOON)
-        line = within(msg("mail server {address}", address="mail.test:587"), refused)
+        line = chain_messages(msg("mail server {address}", address="mail.test:587"), refused)
         store.outbox.log(DeliveryRecord(NOON, ana, "mail:a@a.test", "b", 1, 0, line))
     for page in (f"/alerts/{number}", "/alerts"):
         assert "https://a.test/：已放弃此主机：robots.txt：连接被拒绝" in client.get(page).text

@@ -93,14 +93,14 @@ def differences(english: str, chinese: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_both_languages_say_the_same(name: str) -> None:
+def test_translated_page_has_same_structure(name: str) -> None:
     assert (DOCS / "zh" / name).is_file(), f"docs/zh/{name} is missing"
     english = _NOTES.sub("", text_of(DOCS / name))
     wrong = list(differences(english, text_of(DOCS / "zh" / name)))
     assert not wrong, "\n".join(wrong)
 
 
-def test_no_page_is_in_chinese_alone() -> None:
+def test_chinese_pages_have_english_originals() -> None:
     chinese = {page.name for page in (DOCS / "zh").glob("*.md")}
     assert chinese == {*PAIRS, *FROM_COMMANDS}
 
@@ -129,11 +129,11 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
         ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n```sh\nfocus status\n```\n", "headings"),
     ],
 )
-def test_a_difference_is_seen(chinese: str, says: str) -> None:
+def test_comparison_of_pages_reports_differences(chinese: str, says: str) -> None:
     english = "# A\n\n`--to` takes 3 s,\nof 1,000.\n\n## B\n\n```sh\nfocus status  # look\n```\n"
     told = list(differences(english, chinese))
     assert any(says in each for each in told) if says else not told
 
 
-def test_millions_are_counted_in_either_language() -> None:
+def test_numbers_in_millions_match_in_both_languages() -> None:
     assert figures("5 million pages, 10 of 1,000") == figures("500 万个网页，1,000 中的 10 个")

@@ -15,7 +15,7 @@ from focus.alerts.alert import validate_alert
 from focus.alerts.visit import RETRY_S, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
-from focus.i18n import msg, stored
+from focus.i18n import encode_message, msg
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
 from focus.storage.alerts.records import LOCAL, Alert
@@ -120,7 +120,7 @@ async def test_unchanged_sitemap_is_not_transferred_again(
         await look(store, how)
         assert sorted(web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
     rows = store.database.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
-    assert rows == [(int(UrlState.DROPPED), stored(msg("as it was")))]
+    assert rows == [(int(UrlState.DROPPED), encode_message(msg("as it was")))]
     asked(web)
     web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
     sitemap("/a", "/b")

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from focus.config import PolitenessConfig
 from focus.http.robots import MAX_BYTES, Robots, from_answer
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
 from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, retry_wait_s
@@ -157,7 +157,7 @@ class RobotsGate:
         if again_s is not None and host.failures < FAILURES_BEFORE_LAST_TRY:
             return Turn(wait_s=again_s)
         if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
-            return Turn(shut=within(msg(str(fetch.failure)), "robots.txt", fetch.detail))
+            return Turn(shut=chain_messages(msg(str(fetch.failure)), "robots.txt", fetch.detail))
         return Turn(failure=fetch.failure)
 
     def settle(self, host: Host, turn: Turn) -> None:

@@ -55,7 +55,7 @@ def find_problems(alert: Alert) -> dict[str, str]:
         try:
             check(value)
         except ConfigError as error:
-            problems.setdefault(field, error.line)
+            problems.setdefault(field, error.message)
     return problems
 
 

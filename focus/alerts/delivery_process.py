@@ -24,7 +24,7 @@ from focus.alerts.run import Deliver
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError, StoreError
-from focus.i18n import read_stored, stored
+from focus.i18n import decode_message, encode_message
 from focus.storage.alerts.store import AlertStore, opened
 
 GRACE_S = 10.0  # to finish messages that are being sent when the run is interrupted
@@ -77,9 +77,9 @@ async def _run_process(order: DeliveryOrder) -> DeliverySummary:
         raise StoreError("the process that delivers was killed; what is left is delivered later")
     report = msgspec.json.decode(output, type=DeliveryReport)
     if report.failure:
-        raise StoreError(read_stored(report.failure))
+        raise StoreError(decode_message(report.failure))
     failures = report.summary.failures
-    failures.update({kind: read_stored(reason) for kind, reason in failures.items()})
+    failures.update({kind: decode_message(reason) for kind, reason in failures.items()})
     return report.summary
 
 
@@ -102,9 +102,9 @@ def main() -> None:
     try:
         report = DeliveryReport(asyncio.run(_deliver(order)))
     except FocusError as error:
-        report = DeliveryReport(DeliverySummary(), error.line)
+        report = DeliveryReport(DeliverySummary(), error.message)
     with contextlib.suppress(BrokenPipeError):  # the run has exited
-        sys.stdout.buffer.write(msgspec.json.encode(report, enc_hook=stored))
+        sys.stdout.buffer.write(msgspec.json.encode(report, enc_hook=encode_message))
         sys.stdout.buffer.flush()
 
 

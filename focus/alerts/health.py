@@ -11,7 +11,7 @@ from focus.alerts.message import format_time
 from focus.alerts.page_match import alert_topic
 from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_zone
 from focus.errors import ConfigError, FocusError
-from focus.i18n import msg, plural, within
+from focus.i18n import chain_messages, msg, plural
 from focus.storage.alerts.records import (
     DEAD,
     LOCAL,
@@ -154,7 +154,7 @@ def _slow_reason(alert: Alert, site: WatchedSite) -> str:
 
 
 def _site_remark(site: WatchedSite, what: str) -> str:
-    return within(site.host, what)
+    return chain_messages(site.host, what)
 
 
 def _remarks(
@@ -176,7 +176,7 @@ def _remarks(
     try:
         alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL)
     except FocusError as error:
-        remarks.append(error.line)
+        remarks.append(error.message)
     if state == "active" and stored_alert.checked_at is None:
         failed = any(site_health.is_failing for site_health in sites)
         remarks.append(

@@ -145,7 +145,7 @@ class _SiteMatching:
         try:
             return self.criteria_cache.get_stored(self.store, stored_alert)
         except FocusError as error:
-            self.summary.failures[stored_alert.id] = error.line
+            self.summary.failures[stored_alert.id] = error.message
             return None
 
     def match_pages(self, site_alerts: Sequence[_SiteAlert], *, after: int, to: int) -> None:

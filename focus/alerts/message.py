@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from focus.alerts.schedule import find_zone
-from focus.i18n import Msg, language_of, msg, plural, tag, told
+from focus.i18n import Msg, language_tag, msg, plural, supported_language, translate
 from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
 from focus.text.formatting import cut, printable
 
@@ -78,7 +78,7 @@ class Message(msgspec.Struct, frozen=True):
 def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str = "") -> Message:
     """Return the message about a leased batch, which contains at least one page."""
     assert lease.parts and all(part.matches for part in lease.parts), "an empty message"
-    language, zone = language_of(lease.language), find_zone(lease.zone)
+    language, zone = supported_language(lease.language), find_zone(lease.zone)
     sections = tuple(_section(part, language, zone) for part in lease.parts)
     inbox = f"{base_url}/inbox" if base_url else ""
     return Message(
@@ -94,11 +94,14 @@ def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str 
 
 def plain_message(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
     """Return a message of plain words, such as a new password; `link` is on its own line."""
-    subject, body = cut(printable(told(subject, language)), _SUBJECT_WIDTH), told(body, language)
+    subject, body = (
+        cut(printable(translate(subject, language)), _SUBJECT_WIDTH),
+        translate(body, language),
+    )
     anchor = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
     html = _html_document(language, subject, f"<p>{escape(body)}</p>{anchor}")
     text = f"{body}\n" + (f"\n{link}\n" if link else "")
-    return Message(batch, language_of(language), subject, text, html)
+    return Message(batch, supported_language(language), subject, text, html)
 
 
 def trial_message(batch: str, language: str) -> Message:
@@ -120,8 +123,8 @@ def _section(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
 
 
 def _message_item(match: Match, similar: int, language: str, zone: ZoneInfo) -> MessageItem:
-    title = printable(match.title, _TITLE_WIDTH) or told(UNTITLED, language)
-    when = told(date_label(match, zone), language)
+    title = printable(match.title, _TITLE_WIDTH) or translate(UNTITLED, language)
+    when = translate(date_label(match, zone), language)
     site = printable(urlsplit(match.url).hostname or "")
     return MessageItem(match, title, site, when, split_snippet(match.snippet), similar)
 
@@ -162,9 +165,9 @@ def _subject_line(sections: Sequence[AlertSection], language: str) -> str:
     elif len(sections) == 1:
         subject = msg("{name}: {pages}", name=first.name, pages=_page_count(total))
     else:
-        names = told(msg(", "), language).join(section.name for section in sections)
+        names = translate(msg(", "), language).join(section.name for section in sections)
         subject = msg("{pages} ({names})", pages=_page_count(total), names=names)
-    return cut(told(subject, language), _SUBJECT_WIDTH)
+    return cut(translate(subject, language), _SUBJECT_WIDTH)
 
 
 def _page_count(total: int) -> Msg:
@@ -173,12 +176,12 @@ def _page_count(total: int) -> Msg:
 
 def _more_line(section: AlertSection, language: str, inbox: str) -> str:
     more = msg("and {n} more in the inbox", n=section.more)
-    return told(more if inbox else msg("and {n} more", n=section.more), language)
+    return translate(more if inbox else msg("and {n} more", n=section.more), language)
 
 
 def details_line(item: MessageItem, language: str) -> str:
     """Return site, date and near-duplicates: `a.cn · 发布于 2026-11-21 08:30 · 另有 4 篇相似`."""
-    similar = told(msg("+{n} similar", n=item.similar), language) if item.similar else ""
+    similar = translate(msg("+{n} similar", n=item.similar), language) if item.similar else ""
     return " · ".join(filter(None, (item.site, item.when, similar)))
 
 
@@ -201,9 +204,9 @@ def _text_lines(
         if section.more:
             yield from (_more_line(section, language, inbox), "")
     if inbox:
-        yield f"{told(_INBOX, language)}: {inbox}"
+        yield f"{translate(_INBOX, language)}: {inbox}"
     if unsubscribe:
-        yield f"{told(_STOP, language)}: {unsubscribe}"
+        yield f"{translate(_STOP, language)}: {unsubscribe}"
 
 
 def _indent(text: str) -> str:
@@ -238,17 +241,17 @@ def _compose_html(
     sections: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str
 ) -> str:
     total = sum(len(section.items) + section.more for section in sections)
-    body = [f"<h1>{escape(told(_page_count(total), language))}</h1>"]
+    body = [f"<h1>{escape(translate(_page_count(total), language))}</h1>"]
     for section in sections:
         body.append(f"<section><h2>{escape(section.name)}</h2>")
         body += [_article(item, language) for item in section.items]
         if section.more:
             body.append(f'<p class="about">{escape(_more_line(section, language, inbox))}</p>')
         body.append("</section>")
-    foot = [f"<p>{_anchor(inbox, told(_INBOX, language))}</p>"] if inbox else []
+    foot = [f"<p>{_anchor(inbox, translate(_INBOX, language))}</p>"] if inbox else []
     if unsubscribe:
-        stop = _anchor(unsubscribe, told(_STOP, language))
-        foot.append(f"<p>{escape(told(_WHY, language))} {stop}</p>")
+        stop = _anchor(unsubscribe, translate(_STOP, language))
+        foot.append(f"<p>{escape(translate(_WHY, language))} {stop}</p>")
     if foot:
         body.append(f"<footer>{''.join(foot)}</footer>")
     return _html_document(language, _subject_line(sections, language), "\n".join(body))
@@ -279,7 +282,7 @@ def _anchor(url: str, words: str) -> str:
 
 def _html_document(language: str, title: str, body: str) -> str:
     return (
-        f'<!doctype html>\n<html lang="{tag(language)}"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{language_tag(language)}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"

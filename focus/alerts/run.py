@@ -22,7 +22,7 @@ from focus.alerts.matching import MatchingSummary
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.schedule import MIN_INTERVAL_S, SLACK_S, find_zone
 from focus.errors import FocusError, StoreLocked
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.storage.alerts.records import StoredAlert, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.storage.lock import held
@@ -173,7 +173,7 @@ async def run_due(
             _finish_checks(store, finished, summary, started_at=started_at, now=clock())
     summary.delivered = await deliver()
     summary.failures += [
-        within(kind, reason) for kind, reason in summary.delivered.failures.items()
+        chain_messages(kind, reason) for kind, reason in summary.delivered.failures.items()
     ]
     return summary
 
@@ -214,13 +214,13 @@ async def _visit_site(
     except Offline:
         summary.postponed.append(site.id)
     except FocusError as error:
-        store.sites.fared(site.id, error.line, now=now)
+        store.sites.fared(site.id, error.message, now=now)
     summary.visited += 1
     after = store.sites.named(site.host)
     if after is not None and after.trouble:
         summary.failed += 1
         failures = summary.repeated_failures if after.trouble == site.trouble else summary.failures
-        failures.append(within(site.host, after.trouble))
+        failures.append(chain_messages(site.host, after.trouble))
     return True
 
 

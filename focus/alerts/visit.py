@@ -26,7 +26,7 @@ from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_z
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.errors import ClusterError, ConfigError, TopicError
-from focus.i18n import in_a_row, msg, within
+from focus.i18n import chain_messages, join_messages, msg
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
 from focus.session import RunReport, Runtime, Watcher, run
@@ -60,8 +60,8 @@ def create_visit(
         try:
             report = await visit(store, site, web, clock=clock, around=around)
         except ClusterError as error:  # a failure on our side, like that of the local network
-            store.sites.fared(site.id, error.line, now=clock())
-            raise Offline("offline: {reason}", reason=error.line) from None
+            store.sites.fared(site.id, error.message, now=clock())
+            raise Offline("offline: {reason}", reason=error.message) from None
         if report.outage is not None:
             raise Offline("offline: {reason}", reason=report.outage.reason)
         if report.stop_reason in ("interrupted", "terminated"):
@@ -119,7 +119,7 @@ class _RevisitWatcher(Watcher):
         is_answered_hub = event.state is UrlState.DROPPED and hub is not None and not event.reason
         self.has_answer |= event.state is UrlState.DONE or is_answered_hub
         if event.reason:
-            self.failure = within(event.url, msg(event.reason))
+            self.failure = chain_messages(event.url, msg(event.reason))
         self._known = known
 
     def find_source(self, page: int) -> int | None:
@@ -355,5 +355,5 @@ def _failure_reason(report: RunReport, watcher: _RevisitWatcher) -> str | None:
         return ""
     if report.seed_failures:
         failures = report.seed_failures.items()
-        return in_a_row([within(seed, why) for seed, why in failures])
+        return join_messages([chain_messages(seed, why) for seed, why in failures])
     return watcher.failure or None

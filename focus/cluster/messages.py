@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from focus.config import AnalysisConfig, FetchConfig
 from focus.http import zstd
-from focus.i18n import read_stored, stored
+from focus.i18n import decode_message, encode_message
 from focus.records import FetchResult, Page, Result, Task
 
 VERSION = 7
@@ -156,7 +156,7 @@ class ShardStatus(msgspec.Struct, frozen=True, array_like=True):
 
 
 T = TypeVar("T")
-_encoder = msgspec.msgpack.Encoder(enc_hook=stored)
+_encoder = msgspec.msgpack.Encoder(enc_hook=encode_message)
 _packer = zstd.ZstdCompressor(level=_LEVEL)
 _decoders: dict[object, msgspec.msgpack.Decoder[object]] = {}
 
@@ -199,7 +199,7 @@ def answer_of(lease: int, result: Result, now: float) -> TaskResult:
 
 def result_of(answer: TaskResult, task: Task, now: float) -> Result:
     """The same as the crawl knows it, by the frontier's clock."""
-    detail, fetched_at = read_stored(answer.fetch.detail), now - answer.age_s
+    detail, fetched_at = decode_message(answer.fetch.detail), now - answer.age_s
     fetch = replace(answer.fetch, url=task.url, fetched_at=fetched_at, detail=detail)
     return Result(task, fetch, answer.page)
 

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from focus.commands.options.channel import key_file
 from focus.commands.options.config_file import database, find
 from focus.errors import FocusError
-from focus.i18n import spoken
+from focus.i18n import current_language
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -39,7 +39,9 @@ def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]
     with ExitStack() as stack:
         if not makes and not path.exists():
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name
-        found = store.opened(path, now=now, language=spoken(), zone=own_zone(), channels=sealed)
+        found = store.opened(
+            path, now=now, language=current_language(), zone=own_zone(), channels=sealed
+        )
         yield stack.enter_context(found)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
-from focus.i18n import say, says
+from focus.i18n import say, say_all
 from focus.text.formatting import local_time, printable, table
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def change_lines(changes: Sequence[SeenChange]) -> list[str]:
     if not changes:
         return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
     rows = [(local_time(each.at), _what(each), printable(each.url)) for each in changes]
-    return table([says("found", "change", "page"), *rows], indent="")
+    return table([say_all("found", "change", "page"), *rows], indent="")
 
 
 def _what(change: SeenChange) -> str:

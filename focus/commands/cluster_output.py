@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from focus.i18n import say, says
+from focus.i18n import say, say_all
 from focus.text.formatting import count, percent, printable, table
 
 if TYPE_CHECKING:
@@ -25,12 +25,14 @@ def cluster_lines(state: ClusterState) -> list[str]:
     ]
     if state.shards:
         head = (
-            *says("shard", "topic", "pages", "relevant", "waiting", "away", "of", "links", "lost"),
+            *say_all(
+                "shard", "topic", "pages", "relevant", "waiting", "away", "of", "links", "lost"
+            ),
             "",
         )
         lines += ["", *table([head, *map(_shard, state.shards)], right=set(range(2, 9)))]
     if state.workers:
-        titles = (*says("worker", "host", "slots", "tasks", "pages"), "")
+        titles = (*say_all("worker", "host", "slots", "tasks", "pages"), "")
         lines += ["", *table([titles, *map(_worker, state.workers)], right={2, 3, 4})]
     waiting = [
         (each.name, f"{each.messages:,}", count(each.consumers, "consumer"))

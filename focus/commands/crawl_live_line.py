@@ -15,7 +15,7 @@ from rich.text import Text
 from focus.commands.crawl_progress import Moment, Teller, page_line, spelled, started_line
 from focus.commands.crawl_summary import summary
 from focus.crawler import Crawl, Event
-from focus.i18n import msg, told
+from focus.i18n import msg, translate
 from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.text.formatting import cut
@@ -68,7 +68,7 @@ class LiveLine(Teller):
         self.say(msg("Stopping: {how}", how=how))
 
     def say(self, text: str) -> None:
-        self._quietly(lambda: self._console.print(Text(told(text)), soft_wrap=True))
+        self._quietly(lambda: self._console.print(Text(translate(text)), soft_wrap=True))
 
     def ended(self, report: RunReport) -> None:
         self.close()

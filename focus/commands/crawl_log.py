@@ -20,7 +20,7 @@ from focus.commands.crawl_progress import Moment, Teller, page_line, spelled, st
 from focus.commands.crawl_summary import summary
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError
-from focus.i18n import say, told
+from focus.i18n import say, translate
 from focus.session import RunReport
 from focus.store import CrawlInfo
 
@@ -94,7 +94,7 @@ class TextLog(Teller):
         self._logger.info(say("Stopping: {how}", how=how))
 
     def say(self, text: str) -> None:
-        self._logger.info(told(text))
+        self._logger.info(translate(text))
 
     def ended(self, report: RunReport) -> None:
         for line in summary(report):

@@ -18,7 +18,7 @@ import msgspec
 from focus.commands.crawl_summary import clock
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
-from focus.i18n import plural, say, told
+from focus.i18n import plural, say, translate
 from focus.records import UrlState
 from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo
@@ -186,7 +186,7 @@ def outage_line(outage: Outage | None, since: float, now: float) -> str:
         "Offline since {clock} ({reason}): no host can be reached. Nothing is failed; one is "
         "tried now and then, then the crawl goes on",
         clock=clock(outage.since),
-        reason=printable(told(outage.reason), 100),
+        reason=printable(translate(outage.reason), 100),
     )
 
 
@@ -215,7 +215,7 @@ def started_line(crawl: Crawl, info: CrawlInfo) -> str:
             counts=counts[UrlState.WAITING],
         )
     topic = printable(str(crawl.config.analysis.topic.get("name", "")))
-    return told(
+    return translate(
         plural(
             "Crawl {crawl}: {topic} by {strategy} from {n} seed",
             "Crawl {crawl}: {topic} by {strategy} from {n} seeds",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 
 from focus.engine.unit_of_work import Totals
-from focus.i18n import mark, say, told
+from focus.i18n import mark, say, translate
 from focus.records import FailureKind
 from focus.session import RunReport
 from focus.text.formatting import count, needing_scripts, percent, printable, size, span, table
@@ -127,7 +127,7 @@ def summary(report: RunReport) -> list[str]:
         *table(rows),
     ]
     if totals.shells:
-        lines.append(told(needing_scripts(totals.shells)))
+        lines.append(translate(needing_scripts(totals.shells)))
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
     if report.led_away and not _found_elsewhere(report):  # else `complaint` says it
@@ -223,7 +223,7 @@ def offline_since(report: RunReport) -> str:
     return say(
         "offline since {clock} ({reason})",
         clock=clock(outage.since),
-        reason=printable(told(outage.reason), 100),
+        reason=printable(translate(outage.reason), 100),
     )
 
 
@@ -235,7 +235,8 @@ def clock(moment: float) -> str:
 def seed_lines(report: RunReport) -> list[str]:
     """Each seed that came to nothing, with the reason."""
     failures = [
-        (printable(seed, 60), printable(told(why))) for seed, why in report.seed_failures.items()
+        (printable(seed, 60), printable(translate(why)))
+        for seed, why in report.seed_failures.items()
     ]
     return [say("Seeds that came to nothing:"), *table(failures)] if failures else []
 

@@ -10,7 +10,7 @@ import click
 
 from focus.commands.options.option import Command, option, print_note, tell
 from focus.commands.running import invoked_as, run_loop
-from focus.i18n import say, says
+from focus.i18n import say, say_all
 from focus.text.formatting import count, percent, table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def demo_lines(
     outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
 ) -> list[str]:
     """What the strategies of a demo came to, and what to try next; `focus` starts the command."""
-    head = says("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
+    head = say_all("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
     rows = [
         (
             each.strategy,

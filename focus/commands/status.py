@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.commands.options.option import CRAWL, DBS, JSON, Command, tell, tell_json
-from focus.i18n import say, says
+from focus.i18n import say, say_all
 from focus.text.formatting import count, local_time, percent, printable, size, span, table
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
     lines = [say("Database {database}", database=database)]
     if status is None:
         return [*lines, say("  no crawl yet; `focus crawl` begins one")]
-    head = says("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
+    head = say_all("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
     lines += [
         "",
         *table([head, *map(_crawl_row, crawls)], right={0, 4, 5, 6}),

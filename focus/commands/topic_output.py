@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from focus.i18n import say, says
+from focus.i18n import say, say_all
 from focus.learn.topics import Opinion, SourcedPage
 from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
@@ -107,7 +107,7 @@ def expansion_lines(found: TopicExpansion, *, explain: bool) -> list[str]:
     if not explain:
         rows = [(printable(each.word, 32), f"{each.weight:g}") for each in found.proposals]
         return [head, *table(rows, right={1})]
-    titles = says(
+    titles = say_all(
         "word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off"
     )
     rows_full = [titles, *(_evidence(each, found) for each in found.proposals)]

@@ -10,7 +10,7 @@ from focus.alerts.health import STATES, Health, SiteHealth
 from focus.alerts.message import UNTITLED, date_label, format_time, split_snippet
 from focus.alerts.preview import Preview
 from focus.alerts.run import WatchRunSummary, due_sites
-from focus.i18n import mark, say, says, told
+from focus.i18n import mark, say, say_all, translate
 from focus.storage.alerts.records import (
     WAITING,
     Alert,
@@ -42,7 +42,7 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
     """All alerts in a table, what is wrong with any below it."""
     if not found:
         return [say("No alert yet; `focus watch add` makes one")]
-    head = says("alert", "sites", "checked", "last", "next", "new", "state")
+    head = say_all("alert", "sites", "checked", "last", "next", "new", "state")
     rows = [
         (
             printable(each.alert.name, 30),
@@ -51,13 +51,13 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
             _when(each.checked_at, zone, say("never")),
             _when(each.next_at, zone, "-"),
             f"{each.match_count.news:,}",
-            told(STATES[each.state]),
+            translate(STATES[each.state]),
         )
         for each in found
     ]
     lines = table([head, *rows], indent="", right={5})
     notes = [
-        f"{printable(each.alert.name)}: {printable(told(remark))}"
+        f"{printable(each.alert.name)}: {printable(translate(remark))}"
         for each in found
         for remark in each.remarks
     ]
@@ -94,7 +94,7 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
         ),
         (mark("quiet"), alert.quiet),
         (mark("expires"), _when(alert.expires_at, zone, "")),
-        (mark("state"), told(STATES[found.state])),
+        (mark("state"), translate(STATES[found.state])),
         (mark("last check"), _when(found.checked_at, zone, say("never"))),
         (mark("next check"), _when(found.next_at, zone, "-")),
         (mark("found"), news),
@@ -103,7 +103,7 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
     for each in found.sites:
         yield f"  {printable(each.site.host)}: {_site(each, zone)}"
     for remark in found.remarks:
-        yield f"  ! {printable(told(remark))}"
+        yield f"  ! {printable(translate(remark))}"
     for match in matches:
         yield from ("", *match_lines(match, zone))
 
@@ -125,8 +125,8 @@ def _site(each: SiteHealth, zone: ZoneInfo) -> str:
 def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
     """A page as it was found: what it is, and why it matches."""
     folded = f", {say('+{n} similar', n=similar)}" if similar else ""
-    yield f"{match.relevance:.2f}  {printable(match.title, 90) or told(UNTITLED)}"
-    yield f"      {told(date_label(match, zone))}{folded}  {printable(match.url, 200)}"
+    yield f"{match.relevance:.2f}  {printable(match.title, 90) or translate(UNTITLED)}"
+    yield f"      {translate(date_label(match, zone))}{folded}  {printable(match.url, 200)}"
     if snippet := printable("".join(split_snippet(match.snippet)), 240):
         yield f"      {snippet}"
     yield say("      why: {why}", why=printable(_why(match), 200))
@@ -188,8 +188,8 @@ def log_lines(found: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
             format_time(each.at, zone),
             printable(each.channel, 60),
             count(each.items, "page") if each.items else "",
-            told(STATES[each.state]),
-            printable(told(each.detail), 120),
+            translate(STATES[each.state]),
+            printable(translate(each.detail), 120),
         )
         for each in found
     ]

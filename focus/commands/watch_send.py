@@ -20,7 +20,7 @@ from focus.commands.options.channel import (
     store_options,
 )
 from focus.commands.options.option import answer, option, tell
-from focus.i18n import say, told
+from focus.i18n import say, translate
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
                 ran = _ran(store, wanted, options)
         except AlreadyRunning as error:
             if options["verbose"]:
-                tell([told(error.line)], err=True)
+                tell([translate(error.message)], err=True)
             ctx.exit(error.exit_code)
     ctx.exit(_tell(ran, verbose=options["verbose"]))
 

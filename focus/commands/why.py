@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.option import CRAWL, DB, JSON, Command, tell, tell_json
-from focus.i18n import say, told
+from focus.i18n import say, translate
 from focus.text.formatting import count, local_time, printable, table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def why_lines(why: Why) -> list[str]:
             [say("Known URLs of its host that are most like it:"), *near] if near else []
         )
     reason = f" ({say(why.reason)})" if why.reason else ""
-    detail = f": {printable(told(why.detail))}" if why.detail else ""
+    detail = f": {printable(translate(why.detail))}" if why.detail else ""
     lines = [url, f"  {say(why.state)}{reason}{detail}"]
     if why.tries:
         lines.append(say("  {tries} failed so far", tries=count(why.tries, "try")))

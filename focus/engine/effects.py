@@ -18,7 +18,7 @@ from focus.engine.revisit_records import answered_revisit, failed_revisit
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.records import (
     ChangeKind,
     DropReason,
@@ -169,7 +169,7 @@ class Effects:
         if intent.is_untried:
             self._link_handler.hit_rates.count_abandoned(host, self._seeds.typed)
         self._unit_of_work.update_host(host)
-        why = within(msg(kind), detail)
+        why = chain_messages(msg(kind), detail)
         url_ids = self._frontier.abandon_host(host)
         self.apply((i.FailUrl(url_id, FailureKind.HOST_ABANDONED, why) for url_id in url_ids), now)
 

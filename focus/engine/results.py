@@ -38,7 +38,7 @@ from focus.engine.intents import (
 from focus.engine.revisit_records import content_changes, is_gone
 from focus.engine.view import View
 from focus.http.robots_tag import of_headers
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.records import (
     ChangeKind,
     DropReason,
@@ -98,7 +98,9 @@ def _robots_intents(host: Host, fetch: FetchResult, view: View, now: float) -> l
     if turn.failure is not None and not others:
         return [
             obey,
-            AbandonHost(host, turn.failure, within("robots.txt", fetch.detail), is_untried=True),
+            AbandonHost(
+                host, turn.failure, chain_messages("robots.txt", fetch.detail), is_untried=True
+            ),
         ]
     return [obey, *others, PauseHost(host), FetchSitemaps(host)]
 

@@ -13,7 +13,7 @@ from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.records import StoredPage, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
@@ -86,7 +86,7 @@ class Seeds:
         if (typed := self.typed.get(url_id)) is None:
             return
         if why:
-            self.failures[typed] = within(msg(why[0]), *why[1:])
+            self.failures[typed] = chain_messages(msg(why[0]), *why[1:])
         else:
             self.failures.pop(typed, None)
 

@@ -12,7 +12,7 @@ import ssl
 import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 
-from focus.i18n import Msg, line_of, msg
+from focus.i18n import Msg, error_message, msg
 from focus.records import FailureKind
 
 SERVER_FAULTS = (
@@ -79,7 +79,7 @@ def _explain_dns(error: OSError) -> tuple[FailureKind, str]:
     unknown = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
     if isinstance(error, socket.gaierror) and error.errno in unknown:
         return FailureKind.DNS, msg("no such host")
-    return FailureKind.DNS_TEMPORARY, line_of(error)
+    return FailureKind.DNS_TEMPORARY, error_message(error)
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
@@ -94,7 +94,7 @@ def _causes(error: BaseException | None) -> list[BaseException]:
 
 def _system_reason(error: OSError) -> str:
     """The system's words; asyncio's own name our call rather than the reason."""
-    return msg(os.strerror(error.errno)) if error.errno else line_of(error)
+    return msg(os.strerror(error.errno)) if error.errno else error_message(error)
 
 
 def _tls_reason(causes: list[BaseException]) -> str:
@@ -110,6 +110,6 @@ def _tls_reason(causes: list[BaseException]) -> str:
 def one_line(text: str) -> str:
     """A text by a stranger as one short line that is safe to print; the strangers' in a message."""
     if isinstance(text, Msg):
-        return text.each(one_line)
+        return text.map_texts(one_line)
     text = " ".join(_UNPRINTABLE.sub(" ", text[: 4 * _MAX_DETAIL]).split())
     return text if len(text) <= _MAX_DETAIL else text[: _MAX_DETAIL - 1] + "…"

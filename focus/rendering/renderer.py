@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from focus.config import RenderConfig
 from focus.errors import ConfigError
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 from focus.records import FetchResult, Rendering
 from focus.rendering.chromium import Chromium
 from focus.rendering.devtools import BrowserGone, CommandRefused, DevTools
@@ -109,7 +109,7 @@ class Renderer:
         if rendered is None:
             async with self._alone():
                 rendered = await self._once(fetch, charset)
-        died = within(msg("the browser died twice"), self._why)
+        died = chain_messages(msg("the browser died twice"), self._why)
         return rendered or Rendered(Rendering.CRASH, detail=died)
 
     @contextlib.asynccontextmanager

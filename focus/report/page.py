@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from markupsafe import Markup, escape
 
-from focus.i18n import spoken, tag
+from focus.i18n import current_language, language_tag
 from focus.report.charts import COLOUR_COUNT
 from focus.text.formatting import printable
 from focus.text.templates import environment
@@ -64,7 +64,7 @@ class Tile(NamedTuple):
 def render_report(template: str, /, **values: Any) -> str:
     """Return a report as an HTML page, in the language of the command line."""
     context = {
-        "lang": tag(spoken()),
+        "lang": language_tag(current_language()),
         "policy": _CONTENT_POLICY,
         "style": Markup(_stylesheet()),
         "script": Markup(_read_file("page.js")),

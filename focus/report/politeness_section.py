@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from focus.i18n import say, told
+from focus.i18n import say, translate
 from focus.report.page import Cell, PageLink
 from focus.storage.figures import CrawlFigures, Polite
 from focus.text.formatting import count, printable
@@ -12,7 +12,7 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
     """Return table rows and texts under the names that the template uses."""
     failures: list[list[Cell]] = [
         [say(failure.reason or "other"), f"{failure.urls:,}", f"{failure.hosts:,}",
-         printable(told(failure.detail), 60), PageLink(failure.example)]
+         printable(translate(failure.detail), 60), PageLink(failure.example)]
         for failure in figures.failures
     ]  # fmt: skip
     return {

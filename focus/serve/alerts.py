@@ -22,7 +22,7 @@ from focus.alerts.outbox_relay import send_test_message
 from focus.alerts.preview import Preview, preview_alert
 from focus.alerts.schedule import MIN_INTERVAL_S, SLACK_S
 from focus.errors import ConfigError
-from focus.i18n import msg, told
+from focus.i18n import msg, translate
 from focus.serve import backoff, channel_fields, forms, site_answers, tokens
 from focus.serve.accounts import Wrong, spend
 from focus.serve.channel_fields import ChannelField
@@ -60,7 +60,7 @@ def new(request: RequestContext) -> Response:
         check_quota(request, 1)
         number = request.store.alerts.add(request.me.id, made, now=request.now)
     except ConfigError as error:
-        return _again(request, made, {"": error.line})
+        return _again(request, made, {"": error.message})
     return request.to(f"/alerts/{number}", saved=1)
 
 
@@ -99,8 +99,8 @@ def _again(request: RequestContext, made: Alert, wrong: dict[str, str]) -> Respo
             found, said = _tried(request, made)
             return _form(request, typed, fields, preview=found, answers=said)
         except ConfigError as error:
-            wrong = {"": error.line}
-    said_of = {name: told(line, request.language) for name, line in wrong.items()}
+            wrong = {"": error.message}
+    said_of = {name: translate(line, request.language) for name, line in wrong.items()}
     return _form(request, typed, fields, 400, wrong=said_of, error=said_of.pop("", ""))
 
 
@@ -127,7 +127,7 @@ def edit(request: RequestContext) -> Response:
     try:
         request.store.alerts.change(owned.id, made, now=request.now)
     except ConfigError as error:
-        return _again(request, made, {"": error.line})
+        return _again(request, made, {"": error.message})
     return request.to(f"/alerts/{owned.id}", saved=1)
 
 

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from focus.errors import FocusError
-from focus.i18n import msg, told
+from focus.i18n import msg, translate
 from focus.serve import (
     account_settings,
     admin,
@@ -186,7 +186,7 @@ def _answered(
             return handler(request)
         except Wrong as wrong:
             assert request is not None
-            return _failed(request, wrong.line, 400)
+            return _failed(request, wrong.message, 400)
         except FocusError as error:
             _log.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
@@ -198,7 +198,7 @@ def _answered(
 
 
 def _failed(request: RequestContext, line: str, status: int) -> Response:
-    return request.page("failure.html", status, error=told(line, request.language))
+    return request.page("failure.html", status, error=translate(line, request.language))
 
 
 async def _body(request: Request) -> bytes:

@@ -99,7 +99,7 @@ def chosen(request: RequestContext) -> tuple[tuple[str, ...], dict[str, str]]:
         try:
             found += _checked(_named(request, [kind]))
         except ConfigError as error:
-            wrong[kind] = error.line
+            wrong[kind] = error.message
     return tuple(found), wrong
 
 

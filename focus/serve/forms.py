@@ -84,7 +84,7 @@ def read(request: RequestContext, before: Alert) -> tuple[Alert, dict[str, str]]
     try:
         alert_topic(made, trusted=False)
     except ConfigError as error:
-        return made, {"topic": error.line}
+        return made, {"topic": error.message}
     return validate_alert(made), {}
 
 

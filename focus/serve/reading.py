@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from focus.alerts import votes
 from focus.errors import ConfigError, FocusError
-from focus.i18n import told
+from focus.i18n import translate
 from focus.serve.accounts import Wrong
 from focus.serve.request import RequestContext
 from focus.storage.alerts.inbox import ACTS
@@ -238,7 +238,7 @@ def search(request: RequestContext) -> Response:
 def deliveries(request: RequestContext) -> Response:
     """What was sent, and what was not and why."""
     lines = [
-        each._replace(detail=told(each.detail, request.language))
+        each._replace(detail=translate(each.detail, request.language))
         for each in request.store.outbox.deliveries(request.me.id, limit=100)
     ]
     return request.page("deliveries.html", lines=lines)

@@ -15,7 +15,7 @@ from focus.alerts.health import STATES
 from focus.alerts.message import format_time, split_snippet
 from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
-from focus.i18n import msg, plural, tag, told
+from focus.i18n import language_tag, msg, plural, translate
 from focus.serve.accounts import user_of_session
 from focus.serve.app_state import AppState
 from focus.serve.request_guard import is_secure, language_asked
@@ -61,15 +61,15 @@ class RequestContext:
 
     def say(self, line: str, /, **values: object) -> str:
         """A message in the asker's language."""
-        return told(msg(line, **values), self.language)
+        return translate(msg(line, **values), self.language)
 
     def plural(self, one: str, many: str, /, *, n: int, **values: object) -> str:
         """A message about `n` things."""
-        return told(plural(one, many, n=n, **values), self.language)
+        return translate(plural(one, many, n=n, **values), self.language)
 
     def wrong(self, error: FocusError) -> str:
         """What is wrong, in the asker's language."""
-        return told(error.line, self.language)
+        return translate(error.message, self.language)
 
     # -- answers --------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ class RequestContext:
             "user": self.user,
             "error": "",
             "done": "",
-            "lang": tag(self.language),
+            "lang": language_tag(self.language),
             "unread": self.store.inbox.unread(self.user.id) if self.user else 0,
             "when": self.when,
             **values,
@@ -171,7 +171,7 @@ _STRENGTHS = ((0.75, msg("very relevant")), (0.5, msg("relevant")), (0.0, msg("h
 
 def _strength(relevance: float, language: str) -> str:
     """Relevance in words."""
-    return told(next(word for least, word in _STRENGTHS if relevance >= least), language)
+    return translate(next(word for least, word in _STRENGTHS if relevance >= least), language)
 
 
 _PAGES = environment("focus.serve")
@@ -180,8 +180,8 @@ _PAGES.filters.update(
     pieces=split_snippet,
     marked=_marked,
     masked=mask_channel,
-    part=lambda name, language: told(_PARTS.get(str(name), str(name)), language),
+    part=lambda name, language: translate(_PARTS.get(str(name), str(name)), language),
     strength=_strength,
-    state=lambda state, language: told(STATES[state], language),  # of an alert or message
-    reason=lambda kind, language: told(msg(kind), language),  # a FailureKind or DropReason
+    state=lambda state, language: translate(STATES[state], language),  # of an alert or message
+    reason=lambda kind, language: translate(msg(kind), language),  # a FailureKind or DropReason
 )

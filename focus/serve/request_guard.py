@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from focus.i18n import language_of, msg, told
+from focus.i18n import msg, supported_language, translate
 
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -93,12 +93,12 @@ def _policy(path: str) -> str:
 
 def plain(line: str, language: str, status: int) -> PlainTextResponse:
     """An answer of one line, where there is no page."""
-    return PlainTextResponse(told(line, language) + "\n", status)
+    return PlainTextResponse(translate(line, language) + "\n", status)
 
 
 def language_asked(headers: Headers) -> str:
     """What the browser says it prefers."""
-    return language_of(headers.get("accept-language", "en").partition(",")[0].strip())
+    return supported_language(headers.get("accept-language", "en").partition(",")[0].strip())
 
 
 def is_ours(host: str, base: str) -> bool:

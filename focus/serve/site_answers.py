@@ -16,7 +16,7 @@ import msgspec
 from focus.config import FetchConfig
 from focus.html.parser import parse
 from focus.html.shell import lack
-from focus.i18n import msg, read_stored, stored
+from focus.i18n import decode_message, encode_message, msg
 from focus.learn.memory_crawl import Found, Gathered, PageSource, fetch_pages
 from focus.topic.topic import from_words
 
@@ -64,7 +64,7 @@ def ask(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteAnswer]
         unknown = msg("Something went wrong; the log says what.")
         return [SiteAnswer(site, failure=unknown) for site in question.sites]
     found = msgspec.json.decode(done.stdout, type=list[SiteAnswer])
-    return [msgspec.structs.replace(each, failure=read_stored(each.failure)) for each in found]
+    return [msgspec.structs.replace(each, failure=decode_message(each.failure)) for each in found]
 
 
 async def answers(question: SiteQuestion) -> list[SiteAnswer]:
@@ -82,7 +82,7 @@ def _answer(site: str, gathered: Gathered) -> SiteAnswer:
         is_shell = lack(page, html.encode()).is_shell
         return SiteAnswer(site, page.title, len(page.links), is_shell=is_shell)
     why = gathered.failures.get(site) or msg("it is the page of another site here")
-    return SiteAnswer(site, failure=stored(why))
+    return SiteAnswer(site, failure=encode_message(why))
 
 
 if __name__ == "__main__":

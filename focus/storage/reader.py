@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from focus.errors import ConfigError, StoreError
-from focus.i18n import read_stored
+from focus.i18n import decode_message
 from focus.records import Rendering, UrlState
 from focus.storage import file_check, page_checks, results, schema, url_log, writer
 from focus.storage.lock import held, holder
@@ -214,7 +214,7 @@ class DatabaseReader:
             url=known_as,
             state=UrlState(state).name.lower(),
             reason=reason or "",
-            detail=read_stored(detail or ""),
+            detail=decode_message(detail or ""),
             depth=depth,
             priority=priority,
             tries=tries,

@@ -18,7 +18,7 @@ import msgspec
 from focus.config import CrawlConfig
 from focus.errors import ConfigError
 from focus.http.robots import from_answer
-from focus.i18n import read_stored
+from focus.i18n import decode_message
 from focus.records import Tally, UrlState
 from focus.score.relevance import relevance_threshold
 from focus.score.strategy.yield_strategy import Yield as Learner
@@ -256,7 +256,7 @@ def _failures(db: sqlite3.Connection, crawl: int) -> list[Failing]:
     found = []
     for reason, urls, hosts, first in db.execute(_FAILURES, id_range(crawl)).fetchall():
         url, detail = db.execute("SELECT url, detail FROM url WHERE id = ?", (first,)).fetchone()
-        found.append(Failing(reason, urls, hosts, url, read_stored(detail or "")))
+        found.append(Failing(reason, urls, hosts, url, decode_message(detail or "")))
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from focus.i18n import stored
+from focus.i18n import encode_message
 from focus.records import (
     Batch,
     HostRow,
@@ -196,7 +196,7 @@ def _url(base: int, url: UrlRow) -> Row:
 
 def _born(base: int, url: UrlRow) -> Row:
     """The state of a URL that did not come to wait."""
-    detail = (url.detail and stored(url.detail)) or None
+    detail = (url.detail and encode_message(url.detail)) or None
     return base | url.id, int(url.state), url.reason or None, detail, 0, None, url.hops, None
 
 
@@ -205,7 +205,7 @@ def _state(base: int, outcome: Outcome) -> Row:
         base | outcome.id,
         int(outcome.state),
         outcome.reason or None,
-        stored(outcome.detail) or None,
+        encode_message(outcome.detail) or None,
         outcome.tries,
         outcome.retry_at or None,
         outcome.hops,

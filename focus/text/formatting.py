@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from focus.errors import ConfigError
-from focus.i18n import Msg, plural, told
+from focus.i18n import Msg, plural, translate
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _TIME = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhd]))+|\d+(?:\.\d+)?")
@@ -134,7 +134,7 @@ def table(
 
 def count(number: int, noun: str) -> str:
     """`1,234 pages`, `1 page`, in the command line's language."""
-    return told(plural(*of_noun(noun), n=number))
+    return translate(plural(*of_noun(noun), n=number))
 
 
 def needing_scripts(pages: int) -> Msg:

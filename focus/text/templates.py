@@ -5,7 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from focus.i18n import catalogue, told
+from focus.i18n import load_catalogue, translate
 from focus.text.formatting import printable
 
 
@@ -24,19 +24,19 @@ def environment(package: str) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-    made.filters.update(printable=printable, told=told)
+    made.filters.update(printable=printable, translate=translate)
     made.tests["web"] = _is_web
     return made
 
 
 @pass_context
 def _gettext(context: Context, text: str) -> str:
-    return catalogue(context["lang"]).gettext(text)
+    return load_catalogue(context["lang"]).gettext(text)
 
 
 @pass_context
 def _ngettext(context: Context, one: str, many: str, n: int) -> str:
-    return catalogue(context["lang"]).ngettext(one, many, n)
+    return load_catalogue(context["lang"]).ngettext(one, many, n)
 
 
 def _is_web(url: str) -> bool:

@@ -24,7 +24,7 @@ from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, N
 from focus.alerts.message import UNTITLED, Message, highlight_html, split_snippet
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError
-from focus.i18n import msg, tag, told
+from focus.i18n import language_tag, msg, translate
 from focus.storage.alerts.records import Match, StoredAlert
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
@@ -171,7 +171,7 @@ def build_alert_feed(
     page = f"{settings.base_url}/inbox?alert={stored_alert.id}" if settings.base_url else ""
     head = FeedHead(
         id=_uuid_urn(settings, f"alert:{stored_alert.id}"),
-        title=told(msg("focus: {name}", name=name), language),
+        title=translate(msg("focus: {name}", name=name), language),
         language=language,
         updated=stored_alert.created_at,
         url=url,
@@ -192,7 +192,7 @@ def build_user_feed(
     """Return the feed of several alerts of one person."""
     head = FeedHead(
         id=_uuid_urn(settings, f"user:{user}"),
-        title=told(msg("focus: {name}", name=msg("all alerts")), language),
+        title=translate(msg("focus: {name}", name=msg("all alerts")), language),
         language=language,
         updated=max((stored_alert.created_at for stored_alert in alerts), default=0.0),
         url=url,
@@ -241,8 +241,8 @@ def _uuid_urn(settings: DeliverySettings, key: str) -> str:
 def atom_document(head: FeedHead, entries: Iterable[Entry]) -> bytes:
     """Return a feed document (RFC 4287) in UTF-8; all texts are escaped."""
     newest_first = list(entries)
-    language_tag = tag(head.language)
-    root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": language_tag})
+    tag = language_tag(head.language)
+    root = Element("feed", {"xmlns": _NAMESPACE, "xml:lang": tag})
     _add_text(root, "id", head.id)
     _add_text(root, "title", head.title)
     newest = max((entry.match.found_at for entry in newest_first), default=head.updated)
@@ -267,7 +267,7 @@ def _add_entry(root: Element, entry: Entry, language: str) -> None:
     match = entry.match
     element = SubElement(root, "entry")
     _add_text(element, "id", entry.id)
-    _add_text(element, "title", printable(match.title) or told(UNTITLED, language))
+    _add_text(element, "title", printable(match.title) or translate(UNTITLED, language))
     if match.url.startswith(("http://", "https://")):
         SubElement(element, "link", rel="alternate", href=_without_invalid(match.url))
     _add_text(element, "updated", _timestamp(match.found_at))

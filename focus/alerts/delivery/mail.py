@@ -37,7 +37,7 @@ from focus.alerts.delivery.mail_headers import (
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, MailSettings
 from focus.http.network_errors import explain, one_line
-from focus.i18n import Msg, line_of, msg, within
+from focus.i18n import Msg, chain_messages, error_message, msg
 
 TIMEOUT_S = 30.0  # for each reply of the server
 _TIMED_OUT = "timed out"
@@ -142,7 +142,7 @@ class Mailer:
         try:
             mail = compose(message, address, self._settings.sender, now=now)
         except ValueError as error:
-            return NotDelivered(one_line(line_of(error)), retry=False)
+            return NotDelivered(one_line(error_message(error)), retry=False)
         self._is_interrupted = False
         task = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
         try:
@@ -160,7 +160,7 @@ class Mailer:
                 server = self._open_connection(settings)
             except _SMTP_ERRORS as error:
                 return NotDelivered(
-                    within(where, _mask_password(_reason(error), settings)),
+                    chain_messages(where, _mask_password(_reason(error), settings)),
                     blocks_channel=True,
                 )
             try:
@@ -168,7 +168,7 @@ class Mailer:
             except _SMTP_ERRORS as error:
                 return _refusal(
                     error,
-                    within(where, _mask_password(_reason(error), settings)),
+                    chain_messages(where, _mask_password(_reason(error), settings)),
                 )
         return Delivered(msg("{where} has taken it", where=where))
 
@@ -308,5 +308,5 @@ def _mask_password(reason: str, settings: MailSettings) -> str:
     if not settings.password:
         return reason
     if isinstance(reason, Msg):
-        return reason.each(lambda text: _mask_password(text, settings))
+        return reason.map_texts(lambda text: _mask_password(text, settings))
     return reason.replace(settings.password, MASK)

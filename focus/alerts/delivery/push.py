@@ -27,7 +27,7 @@ from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, N
 from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message
 from focus.alerts.settings import DeliverySettings
-from focus.i18n import msg, plural, tag, within
+from focus.i18n import chain_messages, language_tag, msg, plural
 from focus.records import FailureKind
 from focus.storage.alerts.records import NotifiedBrowser, PushSubscription
 
@@ -87,7 +87,7 @@ class Push(Channel):
         try:
             body, headers = self._encrypt(notification, browser.leave)
         except ValueError:
-            return NotDelivered(within(browser.name, msg("allow it anew")), retry=False)
+            return NotDelivered(chain_messages(browser.name, msg("allow it anew")), retry=False)
         headers["Topic"] = batch[:32]  # a repeated message replaces itself
         result = await self._poster.post(browser.leave.endpoint, body, headers=headers)
         status = result.status or 0
@@ -97,7 +97,7 @@ class Push(Channel):
         if status in _GONE:
             self.store.browsers.remove(browser.id)
         return NotDelivered(
-            within(browser.name, result.detail),
+            chain_messages(browser.name, result.detail),
             retry=status not in _GONE | _PERMANENT and result.failure is not FailureKind.GUARD,
             retry_after_s=result.retry_after_s,
         )
@@ -163,7 +163,7 @@ def payload(message: Message) -> bytes:
         url = f"/inbox/{items[0].match.id}/open"
     elif len(message.sections) == 1:
         url = f"/inbox?alert={message.sections[0].number}"
-    fields = {"url": url, "tag": message.id, "lang": tag(message.language)}
+    fields = {"url": url, "tag": message.id, "lang": language_tag(message.language)}
     title = message.subject[:_TITLE_CHARACTERS]
     while len(encoded := msgspec.json.encode({"title": title, "body": body, **fields})) > MAX_BYTES:
         body = body[: len(body) * 9 // 10]

@@ -30,7 +30,7 @@ from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, DeliverySettings
 from focus.errors import ConfigError
-from focus.i18n import msg, within
+from focus.i18n import chain_messages, msg
 
 PHONE_PLACEHOLDER = "{phone}"
 NO_GATEWAY = msg("no SMS gateway is set; set FOCUS_SMS_GATEWAY, or one in the settings")
@@ -102,7 +102,7 @@ class SmsSender:
                 return await apprise.deliver(bare, gateway.replace(PHONE_PLACEHOLDER, phone))
             parsed = sms_gateway.parse_gateway(gateway)
         except ConfigError as error:
-            return NotDelivered(error.line, blocks_channel=True)
+            return NotDelivered(error.message, blocks_channel=True)
         text = shorten_message(message, self._settings.base_url, parsed.characters)
         return await self._call_gateway(parsed, phone, text)
 
@@ -116,7 +116,7 @@ class SmsSender:
         )
         where = f"SMS gateway {urlsplit(gateway.url).hostname}"
         if result.failure is not None:
-            return NotDelivered(within(where, result.detail))
+            return NotDelivered(chain_messages(where, result.detail))
         if sms_gateway.is_accepted(gateway, result.status or 0, result.body):
             return Delivered(msg("{where} has taken it", where=where))
         if 200 <= (result.status or 0) < 300:
@@ -124,7 +124,7 @@ class SmsSender:
                 msg("{where}: its answer does not say that it has taken it", where=where)
             )
         return NotDelivered(
-            within(where, result.detail),
+            chain_messages(where, result.detail),
             retry_after_s=result.retry_after_s,
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from focus.i18n import say, spoken
+from focus.i18n import current_language, say
 from focus.text.formatting import cells, wrapped
 
 EXAMPLE = ("Example:", "Examples:")
@@ -37,7 +37,7 @@ class HelpFormatter(click.HelpFormatter):
 
     def write_text(self, text: str) -> None:
         """A paragraph, or several."""
-        if spoken() == "en":
+        if current_language() == "en":
             super().write_text(text)
             return
         indent, parts = " " * self.current_indent, text.split("\n\n")
@@ -53,7 +53,7 @@ class HelpFormatter(click.HelpFormatter):
     ) -> None:
         """Names and what they mean, in two columns."""
         rows = list(rows)
-        if spoken() == "en":
+        if current_language() == "en":
             super().write_dl(rows, col_max, col_spacing)
             return
         first = min(max(cells(name) for name, _ in rows), col_max) + col_spacing
@@ -88,7 +88,7 @@ class Told(click.Command):
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """What it does, in the list of its group."""
-        if spoken() == "en":
+        if current_language() == "en":
             return super().get_short_help_str(limit)
         return say(next(paragraphs(self.help)))
 

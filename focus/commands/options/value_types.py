@@ -20,7 +20,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from focus.errors import ConfigError
-from focus.i18n import told
+from focus.i18n import translate
 from focus.records import FailureKind
 from focus.registry import check_removed
 from focus.scheduling.retries import TEMPORARY
@@ -43,7 +43,7 @@ def checked(read: Callable[[str], T]) -> Callable[[str], T]:
         try:
             return read(str(value))
         except ConfigError as error:
-            raise click.BadParameter(told(error.line)) from None
+            raise click.BadParameter(translate(error.message)) from None
 
     return convert
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from focus.i18n import read_stored, stored
+from focus.i18n import decode_message, encode_message
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import AuditLine
 
@@ -36,13 +36,16 @@ class Audit(Statements):
     def note(self, actor: str, act: str, detail: str, *, now: float) -> None:
         """Another line."""
         sql = "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, ?, ?)"
-        self._db.change(sql, (now, stored(actor), stored(act), stored(detail)))
+        self._db.change(
+            sql, (now, encode_message(actor), encode_message(act), encode_message(detail))
+        )
 
     def latest(self, limit: int) -> list[AuditLine]:
         """The last lines, latest first."""
         sql = "SELECT at, actor, act, detail FROM audit ORDER BY id DESC LIMIT ?"
         return [
-            AuditLine(at, *map(read_stored, texts)) for at, *texts in self._db.rows(sql, (limit,))
+            AuditLine(at, *map(decode_message, texts))
+            for at, *texts in self._db.rows(sql, (limit,))
         ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from focus.i18n import read_stored, stored
+from focus.i18n import decode_message, encode_message
 from focus.storage.alerts.alerts import from_text
 from focus.storage.alerts.database import ChannelSeal, Statements
 from focus.storage.alerts.matches import MATCH, match_of
@@ -86,7 +86,7 @@ class Outbox(Statements):
         """Rows that must not go out any more."""
         self._db.change_all(
             "UPDATE outbox SET state = 2, error = ?, due_at = ? WHERE id = ?",
-            [(stored(reason), now, row.id) for row in rows],
+            [(encode_message(reason), now, row.id) for row in rows],
         )
 
     def hold(self, until: dict[int, float]) -> None:
@@ -122,12 +122,12 @@ class Outbox(Statements):
 
     def ended(self, lease: OutboxLease, state: int, *, now: float, detail: str) -> None:
         """The message was sent (`SENT`), and never goes out again; or it is given up (`DEAD`)."""
-        error = "" if state == SENT else stored(detail)
+        error = "" if state == SENT else encode_message(detail)
         self._note(lease, (state, error, now), now=now, detail=detail)
 
     def retried(self, lease: OutboxLease, *, now: float, due_at: float, reason: str) -> None:
         """The message failed, and goes out again then."""
-        self._note(lease, (WAITING, stored(reason), due_at), now=now, detail=reason)
+        self._note(lease, (WAITING, encode_message(reason), due_at), now=now, detail=reason)
 
     def _note(
         self, lease: OutboxLease, values: tuple[int, str, float], *, now: float, detail: str
@@ -165,7 +165,7 @@ class Outbox(Statements):
             "VALUES (?, ?, ?, ?, ?, ?, ?)"
         )
         kept = line._replace(
-            channel=self._db.channels.seal(line.channel), detail=stored(line.detail)
+            channel=self._db.channels.seal(line.channel), detail=encode_message(line.detail)
         )
         self._db.change(sql, kept)
 
@@ -191,7 +191,7 @@ class Outbox(Statements):
         found = (DeliveryRecord(*row) for row in self._db.rows(sql, (*values, limit)))
         channels = self._db.channels
         return [
-            each._replace(channel=channels.open(each.channel), detail=read_stored(each.detail))
+            each._replace(channel=channels.open(each.channel), detail=decode_message(each.detail))
             for each in found
         ]
 

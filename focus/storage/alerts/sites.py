@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from focus.i18n import read_stored, stored
+from focus.i18n import decode_message, encode_message
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import WatchedSite
 
@@ -86,10 +86,10 @@ class Sites(Statements):
             "UPDATE site SET trouble = :trouble, failures = iif(:trouble = '', 0, failures + 1), "
             "failing_since = iif(:trouble = '', NULL, ifnull(failing_since, :now)) "
             "WHERE id = :site",
-            {"trouble": stored(trouble), "now": now, "site": site},
+            {"trouble": encode_message(trouble), "now": now, "site": site},
         )
 
 
 def _site(row: Sequence[Any]) -> WatchedSite:
     site = WatchedSite(*row)
-    return replace(site, trouble=read_stored(site.trouble))
+    return replace(site, trouble=decode_message(site.trouble))
