@@ -1,11 +1,11 @@
 """Compact arrays: small values for a few of very many ids.
 
-Ids are those of URLs: dense, from 0 up. An object in a dict costs some hundred bytes for each
-page of a crawl; here it is 36 at most and half a byte for each id, and what the thing itself takes.
+Ids are those of URLs: dense, from 0. An object in a dict takes some hundred bytes for each page of
+a crawl; here it takes at most 36 and half a byte per id, in addition to the value itself.
 
-    Numbering  some ids, numbered as they come
-    Rows       a row of ids for each of them
-    Tallies    a tally for each of them
+    Numbering  consecutive numbers for some ids
+    Rows       a row of ids for some ids
+    Tallies    a tally for some ids
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 
 class Numbering:
-    """Numbers from 1 up for those ids that were entered; `ids` has them in that order.
+    """Numbers from 1 for the ids that were added; `ids` has them in this order.
 
-    Eight ids side by side share a block, which has a place once one of them is entered: where
-    one id in a hundred is, that takes 0.8 bytes an id, one in ten 2.8, all 4.5.
+    Eight consecutive ids share a block, which is allocated when one of them is added. If one id in
+    a hundred is added, this takes 0.8 bytes per id; for one in ten 2.8, for all 4.5.
     """
 
     __slots__ = ("_blocks", "_numbers", "ids")
 
     def __init__(self) -> None:
         self.ids = array("I")
-        self._blocks = array("I")  # of each eight ids their block; 0: the empty one
+        self._blocks = array("I")  # block of each group of eight ids; block 0 is empty
         self._numbers = array("I", bytes(4 * 8))
 
     def reserve(self, size: int) -> None:
-        """Make room for ids under `size`."""
+        """Allocate space for ids under `size`."""
         missing_blocks = ((size + 7) >> 3) - len(self._blocks)
         if missing_blocks > 0:
             self._blocks.frombytes(bytes(4 * missing_blocks))
 
     def number(self, key: int) -> int:
-        """The number of an id, 0 if it has none."""
+        """Return the number of an id, 0 if it was not added."""
         block = key >> 3
         return (
             self._numbers[self._blocks[block] << 3 | key & 7]
@@ -51,7 +51,7 @@ class Numbering:
         )
 
     def numbers(self, keys: npt.NDArray[np.intp]) -> npt.NDArray[np.uint32]:
-        """The same of many ids, all under the `reach`."""
+        """Return the numbers of many ids, all under the reserved size."""
         import numpy as np
 
         blocks, numbers = np.frombuffer(self._blocks, "u4"), np.frombuffer(self._numbers, "u4")
@@ -59,7 +59,7 @@ class Numbering:
         return result
 
     def add(self, key: int) -> int:
-        """Number an id that has none yet."""
+        """Add an id that has no number, and return its number."""
         self.reserve(key + 1)
         block = key >> 3
         if not self._blocks[block]:
@@ -71,7 +71,7 @@ class Numbering:
 
 
 class Rows(Mapping[int, Sequence[int]]):
-    """A row of ids for each of some ids; each is entered once."""
+    """Read-only mapping of some ids to a row of ids; a row is added once."""
 
     __slots__ = ("_ends", "_values", "numbering")
 
@@ -81,22 +81,22 @@ class Rows(Mapping[int, Sequence[int]]):
         self._ends = array("Q", [0])
 
     def add(self, key: int, row: array[int]) -> int:
-        """Enter the row of an id that has none yet; the id's number."""
+        """Add the row of an id that has none, and return the number of the id."""
         self._values.extend(row)
         self._ends.append(len(self._values))
         return self.numbering.add(key)
 
     def row_at(self, number: int) -> array[int]:
-        """The row of a number."""
+        """Return the row with a number."""
         ends = self._ends
         return self._values[ends[number - 1] : ends[number]]
 
     def as_arrays(
         self,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[np.uint32]]:
-        """Ids; 0 and where the row of each ends; all rows, one behind the other.
+        """Return ids, row ends (beginning with 0) and the concatenated rows.
 
-        Views: nothing can be entered while they are held.
+        The arrays are views; nothing can be added while they exist.
         """
         import numpy as np
 
@@ -116,7 +116,7 @@ class Rows(Mapping[int, Sequence[int]]):
 
 
 class Tallies:
-    """Counts for each of some ids."""
+    """Tallies for some ids."""
 
     __slots__ = ("_fetched", "_numbering", "_yielded")
 
@@ -126,12 +126,12 @@ class Tallies:
         self._yielded = array("d", [0.0])
 
     def get(self, key: int) -> Tally | None:
-        """A copy of what was counted for an id; None if nothing was."""
+        """Return a copy of the tally of an id, None if it has none."""
         number = self._numbering.number(key)
         return Tally(self._fetched[number], self._yielded[number]) if number else None
 
     def add(self, key: int, more: Tally) -> Tally:
-        """Count more for an id; what that comes to."""
+        """Add to the tally of an id and return the sum."""
         number = self._numbering.number(key)
         if not number:
             number = self._numbering.add(key)

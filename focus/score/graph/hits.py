@@ -26,14 +26,14 @@ TOLERANCE = 0.01
 """Relative change of a value that counts as a change."""
 
 MAX_SWEEPS = 50
-"""Largest number of passes over all links."""
+"""Maximum number of passes over all links."""
 
 MAX_LINK_VISITS = 200_000_000
-"""Links that all passes together may cover: ten passes over 200,000 pages of 97 links, two seconds
+"""Links that all sweeps together may visit: ten sweeps over 200,000 pages of 97 links, two seconds
 of CPU. The largest hubs and authorities are in their order after three or four passes."""
 
-_MIN_SWEEPS = 3  # passes, whatever they cost
-_LINKS_PER_PART = 1_000_000  # links that are numbers at once
+_MIN_SWEEPS = 3  # whatever they cost
+_LINKS_PER_PART = 1_000_000  # links that are converted to indices at a time
 
 
 class Hits:
@@ -46,14 +46,14 @@ class Hits:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         self._authorities = array("d")
-        self._next_update = 1  # pages at which they are computed again
+        self._next_update = 1  # number of pages at which they are computed again
 
     def authority(self, url_id: int) -> float:
         """Return a of a URL; 0 if no page linked to it when authorities were computed."""
         return self._authorities[url_id] if url_id < len(self._authorities) else 0.0
 
     def add(self, source: int, targets: Sequence[int]) -> set[int]:
-        """Take note of a page whose links are in the graph; return the ids whose authority rose."""
+        """Update after a page was added to the graph; return the ids whose authority rose."""
         import numpy as np
 
         pages = self._rows.numbering.number(source)
@@ -68,7 +68,7 @@ class Hits:
 
 
 class HubsAuthorities(NamedTuple):
-    """Pages by id, the hub and the authority of each as shares of the graph's largest: 0…1."""
+    """Pages by id, with hub and authority of each divided by the largest in the graph: 0…1."""
 
     ids: npt.NDArray[np.uint32]
     hubs: npt.NDArray[np.float64]
@@ -76,9 +76,9 @@ class HubsAuthorities(NamedTuple):
 
 
 def hubs_and_authorities(rows: Rows, *, max_link_visits: int = MAX_LINK_VISITS) -> HubsAuthorities:
-    """Return hub and authority of every page of a graph that has stopped growing.
+    """Return hub and authority of every page of a complete graph.
 
-    Example: 0 links to 2 and 3, 1 to 3, both to each other: page 1 has 0.72 of page 0's hub.
+    Example: 0 links to 2 and 3, 1 to 3, both to each other: page 1 has 0.72 of the hub of page 0.
     """
     hubs, authorities = _power_iteration(rows, len(rows), max_link_visits)
     ids, _, _ = rows.as_arrays()
@@ -93,8 +93,8 @@ def _power_iteration(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the hub of each of the first `pages` pages, and the authority of each URL by id.
 
-    Power iteration h ← M·h until a pass moves fewer than a hundredth of the hubs by more than
-    `TOLERANCE`; at most `SWEEPS` passes, and no more than `work` links allow. The largest hub is 1.
+    Power iteration h ← M·h until a sweep changes fewer than a hundredth of the hubs by more than
+    `TOLERANCE`, at most `MAX_SWEEPS` sweeps and `max_link_visits` links. The largest hub is 1.
     """
     import numpy as np
 
@@ -121,20 +121,20 @@ def _power_iteration(
 
 
 class _Part(NamedTuple):
-    """Some pages of a graph: which of all, how many links each has, and where they lead."""
+    """Some pages of a graph: their slice of all pages, link counts and targets."""
 
     pages: slice
     counts: npt.NDArray[np.intp]
     targets: npt.NDArray[np.uint32]
 
     def target_indices(self) -> npt.NDArray[np.intp]:
-        """The targets, as arrays are indexed by them."""
+        """Return the targets as array indices."""
         import numpy as np
 
         return self.targets.astype(np.intp)
 
     def sum_over_targets(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The sum over each page's targets."""
+        """Return the sum of the values of each page's targets."""
         import numpy as np
 
         sums, has_links = np.zeros(len(self.counts)), self.counts > 0
@@ -145,7 +145,7 @@ class _Part(NamedTuple):
 
 
 def _split(ends: npt.NDArray[np.uint64], targets: npt.NDArray[np.uint32]) -> Iterator[_Part]:
-    """Pages whose links are about `_TOGETHER`; `ends` begins with 0."""
+    """Yield parts of consecutive pages with about `_LINKS_PER_PART` links; `ends` begins with 0."""
     import numpy as np
 
     offsets = ends.astype(np.intp)

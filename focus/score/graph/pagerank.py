@@ -1,22 +1,20 @@
-"""Incremental PageRank on the part of the web crawled so far.
+"""Incremental PageRank on the part of the web crawled so far, by residual push.
 
-Incremental local PageRank by residual push. P1 walks all crawled pages anew for
-every page, which is quadratic; here a new page injects its own share and pushes
-it on until nothing worth mentioning is left, so that a page costs about as much as
-it has links.
+P1 recomputes the ranks of all crawled pages for every page, which is quadratic. Here a new page
+adds its own share and pushes it along its links until the remaining residual is negligible, so that
+a page costs about as much as it has links.
 
-The system solved is (I - d·Pᵀ)·p = (1 - d)·v with v = 1 for every known URL, P the
-rows of fetched pages (1/out-degree each); unfetched and link-less pages leak.
-Divided by its sum, p is PageRank with the mass of dangling pages spread evenly.
-State: p and a residual r ≥ 0 with p* = p + (I - d·Pᵀ)⁻¹·r, so p ≤ p* and
-‖p* - p‖₁ ≤ Σr / (1 - d); kept are the ranks p + r, and r of fetched pages alone, as
-nothing else is pushed. A row is inserted whole and once, so residuals stay
-positive. (Push: Berkhin 2006, Andersen et al. 2006; D-Iteration is the same pair.)
+The system solved is (I - d·Pᵀ)·p = (1 - d)·v with v = 1 for every known URL and P the rows of
+fetched pages (1/out-degree each); unfetched pages and pages without links leak. Divided by its sum,
+p is PageRank with the mass of dangling pages spread evenly. The state is p and a residual r ≥ 0
+with p* = p + (I - d·Pᵀ)⁻¹·r, so p ≤ p* and ‖p* - p‖₁ ≤ Σr / (1 - d). Stored are the ranks p + r,
+and r of fetched pages only, because nothing else is pushed. A row is added whole and once, so
+residuals stay positive. (Push: Berkhin 2006, Andersen et al. 2006; D-Iteration is the same pair.)
 
-Ranks are float32, those of fetched pages summed in double: to the rank of a home page, some
-thousands, float32 could not add a share of 0.0001.
+Ranks are float32; those of fetched pages are summed in double precision, because a share of 0.0001
+would be lost in the float32 rank of a home page, which is some thousands.
 
-Worked number: page 0 links to 1 and 2, nothing else known, d = 0.85. p(0) = 0.15,
+Example: page 0 links to 1 and 2, nothing else is known, d = 0.85. p(0) = 0.15,
 p(1) + r(1) = 0.15 + 0.85·0.15/2 = 0.21375.
 """
 
@@ -35,38 +33,39 @@ if TYPE_CHECKING:
 
 DAMPING = 0.85
 EPSILON = 0.01
-"""Residual of a page, in units of the teleport share, under which nothing is pushed."""
+"""Smallest residual that is pushed, in units of the teleport share."""
 
 WIDE_PAGE_LINKS = 20
-"""Out-links from which on a page's threshold grows with their number: a push costs as much
-as the page has links, so all pushes together cost at most Σv·WIDE/ε edge operations."""
+"""Pages with more out-links have a proportionally larger threshold.
+
+A push costs as much as the page has links, so all pushes together cost at most
+Σv·WIDE_PAGE_LINKS/ε edge operations."""
 
 LOG_RISE_STEP = math.log(1.05)
-"""A rank has risen when it passes a power of 1.05: its followers need not hear of less."""
+"""A rise is reported when a rank passes a power of 1.05."""
 
 MAX_PUSHES = 2000
-"""Edge operations per added page; the queue is carried over, the bound stays valid."""
+"""Maximum number of edge operations per added page; the rest is done later."""
 
-GROWTH_CHUNK = 65_536  # URLs for which room is made at once
+GROWTH_CHUNK = 65_536  # URLs for which space is allocated at a time
 
 MIN_PUSHED_PAGES, MAX_PUSHED_PAGES = 32, 256
-"""Pages pushed at once. They wait until there are as many as are worth the arrays that they
-are pushed as: a fifth of the time of one after the other."""
+"""Pages pushed together, as arrays, which takes a fifth of the time of single pushes."""
 
 MAX_DEFERRED_PAGES = 64
-"""New pages that wait together where no priority follows the ranks: the same, of their shares."""
+"""New pages whose ranks are distributed together if rises are not reported."""
 
 
 class PageRank:
     """PageRank of a growing graph whose nodes are URL ids.
 
-    damping   d in (0, 1)
-    epsilon   push threshold relative to 1 - d; smaller = more exact, slower
-    prompt    push for each page and tell of every rise: P1's order, at four times the cost
-    is_followed   priorities follow the ranks; if not, pages hand on theirs 64 at a time, and
-              nobody is told
-    followers are told of each page added: (source, its distinct targets) -> ids whose
-              number rose there (hits.py)
+    damping        d in (0, 1)
+    epsilon        push threshold relative to 1 - d; smaller is more exact and slower
+    prompt         push after each page and report every rise: P1's order, four times slower
+    reports_rises  whether `add` returns ids whose rank rose; if not, pages distribute their
+                   ranks in groups of 64
+    listeners      called with each added page (source, its distinct targets); return the ids
+                   whose value rose there (hits.py, shares.py)
     """
 
     def __init__(
@@ -78,22 +77,22 @@ class PageRank:
         self._min_pushed, self._step = (1, 0.0) if prompt else (MIN_PUSHED_PAGES, LOG_RISE_STEP)
         self._rank = array("f")
         self._rows = Rows()
-        # By the number of a page (0 is none): its rank, its residual, and from which on that is
-        # pushed (infinite while it waits for that).
+        # By page number (0 is unused): rank, residual, and the residual above which it is pushed,
+        # infinite while the page is pending.
         self._page_rank = array("d", [0.0])
         self._residual = array("d", [0.0])
         self._push_threshold = array("d", [math.inf])
-        self._pending: list[int] = []  # numbers, first come first served
+        self._pending: list[int] = []  # page numbers in order of arrival
         self.largest_rank = self._teleport
         self.reports_rises = True
-        self._deferred: list[int] = []  # ids that have not handed on anything yet
+        self._deferred: list[int] = []  # ids whose ranks were not distributed yet
         self.listeners: list[Callable[[int, Sequence[int]], set[int]]] = []
 
     def __len__(self) -> int:
         return len(self._rank)
 
     def reserve(self, size: int) -> None:
-        """Make room for ids under `size`; a new URL starts with its teleport share."""
+        """Allocate space for ids under `size`; a new URL has the teleport share as its rank."""
         new = size - len(self._rank)
         if new > 0:
             shares = array("f", [self._teleport]) * min(new, GROWTH_CHUNK)
@@ -102,28 +101,27 @@ class PageRank:
             self._rows.numbering.reserve(size)
 
     def rank(self, url_id: int) -> float:
-        """The rank of a URL, in units where the average known URL has at most 1.
+        """Return the rank of a URL, in units in which the average known URL has at most 1.
 
-        0.15 for a URL that nothing fetched links to.
+        It is 0.15 for a URL that no fetched page links to.
         """
         return self._rank[url_id]
 
     def ranks(self, ids: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-        """The ranks of many URLs."""
+        """Return the ranks of many URLs."""
         import numpy as np
 
         return np.frombuffer(self._rank, np.float32)[ids].astype(np.float64)
 
     def scaled_rank(self, url_id: int) -> float:
-        """The rank divided by the largest of the graph, in (0, 1]."""
+        """Return the rank divided by the largest in the graph, in (0, 1]."""
         share = self._rank[url_id] / self.largest_rank
         return share if share < 1.0 else 1.0
 
     def add(self, source: int, targets: Sequence[int]) -> set[int]:
-        """Insert the out-links of a page just fetched; the ids whose rank rose, here or there.
+        """Add the out-links of a fetched page; return the ids whose rank or listener value rose.
 
-        Repeated targets and links to itself count nothing. A page is added once;
-        adding it again changes nothing.
+        Repeated targets and links to itself are ignored. Adding a page again changes nothing.
         """
         import numpy as np
 
@@ -146,9 +144,10 @@ class PageRank:
         return risen
 
     def restore(self, pages: Iterable[tuple[int, Sequence[int]]]) -> None:
-        """`add` for many pages of an earlier run, at a tenth of the cost; `settle` follows.
+        """Add many pages of an earlier run at a tenth of the cost; call `push_all` afterwards.
 
-        Each hands on what it has before all of them: what the others give it is residual.
+        All pages distribute their initial ranks at the same time; what they receive becomes
+        residual.
         """
         new_pages = [
             (page, links) for page, links in pages if not self._rows.numbering.number(page)
@@ -160,13 +159,12 @@ class PageRank:
                 listener(page, row)
 
     def _distribute_deferred(self, min_pages: int) -> None:
-        """Let the pages that wait hand on what they have."""
         pages, self._deferred = self._deferred, []
         self._distribute_ranks(pages, [self._rows[page] for page in pages])
         self._push(None, MAX_PUSHES * len(pages), min_pages)
 
     def _distribute_ranks(self, pages: Sequence[int], rows: Sequence[array[int]]) -> None:
-        """Hand on the ranks of these pages, as they are now, along their rows."""
+        """Distribute the current ranks of these pages along their rows."""
         import numpy as np
 
         counts = np.fromiter(map(len, rows), np.intp, len(rows))
@@ -175,11 +173,11 @@ class PageRank:
         self._add_shares(_id_array(b"".join(rows)), np.repeat(shares, counts), None)
 
     def _add_row(self, source: int, targets: Sequence[int]) -> array[int]:
-        """The row of a new page."""
+        """Add the row of a new page: its distinct targets other than itself."""
         distinct = set(targets)
         if len(distinct) < len(targets) or source in distinct:
             targets = [target for target in dict.fromkeys(targets) if target != source]
-        row = array("I", targets)  # most are so as they come: half the time of a dict
+        row = array("I", targets)  # mostly without duplicates, so a set is faster
         self._rows.add(source, row)
         self._page_rank.append(self._rank[source])
         self._residual.append(0.0)
@@ -189,13 +187,13 @@ class PageRank:
         return row
 
     def push_all(self) -> None:
-        """Push on until no residual is over its threshold, without the cap per page."""
+        """Push until no residual is over its threshold, without the limit per page."""
         if self._deferred:
             self._distribute_deferred(1)
         self._push(None, math.inf, 1)
 
     def _push(self, risen: set[int] | None, max_operations: float, min_pages: int) -> None:
-        """Push residuals over their threshold, in rounds, while `fewest` pages wait for it."""
+        """Push residuals over their threshold, in rounds, while at least `min_pages` pages wait."""
         import numpy as np
 
         operations = 0
@@ -220,9 +218,9 @@ class PageRank:
         shares: npt.NDArray[np.float64],
         risen: set[int] | None,
     ) -> None:
-        """Hand its share to each target: to its rank and, of a fetched page, its residual.
+        """Add the share of each target to its rank and, for a fetched page, to its residual.
 
-        The ids whose rank has risen are added to `risen`; None: nobody asks.
+        Ids whose rank rose are added to `risen`, unless it is None.
         """
         import numpy as np
 
@@ -250,7 +248,7 @@ class PageRank:
     def _has_risen(
         self, before: npt.NDArray[np.float32], now: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.bool_]:
-        """Which ranks have passed a step."""
+        """Return for each rank whether it passed a power of 1.05."""
         import numpy as np
 
         if not self._step:
@@ -261,29 +259,29 @@ class PageRank:
         return result
 
     def residual(self, url_id: int) -> float:
-        """What lies on a URL and was not pushed yet; 0 for one not fetched."""
+        """Return the residual of a URL that was not pushed yet; 0 if it was not fetched."""
         return self._residual[self._rows.numbering.number(url_id)]
 
     def error_bound(self) -> float:
-        """Largest possible ‖p* - p‖₁: the residual on fetched pages over 1 - d.
+        """Return the largest possible ‖p* - p‖₁: the residual on fetched pages over 1 - d.
 
-        Unfetched URLs have no row, so what lies on them is already in their rank.
+        URLs that were not fetched have no row, so their residual is already in their rank.
         """
         return sum(self._residual) / self._teleport
 
     @property
     def rows(self) -> Rows:
-        """The distinct out-links of every fetched page."""
+        """Distinct out-links of every fetched page."""
         return self._rows
 
     def out_links(self, source: int) -> Sequence[int]:
-        """The distinct out-links of a fetched page, () for any other URL."""
+        """Return the distinct out-links of a fetched page, () for any other URL."""
         number = self._rows.numbering.number(source)
         return self._rows.row_at(number) if number else ()
 
 
 def _id_array(packed: array[int] | bytes) -> npt.NDArray[np.intp]:
-    """URL ids, as arrays are indexed by them."""
+    """Return packed URL ids as array indices."""
     import numpy as np
 
     return np.frombuffer(packed, np.uint32).astype(np.intp)

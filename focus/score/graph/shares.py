@@ -1,16 +1,16 @@
-"""P1's importance of pages, as its Table 4-1 works it out while it crawls.
+"""P1's importance of pages, as its Table 4-1 computes it during a crawl.
 
-R(u) = Σ R(v)/N_v over the pages v fetched before u that link to it (P1 eq. 4-1), without
-damping and without a share for everybody. R(u) is worked out once, when u is fetched; u then
-gives each of its N_u links R(u)/N_u, and a URL that waits stands by the *largest* of what it
-was given, not by the sum (Table 4-1, lines 11 to 14).
+R(u) = Σ R(v)/N_v over the pages v fetched before u that link to it (P1 eq. 4-1), without damping
+and teleport share. R(u) is computed once, when u is fetched; u then gives each of its N_u links
+R(u)/N_u, and a waiting URL is ranked by the *largest* share that it received, not by the sum (Table
+4-1, lines 11 to 14).
 
-Table 4-1 sets a seed's R to 1 (line 1) and every page's to 0 before it sums (line 5), which
-would leave a seed, and so every page, with 0. Read here: a page that no fetched page links to
-has 1. P1 looks through all fetched pages for u's parents; here what they gave is kept.
+Table 4-1 sets R of a seed to 1 (line 1) and R of every page to 0 before the sum (line 5), which
+would leave every page with 0. It is read here as: a page that no fetched page links to has R = 1.
+P1 searches all fetched pages for the parents of u; here the received shares are stored.
 
-Worked number: seed 0 links to 1 and 2: each is given 1/2. 1 links to 2 alone: R(1) = 1/2,
-2 is given 1/2 once more and stands by 1/2; fetched, R(2) = 1/2 + 1/2 = 1.
+Example: seed 0 links to 1 and 2, each receives 1/2. 1 links to 2 alone: R(1) = 1/2, 2 receives
+another 1/2 and is ranked by 1/2; when it is fetched, R(2) = 1/2 + 1/2 = 1.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from collections.abc import Sequence
 
 
 class ImportanceShares:
-    """R of fetched pages and what waiting URLs were given, by URL id.
+    """R of fetched pages and the shares of waiting URLs, by URL id.
 
-    `add` is a follower of the crawl's graph (see `pagerank.PageRank`).
+    `add` is a listener of the link graph of a crawl (see `pagerank.PageRank`).
     """
 
     def __init__(self) -> None:
@@ -30,15 +30,15 @@ class ImportanceShares:
         self._largest = array("d")
 
     def importance(self, url_id: int) -> float:
-        """R of a page if it were fetched now: 1 if nothing fetched links to it."""
+        """Return R of a page if it were fetched now: 1 if no fetched page links to it."""
         return (self._sum[url_id] if url_id < len(self._sum) else 0.0) or 1.0
 
     def largest_share(self, url_id: int) -> float:
-        """The largest share that a URL was given; 0 if it was given none."""
+        """Return the largest share that a URL received, 0 if it received none."""
         return self._largest[url_id] if url_id < len(self._largest) else 0.0
 
     def add(self, source: int, targets: Sequence[int]) -> set[int]:
-        """Share out R of a page just fetched among its links; the ids that stand higher now."""
+        """Distribute R of a fetched page to its links; return the ids whose largest share rose."""
         if not targets:
             return set()
         new = max(targets) + 1 - len(self._sum)

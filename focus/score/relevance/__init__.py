@@ -1,25 +1,25 @@
-"""The relevance models by name: page -> number, one file each, listed in `RELEVANCE`.
+"""Relevance models by name: page -> number. One file each, listed in `RELEVANCE`.
 
-    base        `Model`, its `Document` in and its `Judgement` out
-    evidence    our own, the default: a probability from all parts of a page
+    base        `Model`, its input `Document` and its result `Judgement`
+    evidence    the default model of focus: a probability from all parts of a page
     boolean     any keyword in the text (P1 3.1)
-    position    where the keywords stand: title, meta, anchors (P1 eq. 3-1 to 3-7)
-    cosine      cosine of page and topic vector (P2 eq. 1, P4 2.5, P5 2.2.1)
+    position    places of the keywords: title, meta keywords, anchors (P1 eq. 3-1 to 3-7)
+    cosine      cosine of page vector and topic vector (P2 eq. 1, P4 2.5, P5 2.2.1)
     euclid      distance of the two vectors (P3 eq. 5-2)
-    adaptive    cosine whose threshold and topic follow the crawl (P5 2.2.1)
+    adaptive    cosine with a threshold and a topic that follow the crawl (P5 2.2.1)
     bayes       naive Bayes trained on labelled pages, calibrated (P3 ch. 4)
-    vectors     what the models that compare vectors share
+    vectors     common part of the models that compare vectors
 
-A model is made once in each scorer worker, of the topic and its parameters, adopts what was
-learned from examples and labels (`adopt`), and judges one document after the other. Each says with
-its number which parts of the page it came from, so that `focus why` and `focus topic test` can
-tell. A new model is a file here and a line below.
+Each scorer process creates one model from the topic and its parameters, loads what was learned from
+examples and labels (`load_training`), and judges one document after the other. A judgement contains
+the parts of the page that the number came from, for `focus why` and `focus topic test`. A new model
+is a file here and a line below.
 
-No model sees a link graph, a crawl or another page; labels reach one through its model file only.
+A model must not use a link graph, a crawl or another page; labels reach it through its model file
+only.
 
-What surprised us: `evidence` needs no training on a topic. Its weights were set by hand and moved
-by the labels of ten topics as far as these insist; on a topic that had no part in the fit its
-precision is 0.87.
+`evidence` needs no training on a topic. Its weights were set by hand and then adjusted to the
+labels of ten topics; on a topic that was not part of the fit its precision is 0.87.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ RELEVANCE: Registry[type[Model]] = Registry(
 
 
 def model_class(name: str) -> type[Model]:
-    """The model of that name; ConfigError lists the names for an unknown one."""
+    """Return the model with a name; raise ConfigError with the known names otherwise."""
     try:
         return RELEVANCE[name]
     except KeyError:
@@ -75,7 +75,7 @@ def make_model(
     as_published: bool = False,
     trained: bytes = b"",
 ) -> Model:
-    """A model with its parameters settled, and with what it has learned."""
+    """Return a model with its parameters resolved and its training loaded."""
     kind = model_class(name)
     resolved = resolve_params(kind, params, as_published=as_published)
     model = kind(matcher, resolved)

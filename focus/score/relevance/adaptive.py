@@ -1,4 +1,4 @@
-"""Relevance as `cosine`, with a threshold and a topic that follow the crawl (P5 2.2.1)."""
+"""Relevance as in `cosine`, with a threshold and a topic that follow the crawl (P5 2.2.1)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from focus.score.relevance.base import Document, Judgement
 from focus.score.relevance.cosine import Cosine
 from focus.score.statistics.vector import strongest_words, unit_vector
 
-MAX_TERMS = 50  # of a relevant page that go back to the crawl
+MAX_TERMS = 50  # terms of a relevant page that are returned to the crawl
 
 
 class Adaptive(Cosine):
     """relevance as `cosine`; the crawl moves threshold and topic vector, interval by interval.
 
-    The rules, and what the numbers mean, are in score/statistics/adaptation.py.
+    The rules and the parameters are described in score/statistics/adaptation.py.
     """
 
     name = "adaptive"

@@ -1,4 +1,4 @@
-"""Defines a relevance model: its input (`Document`, topic) and its answer (`Judgement`)."""
+"""The interface of a relevance model: its input (`Document`, topic) and result (`Judgement`)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from focus.urls.normal_form import folder_words, url_host
 if TYPE_CHECKING:
     from focus.html.parser import Block, Crumb, Parsed, RawLink
 
-_BODY = Region.BODY  # asked of its class, a member takes eight times as long
+_BODY = Region.BODY  # attribute access on an enum class is eight times slower
 _OWN_REGIONS = (_BODY, Region.HEADER)
-"""Where a page's own text stands: its heading is often in its header."""
+"""Regions of a page's own text; its heading is often in the header."""
 
-_MAX_CITED = 10  # addresses: what leads to more lists them
+_MAX_CITED = 10  # a page with more addresses on other hosts is a list
 
 
 class Document:
-    """The parts of a page that speak of its topic; its text is read only if asked for.
+    """The parts of a page that indicate its topic. Its text is extracted only when used.
 
-    url      its address, normalised; "" hides its folders, those of what it cites, its breadcrumb
+    url      normalised address; "" hides its folders, the folders of cited addresses, its
+             breadcrumb
     crumbs   links of its breadcrumb, as written
-    source   the page in UTF-8: a keyword that is not in there is nowhere on the page
-    blocks   makes the blocks of visible text, in document order
-    region   tells where one of these stands, by its number
+    source   the page in UTF-8; a keyword that is not in it occurs nowhere on the page
+    blocks   function that returns the blocks of visible text, in document order
+    region   function that returns the region of the block with an index
     """
 
     def __init__(
@@ -62,32 +63,35 @@ class Document:
 
     @classmethod
     def from_parsed(cls, page: Parsed, source: bytes | None = None, **overrides: Any) -> Document:
-        """A page as the parser reads it."""
+        """Return the document of a parsed page; `overrides` replace its fields."""
         names = "title keywords description headings links crumbs blocks region".split()
         return cls(source=source, **{name: getattr(page, name) for name in names} | overrides)
 
     def may_contain_keyword(self, matcher: Matcher) -> bool:
-        """Whether a keyword may stand in the page at all; most pages end here."""
+        """Return whether a keyword may occur on the page; False for most pages."""
         return self.source is None or matcher.occurs_in_source(self.source)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
-        """The blocks of visible text."""
+        """Blocks of visible text."""
         return self._make_blocks()
 
     @property
     def section(self) -> str:
-        """The words of the folders that its address stands in: where its author has filed it."""
+        """Words of the folders in its address, where the author has filed it."""
         return folder_words(self.url)
 
     @cached_property
     def ancestor_pages(self) -> Sequence[Crumb]:
-        """The index pages above it, by its breadcrumb: addresses and names."""
+        """Index pages above it in its breadcrumb, with addresses and names."""
         return ancestor_pages(self.crumbs, self.url) if self.url and self.crumbs else ()
 
     @cached_property
     def cited_folders(self) -> Sequence[str]:
-        """The same of what its body links to at other hosts, [] where that is too much to tell."""
+        """Folder words of the addresses on other hosts that its body links to.
+
+        Empty if there are too many such addresses.
+        """
         if not self.url:
             return []
         home = url_host(self.url)
@@ -102,18 +106,18 @@ class Document:
 
     @cached_property
     def content(self) -> str:
-        """The page's own text, without the site around it, as it stands there."""
+        """The page's own text, without navigation and other text of the site, not folded."""
         from focus.html.main_content import main_text  # the crawl process parses no page
 
         return main_text(self.blocks)
 
     @cached_property
     def main_text(self) -> str:
-        """Visible text without navigation: blocks that are less than half links; folded."""
+        """Visible text without navigation (blocks that are mostly links), folded."""
         return fold_body("\n".join(b.text for b in self.blocks if not b.is_linked))
 
     def own_text(self, matcher: Matcher) -> str:
-        """`main` without blocks of the site around the page that hold a keyword; folded."""
+        """Return `main_text` without blocks with a keyword that belong to the site, folded."""
         if not matcher.keyword_counts(self.main_text):
             return self.main_text
         texts = (
@@ -134,9 +138,11 @@ def _is_other_host(href: str, host: str) -> bool:
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """A page's relevance, by its parts, and the words that made it.
+    """The relevance of a page with its parts.
 
-    terms   the page's strongest words, from models that follow the crawl (`adapts`)
+    parts    part of the page -> its value
+    matched  part of the page -> keywords found there
+    terms    the page's strongest words, from models that follow the crawl (`adapts`)
     """
 
     relevance: float
@@ -146,11 +152,13 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class Model:
-    """A relevance model: page -> number, larger = more about the topic.
+    """A relevance model: page -> number; larger means more about the topic.
 
-    threshold   a page over it counts as relevant; `published_threshold` the paper's
-    adapts      the crawl sends it a changed topic and threshold now and then
-    defaults    tuned parameters; `published` the paper's where they differ
+    threshold            relevance above which a page counts as relevant
+    published_threshold  the threshold of the paper
+    adapts               whether the crawl sends it changed topics and thresholds
+    defaults             tuned parameters
+    published            parameters of the paper, where they differ
     """
 
     name: ClassVar[str]
@@ -166,21 +174,21 @@ class Model:
         self.params = params
 
     def load_training(self, trained: bytes) -> None:
-        """Take over what was learned from examples and labels: numbers in place of its own.
+        """Load what was learned from examples and labels: parameters that replace its own.
 
-        A model that learns something else says so; ConfigError from one that cannot do
-        without when there is nothing (b"").
+        Models with another kind of training override this. Raises ConfigError if the model needs
+        training and `trained` is empty.
         """
         if trained:
             corrected = msgspec.msgpack.decode(trained, type=dict[str, float])
             self.params = {**self.params, **corrected}
 
     def judge(self, page: Document) -> Judgement:
-        """The page's relevance with its parts and matched words."""
+        """Return the relevance of a page with its parts and matched words."""
         raise NotImplementedError
 
     def matched_keywords(self, **texts: str) -> dict[str, list[str]]:
-        """Which keywords stand in each named text: {"title": ["足球"]}; empty ones left out."""
+        """Return the keywords in each text, {"title": ["足球"]}, without texts that have none."""
         matched = {
             part: list(self.matcher.keyword_counts(text)) for part, text in texts.items() if text
         }

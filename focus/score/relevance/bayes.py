@@ -1,4 +1,4 @@
-"""Relevance by what labelled pages were like: a calibrated naive Bayes classifier (P3 ch. 4)."""
+"""Relevance by similarity to labelled pages: a calibrated naive Bayes classifier (P3 ch. 4)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from focus.score.statistics.naive_bayes import Calibration, NaiveBayes
 from focus.score.statistics.vector import is_term
 from focus.text.tokenisation import Segmenter, fold
 
-MAX_SHOWN_WORDS = 10  # words named in a judgement, on each side
-MAX_CONTENT_CHARS = 4_000  # of a page's content that are looked at: 0.7 ms of segmenting
-MAX_ENTITY_CHARS = 3_000  # of a page's text that entities are looked for in
+MAX_SHOWN_WORDS = 10  # words in a judgement, for and against
+MAX_CONTENT_CHARS = 4_000  # of a page's content; segmenting them takes 0.7 ms
+MAX_ENTITY_CHARS = 3_000  # of a page's text in which entities are searched for
 
 
 class EntityExpansion(msgspec.Struct, frozen=True):
-    """The part of a knowledge base in use: words that entities add to a page that names them.
+    """The used part of a knowledge base: features that entities add to pages that name them.
 
-    features   entity -> features it brings, of those that the classifier looks at
+    features   entity -> its features, restricted to those of the classifier
     """
 
     table: GazetteerTable
     features: dict[str, list[str]]
 
     def features_for(self, mentions: Iterable[Mention]) -> set[str]:
-        """The features that these mentions bring."""
+        """Return the features of the mentioned entities."""
         return {feature for m in mentions for feature in self.features.get(m.entity, ())}
 
 
 class Classifier(msgspec.Struct, frozen=True):
-    """A trained classifier as the scorer workers get it, once, as MessagePack."""
+    """A trained classifier as sent to the scorer processes, as MessagePack."""
 
     bayes: NaiveBayes
     calibration: Calibration
@@ -42,26 +42,26 @@ class Classifier(msgspec.Struct, frozen=True):
 
 
 def page_text(page: Document) -> str:
-    """What a page says about itself: title, meta keywords and description, content (P3 3.4)."""
+    """Return the folded text for classification: title, meta data and content (P3 3.4)."""
     content = page.content[:MAX_CONTENT_CHARS]
     return fold_body("\n".join((page.title, page.keywords, page.description, content)))
 
 
 def feature_words(tokens: Iterable[str]) -> set[str]:
-    """The words that may be features."""
+    """Return the words that may be features."""
     return {token for token in tokens if is_term(token)}
 
 
 def link_page_entities(text: str, tokens: Sequence[str], table: GazetteerTable) -> list[Mention]:
-    """The entities that the beginning of a text speaks of."""
+    """Return the entities mentioned in the beginning of a text."""
     return link_entities(text[:MAX_ENTITY_CHARS], tokens, table)
 
 
 def entity_features(entity: Entity, segmenter: Segmenter) -> set[str]:
-    """What an entity stands for: its name, its categories, the words of its description.
+    """Return the features of an entity: its name, categories and words of its description.
 
-    Its other names need not be features: a page that has one of them is linked to the
-    entity, and so gets its name. 红魔 → 曼联, 足球俱乐部, 英超球队, 老特拉福德…
+    Other names need not be features: a page with one of them is linked to the entity and so gets
+    its name. Example: 红魔 → 曼联, 足球俱乐部, 英超球队, 老特拉福德, …
     """
     names = {" ".join(fold(text).split()) for text in (entity.name, *entity.categories)}
     return names | feature_words(segmenter.tokens(entity.description))
@@ -70,11 +70,11 @@ def entity_features(entity: Entity, segmenter: Segmenter) -> set[str]:
 class Bayes(Model):
     """relevance = σ(scale · log-odds + offset) of a naive Bayes classifier, see naive_bayes.py.
 
-    log-odds   by the presence of the trained words, and of what entities linked in the page
-               stand for, if the classifier was trained with a knowledge base
-    parts      `on` and `off`: what the page's words add for and against, in log-odds
+    log-odds   by presence of the trained words and, if the classifier was trained with a knowledge
+               base, of features of the entities in the page
+    parts      `on` and `off`: sums of the words for and against the topic, in log-odds
 
-    The bare posterior is 0 or 1 on nearly every page and makes no order; scale and offset
+    The uncalibrated posterior is 0 or 1 on nearly every page and gives no order. Scale and offset
     were fitted on pages that the classifier had not seen.
     """
 
@@ -82,7 +82,7 @@ class Bayes(Model):
     source = "P3 eq. 4-4…4-10; Platt 1999"
 
     def load_training(self, trained: bytes) -> None:
-        """Take the classifier over; ConfigError when there is none."""
+        """Load the classifier; raise ConfigError if there is none."""
         if not trained:
             raise ConfigError(
                 "--relevance bayes: the topic has no trained classifier; make one with "

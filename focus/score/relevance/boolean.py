@@ -9,7 +9,7 @@ from focus.score.relevance.base import Document, Judgement, Model
 class Boolean(Model):
     """relevance = 1 if a keyword stands in title or visible text, else 0.
 
-    Worked: a page that says 足球 once, anywhere: 1.0.
+    Example: a page that contains 足球 once, anywhere, has relevance 1.0.
     """
 
     name = "boolean"

@@ -10,10 +10,10 @@ from focus.score.statistics.vector import vector_length
 class Cosine(VectorModel):
     """relevance = Σ q·p / (‖q‖·‖p‖), q the topic, p the page, in 0…1.
 
-    parts   what each of the topic's words adds
+    parts   summand of each topic word
 
-    As published the page is plain TF-IDF of all words alike; P5's threshold is 0.15, P2's
-    0.2. Worked, topic {足球: 1}, page {足球: 4.1, 比赛: 3.0}: 4.1 / √(4.1² + 3²) = 0.807.
+    In the published form the page vector is plain TF-IDF of all words; P5's threshold is 0.15, P2's
+    0.2. Example: topic {足球: 1}, page {足球: 4.1, 比赛: 3.0}: 4.1 / √(4.1² + 3²) = 0.807.
     """
 
     name = "cosine"
@@ -27,7 +27,7 @@ class Cosine(VectorModel):
         return self.judge_vector(self.page_vector(page))
 
     def judge_vector(self, vector: dict[str, float]) -> Judgement:
-        """The judgement of a page by its vector."""
+        """Return the judgement of a page with this vector."""
         lengths = vector_length(self.topic) * vector_length(vector)
         if not lengths:
             return Judgement(0.0, {}, {})

@@ -1,4 +1,4 @@
-"""Relevance by the distance of the page's vector from the topic's (P3 eq. 5-2)."""
+"""Relevance by the distance of the page vector from the topic vector (P3 eq. 5-2)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from focus.score.statistics.vector import background_idf, euclidean_similarity, 
 class Euclid(VectorModel):
     """relevance = max(0, 1 - ‖q - p‖ / ‖q‖) over the topic's words, in 0…1.
 
-    unit    1: both vectors at length 1, so that the length of a text does not count.
-            0, as published: q is the TF-IDF of the topic as a text of its own words; a page
-            of one keyword's topic then has about that word's share of its text.
-    parts   how much of each topic word's weight the page has, at most 1
+    unit    1: both vectors are scaled to length 1, so that the length of a text does not count. 0,
+            as published: q is the TF-IDF of the topic as a text of its own words; a page for a
+            topic of one keyword then has about that word's share of its text.
+    parts   share of each topic word's weight that the page has, at most 1
 
-    P3 drops pages under a threshold that it does not give. Worked: q = {a: 3, b: 4},
-    p = {a: 3, b: 1}: 1 - 3/5 = 0.4.
+    P3 drops pages under a threshold that it does not give. Example: q = {a: 3, b: 4} and
+    p = {a: 3, b: 1} give 1 - 3/5 = 0.4.
     """
 
     name = "euclid"

@@ -1,12 +1,11 @@
-"""Our own relevance model: the probability that a page is on topic, from all of its parts.
+"""The relevance model of focus: the probability that a page is on topic, from all its parts.
 
-A keyword in the title says much, one in the text little, the tenth in the text hardly
-more than the fifth: each part gives a saturated number in 0…1, a logistic function
-turns their weighted sum into a probability. The weights are hand-set beliefs, moved by
-the development web's labels only as far as these insist (MAP);
-no word of any topic had a part in it. The bias asked for a precision of 0.88 at 0.5, so
-that a topic that had no part in the fit still had 0.87. Sections, breadcrumbs and citations came
-later, with weights set by hand.
+A keyword in the title has much weight, one in the text little, and the tenth occurrence in the text
+hardly more than the fifth. Each part of the page has a saturated value in 0…1, and a logistic
+function turns their weighted sum into a probability. The weights were set by hand and adjusted to
+the labels of the development web by maximum a posteriori; they contain no word of any topic. The
+bias was set for a precision of 0.88 at 0.5, which gave 0.87 on a topic that was not part of the
+fit. The weights of sections, breadcrumbs and citations were added later, by hand.
 """
 
 from __future__ import annotations
@@ -25,34 +24,32 @@ if TYPE_CHECKING:
     from focus.html.parser import RawLink
 
 LEAD_CHARS = 300
-_MAX_MATCHED_LINKS = 10  # whose anchors are looked at for the words that are named
-_TAG_EXTRA_CHARS = 6  # a tag may carry a hash sign, a count, an icon's name
+_MAX_MATCHED_LINKS = 10  # links whose anchors are searched for matched keywords
+_TAG_EXTRA_CHARS = 6  # a tag may contain a hash sign, a count or the name of an icon
 _SHORT_ANCHOR_CHARS = 12
-_BODY = Region.BODY  # asked of its class, a member takes eight times as long
-_MAX_RUNS = 20_000  # of markup that are remembered, by their digests
+_BODY = Region.BODY  # attribute access on an enum class is eight times slower
+_MAX_RUNS = 20_000  # cached results, by digest of the run
 
 
 class Evidence(Model):
     """relevance = 1 / (1 + e^-z), z = bias + Σ weight·part, each part in 0…1.
 
-    A page without any sign of the topic has relevance 0.
+    A page without any keyword has relevance 0.
 
-    title, keywords, description, url, lead   how surely the keywords found there mean the
-               topic, 1 - Π(1 - weight of keyword); lead is the first 300 characters of text
-    section    the same of the folders in the page's address: its author has filed it there
-    breadcrumb the same of the names of the index pages above it, by its breadcrumb, its site's
-               home and the page itself left out
-    cited      share of the addresses that its body links to at other hosts, ten at most, whose
-               folders name a keyword: of a note on an article, where that has been filed
-    text       saturated counts in the visible text without the site around it, BM25's, together
-               1 - Π(1 - weight · n / (n + k·(1 - b + b·length/typical))) over the keywords:
-               a word of weight 0.3 stays a hint however often it stands there
-    tag        a keyword as a short link in the body of the page, as a tag or category it is
-               filed under: 1 / (1 + short links in the body / crowd), so that a cloud of all
-               tags of a site says little
-    anchors    share of the page's links whose anchor has a keyword (at least 10 links count)
+    title, keywords, description, url, lead   certainty that their keywords mean the topic,
+               1 - Π(1 - weight of keyword); lead is the first 300 characters of the text
+    section    the same for the folders of the page's address, where its author has filed it
+    breadcrumb the same for the names in its breadcrumb, without the home page and the page itself
+    cited      share of the addresses on other hosts in its body, at most ten, whose folders contain
+               a keyword: the section of the articles that a short note is about
+    text       saturated counts in the visible text without the text of the site (BM25), combined as
+               1 - Π(1 - weight · n / (n + k·(1 - b + b·length/typical))) over the keywords: a word
+               of weight 0.3 has little effect however often it occurs
+    tag        a keyword as a short link in the body, as a tag or category of the page: 1 / (1 +
+               short links in the body / crowd), so that a cloud of all tags has little effect
+    anchors    share of the page's links whose anchor has a keyword (of at least 10 links)
 
-    Worked, defaults: keyword in the title and 3 times in a text of typical length:
+    Example, defaults: a keyword in the title and 3 times in a text of typical length:
     text = 3/(3 + 1) = 0.75, z = -3.4 + 2.5 + 4.3·0.75 = 2.325, relevance 0.911.
     """
 
@@ -106,11 +103,11 @@ class Evidence(Model):
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
 
     def _may_mention_topic(self, page: Document) -> bool:
-        """Whether a keyword may stand in the page's own text, not in menus and lists alone.
+        """Return whether a keyword may occur in the page's own text, not only in menus and lists.
 
-        Asked of a few runs of markup, which are the same on many pages of a site, it spares
-        making a page's blocks where its site has a section on the topic. Exact where the
-        markup is well formed; a keyword that it cuts in two must also stand there in one piece.
+        Only the runs of markup with a keyword are examined; they repeat on many pages of a site.
+        This avoids creating the blocks of every page of a site that has a section on the topic. The
+        result is exact for well-formed markup if a keyword that markup splits also occurs unsplit.
         """
         from focus.html.blocks import runs_with  # the crawl process parses no page
 
@@ -124,7 +121,7 @@ class Evidence(Model):
         )
 
     def _run_mentions_topic(self, run: bytes) -> bool:
-        """Whether a keyword stands in it outside of links, or among few."""
+        """Return whether a run has a keyword in a block that is not mostly links."""
         digest = blake2b(run, digest_size=16).digest()
         mentions_topic = self._run_results.get(digest)
         if mentions_topic is None:
@@ -178,5 +175,5 @@ class Evidence(Model):
 
 
 def _join_anchors(links: Iterable[RawLink]) -> str:
-    """The first anchors of links, folded for matching: enough to name the words of a part."""
+    """Return the first anchors, folded: enough to list the keywords of a part."""
     return fold_body("\n".join(link.anchor for link in islice(links, _MAX_MATCHED_LINKS)))

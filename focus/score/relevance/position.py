@@ -1,4 +1,4 @@
-"""Relevance by where the keywords stand: title, meta keywords, anchors (P1 eq. 3-1…3-7)."""
+"""Relevance by the places of keywords: title, meta keywords, anchors (P1 eq. 3-1…3-7)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from focus.text.tokenisation import fold
 class Position(Model):
     """relevance = N_t/S_t + β·B_k + α·N_l/S_l, in 0 … 1 + α + β (P1 eq. 3-1…3-7).
 
-    N_t/S_t   matched of all tokens of the title
-    B_k       1 if a keyword stands in <meta name=keywords>, else 0
-    N_l/S_l   matched of all tokens of all anchor texts of the page
-    α, β      P1's Table 3-2 swaps them; its equations and Table 5-3 decide
+    N_t/S_t   share of matched tokens in the title
+    B_k       1 if <meta name=keywords> contains a keyword, else 0
+    N_l/S_l   share of matched tokens in all anchor texts of the page
+    α, β      P1's Table 3-2 exchanges them; the equations and Table 5-3 are followed here
 
-    Worked, α = 0.25, β = 0.75: title of 4 tokens with 1 match, keyword in meta, 2 of
-    40 anchor tokens: 0.25 + 0.75 + 0.25·0.05 = 1.0125.
+    Example, α = 0.25, β = 0.75: a title of 4 tokens with 1 match, a keyword in meta, 2 of 40 anchor
+    tokens: 0.25 + 0.75 + 0.25·0.05 = 1.0125.
     """
 
     name = "position"

@@ -1,9 +1,9 @@
-"""Builds the topic's and the page's vector for the models that compare vectors.
+"""Topic and page vectors for the models that compare vectors.
 
-The topic: its features (learned from example pages, weights up to 1) and its keywords;
-where both name a word, the experts' weight wins (P4 2.3, P5 2.1). The page: TF-IDF of
-its title, meta keywords and description, and main content. A keyword counts wherever it
-stands, in either script and as a phrase, exactly as the other models count it.
+The topic vector consists of its features (learned from example pages, weights up to 1) and its
+keywords, whose weights win if both contain a word (P4 2.3, P5 2.1). The page vector is the TF-IDF
+of its title, meta keywords and description, and main content. A keyword counts anywhere, in both
+scripts and as a phrase, as in the other models.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from focus.score.relevance.base import Document, Judgement, Model
 from focus.score.statistics.vector import background_idf, count_terms, tf_idf
 from focus.text.tokenisation import fold
 
-MAX_CONTENT_CHARS = 10_000  # of a page's content that are looked at: 2 ms of segmenting
-MAX_SHOWN_WORDS = 12  # words named in a judgement
+MAX_CONTENT_CHARS = 10_000  # of a page's content; segmenting them takes 2 ms
+MAX_SHOWN_WORDS = 12  # words in a judgement
 
 
 class VectorModel(Model):
-    """A model that compares the page's vector with the topic's.
+    """A model that compares the vectors of page and topic.
 
-    head    how many times a word in title or meta data counts
-    power   of the share of a word in the page's text: 1 is plain TF-IDF; less keeps one
-            word said over and over from being all the page says
+    head    factor of the counts of words in title and meta data
+    power   exponent of a word's share of the text: 1 is plain TF-IDF; a smaller one limits the
+            effect of a word that is repeated often
     """
 
     def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
@@ -36,15 +36,15 @@ class VectorModel(Model):
         self.topic = {**matcher.topic.features, **self.keywords}
 
     def load_training(self, trained: bytes) -> None:
-        """Take over features that labels have moved, word → weight."""
+        """Load features that labels have changed, word → weight."""
         if trained:
             features = msgspec.msgpack.decode(trained, type=dict[str, float])
             self.topic = {**features, **self.keywords}
 
     def page_vector(self, page: Document) -> dict[str, float]:
-        """The vector of a page that may share a word with the topic, {} for any other.
+        """Return the vector of a page, {} if it shares no word with the topic.
 
-        Where keywords are all the topic consists of, most pages end here, unsegmented.
+        If the topic consists of keywords only, most pages need no segmentation.
         """
         if len(self.topic) > len(self.keywords):
             return self.full_vector(page)
@@ -56,11 +56,11 @@ class VectorModel(Model):
         return self.full_vector(page)
 
     def full_vector(self, page: Document) -> dict[str, float]:
-        """The TF-IDF vector of a page, whatever it is about."""
+        """Return the TF-IDF vector of a page on any topic."""
         return tf_idf(self.weighted_term_counts(page), background_idf(), power=self.params["power"])
 
     def weighted_term_counts(self, page: Document) -> dict[str, float]:
-        """How often the page says each word; in title and meta data, `head` times as often."""
+        """Return the counts of words on the page, times `head` in title and meta data."""
         head = "\n".join((page.title, page.keywords, page.description))
         content = page.content[:MAX_CONTENT_CHARS]
         keyword_counts = self._keyword_counts(head, content)
@@ -84,7 +84,7 @@ class VectorModel(Model):
         }
 
     def make_judgement(self, relevance: float, contributions: Mapping[str, float]) -> Judgement:
-        """The strongest of the topic's words on the page, by what each adds."""
+        """Return a judgement with the topic words that contribute most."""
         ranked = sorted(contributions.items(), key=lambda item: (-item[1], item[0]))[
             :MAX_SHOWN_WORDS
         ]

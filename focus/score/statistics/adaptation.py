@@ -1,7 +1,7 @@
-"""Adapts threshold and topic vector to the pages that a crawl finds (P5 2.2.1).
+"""Adaptation of threshold and topic vector to the pages of a crawl (P5 2.2.1).
 
-Judged pages go in one by one, the clock with each; when an interval is over, out comes
-what is to be judged by from now on. Pure: the clock is whatever the caller counts.
+Judged pages are added one by one. When an interval is over, `advance` returns the new threshold and
+features. The clock is any number that the caller counts.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from focus.score.statistics.vector import Vector, centroid, strongest_words, vec
 
 
 class TopicAdjustment(NamedTuple):
-    """A change of the threshold, and of the features beside the experts' keywords."""
+    """A new threshold, and new features in addition to the topic's keywords."""
 
     threshold: float
     features: dict[str, float]
 
 
 class Adaptation:
-    """The interval controller.
+    """Controller that changes threshold and features after each interval.
 
-    keywords   the experts' words with their weights: they never leave the vector
-    features   the other words of the topic vector, to begin with
-    threshold  to begin with; it stays within low·threshold … high·threshold
-    start      the clock now
+    keywords   words chosen by a person, with weights; they stay in the vector
+    features   initial other words of the topic vector
+    threshold  initial threshold; it stays within low·threshold … high·threshold
+    start      present value of the clock
     params     interval  length, in units of the clock
-               expected  S, pages that should come in an interval
-               alpha, beta, gamma, mu   of `moved_threshold`
-               rate, features           of `moved_features`
+               expected  S, expected pages per interval
+               alpha, beta, gamma, mu   of `adjusted_threshold`
+               rate, features           of `adjusted_features`
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Adaptation:
         self._relevant: list[Vector] = []
 
     def add_page(self, terms: Vector) -> None:
-        """A page has come; `terms`: its strongest words at length 1, {} for one off topic."""
+        """Count a page; `terms` are its strongest words at length 1, {} if it is off topic."""
         self._pages += 1
         if terms:
             self._relevant.append(terms)
 
     def advance(self, clock: float) -> TopicAdjustment | None:
-        """The clock says: None while the interval lasts, or when it has changed nothing.
+        """Return the adjustment at the end of an interval, None if there is no change.
 
-        An interval ends with the first call after its time, and the next begins there.
+        An interval ends with the first call after its time, and the next one begins then.
         """
         if clock < self._ends_at:
             return None
@@ -101,14 +101,16 @@ def adjusted_threshold(
     *,
     params: Mapping[str, float],
 ) -> float:
-    """P5's three rules. `counts`: (f, F, r), pages of this interval, of all, relevant of this.
+    """Return the threshold by P5's three rules.
 
-    1. f > S and F > S·n: more pages than wanted come in, ×α (1 < α < 1.1)
-    2. and r < μ·f: most of them off topic, ×β in place of α (1.1 < β < 1.5)
-    3. f < S and F < S·n: too few, ×γ (0.9 < γ < 1)
+    counts  (f, F, r): pages of this interval, of all intervals, relevant pages of this interval
 
-    Worked, T = 0.2, S = 50, n = 2, α = 1.05, β = 1.2, γ = 0.95, μ = 0.3: f = 60, F = 110,
-    r = 30: 0.21; r = 10: 0.24; f = 40, F = 90: 0.19; f = 60, F = 90: 0.2.
+    1. f > S and F > S·n: more pages than expected, ×α (1 < α < 1.1)
+    2. and r < μ·f: most of them off topic, ×β instead of α (1.1 < β < 1.5)
+    3. f < S and F < S·n: fewer than expected, ×γ (0.9 < γ < 1)
+
+    Examples, T = 0.2, S = 50, n = 2, α = 1.05, β = 1.2, γ = 0.95, μ = 0.3: f = 60, F = 110, r = 30
+    gives 0.21; r = 10 gives 0.24; f = 40, F = 90 gives 0.19; f = 60, F = 90 gives 0.2.
     """
     pages, all_pages, relevant = counts
     if pages > expected and all_pages > expected * intervals:
@@ -121,12 +123,13 @@ def adjusted_threshold(
 def adjusted_features(
     keywords: Vector, features: Vector, pages: list[Vector], *, rate: float, number: int
 ) -> dict[str, float]:
-    """q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages (λ chosen).
+    """Return the features of q' = (1 - λ)·q + λ·‖q‖·centroid of the interval's relevant pages.
 
-    q is keywords and features together; keywords keep the weights that experts gave them,
-    of the other words the `number` strongest stay. Worked, λ = 0.1: q = {足球: 1}, two
-    pages {足球: 0.8, 英超: 0.6} and {足球: 1}: centroid {足球: 0.9, 英超: 0.3}, so 英超
-    gets 0.1 · 1 · 0.3 = 0.03.
+    q contains keywords and features; keywords keep their weights, and of the other words the
+    `number` strongest are kept. P5 does not give λ.
+
+    Example, λ = 0.1: q = {足球: 1}, pages {足球: 0.8, 英超: 0.6} and {足球: 1}: centroid {足球:
+    0.9, 英超: 0.3}, so 英超 gets 0.1 · 1 · 0.3 = 0.03.
     """
     if not pages:
         return dict(features)

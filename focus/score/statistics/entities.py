@@ -1,11 +1,12 @@
-"""Links the names in a text to entities of a knowledge base, by longest match.
+"""Linking of names in a text to entities of a knowledge base, by longest match.
 
-    spans        pieces of the text that may be a name, by the first two letters and the length
-    longest      those that are names; where they overlap the one further left, then the longer
-    choose       of several entities with that name the one whose context the text shares
+    candidate_spans  pieces of the text that may be a name, by the first two characters and the
+                     length
+    longest_spans    the names among them; of overlapping ones the first, then the longest
+    choose_entity    of several entities with a name the one whose context fits the text
 
-Where the names come from is the business of a `Gazetteer`: a knowledge base in SQLite
-(`focus.learn.kb`) while training, a small table inside the classifier in a scorer worker.
+A `Gazetteer` contains the names: a knowledge base in SQLite (`focus.learn.kb`) during training, a
+small table in the classifier in a scorer process.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ import msgspec
 from focus.text.tokenisation import fold, has_han
 
 HEAD_CHARS = 2
-"""Characters of a name that are looked up first; shorter names are not linked."""
+"""First characters by which names are looked up; shorter names are not linked."""
 
 MAX_NAME_CHARS = 48
-"""Longer names are not linked: the lengths that occur are kept as bits of one integer."""
+"""Longer names are not linked, because lengths are stored as bits of an integer."""
 
 
 class Entity(msgspec.Struct, frozen=True):
     """A thing that has names.
 
     aliases      other names, without its own
-    categories   what it is, such as 足球俱乐部
+    categories   its kinds, such as 足球俱乐部
     description  a few sentences
-    facts        every (attribute, value) as told, those above included
+    facts        all (attribute, value) pairs of the dump, including those above
     """
 
     name: str
@@ -42,7 +43,7 @@ class Entity(msgspec.Struct, frozen=True):
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """A place in a folded text, and the entity that it means."""
+    """A name in a folded text, and the entity that it means."""
 
     start: int
     end: int
@@ -51,27 +52,27 @@ class Mention(msgspec.Struct, frozen=True):
 
 
 class Gazetteer(Protocol):
-    """Names of entities, asked in batches. All texts are folded."""
+    """Names of entities, queried in batches. All texts are folded."""
 
     def name_lengths(self, heads: Collection[str]) -> Mapping[str, int]:
-        """For each first two characters: bit n set = there is a name of n characters."""
+        """Return for each first two characters a bit set; bit n means names of n characters."""
 
     def entities_by_name(self, texts: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """The entities that have each of these names, the best known first; no name, no key."""
+        """Return the entities with each name, the best known first; unknown names are omitted."""
 
     def context_words(self, entities: Collection[str]) -> Mapping[str, Collection[str]]:
-        """The words that stand around each entity: its categories and description."""
+        """Return the context of each entity: the words of its categories and description."""
 
 
 def is_linkable(name: str) -> bool:
-    """Whether a folded name may be looked for: not too short or long, no bare number."""
+    """Return whether a folded name may be linked: not too short or long, not only digits."""
     return HEAD_CHARS <= len(name) <= MAX_NAME_CHARS and any(c.isalpha() for c in name)
 
 
 def link_entities(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> list[Mention]:
-    """The entities that a text speaks of, in order; `tokens` are its words (tokenisation.py).
+    """Return the entities mentioned in a text, in order; `tokens` are its words.
 
-    Three questions to the gazetteer, however long the text.
+    It makes three queries to the gazetteer, however long the text is.
     """
     text, words = fold(text), set(tokens)
     heads = set(map(add, text, text[1:]))
@@ -106,7 +107,7 @@ def link_entities(text: str, tokens: Sequence[str], gazetteer: Gazetteer) -> lis
 
 
 def _find_all(part: str, text: str) -> Iterator[int]:
-    """Where a part stands in a text, overlapping ones too: aa in aaa at 0 and 1."""
+    """Yield all positions of a part in a text, including overlapping ones: aa in aaa at 0 and 1."""
     at = text.find(part)
     while at >= 0:
         yield at
@@ -116,11 +117,11 @@ def _find_all(part: str, text: str) -> Iterator[int]:
 def candidate_spans(
     text: str, start: int, lengths: int, words: Collection[str]
 ) -> Iterator[tuple[int, int]]:
-    """Pieces of a folded text from `start` that may be names, by the bits of their lengths.
+    """Yield pieces of a folded text from `start` that may be names, by the bits of their lengths.
 
-    A name of two ideographs must be a word of the text, as 国民 in 中国民航 is none; one of
-    three or more may stand anywhere, as segmenters cut names that they do not know. Where
-    a name begins or ends with letters, a word must.
+    A name of two ideographs must be a token of the text: 国民 in 中国民航 is none. A longer one may
+    occur anywhere, because segmenters split unknown names. If a name begins or ends with letters, a
+    word must begin or end there.
     """
     if start and _is_alphabetic(text[start - 1]) and _is_alphabetic(text[start]):
         return
@@ -139,14 +140,14 @@ def candidate_spans(
 
 
 def _is_alphabetic(char: str) -> bool:
-    """Of a script that parts its words."""
+    """Return whether a character belongs to a script with spaces between words."""
     return char.isalnum() and (char < "\u3007" or not has_han(char))
 
 
 def longest_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans that do not overlap: from the left, of several that begin there the longest.
+    """Return spans that do not overlap: from the left, of several with one start the longest.
 
-    Worked: (0, 2), (0, 4), (2, 6), (5, 7) → (0, 4), (5, 7).
+    Example: (0, 2), (0, 4), (2, 6), (5, 7) → (0, 4), (5, 7).
     """
     best: dict[int, int] = {}
     for start, end in spans:
@@ -161,13 +162,13 @@ def longest_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 def choose_entity(
     entities: Sequence[str], contexts: Mapping[str, Collection[str]], words: Collection[str]
 ) -> str | None:
-    """The entity that a name means among these words; None when nothing speaks for any.
+    """Return the entity that a name means among these words, None if no context fits.
 
-    The largest overlap |context ∩ words| / √|context| wins, of equals the best known. The
-    name itself is not among the words, and one with a single bearer need not ask.
+    The largest |context ∩ words| / √|context| wins, of equals the best known. The name itself must
+    not be among the words.
 
-    Worked: 苹果, words {手机, 发布}: the firm, context {公司, 手机, 电脑, 品牌}, 1/2;
-    the fruit, {水果, 植物, 栽培, 果实}, 0.
+    Example: 苹果 with words {手机, 发布}: the firm with context {公司, 手机, 电脑, 品牌} has 1/2,
+    the fruit with {水果, 植物, 栽培, 果实} has 0.
     """
     best, best_share = None, 0.0
     for entity in entities:
@@ -180,10 +181,11 @@ def choose_entity(
 
 
 class GazetteerTable(msgspec.Struct, frozen=True):
-    """A gazetteer in memory, small enough to travel inside a classifier.
+    """A gazetteer in memory, small enough to be part of a classifier.
 
     names      folded name -> entities, the best known first
-    around     entity -> words of its context, for those that share a name
+    around     entity -> words of its context, for entities that share a name
+    heads      first characters of names -> bit set of their lengths
     """
 
     names: dict[str, list[str]]
@@ -191,7 +193,7 @@ class GazetteerTable(msgspec.Struct, frozen=True):
     heads: dict[str, int] = {}
 
     def name_lengths(self, heads: Collection[str]) -> Mapping[str, int]:
-        """Every head at once: it is in memory anyhow."""
+        """Return the bit sets of all first characters, asked for or not."""
         return self.heads
 
     def entities_by_name(self, texts: Collection[str]) -> Mapping[str, Sequence[str]]:
@@ -204,7 +206,7 @@ class GazetteerTable(msgspec.Struct, frozen=True):
 def make_gazetteer_table(
     names: Mapping[str, Sequence[str]], around: Mapping[str, Sequence[str]]
 ) -> GazetteerTable:
-    """A table of these names, with the bits of their heads."""
+    """Return a table of these names and contexts."""
     heads: dict[str, int] = {}
     for name in names:
         if is_linkable(name):

@@ -1,9 +1,9 @@
-"""Proposes further keywords of a topic from pages that a relevance model held relevant.
+"""Proposals of further keywords from pages that a relevance model scored as relevant.
 
-No label is needed: pages held relevant are compared with those held irrelevant, host by
-host, and with how common each word is in the language. A word proves itself by standing
-on many relevant pages and few others of the same site: what all pages of a site have in
-common (its name, its author, its footer) proves nothing.
+No label is needed. Relevant pages are compared with irrelevant ones, host by host, and with the
+frequency of words in the language. A word is proposed if it is on many relevant pages and on few
+other pages of the same site. Words on all pages of a site (its name, its author, its footer) are no
+evidence.
 """
 
 from __future__ import annotations
@@ -18,33 +18,29 @@ import msgspec
 from focus.score.statistics.vector import Idf
 from focus.text.tokenisation import has_han
 
-MIN_IDF = 4.5  # less is an everyday word: 可以, 没有, 问题
-MIN_SHARE = 0.02  # of the relevant pages have the word
-BASE_RATE = 0.03  # of pages on the web at large that are on topic, for weights
-PRIOR_PAGES = 40.0  # irrelevant pages of a host that the other hosts' count for
-PRIOR_OFF_PAGES, PRIOR_OFF_WITH_WORD = (
-    100.0,
-    3.0,
-)  # irrelevant pages missed, and those with the word, it is feared
-PAGE_LENGTH_RATIO = 10.0  # times as many words has a page as a text behind the idf table
-TITLE_WEIGHT = 100.0  # a title with the word is worth so many pages with it
-SINGLE_HOST_FACTOR = 0.5  # factor for a word that only one site vouches for
-BOILERPLATE_SHARE = 0.7  # share of a host's pages from which on a word belongs to the site
-MIN_HOST_PAGES = 8  # of a host: too few to tell what belongs to it
-MIN_HOST_OFF_PAGES = 5  # irrelevant pages of a host: too few to compare with
-MIN_SITE_NAME_CHARS = 4  # characters of a word that names the site when it is in the host
-MIN_TITLES = 2  # for a word of a single site with too few other pages to compare with
-MIN_SURENESS, FULL_WEIGHT_SURENESS = (
-    0.1,
-    0.3,
-)  # sureness under which a word is none, from which it weighs most
+MIN_IDF = 4.5  # words with less are everyday words: 可以, 没有, 问题
+MIN_SHARE = 0.02  # minimum share of the relevant pages with the word
+BASE_RATE = 0.03  # assumed share of pages on topic on the web, for weights
+PRIOR_PAGES = 40.0  # weight of the other hosts, as irrelevant pages of a host
+PRIOR_OFF_PAGES = 100.0  # assumed number of unseen irrelevant pages
+PRIOR_OFF_WITH_WORD = 3.0  # assumed number of these that have the word
+PAGE_LENGTH_RATIO = 10.0  # words of a page divided by those of a text of the idf table
+TITLE_WEIGHT = 100.0  # pages with the word that a title with it counts for
+SINGLE_HOST_FACTOR = 0.5  # factor for a word that only one host supports
+BOILERPLATE_SHARE = 0.7  # words on a larger share of a host's pages are boilerplate
+MIN_HOST_PAGES = 8  # a host with fewer pages is not checked for boilerplate
+MIN_HOST_OFF_PAGES = 5  # a host with fewer irrelevant pages allows no comparison
+MIN_SITE_NAME_CHARS = 4  # characters of a word that is a site name if the host contains it
+MIN_TITLES = 2  # for a word of a single host without enough other pages
+MIN_SURENESS = 0.1  # words with less are rejected
+FULL_WEIGHT_SURENESS = 0.3  # words with more have the maximum weight
 MAX_WEIGHT = 0.15
-_MIN_LIFT = 2.0  # lift of a host that vouches for a word
+_MIN_LIFT = 2.0  # lift of a host that supports a word
 _SHOWN_HOSTS = 3
 
 
 class PageWords(msgspec.Struct, frozen=True):
-    """A judged page: what words stand on it (title and content), and which in its title."""
+    """The words of a judged page (title and content), and those of its title."""
 
     host: str
     words: Collection[str]
@@ -52,7 +48,7 @@ class PageWords(msgspec.Struct, frozen=True):
 
 
 class HostCounts(NamedTuple):
-    """A word at one host: pages with it, of all relevant and of all irrelevant ones there."""
+    """Pages of one host with a word, and all pages, relevant (`on`) and irrelevant (`off`)."""
 
     host: str
     on: int
@@ -62,13 +58,15 @@ class HostCounts(NamedTuple):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A word that speaks of the topic.
+    """A word that indicates the topic.
 
-    sureness how likely a page with it is about the topic, 0…1; weight: as a keyword's
-    score    by which it is ranked
-    lift     how many times as often it stands on relevant pages as on others
-    on, off  relevant and irrelevant pages with it; `titles` of relevant ones with it
-    hosts    where it stands, most pages first
+    word, weight  the proposed keyword
+    sureness  probability that a page with the word is about the topic, 0…1
+    score     the order of proposals
+    lift      frequency on relevant pages divided by that on others
+    on, off   relevant and irrelevant pages with the word
+    titles    relevant pages with the word in their title
+    hosts     counts by host, most pages first
     """
 
     word: str
@@ -83,7 +81,7 @@ class Proposal(msgspec.Struct, frozen=True):
 
 
 class TopicExpansion(msgspec.Struct, frozen=True):
-    """Proposed words, best first; those left out and why; pages compared."""
+    """Proposed words, best first; rejected words with reasons; numbers of compared pages."""
 
     proposals: list[Proposal]
     left_out: list[tuple[str, str]]
@@ -100,7 +98,7 @@ def propose_keywords(
     limit: int = 12,
     max_weight: float = MAX_WEIGHT,
 ) -> TopicExpansion:
-    """The best `limit` words beside those `known` (folded) from pages on topic and off it."""
+    """Return the best `limit` words, other than the folded `known` ones, from judged pages."""
     tally = _WordStatistics(on, off, idf)
     known_words = [word for word in known if word]
     min_pages = max(min(3, (len(on) + 1) // 2), math.ceil(MIN_SHARE * len(on)))
@@ -122,14 +120,14 @@ def propose_keywords(
 
 
 def _overlaps_known(word: str, known: str) -> bool:
-    """Whether a word is, or is in, or holds a word known already (足球赛, 足球)."""
+    """Return whether a word equals, contains or is contained in a known word (足球赛, 足球)."""
     if has_han(known):
         return known in word or word in known
     return word in known.split()
 
 
 class _WordStatistics:
-    """Pages by word and host."""
+    """Page counts by word and host."""
 
     def __init__(self, on: Sequence[PageWords], off: Sequence[PageWords], idf: Idf) -> None:
         self._idf = idf
@@ -148,24 +146,26 @@ class _WordStatistics:
         self._on_all, self._off_all = len(on), len(off)
 
     def make_proposal(self, word: str, max_weight: float) -> Proposal:
-        """How much a word speaks for the topic.
+        """Return the proposal of a word with its weight and score.
 
-            q            = share of all irrelevant pages with it, taken high: at least
+            q            = share of all irrelevant pages with it, estimated high: at least
                            (off + 3) / (off_all + 100), and 10·e^-idf
             share_on(h)  = on(h) / (on_all(h) + 1)
             share_off(h) = (off(h) + k·q) / (off_all(h) + k), k = 40
             ln lift      = Σ √on(h) · ln(share_on/share_off) / Σ √on(h)
             sureness     = ρ·lift / (ρ·lift + 1 - ρ), ρ = 0.03: Bayes' rule for a page with
-                           the word where 3 in 100 pages are on topic; half that if only
-                           one of several hosts vouches for it
+                           the word if 3 in 100 pages are on topic; half of it if only
+                           one of several hosts supports it
             weight       = max_weight · min(1, sureness / 0.3)
             score        = sureness · (share of relevant pages + 100 · share of their titles)
 
-        Titles count for so much because other pages' links quote them. Weights are small:
-        a word that goes with the topic goes with its neighbours, too, and a crawl that takes
-        these for the topic never leaves them. Worked, one host, 20 of 39 relevant and 0 of
-        46 irrelevant pages: q = 3/146 = 0.0205, share_off = 0.822/86 = 0.00956, lift = 0.5 /
-        0.00956 = 52.3, sureness = 1.57 / 2.54 = 0.618, weight = max_weight.
+        Titles have a large weight because links of other pages quote them. Keyword weights are
+        small, because words of the topic also occur on neighbouring topics, where a crawl would
+        drift and stay.
+
+        Example, one host, 20 of 39 relevant and 0 of 46 irrelevant pages: q = 3/146 = 0.0205,
+        share_off = 0.822/86 = 0.00956, lift = 0.5 / 0.00956 = 52.3, sureness = 1.57 / 2.54 = 0.618,
+        weight = max_weight.
         """
         language_share = min(0.3, PAGE_LENGTH_RATIO * math.exp(-self._idf(word)))
         smoothed_share = (self._off[word] + PRIOR_OFF_WITH_WORD) / (self._off_all + PRIOR_OFF_PAGES)
@@ -207,7 +207,7 @@ class _WordStatistics:
         ]
 
     def find_objection(self, proposal: Proposal) -> str:
-        """Why a word is no keyword after all; "" if it may be one."""
+        """Return the reason why a word is not a keyword, "" if it may be one."""
         if self._idf(proposal.word) < MIN_IDF:
             return "an everyday word"
         word, repeated = proposal.word, [counts for counts in proposal.hosts if counts.on > 1]
@@ -231,7 +231,7 @@ class _WordStatistics:
     def _find_single_host_objection(
         self, proposal: Proposal, informative: Sequence[HostCounts]
     ) -> str:
-        """What speaks against a word that only one host vouches for."""
+        """Return the objection to a word that only one host supports."""
         where = proposal.hosts[0].host
         if not informative or (
             informative[0].off_all < MIN_HOST_OFF_PAGES and proposal.titles < MIN_TITLES
@@ -248,8 +248,11 @@ def _lift(counts: HostCounts, off_share: float) -> float:
 
 
 def _is_uninformative(word: str, counts: HostCounts) -> bool:
-    """Whether a host says nothing for a word: it bears the name, or nearly all of its few pages
-    have the word and hardly any other page is there to compare with."""
+    """Return whether a host is no evidence for a word.
+
+    The host's name contains the word, or nearly all of its few pages have it and there are hardly
+    any others to compare with.
+    """
     is_small = (
         bool(counts.host)
         and counts.on_all + counts.off_all < MIN_HOST_PAGES
@@ -265,7 +268,7 @@ def _is_site_name(word: str, counts: HostCounts) -> bool:
 
 
 def _is_boilerplate(counts: HostCounts) -> bool:
-    """Whether a word stands on nearly all pages of a host; files (no host) are no site."""
+    """Return whether a word is on nearly all pages of a host; local files have no host."""
     pages = counts.on_all + counts.off_all
     return (
         bool(counts.host)

@@ -1,6 +1,6 @@
-"""Ranks words by how well they separate a topic's pages from others, in four ways (P3 4.3.2).
+"""Ranking of words by how well they separate a topic's pages from others, four methods (P3 4.3.2).
 
-All count pages, not occurrences: of a word only matters whether a page has it.
+All methods count pages, not occurrences of a word.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import msgspec
 from focus.errors import ConfigError
 
 Words = Collection[str]
-"""What a page has of words (and of entities' features): each once."""
+"""Distinct words of a page, and features of its entities."""
 
 LabelledWords = tuple[Words, bool]
 """A labelled page: its words, and whether it is on topic."""
 
 
 class WordCounts(msgspec.Struct, frozen=True):
-    """In how many labelled pages each word stands: all that selection and Bayes need.
+    """Numbers of labelled pages with each word: the input of feature selection and naive Bayes.
 
-    on, off   pages on the topic and off it
+    on, off   pages on topic and off topic
     words     word -> (on-topic pages with it, off-topic pages with it)
     """
 
@@ -32,7 +32,7 @@ class WordCounts(msgspec.Struct, frozen=True):
     words: dict[str, tuple[int, int]]
 
     def combine(self, addend: WordCounts, sign: int = 1) -> WordCounts:
-        """These pages and those together; `sign` -1 takes those out again."""
+        """Return the sum of both counts; with `sign` -1 the difference."""
         words = dict(self.words)
         for word, (on, off) in addend.words.items():
             own = words.get(word, (0, 0))
@@ -53,7 +53,7 @@ def count_words(samples: Iterable[LabelledWords]) -> WordCounts:
 
 
 class ContingencyTable(NamedTuple):
-    """Pages by word and topic, P3's letters (eq. 4-2)."""
+    """Numbers of pages by word and topic, in P3's letters (eq. 4-2)."""
 
     a: int  # have the word, on topic
     b: int  # have the word, off topic
@@ -62,15 +62,15 @@ class ContingencyTable(NamedTuple):
 
 
 def document_frequency(t: ContingencyTable) -> float:
-    """Pages with the word: A + B. Worked: (8, 2, 2, 8) → 10."""
+    """Return the pages with the word: A + B. Example: (8, 2, 2, 8) → 10."""
     return float(t.a + t.b)
 
 
 def information_gain(t: ContingencyTable) -> float:
-    """How much knowing of the word tells about the topic, in nats (P3 eq. 4-1).
+    """Return the information of the word about the topic, in nats (P3 eq. 4-1).
 
-    IG(t) = -Σ P(c) ln P(c) + P(t) Σ P(c|t) ln P(c|t) + P(¬t) Σ P(c|¬t) ln P(c|¬t), that
-    is H(C) - H(C|T), in 0 … ln 2. Worked: (8, 2, 2, 8): 0.693 - 0.500 = 0.193.
+    IG(t) = -Σ P(c) ln P(c) + P(t) Σ P(c|t) ln P(c|t) + P(¬t) Σ P(c|¬t) ln P(c|¬t), that is H(C) -
+    H(C|T), in 0 … ln 2. Example: (8, 2, 2, 8): 0.693 - 0.500 = 0.193.
     """
     n = t.a + t.b + t.c + t.d
     if not n:
@@ -80,26 +80,26 @@ def information_gain(t: ContingencyTable) -> float:
 
 
 def _entropy(*numbers: int) -> float:
-    """Of a distribution, in nats: (1, 1) → 0.693."""
+    """Return the entropy of a distribution in nats: (1, 1) → 0.693."""
     total = sum(numbers)
     return -sum(n / total * math.log(n / total) for n in numbers if n)
 
 
 def chi_square(t: ContingencyTable) -> float:
-    """How far word and topic are from independence (P3 eq. 4-2).
+    """Return the χ² statistic of dependence between word and topic (P3 eq. 4-2).
 
-    χ² = N (AD - CB)² / ((A+C)(B+D)(A+B)(C+D)); P3 prints a + before the last factor,
-    which is a misprint for ×. Worked: (8, 2, 2, 8): 20 · 60² / 10⁴ = 7.2.
+    χ² = N (AD - CB)² / ((A+C)(B+D)(A+B)(C+D)); P3 prints a + before the last factor, a misprint of
+    ×. Example: (8, 2, 2, 8): 20 · 60² / 10⁴ = 7.2.
     """
     denominator = (t.a + t.c) * (t.b + t.d) * (t.a + t.b) * (t.c + t.d)
     return sum(t) * (t.a * t.d - t.c * t.b) ** 2 / denominator if denominator else 0.0
 
 
 def mutual_information(t: ContingencyTable) -> float:
-    """How much oftener word and topic meet than by chance (P3 eq. 4-3): ln(A·N / ((A+C)(A+B))).
+    """Return ln(A·N / ((A+C)(A+B))): how much more often word and topic meet than by chance.
 
-    It favours rare words: one on-topic page is enough for the highest value. Worked:
-    (8, 2, 2, 8): ln(160/100) = 0.470; a word of off-topic pages only: -∞.
+    This is P3 eq. 4-3. It favours rare words: one on-topic page is enough for the highest value.
+    Example: (8, 2, 2, 8): ln(160/100) = 0.470; a word of off-topic pages only: -∞.
     """
     return math.log(t.a * sum(t) / ((t.a + t.c) * (t.a + t.b))) if t.a else -math.inf
 
@@ -113,7 +113,7 @@ SELECTION_METHODS: Mapping[str, Callable[[ContingencyTable], float]] = {
 
 
 def selection_method(name: str) -> Callable[[ContingencyTable], float]:
-    """The ranking of that name; ConfigError lists the names for an unknown one."""
+    """Return the method with a name; raise ConfigError with the known names otherwise."""
     try:
         return SELECTION_METHODS[name]
     except KeyError:
@@ -124,21 +124,21 @@ def selection_method(name: str) -> Callable[[ContingencyTable], float]:
 
 
 def contingency_table(counts: WordCounts, word: str) -> ContingencyTable:
-    """The four numbers of a word."""
+    """Return the four counts of a word."""
     on, off = counts.words.get(word, (0, 0))
     return ContingencyTable(on, off, counts.on - on, counts.off - off)
 
 
 def candidate_words(counts: WordCounts) -> list[str]:
-    """Words that may be chosen: in an on-topic page (P3 4.3.1), and in two pages at least.
+    """Return the words on at least one on-topic page (P3 4.3.1) and at least two pages.
 
-    A word of one page says nothing of the next one.
+    A word of a single page says nothing about other pages.
     """
     return [word for word, (on, off) in counts.words.items() if on and on + off > 1]
 
 
 def select_words(counts: WordCounts, method: str, number: int) -> list[str]:
-    """The best `number` candidates by a method, best first; of equals the first by alphabet."""
+    """Return the best `number` words by a method, best first; ties go by alphabet."""
     value = selection_method(method)
     ranked = sorted(
         (-value(contingency_table(counts, word)), word) for word in candidate_words(counts)

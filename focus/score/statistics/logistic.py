@@ -1,8 +1,8 @@
-"""Fits a logistic regression to few labels, by maximum a posteriori.
+"""Logistic regression on few labels, by maximum a posteriori.
 
-p = 1 / (1 + e^-z), z = Σ weight·sign. Fitted by maximum a posteriori: each weight has a
-value that is believed in beforehand and a spread; a few labels move it a little, many
-move it as far as they insist. Newton's method; the sum is convex, so it has one answer.
+p = 1 / (1 + e^-z), z = Σ weight·feature. Each weight has a prior mean and a standard deviation: few
+labels change it a little, many as far as the data require. Solved by Newton's method; the loss is
+convex, so there is one solution.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TOLERANCE = 1e-9
 
 
 def sigmoid(z: float) -> float:
-    """1 / (1 + e^-z) for any z: 0 → 0.5, 2 → 0.881."""
+    """Return 1 / (1 + e^-z) for any z: 0 → 0.5, 2 → 0.881."""
     if z >= 0:
         return 1.0 / (1.0 + math.exp(-z))
     exponential = math.exp(z)
@@ -33,11 +33,12 @@ def fit_logistic(
     spread: FeatureValues,
     row_counts: FeatureValues | None = None,
 ) -> list[float]:
-    """The most credible weights: least of Σ -n·ln P(target) + Σ (w - prior)² / (2·spread²).
+    """Return the weights that minimise Σ -n·ln P(target) + Σ (w - prior)² / (2·spread²).
 
-    targets  0…1 per row; soft ones are allowed
-    times    n, how often each row counts; None: once
-    Worked: one row (1), target 1, prior 0, spread 1: w = 1 - σ(w), so w = 0.4011.
+    targets     0…1 per row; values in between are allowed
+    row_counts  n, weight of each row; None for 1
+
+    Example: one row (1), target 1, prior 0, spread 1: w = 1 - σ(w), so w = 0.4011.
     """
     weights = list(prior)
     data = _TrainingData(rows, targets, row_counts or [1.0] * len(rows))
@@ -45,7 +46,7 @@ def fit_logistic(
     for _ in range(_MAX_STEPS):
         step = _newton_step(data, weights, prior, spread)
         factor, new_weights = 1.0, weights
-        while factor > 1e-6:  # halve it until it helps
+        while factor > 1e-6:  # halve the step until the loss decreases
             new_weights = [w - factor * s for w, s in zip(weights, step, strict=True)]
             loss = _loss(data, new_weights, prior, spread)
             if loss <= best:
@@ -61,7 +62,7 @@ def fit_logistic(
 
 
 class _TrainingData(NamedTuple):
-    """Rows, what is true of each, and how often each counts."""
+    """Rows with their targets and weights."""
 
     rows: Sequence[FeatureValues]
     targets: FeatureValues
@@ -83,7 +84,7 @@ def _loss(
 def _newton_step(
     data: _TrainingData, weights: FeatureValues, prior: FeatureValues, spread: FeatureValues
 ) -> list[float]:
-    """H⁻¹·g of the loss."""
+    """Return H⁻¹·g of the loss."""
     size = range(len(weights))
     gradient = [(weights[i] - prior[i]) / spread[i] ** 2 for i in size]
     hessian = [[1.0 / spread[i] ** 2 if i == j else 0.0 for j in size] for i in size]
@@ -98,7 +99,7 @@ def _newton_step(
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """x of matrix·x = right, by elimination; the matrix is positive definite."""
+    """Return x of matrix·x = right, by elimination; the matrix is positive definite."""
     size = len(right)
     rows = [[*matrix[i], right[i]] for i in range(size)]
     for i in range(size):

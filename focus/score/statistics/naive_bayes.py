@@ -1,13 +1,13 @@
 """Naive Bayes with calibrated probabilities (P3 4.4).
 
-    train       counts of labelled pages and the words to look at → NaiveBayes
-    validate    k-fold cross-validation: log-odds of each page by the others
-    calibrate   such log-odds → probabilities that mean what they say
+    train_naive_bayes  word counts of labelled pages and features → NaiveBayes
+    cross_validate     log-odds of each page by a model trained on other pages
+    fit_calibration    these log-odds → a calibration to probabilities
 
-Words are no independent witnesses: 500 of them that mostly repeat each other give
-posteriors of 0 and 1, thousands of pages with the very same number. That decides well
-and orders badly. So the log-odds are kept, and a logistic function fitted to pages that
-the model has not seen turns them into the relevance (Platt 1999).
+Words are not independent: 500 words that mostly repeat each other give posteriors of 0 and 1, and
+thousands of pages with the same number. This decides well and orders badly. So the log-odds are
+used, and a logistic function fitted to pages that the model has not seen turns them into the
+relevance (Platt 1999).
 """
 
 from __future__ import annotations
@@ -29,34 +29,35 @@ from focus.score.statistics.feature_selection import (
 from focus.score.statistics.logistic import fit_logistic, sigmoid
 
 ScoredLabel = tuple[float, bool]
-"""Log-odds of a page the model had not seen, and whether it is on topic."""
+"""Log-odds of a page that the model had not seen, and whether it is on topic."""
 
-_SPREAD = (1.0, 10.0)  # of scale and offset, a priori: next to nothing is believed
+_SPREAD = (1.0, 10.0)  # standard deviations of scale and offset: a weak prior
 
 
 class NaiveBayes(msgspec.Struct, frozen=True):
-    """Log-odds of "on topic" = base + Σ weight of the words that the page has.
+    """Log-odds of "on topic" = base + Σ weight of the words on the page.
 
-    base      ln P(on)/P(off) + Σ over all words of ln P(lacks it|on)/P(lacks it|off)
-    weights   word -> what its presence adds to that
+    base      ln P(on)/P(off) + Σ over all words of ln P(without it|on)/P(without it|off)
+    weights   word -> change of the log-odds by its presence
     """
 
     base: float
     weights: dict[str, float]
 
     def log_odds(self, words: Words) -> float:
-        """ln P(on|page) - ln P(off|page) (P3 eq. 4-6), the same in any order of words."""
+        """Return ln P(on|page) - ln P(off|page) (P3 eq. 4-6), independent of word order."""
         weight = self.weights.get
         return self.base + math.fsum(w for word in words if (w := weight(word)) is not None)
 
 
 def train_naive_bayes(counts: WordCounts, features: Iterable[str]) -> NaiveBayes:
-    """Naive Bayes over the presence of these words, Laplace-smoothed (P3 eq. 4-9, 4-10).
+    """Return naive Bayes over the presence of words, Laplace-smoothed (P3 eq. 4-9, 4-10).
 
-    P(c) = (n_c + 1) / (n + 2), P(has the word|c) = (n_cw + 1) / (n_c + 2): two classes,
-    two values. Worked: 3 pages on, 1 off; the word in 2 of the 3 and in none of the 1:
-    P(on) = 4/6, P(w|on) = 3/5, P(w|off) = 1/3. A page with it: ln(2) + ln(9/5) = 1.281,
-    one without: ln(2) + ln((2/5)/(2/3)) = 0.182.
+    P(c) = (n_c + 1) / (n + 2), P(word|c) = (n_cw + 1) / (n_c + 2): two classes, two values.
+
+    Example: 3 pages on, 1 off; the word on 2 of the 3 and not on the 1: P(on) = 4/6, P(w|on) = 3/5,
+    P(w|off) = 1/3. A page with it has ln(2) + ln(9/5) = 1.281, one without
+    ln(2) + ln((2/5)/(2/3)) = 0.182.
     """
     base = math.log((counts.on + 1) / (counts.off + 1))
     weights: dict[str, float] = {}
@@ -70,13 +71,13 @@ def train_naive_bayes(counts: WordCounts, features: Iterable[str]) -> NaiveBayes
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """Relevance = σ(scale · log-odds + offset); (1, 0) leaves the posterior as it is."""
+    """Relevance = σ(scale · log-odds + offset); (1, 0) gives the posterior itself."""
 
     scale: float = 1.0
     offset: float = 0.0
 
     def probability(self, log_odds: float) -> float:
-        """0…1. Worked, scale 0.1, offset -1: log-odds 30 → σ(2) = 0.881."""
+        """Return the relevance, 0…1. Example, scale 0.1, offset -1: 30 → σ(2) = 0.881."""
         return sigmoid(self.scale * log_odds + self.offset)
 
 
@@ -84,11 +85,11 @@ UNCALIBRATED = Calibration()
 
 
 def fit_calibration(scored: Sequence[ScoredLabel], prior: Calibration | None = None) -> Calibration:
-    """The calibration that these unseen pages call for (Platt 1999).
+    """Return the calibration of pages that the model had not seen (Platt 1999).
 
-    Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), stand for 1 and 0, so that classes
-    which do not overlap give no step either. `prior`: what was believed so far, moved no
-    more than the pages insist (a scale keeps its order of magnitude).
+    Platt's targets, (n₊ + 1)/(n₊ + 2) and 1/(n₋ + 2), replace 1 and 0, so that classes that do not
+    overlap give no step function. `prior` is the former calibration; it changes only as far as the
+    pages require (the scale keeps its order of magnitude).
     """
     positive = sum(is_on for _, is_on in scored)
     high, low = (positive + 1) / (positive + 2), 1 / (len(scored) - positive + 2)
@@ -103,19 +104,19 @@ def fit_calibration(scored: Sequence[ScoredLabel], prior: Calibration | None = N
     return Calibration(max(scale, 1e-9) / size, offset)
 
 
-# -- how good is it? ----------------------------------------------------------------
+# -- evaluation ----------------------------------------------------------------
 
 FeatureSelector = Callable[[WordCounts], Sequence[str]]
-"""Picks the features by the training pages alone."""
+"""Selects features by the training pages alone."""
 
 
 def make_feature_selector(method: str, number: int) -> FeatureSelector:
-    """The best `number` words by a method of `feature_selection`."""
+    """Return a selector of the best `number` words by a method of `feature_selection`."""
     return lambda counts: select_words(counts, method, number)
 
 
 def make_folds(samples: Sequence[LabelledWords], k: int, rng: Random) -> list[list[int]]:
-    """Indices of the samples in k parts, each class spread evenly over them."""
+    """Return indices of the samples in k folds, with each class evenly distributed."""
     order = list(range(len(samples)))
     rng.shuffle(order)
     order.sort(key=lambda at: samples[at][1])
@@ -127,7 +128,7 @@ def cross_validate(
     parts: Sequence[Sequence[int]],
     select_features: FeatureSelector,
 ) -> list[ScoredLabel]:
-    """The log-odds of each sample by a model of the other parts, in the samples' order."""
+    """Return the log-odds of each sample by a model of the other folds, in order of samples."""
     all_counts = count_words(samples)
     scored: list[ScoredLabel | None] = [None] * len(samples)
     for part in parts:
@@ -143,9 +144,9 @@ def cross_validate(
 class ClassifierTest(msgspec.Struct, frozen=True):
     """Measures of a classifier on pages that it has not seen.
 
-    quality    P, R and F at a probability of 0.5
+    quality    precision, recall and F1 at a probability of 0.5
     brier      mean of (p - label)²
-    distinct   different probabilities, to 12 digits: what an order can be made of
+    distinct   number of different probabilities, to 12 digits: how fine an order they give
     """
 
     quality: Quality
@@ -156,7 +157,7 @@ class ClassifierTest(msgspec.Struct, frozen=True):
 def evaluate_probabilities(
     probabilities: Sequence[float], labels: Sequence[bool]
 ) -> ClassifierTest:
-    """The verdict on these probabilities."""
+    """Return the measures of these probabilities against labels."""
     return ClassifierTest(
         quality=classification_quality(
             [(p > 0.5, y) for p, y in zip(probabilities, labels, strict=True)]
@@ -169,9 +170,9 @@ def evaluate_probabilities(
 def evaluate_classifier(
     scored: Sequence[ScoredLabel], parts: Sequence[Sequence[int]]
 ) -> tuple[ClassifierTest, ClassifierTest]:
-    """Validated pages by their raw posteriors, and by calibrated ones.
+    """Return the measures of cross-validated pages, uncalibrated and calibrated.
 
-    Each part is calibrated by the others, so that no page has a say in its own number.
+    Each fold is calibrated by the others, so that no page influences its own probability.
     """
     calibrated = [0.0] * len(scored)
     for part in parts:
@@ -188,6 +189,9 @@ def evaluate_classifier(
 
 
 def brier_score(probabilities: Sequence[float], labels: Sequence[bool]) -> float:
-    """Mean of (p - label)²: 0 perfect, 0.25 for always ½. Worked: 0.8 on, 0.3 off → 0.065."""
+    """Return the mean of (p - label)²: 0 is perfect, 0.25 is always ½.
+
+    Example: 0.8 on topic and 0.3 off topic give 0.065.
+    """
     errors = [(p - label) ** 2 for p, label in zip(probabilities, labels, strict=True)]
     return sum(errors) / len(errors) if errors else 0.0

@@ -1,8 +1,8 @@
-"""Finds phrases in titles: words that stand side by side more often than chance has them.
+"""Phrases in titles: adjacent words that occur together more often than by chance.
 
-The C-value (Frantzi, Ananiadou, Mima 2000, "Automatic recognition of multi-word terms") counts
-a phrase for what it is not part of a longer one; the log-likelihood ratio of adjacent words
-(Dunning 1993) tells terms, and in Chinese words that the dictionary lacks, from neighbours.
+The C-value (Frantzi, Ananiadou, Mima 2000, "Automatic recognition of multi-word terms") counts a
+phrase where it is not part of a longer one. The log-likelihood ratio of adjacent words (Dunning
+1993) separates terms, and Chinese words that are not in the dictionary, from mere neighbours.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from focus.text.tokenisation import Segmenter, fold, has_han
 
 Phrase = tuple[str, ...]
 Runs = Sequence[Phrase]
-"""The words of a text; those of one run stand side by side."""
+"""The words of a text; those of one run are adjacent."""
 
-MAX_PHRASE_WORDS = 4  # words
-MIN_LOG_LIKELIHOOD = 6.63  # log-likelihood ratio: chi-square's 1 %
+MAX_PHRASE_WORDS = 4
+MIN_LOG_LIKELIHOOD = 6.63  # 1 % level of chi-square
 _BREAKS = re.compile(r"[^\w\s]+|_+")
 
 
 def split_into_runs(text: str, segmenter: Segmenter) -> tuple[Phrase, ...]:
-    """The words of a text between its punctuation marks: `Spring Boot: 入门` → two runs."""
+    """Return the words between punctuation marks: `Spring Boot: 入门` → two runs."""
     pieces = _BREAKS.split(fold(text))
     return tuple(words for piece in pieces if (words := segmenter.tokens(piece)))
 
 
 def spell_phrase(phrase: Phrase) -> str:
-    """As it stands in a text: ideographs without a space, else one between two words."""
+    """Return a phrase as text: ideographs without spaces, other words with one in between."""
     return ("" if has_han(phrase[0]) else " ").join(phrase)
 
 
 def log_likelihood_ratio(on: int, n: int, pages_on: int, pages: int) -> float:
-    """Log-likelihood ratio G² (Dunning 1993): on of the n pages with a word are relevant.
+    """Return G² (Dunning 1993) for a word on n pages, `on` of which are relevant.
 
-    2·Σ observed·ln(observed/expected) over pages with the word; 0 if it speaks against.
-    Worked: 6 of 6, of 20 in 100: 2·6·ln(6/1.2) = 19.3.
+    2·Σ observed·ln(observed/expected) over pages with the word; 0 if the word is rarer on relevant
+    pages than expected. Example: 6 of 6, with 20 relevant in 100 pages: 2·6·ln(6/1.2) = 19.3.
     """
     expected = n * pages_on / pages
     if on <= expected:
@@ -48,10 +48,10 @@ def log_likelihood_ratio(on: int, n: int, pages_on: int, pages: int) -> float:
 
 
 def c_values(counts: dict[Phrase, int]) -> dict[Phrase, float]:
-    """C-value of each phrase a: log2|a| · (f(a) - mean of f(b) over the longer b that hold a).
+    """Return the C-value of each phrase a: log2|a| · (f(a) - mean f(b) of longer b that contain a).
 
-    |a| words, at least two; f in texts. Worked: `machine learning` in 8, `machine learning
-    model` in 5 of these: 1·(8 - 5) = 3 and log2(3)·5 = 7.9.
+    |a| is the number of words, at least two; f the number of texts. Example: `machine learning` in
+    8 texts, `machine learning model` in 5 of these: 1·(8 - 5) = 3 and log2(3)·5 = 7.9.
     """
     longer_counts: dict[Phrase, list[int]] = defaultdict(list)
     for longer, number in counts.items():
@@ -69,7 +69,7 @@ def c_values(counts: dict[Phrase, int]) -> dict[Phrase, float]:
 def frequent_phrases(
     texts: Iterable[Runs], common: Collection[str], min_texts: float
 ) -> set[Phrase]:
-    """Phrases of common words that are in `least` texts, and have a C-value of as much."""
+    """Return phrases of common words in at least `min_texts` texts, with a C-value as large."""
     scripts = {word: has_han(word) for word in common if not word.isdigit()}
     counts = Counter(phrase for runs in texts for phrase in set(_candidate_phrases(runs, scripts)))
     frequent = {phrase: number for phrase, number in counts.items() if number >= min_texts}
@@ -79,7 +79,7 @@ def frequent_phrases(
 def is_collocation(
     phrase: Phrase, texts_with_phrase: int, texts_with_word: Mapping[str, int], texts: int
 ) -> bool:
-    """Whether its ends hold together: `together` texts have it, more than chance would have."""
+    """Return whether first and last word of a phrase occur together more often than by chance."""
     return (
         log_likelihood_ratio(
             texts_with_phrase, texts_with_word[phrase[0]], texts_with_word[phrase[-1]], texts
@@ -91,7 +91,7 @@ def is_collocation(
 def find_phrases(
     runs: Runs, phrases: Collection[Phrase], first_words: Collection[str]
 ) -> set[Phrase]:
-    """Those of the phrases that a text holds; `firsts`: their first words."""
+    """Return the phrases that a text contains; `first_words` are their first words."""
     return {
         run[start:end]
         for run in runs
@@ -103,7 +103,7 @@ def find_phrases(
 
 
 def _candidate_phrases(runs: Runs, scripts: Mapping[str, bool]) -> Iterator[Phrase]:
-    """Two to `LONGEST` words side by side, of one script; `scripts`: of the words that count."""
+    """Yield sequences of two to `MAX_PHRASE_WORDS` words that are in `scripts`, of one script."""
     for run in runs:
         for start, first in enumerate(run):
             if (script := scripts.get(first)) is None:

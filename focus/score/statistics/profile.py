@@ -1,8 +1,8 @@
-"""Makes a topic's features and threshold from example pages.
+"""Features and threshold of a topic from example pages.
 
-P4 2.3 and P5 2.1 take the strongest TF-IDF words of the example pages. In ours how rare a
-word is comes from the language at large (vector.background), so that one page is enough;
-pages that are no examples give P5's class weights. `published_profile` has the papers' own.
+P4 2.3 and P5 2.1 take the strongest TF-IDF words of the example pages. Here the rarity of a word is
+that in the language (vector.background_idf), so that one page is enough; pages off topic add P5's
+class weights. `make_published_profile` has the formulas of the papers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from focus.score.statistics.vector import (
 
 MAX_FEATURES = 50
 PUBLISHED_FEATURES = 20
-MIN_PAGES_FOR_SHARED_WORDS = 3  # examples from which on a word of one of them only is left out
+MIN_PAGES_FOR_SHARED_WORDS = 3  # with this many examples, words of a single one are omitted
 
 
 class TopicProfile(msgspec.Struct, frozen=True):
-    """Features with weights up to 1, and on how many pages each was found."""
+    """Features with weights up to 1, and a text with the page counts of each."""
 
     features: dict[str, float]
     sources: dict[str, str]
@@ -45,14 +45,17 @@ def make_profile(
     sites: Sequence[str] = (),
     number: int = MAX_FEATURES,
 ) -> TopicProfile:
-    """The strongest words of the centroid of TF-IDF vectors (P4 2.5), beside the keywords.
+    """Return the strongest words of the centroid of TF-IDF vectors (P4 2.5), without keywords.
 
-    sites   who made each page of `on`; where several did, a word of a single site is left
-            out, so that no site's furniture becomes the topic
+    on, off  vectors of pages on topic and off topic
+    sites    site of each page of `on`; if there are several, words of a single site are omitted, so
+             that its boilerplate does not become part of the topic
 
-    Each vector has length 1; with pages off topic, after weighing its words by class (P5's
-    w_kc). The strongest word of all, a keyword maybe, defines weight 1. Worked: {足球: 0.8,
-    英超: 0.6} and {足球: 1}, keyword 足球: centroid 足球 0.9, 英超 0.3, so 英超 = 0.333.
+    Each vector is scaled to length 1; with pages off topic words are first weighted by class (P5's
+    w_kc). The strongest word, which may be a keyword, has weight 1.
+
+    Example: {足球: 0.8, 英超: 0.6} and {足球: 1}, keyword 足球: centroid 足球 0.9, 英超 0.3, so
+    英超 = 0.333.
     """
     weight = class_weights(on, [*on, *off]) if off else (lambda word: 1.0)
     vectors = [unit_vector({word: x * weight(word) for word, x in page.items()}) for page in on]
@@ -78,15 +81,17 @@ def make_published_profile(
     *,
     number: int = PUBLISHED_FEATURES,
 ) -> TopicProfile:
-    """The strongest words of the centroid as a paper weighs them, beside the keywords.
+    """Return the strongest words of the centroid with the weights of a paper, without keywords.
 
     paper    "p4": W = (F/Z)·log(D/D_i); "p5": the improved TF-IDF (see vector.py)
-    on, off  how often each page says each word; D and N are the pages of both
+    on, off  word counts of each page; D and N are the number of both
 
-    The papers do not say how many words they take, nor how these compare with an expert's:
-    the strongest has weight 1, as a keyword. Without pages off topic a word that is on every
-    example has weight 0 by P4. Worked, p4: {足球: 1, 英超: 1} on topic and {新闻: 2, 足球: 2}
-    off it, no keyword: 英超 1/2·ln 2, 足球 1/2·ln 1 = 0, so 英超 alone, with 1.
+    The papers give neither the number of words nor their weight compared with keywords: the
+    strongest has weight 1, as a keyword. By P4, without pages off topic a word that is on every
+    example has weight 0.
+
+    Example, p4: {足球: 1, 英超: 1} on topic and {新闻: 2, 足球: 2} off topic, no keyword: 英超
+    1/2·ln 2, 足球 1/2·ln 1 = 0, so 英超 alone, with weight 1.
     """
     page_counts, pages = count_documents([*on, *off]), len(on) + len(off)
     if paper == "p4":
@@ -122,11 +127,13 @@ def _describe_source(word: str, on: tuple[Counter[str], int], off: tuple[Counter
 
 
 def suggest_threshold(on: Sequence[float], off: Sequence[float]) -> float:
-    """A threshold that tells examples on topic from those off it by their relevance.
+    """Return a threshold that separates examples on topic from those off topic by relevance.
 
-    With both kinds the cut of best F1, in the middle of its gap; with examples on topic
-    only half of the least, as other pages are never quite as near to their centroid.
-    Worked: on 0.5, 0.3, off 0.1: 0.2; on 0.5, 0.3 alone: 0.15.
+    With both kinds it is the cut with the best F1, in the middle of its gap. With examples on topic
+    only it is half of the smallest relevance, because other pages are never as close to their
+    centroid.
+
+    Examples: on 0.5, 0.3 and off 0.1 give 0.2; on 0.5, 0.3 alone give 0.15.
     """
     if not off:
         return min(on) / 2

@@ -1,8 +1,8 @@
-"""Term vectors: the weight of each word in a text, and the likeness of two texts.
+"""Term vectors: weights of words in a text, and similarity of two texts.
 
-A vector is a dict, word → weight; a word that is not in it has weight 0. Words are
-folded tokens (tokenisation.py). How rare a word is in the language comes from the idf table
-that jieba ships, so that one example page is enough to begin with.
+A vector is a dict, word → weight; other words have weight 0. Words are folded tokens
+(tokenisation.py). The rarity of a word in the language is that of the idf table of jieba, so that
+one example page is enough to begin with.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from focus.text.tokenisation import has_han
 Vector = Mapping[str, float]
 Idf = Callable[[str], float]
 
-# jieba's table holds Chinese only. Words without which no English sentence, address or
-# program is written say nothing about the topic of a page.
+# jieba's table contains Chinese words only. Words of nearly every English sentence, address or
+# program do not indicate a topic.
 _STOP_WORDS = frozenset(
     "a about above after again all also am an and any are as at be been before being below between"
     " both but by can could did do does doing don down each few for from further get had has have"
@@ -37,12 +37,11 @@ _STOP_WORDS = frozenset(
 
 
 class BackgroundIdf:
-    """The rarity of words in everyday text: idf = ln(documents / documents with the word).
+    """Rarity of words in everyday text: idf = ln(documents / documents with the word).
 
-    An unknown word with an ideograph gets the median of the table, as jieba itself has
-    it: rare, but the segmenter's guesses at unknown words shall not outweigh real ones.
-    A word in another script gets the table's mean over running text (Σ df·idf / Σ df,
-    6.15): the table knows none of these, so being unknown there does not make one rare.
+    An unknown word with an ideograph has the median of the table, as in jieba: rare, but guesses of
+    the segmenter should not outweigh real words. A word in another script has the mean of the table
+    over running text (Σ df·idf / Σ df, 6.15), because the table contains no such words.
     """
 
     def __init__(self, table: Mapping[str, float]) -> None:
@@ -53,7 +52,7 @@ class BackgroundIdf:
         self.mean = sum(map(float.__mul__, common, ordered)) / sum(common)
 
     def __call__(self, word: str) -> float:
-        """The idf of a folded word, always positive: 的 0.88, 足球 8.20, 英超 11.07."""
+        """Return the idf of a folded word, always positive: 的 0.88, 足球 8.20, 英超 11.07."""
         known = self._table.get(word)
         if known is not None:
             return known
@@ -62,7 +61,7 @@ class BackgroundIdf:
 
 @lru_cache(maxsize=1)
 def background_idf() -> BackgroundIdf:
-    """jieba's table of 270,000 words; 0.2 s and 30 MiB, so only on first use."""
+    """Return the idf of jieba's 270,000 words; the first call takes 0.2 s and 30 MiB."""
     package = find_spec("jieba")
     assert package is not None and package.origin is not None
     text = (Path(package.origin).parent / "analyse" / "idf.txt").read_text("utf-8")
@@ -71,48 +70,47 @@ def background_idf() -> BackgroundIdf:
 
 
 def is_term(token: str) -> bool:
-    """Whether a token may stand for a topic: no single sign, no number, no empty word.
+    """Return whether a token may indicate a topic: no single character, number or stop word.
 
-    The idf table would weigh single ideographs high where they are pieces of names that
-    the segmenter does not know.
+    The idf table would give a high weight to single ideographs, which are parts of unknown names.
     """
     return len(token) > 1 and not token.isdecimal() and token not in _STOP_WORDS
 
 
 def count_terms(tokens: Iterable[str]) -> Counter[str]:
-    """How often each term stands in a text."""
+    """Return how often each term occurs in a text."""
     return Counter(token for token in tokens if is_term(token))
 
 
 def tf_idf(counts: Vector, idf: Idf, *, power: float = 1.0) -> dict[str, float]:
-    """W_i = (F_i / Z)^power · idf(i): F_i times of Z words (P4 2.3, power 1).
+    """Return W_i = (F_i / Z)^power · idf(i): F_i occurrences in Z words (P4 2.3, power 1).
 
-    Worked: 足球 2 times of 4 words, in 1 of 10 pages: 2/4 · ln(10/1) = 1.151. A power
-    under 1 keeps one word said over and over from being all the page says.
+    A power under 1 limits the effect of a word that is repeated often. Example: 足球 2 times in 4
+    words, on 1 of 10 pages: 2/4 · ln(10/1) = 1.151.
     """
     total = sum(counts.values())
     return {word: (n / total) ** power * idf(word) for word, n in counts.items()}
 
 
 def count_documents(documents: Iterable[Iterable[str]]) -> Counter[str]:
-    """In how many documents each word stands."""
+    """Return the number of documents that contain each word."""
     return Counter(word for document in documents for word in set(document))
 
 
 def collection_idf(document_counts: Mapping[str, int], documents: int) -> Idf:
-    """ln(D / D_i) of a collection (P4 2.3); a word that is in none counts as in one.
+    """Return the function ln(D / D_i) of a collection (P4 2.3); an unknown word counts as in one.
 
-    Worked: 10 documents, 足球 in 1: ln 10 = 2.303.
+    Example: 10 documents, 足球 in 1: ln 10 = 2.303.
     """
     return lambda word: math.log(documents / max(1, document_counts.get(word, 0)))
 
 
 def class_weights(on: Sequence[Iterable[str]], all_pages: Sequence[Iterable[str]]) -> Idf:
-    """w_kc: a word's share of on-topic pages over its share of all pages, smoothed.
+    """Return w_kc: a word's share of on-topic pages over its share of all pages, smoothed.
 
-    ((a + 1) / (A + 2)) / ((n + 1) / (N + 2)), a of A on-topic and n of N pages have it
-    (P5 2.1 names the weight only; Laplace's rule chosen). Worked: in 3 of 4 on-topic and
-    4 of 18 pages: (4/6) / (5/20) = 2.667.
+    ((a + 1) / (A + 2)) / ((n + 1) / (N + 2)), a of A on-topic and n of N pages have it. P5 2.1 only
+    names the weight; Laplace's rule is used here. Example: in 3 of 4 on-topic and 4 of 18 pages:
+    (4/6) / (5/20) = 2.667.
     """
     on_counts, all_counts = count_documents(on), count_documents(all_pages)
     on_total, all_total = len(on) + 2, len(all_pages) + 2
@@ -126,10 +124,10 @@ def class_weights(on: Sequence[Iterable[str]], all_pages: Sequence[Iterable[str]
 def improved_tf_idf(
     counts: Vector, document_counts: Mapping[str, int], documents: int, *, weight: Idf
 ) -> dict[str, float]:
-    """W_ik = t_ik · ln(N / n_k + 0.1) · w_kc, divided by the page's L2 norm (P5 2.1).
+    """Return W_ik = t_ik · ln(N / n_k + 0.1) · w_kc, divided by the page's L2 norm (P5 2.1).
 
-    Worked, N = 2, words a (twice, in 1 page) and b (once, in both), w = 1: 2·ln 2.1 =
-    1.484, 1·ln 1.1 = 0.0953, norm 1.487: a 0.998, b 0.064.
+    Example, N = 2, word a twice, on 1 page, word b once, on both, w = 1: 2·ln 2.1 = 1.484,
+    1·ln 1.1 = 0.0953, norm 1.487: a 0.998, b 0.064.
     """
     total = sum(counts.values())
     raw = {
@@ -143,36 +141,36 @@ def improved_tf_idf(
 
 
 def vector_length(vector: Vector) -> float:
-    """Length: {a: 3, b: 4} → 5."""
+    """Return the length: {a: 3, b: 4} → 5."""
     return math.sqrt(sum(weight * weight for weight in vector.values()))
 
 
 def unit_vector(vector: Vector) -> dict[str, float]:
-    """The vector at length 1; one without length stays as it is."""
+    """Return the vector scaled to length 1; a zero vector is returned as it is."""
     length = vector_length(vector)
     return {word: weight / length for word, weight in vector.items()} if length else dict(vector)
 
 
 def dot_product(first: Vector, second: Vector) -> float:
-    """Σ of the products; costs the words of the shorter."""
+    """Return Σ of the products, in time of the shorter vector."""
     short, long = (first, second) if len(first) <= len(second) else (second, first)
     return sum(weight * long.get(word, 0.0) for word, weight in short.items())
 
 
 def cosine_similarity(first: Vector, second: Vector) -> float:
-    """Σ a_i·b_i / (‖a‖·‖b‖), in 0…1 for weights ≥ 0; 0 if either is empty (P2 eq. 1).
+    """Return Σ a_i·b_i / (‖a‖·‖b‖), in 0…1 for weights ≥ 0; 0 if either is empty (P2 eq. 1).
 
-    Worked: {a: 1, b: 1} and {a: 1}: 1 / (√2 · 1) = 0.707.
+    Example: {a: 1, b: 1} and {a: 1}: 1 / (√2 · 1) = 0.707.
     """
     lengths = vector_length(first) * vector_length(second)
     return min(1.0, dot_product(first, second) / lengths) if lengths else 0.0
 
 
 def euclidean_similarity(topic: Vector, page: Vector) -> float:
-    """max(0, 1 - ‖q - p‖ / ‖q‖) over the topic's words, in 0…1 (P3 eq. 5-2).
+    """Return max(0, 1 - ‖q - p‖ / ‖q‖) over the topic's words, in 0…1 (P3 eq. 5-2).
 
-    P3 gives both vectors the topic's n words: what else a page says does not count.
-    Worked: q = {a: 3, b: 4}, p = {a: 3, b: 1, c: 9}: 1 - 3/5 = 0.4.
+    P3 gives both vectors the n words of the topic, so other words of the page do not count.
+    Example: q = {a: 3, b: 4}, p = {a: 3, b: 1, c: 9}: 1 - 3/5 = 0.4.
     """
     length = vector_length(topic)
     if not length:
@@ -182,7 +180,7 @@ def euclidean_similarity(topic: Vector, page: Vector) -> float:
 
 
 def centroid(vectors: Sequence[Vector]) -> dict[str, float]:
-    """The mean (P4 2.5): of {a: 1} and {a: 1, b: 1}: {a: 1, b: 0.5}; of none: {}."""
+    """Return the mean (P4 2.5): {a: 1}, {a: 1, b: 1} → {a: 1, b: 0.5}; of no vectors {}."""
     total: Counter[str] = Counter()
     for vector in vectors:
         for word, weight in vector.items():
@@ -191,6 +189,6 @@ def centroid(vectors: Sequence[Vector]) -> dict[str, float]:
 
 
 def strongest_words(vector: Vector, number: int) -> dict[str, float]:
-    """The heaviest words, heaviest first; of equals the first by the alphabet."""
+    """Return the words of largest weight, in descending order; ties go by alphabet."""
     ranked = sorted(vector.items(), key=lambda item: (-item[1], item[0]))
     return dict(ranked[:number])
