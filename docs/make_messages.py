@@ -29,7 +29,7 @@ from focus.commands.options.help import EXAMPLE, paragraphs
 from focus.commands.options.option import Option
 from focus.i18n import DOMAIN, LOCALE_FOLDER, SYSTEM_MESSAGES
 from focus.records import DropReason, FailureKind, Rendering, UrlState
-from focus.text.formatting import of_noun
+from focus.text.formatting import count_message_ids
 
 ROOT = Path(__file__).parents[1]
 PO = LOCALE_FOLDER / "zh_CN" / "LC_MESSAGES" / f"{DOMAIN}.po"
@@ -101,9 +101,9 @@ def trees() -> dict[str, ast.Module]:
 
 def _in_code() -> Iterator[Id]:
     for file, call, name in calls():
-        if name == "count":
+        if name == "format_count":
             for noun in literals(call.args[1:2]):
-                yield Id(*of_noun(noun), file)
+                yield Id(*count_message_ids(noun), file)
         elif name == "plural":
             if forms := list(literals(call.args[:2])):
                 yield Id(*forms, file)
@@ -116,7 +116,7 @@ def _in_code() -> Iterator[Id]:
 def calls() -> tuple[tuple[str, ast.Call, str], ...]:
     """(file, call, what is called) of every call that makes a message."""
     sources = trees()
-    makers = {*_MAKERS, "count", *errors(sources)}
+    makers = {*_MAKERS, "format_count", *errors(sources)}
     return tuple(
         (file, node, name)
         for file, tree in sources.items()

@@ -67,7 +67,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 # A segmenter loads its dictionary in 0.2 s and keeps two: enough for a crawl, not for a process
 # in which tests of many topics take turns.
-tokenisation._other_cut = functools.lru_cache(maxsize=6)(tokenisation._other_cut.__wrapped__)
+tokenisation._make_cached_cut = functools.lru_cache(maxsize=6)(
+    tokenisation._make_cached_cut.__wrapped__
+)
 
 
 TIMING = set(

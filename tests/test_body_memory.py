@@ -13,7 +13,7 @@ from focus.fetch import WebFetcher
 from focus.http.connection import Exchange, _Handler
 from focus.records import FetchResult, Page, Task
 from focus.text import tokenisation
-from focus.text.tokenisation import rjieba_cut
+from focus.text.tokenisation import make_rjieba_cut
 from tests.test_fetch import Raw, answer, config, serving
 
 MIB = 1024 * 1024
@@ -133,7 +133,7 @@ async def test_what_waits_for_room_is_not_the_servers_fault() -> None:
 def test_who_wants_the_same_words_shares_a_dictionary(
     monkeypatch: pytest.MonkeyPatch, words: list[str], is_shared: bool
 ) -> None:
-    monkeypatch.setattr(tokenisation, "_FIRST", [frozenset({"机器学习"})])
-    used = rjieba_cut(words).__self__  # type: ignore[attr-defined]
+    monkeypatch.setattr(tokenisation, "_DEFAULT_WORDS", [frozenset({"机器学习"})])
+    used = make_rjieba_cut(words).__self__  # type: ignore[attr-defined]
     assert (used is rjieba._DEFAULT_JIEBA) is is_shared
-    assert rjieba_cut(iter(words)).__self__ is used  # type: ignore[attr-defined]
+    assert make_rjieba_cut(iter(words)).__self__ is used  # type: ignore[attr-defined]

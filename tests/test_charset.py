@@ -7,8 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from focus.text.charset import charset_from_content_type, codec_for, decode, in_utf8, prescan
-from focus.text.codecs import decode_as, encoding_of
+from focus.text.charset import (
+    charset_from_content_type,
+    codec_for,
+    decode,
+    prescan_encoding,
+    to_utf8,
+)
+from focus.text.codecs import decode_as, encoding_from_label
 
 NEWS = "中国足球队在世界杯预选赛中取得胜利，主教练在新闻发布会上说球员们表现出色。"
 TAIWAN = "中國足球隊在世界盃預選賽中取得勝利，總教練在記者會上表示球員們表現出色。"
@@ -52,14 +58,16 @@ def page(text: str, encoding: str, label: str = "") -> bytes:
         (codecs.BOM_UTF16_BE + NEWS.encode("utf-16-be"), None, "utf-16be"),
     ],
 )
-def test_a_page_is_read_in_its_own_encoding(body: bytes, header: str | None, encoding: str) -> None:
+def test_decode_common_encodings_returns_text_and_name(
+    body: bytes, header: str | None, encoding: str
+) -> None:
     text, found = decode(body, header)
     assert found == encoding
     assert "\ufffd" not in text and "\ufeff" not in text
     assert any(sentence in text for sentence in (NEWS, TAIWAN, KOREAN, JAPANESE, RUSSIAN))
 
 
-def test_one_broken_character_does_not_make_utf8_something_else() -> None:
+def test_decode_utf8_with_broken_character_stays_utf8() -> None:
     cut = page(NEWS, "utf-8") + "中".encode()[:2] + b"</html>"
     for header in (None, "text/html; charset=utf-8"):
         text, encoding = decode(cut, header)
@@ -82,7 +90,7 @@ def test_one_broken_character_does_not_make_utf8_something_else() -> None:
         (b"\x80", "text/html; charset=x-user-defined", ("\uf780", "x-user-defined")),
     ],
 )
-def test_short_bodies(body: bytes, header: str | None, want: tuple[str, str]) -> None:
+def test_decode_short_bodies(body: bytes, header: str | None, want: tuple[str, str]) -> None:
     assert decode(body, header) == want
 
 
@@ -91,35 +99,35 @@ def test_short_bodies(body: bytes, header: str | None, want: tuple[str, str]) ->
 @example(b"\x81\x30", "text/html;charset=gb18030")
 @example(b"<meta charset=", None)
 @example(b"<meta content='charset=\"", None)
-def test_nothing_makes_decode_raise(body: bytes, header: str | None) -> None:
+def test_decode_any_bytes_never_raises(body: bytes, header: str | None) -> None:
     for prefix in (b"", b"<meta charset=", b"<meta http-equiv=content-type content='charset"):
         text, encoding = decode(prefix + body, header)
         text.encode("utf-8", "surrogatepass")
-        assert encoding_of(encoding) == encoding
+        assert encoding_from_label(encoding) == encoding
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=40), st.sampled_from(
     ["gb18030", "big5", "euc-kr", "shift_jis", "euc-jp", "iso-2022-jp", "utf-16le", "windows-1255"]
 ))  # fmt: skip
-def test_every_decoder_reads_any_bytes_without_surrogates(body: bytes, encoding: str) -> None:
+def test_decode_as_any_bytes_returns_no_surrogates(body: bytes, encoding: str) -> None:
     decode_as(body, encoding).encode()
 
 
 @pytest.mark.parametrize("charset", ["utf-8", "gb18030", "utf-16-le", "utf-8-sig"])
 @given(st.text(max_size=40), st.binary(max_size=3))
-def test_a_page_in_utf8_is_its_decoded_text(charset: str, text: str, broken: bytes) -> None:
+def test_to_utf8_any_page_equals_encoded_decode(charset: str, text: str, broken: bytes) -> None:
     body = page(NEWS + text, charset) + broken
     decoded, encoding = decode(body)
-    assert in_utf8(body) == (decoded.encode(), encoding)
+    assert to_utf8(body) == (decoded.encode(), encoding)
 
 
 @given(st.text(min_size=24, alphabet=st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5)))
-def test_utf8_wins_over_any_label(text: str) -> None:
+def test_decode_valid_utf8_ignores_label(text: str) -> None:
     assert decode(text.encode(), "text/html; charset=gb2312") == (text, "utf-8")
 
 
-def test_labels_are_those_of_the_standard_and_no_others() -> None:
+def test_codec_for_standard_labels_only() -> None:
     assert codec_for("\tGB2312 ") == codec_for("gbk") == "gb18030"
     assert codec_for("UTF8") == "utf-8"
     assert codec_for("latin1") == "cp1252"
@@ -152,7 +160,7 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("encoding", DIGESTS)
-def test_every_pair_of_bytes_is_read_as_by_the_standard(encoding: str) -> None:
+def test_decode_as_all_pairs_follow_the_standard(encoding: str) -> None:
     known = {("big5", b"\xa2\x41"), ("big5", b"\xa2\x42")}
     lines = [
         decode_as(pair, encoding)
@@ -187,11 +195,13 @@ def test_every_pair_of_bytes_is_read_as_by_the_standard(encoding: str) -> None:
         ("iso-2022-jp", b"\x1b$B$\"\x1b(I1\x1b(J\\~\x1b(Bx\x0e", "あｱ¥‾x\ufffd"),
     ],
 )  # fmt: skip
-def test_where_python_reads_bytes_in_another_way(encoding: str, body: bytes, text: str) -> None:
+def test_decode_as_where_python_differs_follows_the_standard(
+    encoding: str, body: bytes, text: str
+) -> None:
     assert decode_as(body, encoding) == text
 
 
-def test_huge_broken_bodies_are_read_without_a_callback_for_each_byte() -> None:
+def test_decode_as_large_broken_body_uses_no_callbacks() -> None:
     assert decode_as(b"\xff" * 1_000_000, "big5") == "\ufffd" * 1_000_000
 
 
@@ -226,8 +236,8 @@ def test_huge_broken_bodies_are_read_without_a_callback_for_each_byte() -> None:
         (b"", None),
     ],
 )
-def test_what_a_page_declares(html: bytes, encoding: str | None) -> None:
-    assert prescan(html) == encoding
+def test_prescan_encoding_declarations(html: bytes, encoding: str | None) -> None:
+    assert prescan_encoding(html) == encoding
 
 
 @pytest.mark.parametrize(
@@ -247,5 +257,5 @@ def test_what_a_page_declares(html: bytes, encoding: str | None) -> None:
         ("text; charset=gbk", None),
     ],
 )  # fmt: skip
-def test_what_a_header_names(header: str, encoding: str | None) -> None:
+def test_charset_from_content_type_headers(header: str, encoding: str | None) -> None:
     assert charset_from_content_type(header) == encoding

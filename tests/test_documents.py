@@ -11,9 +11,9 @@ import pytest
 from focus.admission.scope import Scope
 from focus.config import AnalysisConfig, ScopeConfig
 from focus.documents import pdf
-from focus.documents.convert import MAX_FILES, MAX_UNPACKED, to_html
-from focus.documents.kinds import TYPES, DocumentError, kind_of
-from focus.documents.writing import MAX_CHARS, HtmlWriter, linked
+from focus.documents.convert import MAX_FILES, MAX_UNPACKED_BYTES, to_html
+from focus.documents.html_writer import MAX_CHARS, HtmlWriter, to_linked_html
+from focus.documents.kinds import KIND_BY_MEDIA_TYPE, DocumentError, document_kind
 from focus.html.parser import Parsed, parse
 from focus.http.semantics import HTML_TYPES, is_html
 from focus.records import DropReason, FailureKind
@@ -44,12 +44,12 @@ def text_of(page: Parsed) -> str:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_its_words_are_the_words_of_a_page(kind: str) -> None:
+def test_to_html_every_kind_contains_its_words(kind: str) -> None:
     assert documents.TEXT in text_of(read(kind, ALL[kind]))
 
 
 @pytest.mark.parametrize("kind", sorted(LINKED))
-def test_its_links_are_links(kind: str) -> None:
+def test_to_html_every_kind_contains_its_links(kind: str) -> None:
     assert [link.href for link in read(kind, ALL[kind]).links] == ["https://a.test/match"]
 
 
@@ -63,23 +63,23 @@ def test_its_links_are_links(kind: str) -> None:
         ("txt", "足球比赛"),
     ],
 )
-def test_its_title_is_told_or_is_its_first_line(kind: str, title: str) -> None:
+def test_to_html_title_is_declared_or_first_line(kind: str, title: str) -> None:
     assert read(kind, ALL[kind]).title == title
 
 
-def test_links_within_a_book_are_words() -> None:
+def test_to_html_epub_internal_links_become_words() -> None:
     assert "前" in text_of(read("epub", ALL["epub"]))
 
 
-def test_scripts_of_a_book_are_left_out() -> None:
+def test_to_html_epub_scripts_are_removed() -> None:
     assert "x()" not in to_html("epub", ALL["epub"])
 
 
-def test_the_words_of_a_pdf_link_are_those_under_it() -> None:
+def test_to_html_pdf_link_words_are_those_in_its_area() -> None:
     assert read("pdf", ALL["pdf"]).links[0].anchor == documents.TEXT
 
 
-def test_a_pdf_says_when_it_was_made() -> None:
+def test_to_html_pdf_has_creation_date() -> None:
     assert '"dcterms.created" content="2026-11-21T16:30:00+08:00"' in to_html("pdf", ALL["pdf"])
 
 
@@ -93,20 +93,23 @@ def test_a_pdf_says_when_it_was_made() -> None:
         ("yesterday", None),
     ],
 )
-def test_dates_of_pdf(text: str, moment: datetime | None) -> None:
-    assert pdf.moment(text) == moment
+def test_parse_pdf_date_forms(text: str, moment: datetime | None) -> None:
+    assert pdf.parse_pdf_date(text) == moment
 
 
-def test_headings_of_plain_text() -> None:
+def test_to_html_plain_text_headings() -> None:
     page = read("txt", "Title\n=====\n\n## 二\ntext\n".encode())
     assert page.headings == ["Title", "二"]
 
 
-def test_addresses_end_before_punctuation() -> None:
-    assert linked("见 https://a.test/x。") == '见 <a href="https://a.test/x">https://a.test/x</a>。'
+def test_to_linked_html_url_ends_before_punctuation() -> None:
+    assert (
+        to_linked_html("见 https://a.test/x。")
+        == '见 <a href="https://a.test/x">https://a.test/x</a>。'
+    )
 
 
-def test_text_cannot_become_markup() -> None:
+def test_to_html_text_is_escaped() -> None:
     assert "<script>" not in to_html("txt", b"<script>alert(1)</script>", "text/plain")
 
 
@@ -114,8 +117,8 @@ def test_text_cannot_become_markup() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(set(ALL) - {"txt"}))
-def test_a_document_of_unknown_type_is_known_by_its_bytes(kind: str) -> None:
-    assert kind_of("application/octet-stream", ALL[kind]) == kind
+def test_document_kind_vague_type_uses_first_bytes(kind: str) -> None:
+    assert document_kind("application/octet-stream", ALL[kind]) == kind
 
 
 @pytest.mark.parametrize(
@@ -130,14 +133,16 @@ def test_a_document_of_unknown_type_is_known_by_its_bytes(kind: str) -> None:
         (None, b"", None),
     ],
 )
-def test_kinds(content_type: str | None, head: bytes, kind: str | None) -> None:
-    assert kind_of(content_type, head) == kind
+def test_document_kind_types_and_first_bytes(
+    content_type: str | None, head: bytes, kind: str | None
+) -> None:
+    assert document_kind(content_type, head) == kind
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_documents_are_taken_only_where_they_are_wanted(kind: str) -> None:
+def test_is_html_documents_only_if_accepted(kind: str) -> None:
     said = "text/plain" if kind == "txt" else "application/octet-stream"
-    assert is_html(said, ALL[kind], (*HTML_TYPES, *TYPES))
+    assert is_html(said, ALL[kind], (*HTML_TYPES, *KIND_BY_MEDIA_TYPE))
     assert not is_html(said, ALL[kind])
 
 
@@ -149,12 +154,12 @@ def test_documents_are_taken_only_where_they_are_wanted(kind: str) -> None:
         ("https://a.test/x.zip", False),
     ],
 )
-def test_their_addresses_are_asked_for_only_where_they_are_wanted(url: str, wanted: bool) -> None:
+def test_scope_document_urls_only_if_enabled(url: str, wanted: bool) -> None:
     reason = Scope(ScopeConfig(documents=True)).reason_against(url, "a.test")
     assert reason is (None if wanted else DropReason.NOT_HTML)
 
 
-def test_without_documents_no_pdf_is_asked_for() -> None:
+def test_scope_documents_disabled_drops_pdf() -> None:
     reason = Scope(ScopeConfig()).reason_against("https://a.test/x.pdf", "a.test")
     assert reason is DropReason.NOT_HTML
 
@@ -168,12 +173,12 @@ def analyst() -> PageScorer:
 
 
 @pytest.mark.parametrize("kind", sorted(set(ALL) - {"txt"}))
-def test_a_document_is_judged_like_a_page(kind: str) -> None:
+def test_score_document_is_scored_like_a_page(kind: str) -> None:
     page = analyst().score(f"https://b.test/a.{kind}", ALL[kind], None)
     assert page.is_relevant and page.body_zstd
 
 
-def test_pages_are_pages_all_the_same() -> None:
+def test_score_html_page_with_documents_enabled_is_a_page() -> None:
     html = "<title>足球</title><p>足球".encode()
     assert analyst().score("https://b.test/", html, "text/html").title == "足球"
 
@@ -182,7 +187,7 @@ def test_pages_are_pages_all_the_same() -> None:
 
 
 def bomb() -> bytes:
-    return documents.packed([("word/document.xml", b"0" * (MAX_UNPACKED + 1))])
+    return documents.packed([("word/document.xml", b"0" * (MAX_UNPACKED_BYTES + 1))])
 
 
 def many() -> bytes:
@@ -209,7 +214,7 @@ LOCKED_PDF = documents.pdf(
         ("epub", documents.epub(package='<!DOCTYPE x [<!ENTITY a "b">]><x/>'), "EPUB: OPS/book"),
     ],
 )
-def test_what_is_wrong_with_it_is_told(
+def test_to_html_broken_document_names_the_fault(
     kind: str, body: bytes | Callable[[], bytes], why: str
 ) -> None:
     data = body if isinstance(body, bytes) else body()
@@ -217,36 +222,36 @@ def test_what_is_wrong_with_it_is_told(
         to_html(kind, data)
 
 
-def test_a_document_that_cannot_be_read_is_a_failure_of_its_own() -> None:
+def test_score_unreadable_document_is_a_failure() -> None:
     page = analyst().score("https://b.test/a.pdf", LOCKED_PDF, "application/pdf")
     assert (page.failure, page.detail) == (FailureKind.UNREADABLE, "PDF: it asks for a password")
 
 
-def test_a_pdf_whose_pages_are_its_own_table_of_pages_ends() -> None:
+def test_to_html_pdf_with_cyclic_page_tree_ends() -> None:
     assert documents.TEXT not in to_html("pdf", documents.pdf(kids="2 0 R"))
 
 
-def test_a_long_pdf_is_read_to_a_bound() -> None:
+def test_to_html_long_pdf_is_bounded() -> None:
     page = to_html("pdf", documents.pdf(pages=pdf.MAX_PAGES + 20))
     assert page.count(f">{documents.TEXT}</a>") == pdf.MAX_PAGES
 
 
-def test_a_long_text_is_read_to_a_bound() -> None:
+def test_html_writer_long_text_is_bounded() -> None:
     page = HtmlWriter()
     lines = 0
-    while not page.full:
-        page.paragraph("x" * 1000)
+    while not page.is_full:
+        page.add_paragraph("x" * 1000)
         lines += 1
     assert lines == MAX_CHARS // 1000
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_html_without_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     with pytest.raises(DocumentError, match=r"pip install 'focus-crawler\[documents\]'"):
         to_html("pdf", ALL["pdf"])
 
 
-def test_a_locked_zip_is_told() -> None:
+def test_to_html_encrypted_zip_raises() -> None:
     body = bytearray(documents.word())
     with zipfile.ZipFile(io.BytesIO(body)) as archive:
         at = archive.infolist()[0]

@@ -34,7 +34,7 @@ from focus.report.export import write_csv, write_jsonl
 from focus.storage.alerts.records import Alert, OutboxLease, Part
 from focus.storage.search_terms import read as read_query
 from focus.text.formatting import printable
-from focus.text.templates import environment
+from focus.text.templates import make_environment
 from focus.text.tokenisation import Segmenter
 from focus.topic.topic import Keyword, Topic, from_toml
 from focus.topic.topic_file import to_toml
@@ -246,7 +246,7 @@ def check_apprise(title: str) -> None:
 
 
 def check_template(title: str) -> None:
-    template = environment("focus.serve").from_string(
+    template = make_environment("focus.serve").from_string(
         "<p title=\"{{ title }}\">{{ title }}{{ _('focus: %(name)s', name=title) }}</p>"
     )
     page = Tags(template.render(title=title, lang="zh"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from focus.text.inflection import forms
+from focus.text.inflection import phrase_forms
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,17 @@ from focus.text.inflection import forms
         ("Data Structure", {"data structure", "data structures"}),
     ],
 )
-def test_both_numbers(word: str, found: set[str]) -> None:
-    assert set(forms(word)) == found
+def test_phrase_forms_singular_and_plural(word: str, found: set[str]) -> None:
+    assert set(phrase_forms(word)) == found
 
 
 @pytest.mark.parametrize(
     "word",
     ["news", "physics", "bus", "DNS", "iOS", "Mars", "Redis", "AI", "Go", "c++", "es6", "café"],
 )
-def test_what_has_one_number_stays_as_it_is(word: str) -> None:
-    assert forms(word) == (word.lower(),)
+def test_phrase_forms_uninflected_word_stays(word: str) -> None:
+    assert phrase_forms(word) == (word.lower(),)
 
 
-def test_the_word_as_it_was_given_comes_first() -> None:
-    assert forms("Machine Learning")[0] == "machine learning"
+def test_phrase_forms_input_comes_first() -> None:
+    assert phrase_forms("Machine Learning")[0] == "machine learning"

@@ -32,7 +32,7 @@ from focus.i18n import (
     translate,
 )
 from focus.storage.alerts.records import Alert
-from focus.text.formatting import cells, wrapped
+from focus.text.formatting import cell_width, wrap_lines
 
 sys.path.append(str(Path(__file__).parents[1] / "docs"))
 import make_messages
@@ -85,7 +85,7 @@ def test_ids_are_literals() -> None:
         f"{file}:{call.lineno}"
         for file, call, name in make_messages.calls()
         for argument in call.args[:1]
-        if isinstance(argument, ast.JoinedStr) and name != "count"
+        if isinstance(argument, ast.JoinedStr) and name != "format_count"
     ]
     assert not wrong, "an id is a text with {places}, and its values"
 
@@ -199,7 +199,7 @@ def test_help_language_zh_is_chinese(speaking: None, capsys: pytest.CaptureFixtu
     assert lines[0].startswith("用法：") and "  新建关注：网站、内容、时间和通知方式。" in lines
     assert any("--mail" in line and "用邮件发送。可重复。" in line for line in lines)
     assert "选项:" in lines and "如何通知:" in lines
-    assert max(map(cells, lines[:-1])) <= 100
+    assert max(map(cell_width, lines[:-1])) <= 100
     assert main(["--help"]) == 0
     assert "在您选定的网站上" in capsys.readouterr().out
 
@@ -233,12 +233,12 @@ def test_test_mail_is_in_language_of_reader() -> None:
 
 
 def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
-    assert wrapped("检查到期的、发送新的，然后结束。", 12) == [
+    assert wrap_lines("检查到期的、发送新的，然后结束。", 12) == [
         "检查到期的、",
         "发送新的，然",
         "后结束。",
     ]
-    assert wrapped("one two three", 8) == ["one two", "three"]
+    assert wrap_lines("one two three", 8) == ["one two", "three"]
 
 
 # -- what is wrong with what somebody typed -----------------------------------------

@@ -32,7 +32,7 @@ from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.session import RunReport
 from focus.store import CrawlInfo
-from focus.text.formatting import cells
+from focus.text.formatting import cell_width
 from tests.support.timetravel import OWN_TIME
 
 pytestmark = OWN_TIME
@@ -232,7 +232,7 @@ async def test_live_line_redraws_within_the_width(monkeypatch: pytest.MonkeyPatc
     assert "     7  relevant 0.83     http://a.test/  足" in text
     frames = [part for part in text.split("\x1b[2K") if part.startswith("0 pages")]
     assert frames
-    assert max(cells(frame.split("\r")[0].split("\n")[0]) for frame in frames) < 40
+    assert max(cell_width(frame.split("\r")[0].split("\n")[0]) for frame in frames) < 40
     assert text.rstrip().endswith("database  /x/focus.db")
 
 

@@ -11,7 +11,7 @@ from focus.alerts import message
 from focus.alerts.snippet import MARK, cut_snippet, fold_aligned, snippet_source
 from focus.html.publication_date import EARLIEST, instant, of_url, published_at
 from focus.score.matching import Matcher
-from focus.text.formatting import cells
+from focus.text.formatting import cell_width
 from focus.topic.topic import from_words
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -219,7 +219,7 @@ def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:
     assert found.startswith("…长")
     assert f"{MARK}足球{MARK}" in found
     assert found.endswith("短…")
-    assert cells(found.replace(MARK, "")) <= 60
+    assert cell_width(found.replace(MARK, "")) <= 60
 
 
 def test_snippet_without_matches_is_the_beginning() -> None:
@@ -254,5 +254,5 @@ def test_snippet_is_short_and_its_marks_pair(text: str) -> None:
     assert found.count(MARK) % 2 == 0
     assert "\n" not in found
     bare = found.replace(MARK, "")
-    assert cells(bare) <= 52
+    assert cell_width(bare) <= 52
     assert len(fold_aligned(text)) == len(text)

@@ -16,7 +16,7 @@ from focus.records import Region
 from focus.score.analysis import PageScorer
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model, relevance_threshold
-from focus.text.tokenisation import Segmenter, rjieba_cut
+from focus.text.tokenisation import Segmenter, make_rjieba_cut
 from focus.topic.topic import Keyword, Topic, from_toml, from_words, to_builtins
 
 
@@ -39,7 +39,7 @@ SENTENCES = [
 
 def test_the_segmenter_cuts_as_jieba_does() -> None:
     jieba.setLogLevel("WARNING")
-    cut, reference = rjieba_cut(["机器学习"]), jieba.Tokenizer()
+    cut, reference = make_rjieba_cut(["机器学习"]), jieba.Tokenizer()
     reference.add_word("机器学习", 100_000)
     for text in SENTENCES:
         assert list(cut(text)) == reference.lcut(text)

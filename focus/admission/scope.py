@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from focus.config import ScopeConfig
-from focus.documents.kinds import ENDINGS
+from focus.documents.kinds import FILE_EXTENSION
 from focus.errors import ConfigError
 from focus.records import DropReason
 from focus.urls.normal_form import registrable_domain, url_host
@@ -71,7 +71,7 @@ def _is_file(url: str, documents: bool) -> bool:
     documents  those that can be read are as good as pages
     """
     path, mark, _ = url[url.find("/", 8) :].partition("?")
-    if documents and ENDINGS.search(path):
+    if documents and FILE_EXTENSION.search(path):
         return False
     _, dot, ending = path.rpartition(".")
     ending = ending.lower()

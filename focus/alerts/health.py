@@ -24,7 +24,7 @@ from focus.storage.alerts.records import (
     WatchedSite,
 )
 from focus.storage.alerts.store import AlertStore
-from focus.text.formatting import needing_scripts, printable
+from focus.text.formatting import printable, scripts_needed_message
 
 SILENCE_S = 3 * 86400.0  # without news, after which a remark says so
 
@@ -105,7 +105,7 @@ def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) ->
 
 def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
     figures, unmatched = store.pages.figures(site.crawl), store.pages.unmatched(site)
-    script_hint = needing_scripts(figures.shells) if figures.shells else ""
+    script_hint = scripts_needed_message(figures.shells) if figures.shells else ""
     return SiteHealth(site, figures, unmatched, _slow_reason(alert, site), script_hint)
 
 

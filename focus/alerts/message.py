@@ -18,7 +18,7 @@ import msgspec
 from focus.alerts.schedule import find_zone
 from focus.i18n import Msg, language_tag, msg, plural, supported_language, translate
 from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
-from focus.text.formatting import cut, printable
+from focus.text.formatting import printable, truncate
 
 _SUBJECT_WIDTH = 120
 _TITLE_WIDTH = 240
@@ -95,7 +95,7 @@ def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str 
 def plain_message(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
     """Return a message of plain words, such as a new password; `link` is on its own line."""
     subject, body = (
-        cut(printable(translate(subject, language)), _SUBJECT_WIDTH),
+        truncate(printable(translate(subject, language)), _SUBJECT_WIDTH),
         translate(body, language),
     )
     anchor = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
@@ -167,7 +167,7 @@ def _subject_line(sections: Sequence[AlertSection], language: str) -> str:
     else:
         names = translate(msg(", "), language).join(section.name for section in sections)
         subject = msg("{pages} ({names})", pages=_page_count(total), names=names)
-    return cut(translate(subject, language), _SUBJECT_WIDTH)
+    return truncate(translate(subject, language), _SUBJECT_WIDTH)
 
 
 def _page_count(total: int) -> Msg:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from focus.storage.alerts.records import MARK
-from focus.text.formatting import cells
+from focus.text.formatting import cell_width
 from focus.text.tokenisation import fold
 
 WIDTH = 240
@@ -49,7 +49,7 @@ def cut_snippet(text: str, spans: Iterable[MarkedSpan], *, width: int = WIDTH) -
     if not sentences:
         return ""
     start, end = _best_sentences(text, sentences, distinct_spans, width)
-    if cells(text[start:end]) <= width:
+    if cell_width(text[start:end]) <= width:
         return _mark_words(text, start, end, distinct_spans)
     first = next((span for span in distinct_spans if start <= span[0] < end), None)
     first_char, last_char = _window(
@@ -125,10 +125,10 @@ def _window(
 ) -> tuple[int, int]:
     """Return the part of a long sentence around a word, with a third of the room before it."""
     begin, room = middle[0], width // 3
-    while begin > sentence[0] and (room := room - cells(text[begin - 1])) >= 0:
+    while begin > sentence[0] and (room := room - cell_width(text[begin - 1])) >= 0:
         begin -= 1
     end, room = begin, width - 2
-    while end < sentence[1] and (room := room - cells(text[end])) >= 0:
+    while end < sentence[1] and (room := room - cell_width(text[end])) >= 0:
         end += 1
     return _trim_to_words(text, (begin, end), sentence, middle)
 

@@ -12,7 +12,7 @@ import click
 from focus.commands.options.channel import key_file, store_options
 from focus.commands.options.option import Command, option, print_note
 from focus.i18n import say
-from focus.text.formatting import count, size
+from focus.text.formatting import format_count, format_size
 
 if TYPE_CHECKING:
     from focus.storage.backup import Copied
@@ -96,6 +96,12 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
 
 def _tell(copied: Copied, path: Path) -> None:
     held = ", ".join(
-        (count(copied.crawls, "crawl"), count(copied.pages, "page"), count(copied.alerts, "alert"))
+        (
+            format_count(copied.crawls, "crawl"),
+            format_count(copied.pages, "page"),
+            format_count(copied.alerts, "alert"),
+        )
     )
-    print_note("{path}: {held}; {size}, sound", path=path, held=held, size=size(copied.bytes))
+    print_note(
+        "{path}: {held}; {size}, sound", path=path, held=held, size=format_size(copied.bytes)
+    )

@@ -10,7 +10,7 @@ import click
 
 from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
 from focus.i18n import say, say_all
-from focus.text.formatting import local_time, printable, table
+from focus.text.formatting import format_local_time, format_table, printable
 
 if TYPE_CHECKING:
     from focus.storage.views import SeenChange
@@ -61,8 +61,8 @@ def change_lines(changes: Sequence[SeenChange]) -> list[str]:
     """What has changed, a line for each look that found something."""
     if not changes:
         return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
-    rows = [(local_time(each.at), _what(each), printable(each.url)) for each in changes]
-    return table([say_all("found", "change", "page"), *rows], indent="")
+    rows = [(format_local_time(each.at), _what(each), printable(each.url)) for each in changes]
+    return format_table([say_all("found", "change", "page"), *rows], indent="")
 
 
 def _what(change: SeenChange) -> str:

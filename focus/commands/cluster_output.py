@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from focus.i18n import say, say_all
-from focus.text.formatting import count, percent, printable, table
+from focus.text.formatting import format_count, format_percent, format_table, printable
 
 if TYPE_CHECKING:
     from focus.cluster.control import ClusterState
@@ -30,17 +30,27 @@ def cluster_lines(state: ClusterState) -> list[str]:
             ),
             "",
         )
-        lines += ["", *table([head, *map(_shard, state.shards)], right=set(range(2, 9)))]
+        lines += [
+            "",
+            *format_table([head, *map(_shard, state.shards)], right_aligned=set(range(2, 9))),
+        ]
     if state.workers:
         titles = (*say_all("worker", "host", "slots", "tasks", "pages"), "")
-        lines += ["", *table([titles, *map(_worker, state.workers)], right={2, 3, 4})]
+        lines += [
+            "",
+            *format_table([titles, *map(_worker, state.workers)], right_aligned={2, 3, 4}),
+        ]
     waiting = [
-        (each.name, f"{each.messages:,}", count(each.consumers, "consumer"))
+        (each.name, f"{each.messages:,}", format_count(each.consumers, "consumer"))
         for each in state.queues
         if each.messages
     ]
     if waiting:
-        lines += ["", say("Messages in the broker:"), *table(waiting, indent="  ", right={1})]
+        lines += [
+            "",
+            say("Messages in the broker:"),
+            *format_table(waiting, indent="  ", right_aligned={1}),
+        ]
     return lines + [
         say("Of another version of focus: {each}", each=each) for each in state.strangers
     ]
@@ -49,7 +59,7 @@ def cluster_lines(state: ClusterState) -> list[str]:
 def _health(state: ClusterState) -> str:
     if not state.shards:
         return say("no frontier answers")
-    parts = [count(len(state.shards), "shard"), count(len(state.workers), "worker")]
+    parts = [format_count(len(state.shards), "shard"), format_count(len(state.workers), "worker")]
     if state.missing:
         parts.append(say("missing: shard {missing}", missing=", ".join(map(str, state.missing))))
     elif not state.is_healthy:
@@ -63,7 +73,7 @@ def _shard(each: ShardStatus) -> Sequence[str]:
         f"{each.shard}/{each.of}",
         printable(each.name, 24),
         f"{pages:,.0f}",
-        f"{relevant:,.0f}, {percent(relevant / pages if pages else 0.0)}",
+        f"{relevant:,.0f}, {format_percent(relevant / pages if pages else 0.0)}",
         f"{each.states.get('waiting', 0):,}",
         f"{each.in_flight:,}",
         f"{each.window:,}",

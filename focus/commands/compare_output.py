@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from focus.evaluate.comparison import Comparison, VariantGroup
 from focus.evaluate.ranking import VariantScore
 from focus.i18n import mark, say
-from focus.text.formatting import cells, count, table
+from focus.text.formatting import cell_width, format_count, format_table
 
 
 def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
@@ -34,7 +34,7 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
     ranked = sorted(group.scores, key=lambda score: -(score.measures["auc"].value or 0.0))
     rows = [_HEADS, *(_row(comparison, each) for each in ranked)]
     shown = _fitting(rows, width)
-    topics = count(len(comparison.topics), "topic")
+    topics = format_count(len(comparison.topics), "topic")
     lines = [
         say(
             "relevance {relevance}{setting}; {topics}; judged by {judge}",
@@ -44,7 +44,9 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
             judge=comparison.judge,
         )
     ]
-    lines += table([[row[at] for at in shown] for row in rows], right=range(1, len(shown)))
+    lines += format_table(
+        [[row[at] for at in shown] for row in rows], right_aligned=range(1, len(shown))
+    )
     left_out = [_HEADS[at] for at in range(len(_HEADS)) if at not in shown]
     notes = [say(_MEANINGS[_HEADS[at]]) for at in shown if _HEADS[at] in _MEANINGS]
     if group.easiest and "w/o easy" not in left_out:
@@ -61,7 +63,7 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
 
 def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """The most telling columns that fit, in their order; the first two always."""
-    widths = [max(map(cells, column)) + 2 for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_width, column)) + 2 for column in zip(*rows, strict=True)]
     chosen: list[int] = []
     for at in sorted(range(len(_HEADS)), key=lambda at: _TELLING.index(_HEADS[at])):
         if len(chosen) < 2 or sum(widths[each] for each in (*chosen, at)) <= width:

@@ -18,7 +18,7 @@ from focus.crawler import Crawl, Event
 from focus.i18n import msg, translate
 from focus.session import RunReport
 from focus.store import CrawlInfo
-from focus.text.formatting import cut
+from focus.text.formatting import truncate
 
 FRAMES_PER_S = 4
 DOT = " · "
@@ -32,7 +32,7 @@ def wrapped(text: str, width: int) -> str:
             lines[-1] += DOT + part
         else:
             lines.append(part)
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(truncate(line, width) for line in lines)
 
 
 class LiveLine(Teller):

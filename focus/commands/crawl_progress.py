@@ -22,7 +22,13 @@ from focus.i18n import plural, say, translate
 from focus.records import UrlState
 from focus.session import RunReport, Watcher
 from focus.store import CrawlInfo
-from focus.text.formatting import cells, count, percent, printable, span
+from focus.text.formatting import (
+    cell_width,
+    format_count,
+    format_duration,
+    format_percent,
+    printable,
+)
 
 WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
 LOG_EVERY_S = 60.0
@@ -144,19 +150,21 @@ def spelled(moment: Moment) -> str:
     """A moment as one line; what matters most comes first, as narrow terminals cut it."""
     pace = f"{moment.pages_per_second:.1f}/s"
     if moment.left_s is not None:
-        pace += say(", {left_s} to {limit}", left_s=span(moment.left_s), limit=moment.limit)
+        pace += say(
+            ", {left_s} to {limit}", left_s=format_duration(moment.left_s), limit=moment.limit
+        )
     harvest = say(
         "harvest {harvest}, last 500 {last_500}, last 100 {last_100}",
-        harvest=percent(moment.harvest),
-        last_500=percent(moment.harvest_last_500),
-        last_100=percent(moment.harvest_last_100),
+        harvest=format_percent(moment.harvest),
+        last_500=format_percent(moment.harvest_last_500),
+        last_100=format_percent(moment.harvest_last_100),
     )
     offline: tuple[str, ...] = ()
     if moment.offline_since is not None:
         when = (
             say("now")
             if moment.next_try_s < 1
-            else say("in {next_try_s}", next_try_s=span(moment.next_try_s))
+            else say("in {next_try_s}", next_try_s=format_duration(moment.next_try_s))
         )
         offline = (
             say(
@@ -168,11 +176,11 @@ def spelled(moment: Moment) -> str:
     return " · ".join(
         (
             *offline,
-            f"{count(moment.pages, 'page')} ({pace})",
+            f"{format_count(moment.pages, 'page')} ({pace})",
             say("{relevant:,} relevant", relevant=moment.relevant),
             harvest,
             say("{waiting:,} waiting", waiting=moment.waiting),
-            count(moment.hosts, "host"),
+            format_count(moment.hosts, "host"),
             say("{failed:,} failed", failed=moment.failed),
         )
     )
@@ -181,7 +189,7 @@ def spelled(moment: Moment) -> str:
 def outage_line(outage: Outage | None, since: float, now: float) -> str:
     """That an outage of our network began, or (None) is over. `since`: when the last began."""
     if outage is None:
-        return say("Online again after {now}", now=span(now - since))
+        return say("Online again after {now}", now=format_duration(now - since))
     return say(
         "Offline since {clock} ({reason}): no host can be reached. Nothing is failed; one is "
         "tried now and then, then the crawl goes on",
@@ -201,7 +209,8 @@ def page_line(event: Event) -> str:
     else:
         outcome = f"{say(event.state.name.lower())} {say(event.reason)}".rstrip()
     title = f"  {printable(event.title, 60)}" if event.title else ""
-    return f"{event.nth:>6}  {outcome}{' ' * (16 - cells(outcome))}  {printable(event.url)}{title}"
+    padding = " " * (16 - cell_width(outcome))
+    return f"{event.nth:>6}  {outcome}{padding}  {printable(event.url)}{title}"
 
 
 def started_line(crawl: Crawl, info: CrawlInfo) -> str:

@@ -15,7 +15,15 @@ from focus.engine.unit_of_work import Totals
 from focus.i18n import mark, say, translate
 from focus.records import FailureKind
 from focus.session import RunReport
-from focus.text.formatting import count, needing_scripts, percent, printable, size, span, table
+from focus.text.formatting import (
+    format_count,
+    format_duration,
+    format_percent,
+    format_size,
+    format_table,
+    printable,
+    scripts_needed_message,
+)
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
@@ -95,16 +103,16 @@ def summary(report: RunReport) -> list[str]:
             say("received"),
             say(
                 "{bytes} in {requests}",
-                bytes=size(totals.bytes),
-                requests=count(totals.requests, "request"),
+                bytes=format_size(totals.bytes),
+                requests=format_count(totals.requests, "request"),
             ),
         ),
         (
             say("waiting"),
             say(
                 "{states} on {hosts}",
-                states=count(report.states.get("waiting", 0), "URL"),
-                hosts=count(report.hosts, "host"),
+                states=format_count(report.states.get("waiting", 0), "URL"),
+                hosts=format_count(report.hosts, "host"),
             ),
         ),
     ]
@@ -124,10 +132,10 @@ def summary(report: RunReport) -> list[str]:
             crawl=report.crawl,
             stop_reason=say(report.stop_reason),
         ),
-        *table(rows),
+        *format_table(rows),
     ]
     if totals.shells:
-        lines.append(translate(needing_scripts(totals.shells)))
+        lines.append(translate(scripts_needed_message(totals.shells)))
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
     if report.led_away and not _found_elsewhere(report):  # else `complaint` says it
@@ -153,7 +161,7 @@ def _nothing_to_do(report: RunReport) -> str:
             "Crawl {crawl} is complete: no URL waits after {pages}; {again}use --fresh to "
             "begin anew.",
             crawl=report.crawl,
-            pages=count(report.totals.pages, "page"),
+            pages=format_count(report.totals.pages, "page"),
             again=again,
         )
     return ""
@@ -161,7 +169,7 @@ def _nothing_to_do(report: RunReport) -> str:
 
 def _pages(report: RunReport) -> str:
     totals = report.totals
-    harvest = percent(report.harvest_rate)
+    harvest = format_percent(report.harvest_rate)
     text = say(
         "{pages:,}, {relevant:,} relevant (harvest rate {harvest})",
         pages=totals.pages,
@@ -169,7 +177,8 @@ def _pages(report: RunReport) -> str:
         harvest=harvest,
     )
     first = say(
-        ", the first after {first_relevant}", first_relevant=count(totals.first_relevant, "request")
+        ", the first after {first_relevant}",
+        first_relevant=format_count(totals.first_relevant, "request"),
     )
     return text + (first if totals.first_relevant else "")
 
@@ -177,7 +186,7 @@ def _pages(report: RunReport) -> str:
 def _rendered(totals: Totals) -> str:
     return say(
         "{rendered}; {unrendered:,} more could not be, and are kept as they came",
-        rendered=count(totals.rendered, "page"),
+        rendered=format_count(totals.rendered, "page"),
         unrendered=totals.unrendered,
     )
 
@@ -190,7 +199,7 @@ def _again(report: RunReport) -> list[tuple[str, str]]:
     line = say(
         "{looks}: {changed} changed, {unchanged} as before by their servers' word, {gone} gone; "
         "{unanswered} not answered",
-        looks=count(found["looked"], "look"),
+        looks=format_count(found["looked"], "look"),
         changed=f"{found['changed']:,}",
         unchanged=f"{found['unchanged']:,}",
         gone=f"{found['gone']:,}",
@@ -200,7 +209,7 @@ def _again(report: RunReport) -> list[tuple[str, str]]:
 
 
 def _run(report: RunReport) -> str:
-    pages, seconds = count(report.run_pages, "page"), span(report.run_seconds)
+    pages, seconds = format_count(report.run_pages, "page"), format_duration(report.run_seconds)
     return say(
         "{pages} in {seconds}, {pages_per_second:.1f} pages/s",
         pages=pages,
@@ -238,7 +247,7 @@ def seed_lines(report: RunReport) -> list[str]:
         (printable(seed, 60), printable(translate(why)))
         for seed, why in report.seed_failures.items()
     ]
-    return [say("Seeds that came to nothing:"), *table(failures)] if failures else []
+    return [say("Seeds that came to nothing:"), *format_table(failures)] if failures else []
 
 
 def complaint(report: RunReport, code: int) -> list[str]:
@@ -259,7 +268,7 @@ def complaint(report: RunReport, code: int) -> list[str]:
         return [
             say(
                 "focus: error: {error_rate} of the URLs failed (--fail-error-rate)",
-                error_rate=percent(error_rate(report)),
+                error_rate=format_percent(error_rate(report)),
             )
         ]
     return []

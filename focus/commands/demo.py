@@ -11,7 +11,7 @@ import click
 from focus.commands.options.option import Command, option, print_note, tell
 from focus.commands.running import invoked_as, run_loop
 from focus.i18n import say, say_all
-from focus.text.formatting import count, percent, table
+from focus.text.formatting import format_count, format_percent, format_table
 
 if TYPE_CHECKING:
     from focus.demo.run import DemoResult
@@ -66,11 +66,11 @@ def demo_lines(
             each.strategy,
             f"{each.report.run_pages:,}",
             say("{relevant:,} of {there:,}", relevant=each.relevant, there=each.there),
-            percent(each.harvest_rate),
+            format_percent(each.harvest_rate),
             f"{each.report.pages_per_second:.1f}",
             say(
                 "after {first_relevant}, {first_s:.1f} s",
-                first_relevant=count(each.first_relevant, "request"),
+                first_relevant=format_count(each.first_relevant, "request"),
                 first_s=each.first_s,
             )
             if each.first_relevant
@@ -81,7 +81,7 @@ def demo_lines(
     return [
         "",
         say("Relevant means: written about the topic by the generator, whatever a crawler thinks."),
-        *table([head, *rows], right={1, 2, 3, 4}),
+        *format_table([head, *rows], right_aligned={1, 2, 3, 4}),
         "",
         *(
             [say("The report on the last is {report}: open it in a browser.", report=report)]

@@ -11,7 +11,7 @@ from focus.config import CrawlConfig, ScopeConfig
 from focus.score.parameters import resolve_params
 from focus.score.relevance import Model, model_class
 from focus.score.strategy import Strategy, strategy_class
-from focus.text.formatting import printable, span, table
+from focus.text.formatting import format_duration, format_table, printable
 from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates
 
@@ -50,7 +50,7 @@ def order_lines(
         ("database", str(paths.db)),
         ("crawl", "a new one" if continues is None else f"goes on with crawl {continues} there"),
     ]
-    return ["Nothing is requested; this is what would be done:", *table(rows)]
+    return ["Nothing is requested; this is what would be done:", *format_table(rows)]
 
 
 def _topic_text(topic: Topic) -> str:
@@ -69,7 +69,8 @@ def _scope_text(scope: ScopeConfig) -> str:
 def _pace_text(config: CrawlConfig) -> str:
     rules = config.politeness
     robots = "ignored" if rules.ignore_robots else f"obeyed for {config.agent}"
-    return f"{rules.per_host} at once per host, every {span(rules.delay_s)}; robots.txt {robots}"
+    delay = format_duration(rules.delay_s)
+    return f"{rules.per_host} at once per host, every {delay}; robots.txt {robots}"
 
 
 def _seed_rows(seeds: Sequence[str]) -> Iterable[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from focus.commands.options.option import DBS, OUTPUT_FILE, Command, option, print_note
-from focus.text.formatting import count
+from focus.text.formatting import format_count
 
 
 @click.command(cls=Command)
@@ -91,4 +91,4 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         rows = reader.rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
-        print_note("{pages} in {file}", pages=count(number, "page"), file=out)
+        print_note("{pages} in {file}", pages=format_count(number, "page"), file=out)

@@ -13,7 +13,7 @@ from focus.commands.options.option import JSON, Command, option, print_note, tel
 from focus.commands.options.value_types import KINDS
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
-from focus.text.formatting import count, printable, span, table
+from focus.text.formatting import format_count, format_duration, format_table, printable
 
 if TYPE_CHECKING:
     from focus.learn.kb.importing import Imported
@@ -68,13 +68,13 @@ def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
     lines = [f"focus: {complaint}" for complaint in report.complaints]
     untold = report.malformed - len(report.complaints)
     if untold:
-        lines.append(f"focus: and {count(untold, 'more malformed line')}")
+        lines.append(f"focus: and {format_count(untold, 'more malformed line')}")
     if report.damage:
         lines.append(f"focus: error: {printable(report.damage)}; what came before is in {base}")
-    speed = f"{report.lines / seconds:,.0f} lines/s" if seconds >= 1 else span(seconds)
+    speed = f"{report.lines / seconds:,.0f} lines/s" if seconds >= 1 else format_duration(seconds)
     lines.append(
-        f"{count(report.entities, 'entity')} with "
-        f"{count(report.aliases, 'name')} from {count(report.lines, 'line')} "
+        f"{format_count(report.entities, 'entity')} with "
+        f"{format_count(report.aliases, 'name')} from {format_count(report.lines, 'line')} "
         f"({report.malformed:,} malformed) in {base}; {speed}"
     )
     return lines
@@ -117,4 +117,4 @@ def show(entity: str, base: Path, as_json: bool) -> None:
 def entity_lines(entity: Entity) -> list[str]:
     """An entity for people."""
     rows = [(printable(key, 24), printable(value)) for key, value in entity.facts]
-    return [printable(entity.name), *table(rows)] if rows else [printable(entity.name)]
+    return [printable(entity.name), *format_table(rows)] if rows else [printable(entity.name)]

@@ -11,7 +11,7 @@ from focus.commands.options.option import CRAWL, DB, Command, option, tell
 from focus.commands.progress_bar import bar
 from focus.commands.prompts import PageAsker
 from focus.i18n import msg
-from focus.text.formatting import count, printable
+from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
     from focus.learn.labelling import LabelQuestion
@@ -84,9 +84,11 @@ def taught_lines(taught: Taught, model: Path) -> list[str]:
     """What came of a sitting."""
     answers, (on, off), ranked = taught.answers, taught.labels, taught.reranked
     said = f"{answers.on} on topic, {answers.off} off, {answers.skipped} skipped"
-    lines = [f"{said} ({answers.ended}); {count(on + off, 'label')} in all: {on} on, {off} off"]
+    lines = [
+        f"{said} ({answers.ended}); {format_count(on + off, 'label')} in all: {on} on, {off} off"
+    ]
     if not answers.ended:
-        lines = [f"{count(on + off, 'label')}: {on} on, {off} off"]
+        lines = [f"{format_count(on + off, 'label')}: {on} on, {off} off"]
     if ranked is None:
         return [*lines, "Nothing new is known, so nothing has moved"]
     if on + off:
@@ -98,8 +100,8 @@ def ranked_lines(ranked: Reranked) -> list[str]:
     """What another judgement has changed in a crawl."""
     kept = f", {ranked.kept:,} kept theirs (no text stored)" if ranked.kept else ""
     return [
-        f"{count(ranked.pages, 'page')} judged again{kept}: {ranked.turned_on:,} became relevant, "
-        f"{ranked.turned_off:,} no longer are",
-        f"{ranked.moved:,} of {count(ranked.waiting, 'waiting URL')} have another priority; "
+        f"{format_count(ranked.pages, 'page')} judged again{kept}: "
+        f"{ranked.turned_on:,} became relevant, {ranked.turned_off:,} no longer are",
+        f"{ranked.moved:,} of {format_count(ranked.waiting, 'waiting URL')} have another priority; "
         "the next `focus crawl` goes on with that",
     ]

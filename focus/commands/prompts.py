@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import click
 
 from focus.errors import ConfigError
-from focus.text.formatting import inert, printable
+from focus.text.formatting import printable, replace_unprintable
 
 ENDS = ("q", "\x1b", "\x04")
 LONGEST = len("quit")
@@ -32,7 +32,7 @@ class PageAsker:
     def ask(self, lines: Iterable[str]) -> str:
         """One of the keys, or q; ConfigError for a line that is none of these."""
         for line in lines:
-            click.echo(inert(line), err=True)
+            click.echo(replace_unprintable(line), err=True)
         return self._key() if sys.stdin.isatty() else self._line()
 
     def _key(self) -> str:

@@ -15,7 +15,7 @@ from focus.commands.options.option import DB, JSON, Command, option, tell, tell_
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError
 from focus.i18n import say
-from focus.text.formatting import count, inert, local_time, printable
+from focus.text.formatting import format_count, format_local_time, printable, replace_unprintable
 
 if TYPE_CHECKING:
     from focus.storage.passages import Passage
@@ -95,7 +95,7 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         tell_json(results)
         return
     if not results.pages:
-        tell([f"Nothing found in {count(results.indexed, 'page')}"], err=True)
+        tell([f"Nothing found in {format_count(results.indexed, 'page')}"], err=True)
         return
     marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for line in found_lines(results, mark=partial(click.style, bold=True) if marking else str):
@@ -112,9 +112,9 @@ def found_lines(results: Results, mark: Mark) -> list[str]:
 
 def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
     untitled = say("(no title)")
-    facts = [hit.host, local_time(hit.fetched_at)]
+    facts = [hit.host, format_local_time(hit.fetched_at)]
     if hit.changed_at is not None:
-        facts.append(say("changed {when}", when=local_time(hit.changed_at)[:10]))
+        facts.append(say("changed {when}", when=format_local_time(hit.changed_at)[:10]))
     facts.append(say("relevance {relevance:.2f}", relevance=hit.relevance))
     if hit.similar:
         facts.append(say("+{similar:,} similar", similar=hit.similar))
@@ -130,13 +130,13 @@ def marked_text(passage: Passage, mark: Mark) -> str:
     """A passage as one printable line, marked; its control characters become spaces."""
     text, done, parts = passage.text, 0, []
     for begin, end in passage.marks:
-        parts += [inert(text[done:begin]), mark(inert(text[begin:end]))]
+        parts += [replace_unprintable(text[done:begin]), mark(replace_unprintable(text[begin:end]))]
         done = end
-    return "".join([*parts, inert(text[done:])]).strip()
+    return "".join([*parts, replace_unprintable(text[done:])]).strip()
 
 
 def _summary(results: Results) -> str:
-    pages = count(results.pages, "page")
+    pages = format_count(results.pages, "page")
     if results.complete:
         return say("{pages} of {indexed:,}", pages=pages, indexed=results.indexed)
     return say("More than {pages} of {indexed:,}", pages=pages, indexed=results.indexed)

@@ -28,7 +28,7 @@ from focus.config import (
     RenderConfig,
     RunPaths,
 )
-from focus.documents.kinds import LIBRARIES, TYPES
+from focus.documents.kinds import KIND_BY_MEDIA_TYPE, LIBRARIES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import applied
@@ -173,7 +173,7 @@ def _fetch(options: Mapping[str, Any]) -> FetchConfig:
     config = replace(filled(FetchConfig, options), user_agent=agent)
     if options.get("documents"):
         _check_documents()
-        config = replace(config, content_types=(*config.content_types, *TYPES))
+        config = replace(config, content_types=(*config.content_types, *KIND_BY_MEDIA_TYPE))
     return config
 
 

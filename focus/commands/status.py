@@ -10,7 +10,15 @@ import click
 
 from focus.commands.options.option import CRAWL, DBS, JSON, Command, tell, tell_json
 from focus.i18n import say, say_all
-from focus.text.formatting import count, local_time, percent, printable, size, span, table
+from focus.text.formatting import (
+    format_count,
+    format_duration,
+    format_local_time,
+    format_percent,
+    format_size,
+    format_table,
+    printable,
+)
 
 if TYPE_CHECKING:
     from focus.storage.views import CrawlSummary, Reason, Status
@@ -47,7 +55,7 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
     head = say_all("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
     lines += [
         "",
-        *table([head, *map(_crawl_row, crawls)], right={0, 4, 5, 6}),
+        *format_table([head, *map(_crawl_row, crawls)], right_aligned={0, 4, 5, 6}),
         "",
         say("Crawl {number}", number=status.crawl.id),
     ]
@@ -60,8 +68,8 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
             say("received"),
             say(
                 "{received} in {requests}",
-                received=size(received),
-                requests=count(requests, "request"),
+                received=format_size(received),
+                requests=format_count(requests, "request"),
             ),
         ),
         (say("limits"), limits_text(status.limits)),
@@ -71,13 +79,13 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
             say("repeated"),
             say(
                 "{duplicates} with nearly the text of another",
-                duplicates=count(status.duplicates, "page"),
+                duplicates=format_count(status.duplicates, "page"),
             ),
         ),
     ]
     if status.due is not None:
         rows.append((say("again"), _again(status)))
-    lines += table(rows)
+    lines += format_table(rows)
     if status.hosts:
         hosts = [
             (printable(h.name, 50), f"{h.yielded:,.1f}", f"{h.fetched:,}") for h in status.hosts
@@ -85,8 +93,10 @@ def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status |
         lines += [
             "",
             say("  Best hosts"),
-            *table(
-                [(say("host"), say("yield"), say("requests")), *hosts], indent="    ", right={1, 2}
+            *format_table(
+                [(say("host"), say("yield"), say("requests")), *hosts],
+                indent="    ",
+                right_aligned={1, 2},
             ),
         ]
     return lines
@@ -102,10 +112,10 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
         str(crawl.id),
         printable(crawl.topic, 24),
         crawl.strategy,
-        local_time(crawl.started_at),
+        format_local_time(crawl.started_at),
         f"{crawl.pages:,}",
         f"{crawl.relevant:,}",
-        percent(crawl.harvest_rate),
+        format_percent(crawl.harvest_rate),
         ended,
     )
 
@@ -113,15 +123,15 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
 def _harvest(status: Status, requests: int) -> str:
     return say(
         "{last_100} of the last 100 requests, {last_500} of the last 500, {rate} of all",
-        last_100=percent(status.harvest_last_100),
-        last_500=percent(status.harvest_last_500),
-        rate=percent(status.crawl.relevant / requests if requests else 0.0),
+        last_100=format_percent(status.harvest_last_100),
+        last_500=format_percent(status.harvest_last_500),
+        rate=format_percent(status.crawl.relevant / requests if requests else 0.0),
     )
 
 
 def limits_text(limits: Mapping[str, Any]) -> str:
     """Limits of a crawl by their names: `max-pages 1,000, max-time 30m00s`."""
-    spelled = {"max_time_s": span, "max_bytes": size}
+    spelled = {"max_time_s": format_duration, "max_bytes": format_size}
     known = [
         f"{name.removesuffix('_s').replace('_', '-')} {spelled.get(name, '{:,}'.format)(value)}"
         for name, value in limits.items()
@@ -139,7 +149,7 @@ def _reasons(reasons: Sequence[Reason]) -> str:
 def _again(status: Status) -> str:
     return say(
         "{looks} so far, {gone} gone; {due} due now",
-        looks=count(int(status.counters.get("looked", 0)), "look"),
-        gone=count(status.gone, "page"),
-        due=count(status.due or 0, "page"),
+        looks=format_count(int(status.counters.get("looked", 0)), "look"),
+        gone=format_count(status.gone, "page"),
+        due=format_count(status.due or 0, "page"),
     )

@@ -23,7 +23,7 @@ from focus.commands.options.option import JSON, Command, option, print_note, tel
 from focus.commands.options.value_types import MODEL, checked
 from focus.commands.progress_bar import bar
 from focus.errors import ConfigError, TopicError
-from focus.text.formatting import count, printable
+from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
     from focus.learn.memory_crawl import PageSource
@@ -139,11 +139,13 @@ def _given(name: str, options: dict[str, Any]) -> Topic:
 def _made_lines(
     made: Topic, target: Path, on: Sequence[SourcedPage], off: Sequence[SourcedPage]
 ) -> Iterable[str]:
-    words = count(len(made.keywords), "keyword")
+    words = format_count(len(made.keywords), "keyword")
     if on:
-        words += f", {count(len(made.features), 'feature')} of {count(len(on), 'example')}"
+        words += (
+            f", {format_count(len(made.features), 'feature')} of {format_count(len(on), 'example')}"
+        )
         words += f" and {len(off):,} others" if off else ""
-    words += f", {count(len(made.narrower), 'narrower term')}" if made.narrower else ""
+    words += f", {format_count(len(made.narrower), 'narrower term')}" if made.narrower else ""
     yield f"Topic {printable(made.name)} in {target}: {words}"
     seed = "" if made.seeds else " --seed URL"
     yield f"Use it: focus crawl --topic {target}{seed}"
@@ -286,7 +288,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         base = knowledge(options["base"], stack)
         if base is not None:
             before, subject = len(subject.keywords), with_aliases(subject, base, on)
-            more = count(len(subject.keywords) - before, "other name")
+            more = format_count(len(subject.keywords) - before, "other name")
             print_note("{things} from {file}", things=more, file=options["base"])
         judged = _judged(subject, paths, options, stack)
         found = widen(subject, judged, plan, on=on, off=off)
@@ -301,7 +303,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         tell(expansion_lines(found, explain=options["explain"]))
     if options["output"] is not None:
         _write(options["output"], wide)
-        keywords = count(len(wide.keywords), "keyword")
+        keywords = format_count(len(wide.keywords), "keyword")
         print_note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
 
 
@@ -342,7 +344,7 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
         gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
     for seed, why in gathered.failures.items():
         complain(f"{seed}: {why}")
-    print_note("Pilot crawl: {pages}", pages=count(len(gathered.pages), "page"))
+    print_note("Pilot crawl: {pages}", pages=format_count(len(gathered.pages), "page"))
     return (sample(page.url, page.html) for page in gathered.pages)
 
 

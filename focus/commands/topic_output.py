@@ -12,7 +12,7 @@ from focus.learn.topics import Opinion, SourcedPage
 from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
 from focus.score.statistics.expansion import HostCounts, Proposal, TopicExpansion
-from focus.text.formatting import count, cut, percent, printable, table
+from focus.text.formatting import format_count, format_percent, format_table, printable, truncate
 from focus.topic.topic import Topic
 
 _WORDS = 8  # matched words named for a part
@@ -37,12 +37,16 @@ def topic_lines(topic: Topic, where: str) -> list[str]:
     rows += [(say("learned"), printable(topic.model))] if topic.model else []
     rows += [(say("seed"), printable(seed)) for seed in topic.seeds]
     keywords = {each.text: each.weight for each in topic.keywords}
-    lines = [f"{printable(topic.name)} ({where})", *table(rows)]
-    lines += ["", count(len(keywords), "keyword"), *_words(keywords, topic, "given")]
+    lines = [f"{printable(topic.name)} ({where})", *format_table(rows)]
+    lines += ["", format_count(len(keywords), "keyword"), *_words(keywords, topic, "given")]
     if topic.features:
-        lines += ["", count(len(topic.features), "feature"), *_words(topic.features, topic, "")]
+        lines += [
+            "",
+            format_count(len(topic.features), "feature"),
+            *_words(topic.features, topic, ""),
+        ]
     if topic.narrower:
-        lines += ["", count(len(topic.narrower), "narrower term")]
+        lines += ["", format_count(len(topic.narrower), "narrower term")]
         lines += _words(topic.narrower, topic, "given")
     return lines
 
@@ -52,7 +56,7 @@ def _words(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[s
         (printable(word, 32), f"{weight:.4g}", printable(topic.sources.get(word, otherwise), 70))
         for word, weight in weights.items()
     ]
-    return table(rows, right={1})
+    return format_table(rows, right_aligned={1})
 
 
 # -- focus topic test ---------------------------------------------------------------
@@ -79,7 +83,7 @@ def _parts(said: Opinion) -> list[str]:
         share = "" if weight is None else f"× {weight:g} = {weight * value:+.2f}"
         found = ", ".join(said.matched.get(part, [])[:_WORDS])
         rows.append((printable(part, 24), f"{value:.3f}", share, printable(found, _WIDTH)))
-    return table(rows, indent="    ", right={1}) if rows else []
+    return format_table(rows, indent="    ", right_aligned={1}) if rows else []
 
 
 def tested(
@@ -100,21 +104,23 @@ def tested(
 def expansion_lines(found: TopicExpansion, *, explain: bool) -> list[str]:
     """The proposed words; with their evidence, and what was left out and why."""
     head = say(
-        "compared {on} on topic with {off:,} others", on=count(found.on, "page"), off=found.off
+        "compared {on} on topic with {off:,} others",
+        on=format_count(found.on, "page"),
+        off=found.off,
     )
     if not found.proposals:
         return [say("{head}: no further word speaks of the topic", head=head)]
     if not explain:
         rows = [(printable(each.word, 32), f"{each.weight:g}") for each in found.proposals]
-        return [head, *table(rows, right={1})]
+        return [head, *format_table(rows, right_aligned={1})]
     titles = say_all(
         "word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off"
     )
     rows_full = [titles, *(_evidence(each, found) for each in found.proposals)]
-    lines = [head, *table(rows_full, right={1, 2, 3, 4, 5})]
+    lines = [head, *format_table(rows_full, right_aligned={1, 2, 3, 4, 5})]
     if found.left_out:
         left = [(printable(word, 32), printable(why, 90)) for word, why in found.left_out]
-        lines += ["", say("left out"), *table(left)]
+        lines += ["", say("left out"), *format_table(left)]
     return lines
 
 
@@ -123,10 +129,10 @@ def _evidence(each: Proposal, found: TopicExpansion) -> tuple[str, ...]:
         printable(each.word, 32),
         f"{each.weight:g}",
         f"{each.lift:.0f}×",
-        percent(each.on / found.on),
-        percent(each.off / found.off) if found.off else "-",
+        format_percent(each.on / found.on),
+        format_percent(each.off / found.off) if found.off else "-",
         f"{each.titles:,}",
-        cut("; ".join(map(_host, each.hosts[:_HOSTS])), 90),
+        truncate("; ".join(map(_host, each.hosts[:_HOSTS])), 90),
     )
 
 

@@ -11,7 +11,7 @@ import click
 
 from focus.commands.options.option import DB, Command, option, print_note, tell
 from focus.errors import ConfigError
-from focus.text.formatting import count, percent, printable, table
+from focus.text.formatting import format_count, format_percent, format_table, printable
 
 if TYPE_CHECKING:
     from focus.learn.model_file import LearnedTopic, Trained
@@ -159,12 +159,12 @@ def trained_lines(trained: Trained) -> list[str]:
     counts = trained.counts
     rows: list[tuple[str, ...]] = [("", "P", "R", "F", "Brier", "distinct")]
     for name, each in trained.verdicts.items():
-        shares = [percent(value) for value in each.quality]
+        shares = [format_percent(value) for value in each.quality]
         rows.append((name, *shares, f"{each.brier:.4f}", f"{each.distinct:,}"))
     return [
-        f"{count(counts.on, 'page')} on topic, {counts.off:,} off; "
-        f"{count(len(trained.features), 'feature')} by {trained.select}",
-        *table(rows, right=range(1, 6)),
+        f"{format_count(counts.on, 'page')} on topic, {counts.off:,} off; "
+        f"{format_count(len(trained.features), 'feature')} by {trained.select}",
+        *format_table(rows, right_aligned=range(1, 6)),
         "best: " + printable(", ".join(trained.features[:15])),
     ]
 

@@ -17,7 +17,7 @@ from focus.commands.options.option import JSON, OUTPUT_FILE, Command, answer, op
 from focus.commands.watch_inbox import delete, inbox, read
 from focus.commands.watch_owner import me, secret, secrets_of, vote
 from focus.commands.watch_send import check, run, test
-from focus.text.formatting import count, inert_json, printable
+from focus.text.formatting import escape_json_controls, format_count, printable
 
 
 @click.group(cls=Group)
@@ -187,7 +187,7 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     now = time.time()
     with opened(db, now, makes=True) as store:
         store.alerts.take_in(LOCAL, made, replace=replace, now=now)
-    click.echo(count(len(made), "alert"), err=True)
+    click.echo(format_count(len(made), "alert"), err=True)
 
 
 @watch.command(cls=Command)
@@ -209,7 +209,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     with opened(db, time.time()) as store:
         text = to_json(each.alert for each in chosen(store, names))
     if str(output) == "-":
-        click.echo(inert_json(text), nl=False)
+        click.echo(escape_json_controls(text), nl=False)
     else:
         write_whole(output, text)
 

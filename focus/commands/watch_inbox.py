@@ -11,7 +11,7 @@ from focus.commands.alert_access import AlertName, chosen, here, opened
 from focus.commands.options.channel import store_options
 from focus.commands.options.option import JSON, Command, answer, option, print_note
 from focus.errors import ConfigError
-from focus.text.formatting import count, printable
+from focus.text.formatting import format_count, printable
 
 
 @click.command(cls=Command)
@@ -100,4 +100,4 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
                     url=printable(url, 200),
                 )
             store.inbox.act(LOCAL, [number], "delete", now=now)
-    print_note("{pages} deleted", pages=count(len(set(urls)), "page"))
+    print_note("{pages} deleted", pages=format_count(len(set(urls)), "page"))

@@ -20,7 +20,7 @@ from focus.storage.alerts.records import (
     StoredAlert,
 )
 from focus.storage.alerts.store import AlertStore
-from focus.text.formatting import count, printable, table
+from focus.text.formatting import format_count, format_table, printable
 
 
 def said(alert: Alert) -> str:
@@ -55,7 +55,7 @@ def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
         )
         for each in found
     ]
-    lines = table([head, *rows], indent="", right={5})
+    lines = format_table([head, *rows], indent="", right_aligned={5})
     notes = [
         f"{printable(each.alert.name)}: {printable(translate(remark))}"
         for each in found
@@ -70,7 +70,7 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
     yield printable(alert.name)
     news = say(
         "{news} told of, {folded:,} folded as repeats",
-        news=count(found.match_count.news, "page"),
+        news=format_count(found.match_count.news, "page"),
         folded=found.match_count.folded,
     )
     rows = [
@@ -99,7 +99,7 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
         (mark("next check"), _when(found.next_at, zone, "-")),
         (mark("found"), news),
     ]
-    yield from table([(say(name), printable(text, 300)) for name, text in rows if text])
+    yield from format_table([(say(name), printable(text, 300)) for name, text in rows if text])
     for each in found.sites:
         yield f"  {printable(each.site.host)}: {_site(each, zone)}"
     for remark in found.remarks:
@@ -114,7 +114,7 @@ def _site(each: SiteHealth, zone: ZoneInfo) -> str:
     errors = ", ".join(f"{n:,} {say(reason)}" for reason, n in each.figures.errors.items())
     said = [
         say("visited {when}", when=_when(each.site.visited_at, zone, say("never"))),
-        say("{pages} seen", pages=count(each.figures.pages, "page")),
+        say("{pages} seen", pages=format_count(each.figures.pages, "page")),
         say("{blocked:,} blocked by robots.txt", blocked=each.figures.blocked),
         say("errors: {errors}", errors=errors) if errors else say("no errors"),
         say("{unmatched:,} not matched yet", unmatched=each.unmatched) if each.unmatched else "",
@@ -157,7 +157,10 @@ def _why(match: Match) -> str:
 
 def preview_lines(found: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
     """What the last days would have sent."""
-    pages, looked = count(len(found.matches), "page"), count(found.pages, "stored page")
+    pages, looked = (
+        format_count(len(found.matches), "page"),
+        format_count(found.pages, "stored page"),
+    )
     if days == 1:
         yield say("The last day would have sent {pages} ({looked})", pages=pages, looked=looked)
     else:
@@ -170,7 +173,7 @@ def preview_lines(found: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
     if found.undated:
         yield say(
             "  {undated} without a date came with the first visit",
-            undated=count(found.undated, "more page"),
+            undated=format_count(found.undated, "more page"),
         )
     if found.unvisited:
         hosts = printable(", ".join(found.unvisited))
@@ -187,13 +190,13 @@ def log_lines(found: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
         (
             format_time(each.at, zone),
             printable(each.channel, 60),
-            count(each.items, "page") if each.items else "",
+            format_count(each.items, "page") if each.items else "",
             translate(STATES[each.state]),
             printable(translate(each.detail), 120),
         )
         for each in found
     ]
-    return table(rows, indent="")
+    return format_table(rows, indent="")
 
 
 def due_lines(
@@ -207,7 +210,7 @@ def due_lines(
     for site in due_sites(store, alerts, now=now, at_once=at_once):
         yield say("visit {host}", host=printable(site.host))
     waiting = store.outbox.counts().get(WAITING, 0)
-    yield say("{waiting} in the outbox", waiting=count(waiting, "page"))
+    yield say("{waiting} in the outbox", waiting=format_count(waiting, "page"))
 
 
 def ran_lines(ran: WatchRunSummary) -> Iterator[str]:
@@ -216,9 +219,9 @@ def ran_lines(ran: WatchRunSummary) -> Iterator[str]:
     yield (
         say(
             "{alerts} checked, {visited} visited, {pages} looked at, {news:,} to be told of",
-            alerts=count(ran.alerts, "alert"),
-            visited=count(ran.visited, "site"),
-            pages=count(pages, "page"),
+            alerts=format_count(ran.alerts, "alert"),
+            visited=format_count(ran.visited, "site"),
+            pages=format_count(pages, "page"),
             news=ran.news,
         )
     )
@@ -226,8 +229,8 @@ def ran_lines(ran: WatchRunSummary) -> Iterator[str]:
     yield (
         say(
             "{sent} sent with {items}, {waiting:,} to be tried again, {dead:,} given up",
-            sent=count(sent.sent, "message"),
-            items=count(sent.items, "page"),
+            sent=format_count(sent.sent, "message"),
+            items=format_count(sent.items, "page"),
             waiting=sent.waiting,
             dead=sent.dead,
         )

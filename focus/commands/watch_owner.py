@@ -13,7 +13,7 @@ from focus.commands.alert_access import AlertName, chosen, opened
 from focus.commands.options.channel import key_file, store_options
 from focus.commands.options.option import Command, option, print_note
 from focus.errors import ConfigError
-from focus.text.formatting import count, printable
+from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
@@ -49,10 +49,10 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
             )
         on, off = store.matches.count_votes(owned.id)
         found = vote_effect(store, owned, trusted=True)
-    votes = count(on + off, "vote")
+    votes = format_count(on + off, "vote")
     print_note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
     if found is not None and found.pages:
-        pages = count(found.pages, "other page")
+        pages = format_count(found.pages, "other page")
         print_note(
             "By these, {lost:,} of {pages} found before would not be told of",
             lost=found.lost,

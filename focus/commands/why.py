@@ -9,7 +9,7 @@ import click
 
 from focus.commands.options.option import CRAWL, DB, JSON, Command, tell, tell_json
 from focus.i18n import say, translate
-from focus.text.formatting import count, local_time, printable, table
+from focus.text.formatting import format_count, format_local_time, format_table, printable
 
 if TYPE_CHECKING:
     from focus.storage.views import Ahead, Step, Why, WhyPage
@@ -63,7 +63,7 @@ def why_lines(why: Why) -> list[str]:
     detail = f": {printable(translate(why.detail))}" if why.detail else ""
     lines = [url, f"  {say(why.state)}{reason}{detail}"]
     if why.tries:
-        lines.append(say("  {tries} failed so far", tries=count(why.tries, "try")))
+        lines.append(say("  {tries} failed so far", tries=format_count(why.tries, "try")))
     if why.duplicate_of:
         lines.append(
             say(
@@ -105,7 +105,7 @@ def _way_head(why: Why) -> str:
         return say("The way from a seed:")
     return say(
         "The way from a seed by the best links; the shortest has {depth}:",
-        depth=count(why.depth, "link"),
+        depth=format_count(why.depth, "link"),
     )
 
 
@@ -117,7 +117,7 @@ def _ahead_lines(ahead: Ahead, *, taken: bool) -> list[str]:
     lines = [
         say(
             "  ahead      {number} {what}: {hosts}",
-            number=count(ahead.number, "URL"),
+            number=format_count(ahead.number, "URL"),
             what=what,
             hosts=hosts,
         )
@@ -135,11 +135,11 @@ def _page_lines(page: WhyPage) -> list[str]:
             "  taken      as request {nth:,}, at priority {priority}, among {waiting}",
             nth=page.nth,
             priority=_priority(page.priority),
-            waiting=count(page.waiting, "waiting URL"),
+            waiting=format_count(page.waiting, "waiting URL"),
         ),
         say(
             "  fetched    {when}, status {status}, PageRank {pagerank:.3g}",
-            when=local_time(page.fetched_at),
+            when=format_local_time(page.fetched_at),
             status=page.status,
             pagerank=page.pagerank,
         ),
@@ -154,7 +154,7 @@ def _page_lines(page: WhyPage) -> list[str]:
         )
         for part in dict.fromkeys((*page.parts, *page.matched))
     ]
-    return lines + ([say("  by part"), *table(parts, indent="    ")] if parts else [])
+    return lines + ([say("  by part"), *format_table(parts, indent="    ")] if parts else [])
 
 
 def _priority(priority: float) -> str:

@@ -6,7 +6,7 @@
     office — DOCX, XLSX and PPTX, with python-docx, openpyxl and python-pptx
     epub — EPUB: the chapters of the zip file, one after the other
     plain — text without markup: paragraphs, headings, URLs
-    writing — the HTML page: title, paragraphs, links and dates
+    html_writer — the HTML page: title, paragraphs, links and dates
 
 A document becomes a small HTML page with title, author and dates in its head, and headings,
 paragraphs, tables and links in its body. Everything that works on pages (relevance, link contexts,

@@ -1,4 +1,4 @@
-"""Converts a document to an HTML page, whatever kind it is."""
+"""Converts a document of any kind to an HTML page."""
 
 from __future__ import annotations
 
@@ -6,57 +6,61 @@ import io
 from zipfile import BadZipFile, ZipFile
 
 from focus.documents import epub, office, pdf, plain
+from focus.documents.html_writer import HtmlWriter
 from focus.documents.kinds import DocumentError
-from focus.documents.writing import HtmlWriter
 
-MAX_UNPACKED = 64 * 1024 * 1024
-"""Bytes that a zip may hold unpacked, as it declares; zipfile unpacks no more than that."""
+MAX_UNPACKED_BYTES = 64 * 1024 * 1024
+"""Declared unpacked size of a zip file at most; zipfile unpacks no more than is declared."""
 
 MAX_FILES = 5000
-"""Files that a zip may hold."""
+"""Files in a zip file at most."""
 
 _READERS = {"docx": office.read_docx, "xlsx": office.read_xlsx, "pptx": office.read_pptx}
 
 
 def to_html(kind: str, body: bytes, content_type: str | None = None) -> str:
-    """The document as an HTML page.
+    """Convert a document to an HTML page.
 
-    kind          one of `kinds.TYPES`' values, by `kinds.kind_of`
-    content_type  as sent; a text may name its encoding there
-    DocumentError (one line: what is wrong with it) for one that is encrypted, damaged, or a bomb,
-    and where the extra `documents` is not installed.
+    kind          one of the values of `kinds.KIND_BY_MEDIA_TYPE`, from `kinds.document_kind`
+    content_type  the header as sent; it may name the encoding of a text
+
+    Raises DocumentError, with one line that says what is wrong, if the document is encrypted,
+    damaged or too large, or if the extra `documents` is not installed.
     """
-    page = HtmlWriter()
+    writer = HtmlWriter()
     try:
         if kind == "txt":
-            plain.read(body, content_type, page)
+            plain.read_text(body, content_type, writer)
         elif kind == "pdf":
-            pdf.read(body, page)
+            pdf.read_pdf(body, writer)
         else:
-            _read_packed(kind, body, page)
+            _read_zip(kind, body, writer)
     except ImportError as error:
         raise DocumentError(
             f"{kind}: needs {error.name}: pip install 'focus-crawler[documents]'"
         ) from error
-    return page.page()
+    return writer.to_html()
 
 
-def _read_packed(kind: str, body: bytes, page: HtmlWriter) -> None:
-    """A zip of XML or web pages. Their readers raise whatever their libraries do."""
+def _read_zip(kind: str, body: bytes, writer: HtmlWriter) -> None:
+    """Read a zip file of XML or HTML; the readers raise any exception of their libraries."""
     try:
-        packed = ZipFile(io.BytesIO(body))
-        entries = packed.infolist()
-        if len(entries) > MAX_FILES or sum(each.file_size for each in entries) > MAX_UNPACKED:
-            raise DocumentError(f"{kind}: it unpacks to more than {MAX_UNPACKED >> 20} MB")
-        if any(each.flag_bits & 1 for each in entries):
+        archive = ZipFile(io.BytesIO(body))
+        entries = archive.infolist()
+        if (
+            len(entries) > MAX_FILES
+            or sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES
+        ):
+            raise DocumentError(f"{kind}: it unpacks to more than {MAX_UNPACKED_BYTES >> 20} MB")
+        if any(entry.flag_bits & 1 for entry in entries):
             raise DocumentError(f"{kind}: it asks for a password")
         if kind == "epub":
-            epub.read(packed, page)
+            epub.read_epub(archive, writer)
         else:
-            _READERS[kind](body, page)
+            _READERS[kind](body, writer)
     except (DocumentError, ImportError, MemoryError):
         raise
     except BadZipFile as error:
         raise DocumentError(f"{kind}: it is damaged") from error
-    except Exception as error:  # the border to libraries that name no common error
+    except Exception as error:  # these libraries have no common base exception
         raise DocumentError(f"{kind}: it is damaged ({type(error).__name__})") from error

@@ -1,4 +1,4 @@
-"""Says which documents can be read, and recognises them by type, ending or first bytes."""
+"""Recognises kinds of documents by media type, file name extension or first bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 _OPEN_XML = "application/vnd.openxmlformats-officedocument."
 
-TYPES = {
+KIND_BY_MEDIA_TYPE = {
     "application/pdf": "pdf",
     "application/x-pdf": "pdf",
     _OPEN_XML + "wordprocessingml.document": "docx",
@@ -16,40 +16,44 @@ TYPES = {
     "text/plain": "txt",
     "text/markdown": "txt",
 }
-"""Media type -> kind of document, which is also its usual ending."""
+"""Media type -> kind of document, which is also its usual file name extension."""
 
 LIBRARIES = ("pypdfium2", "docx", "openpyxl", "pptx")
-"""What the extra `documents` brings."""
+"""Modules that the extra `documents` installs."""
 
-ENDINGS = re.compile(rf"\.(?:{'|'.join(sorted(set(TYPES.values())))}|md)$", re.IGNORECASE)
-"""Ends the paths of addresses that are likely documents which can be read."""
+FILE_EXTENSION = re.compile(
+    rf"\.(?:{'|'.join(sorted(set(KIND_BY_MEDIA_TYPE.values())))}|md)$", re.IGNORECASE
+)
+"""Matches the end of a URL path that probably leads to a readable document."""
 
-_PACKED = {b"word/": "docx", b"xl/": "xlsx", b"ppt/": "pptx"}
-_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)[\s>]", re.I)  # sent as text/plain
-_ZIPPED = {"docx", "xlsx", "pptx", "epub"}
-_EPUB = b"mimetypeapplication/epub+zip"
+_KIND_BY_FOLDER = {b"word/": "docx", b"xl/": "xlsx", b"ppt/": "pptx"}
+_HTML_START = re.compile(rb"\s*<(?:!doctype\s+html|html)[\s>]", re.I)  # sent as text/plain
+_ZIP_KINDS = {"docx", "xlsx", "pptx", "epub"}
+_EPUB_START = b"mimetypeapplication/epub+zip"
 
 
 class DocumentError(Exception):
-    """A document that cannot be read: one line that says which kind and why."""
+    """A document that cannot be read; its one line names the kind and the reason."""
 
 
-def kind_of(content_type: str | None, head: bytes) -> str | None:
-    """The kind of a document: pdf, docx, xlsx, pptx, epub or txt; None: it is none of these.
+def document_kind(content_type: str | None, head: bytes) -> str | None:
+    """Return pdf, docx, xlsx, pptx, epub or txt; None for anything else.
 
     content_type  the header as sent, None when missing
     head          the first bytes, or all; they overrule a header that is vague or wrong
 
-    A text is one by its header alone. A zip whose beginning does not tell what it holds is what
-    the header says.
+    A text is recognised by its header alone. If the beginning of a zip file does not show its kind,
+    the header decides.
     """
-    said = TYPES.get((content_type or "").partition(";")[0].strip().lower())
+    declared = KIND_BY_MEDIA_TYPE.get((content_type or "").partition(";")[0].strip().lower())
     if head.lstrip()[:5] == b"%PDF-":
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
-        if _EPUB in head[:100]:
+        if _EPUB_START in head[:100]:
             return "epub"
-        found = [(at, kind) for sign, kind in _PACKED.items() if (at := head.find(sign)) >= 0]
-        return min(found)[1] if found else said if said in _ZIPPED else None
-    is_text = b"\0" not in head[:1024] and not _PAGE.match(head)
-    return said if said == "txt" and is_text else None
+        positions = [
+            (at, kind) for sign, kind in _KIND_BY_FOLDER.items() if (at := head.find(sign)) >= 0
+        ]
+        return min(positions)[1] if positions else declared if declared in _ZIP_KINDS else None
+    is_text = b"\0" not in head[:1024] and not _HTML_START.match(head)
+    return declared if declared == "txt" and is_text else None

@@ -1,4 +1,4 @@
-"""Reads PDF by pdfium: text by pages, links with their words, title and dates."""
+"""Reads PDF with pdfium: text by pages, links with their words, title and dates."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from focus.documents.html_writer import HtmlWriter
 from focus.documents.kinds import DocumentError
-from focus.documents.writing import HtmlWriter
 
 if TYPE_CHECKING:
     import pypdfium2
 
 MAX_PAGES = 100
-"""Pages that are read: the limit on a document's time is that of a page (`--parse-limit`)."""
+"""Pages read of one document: the time limit of a web page (`--parse-limit`) applies to it."""
 
 _MAX_LINKS = 2000
 _MAX_ADDRESS = 2083
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?)?")
 _SENTENCE_END = re.compile(r"[.!?。！？：:]$")
-_SHORT = 60  # characters of a line after which a paragraph may end
+_SHORT_LINE = 60  # characters; a shorter line may end a paragraph
 
 
-def read(body: bytes, page: HtmlWriter) -> None:
-    """Write what a PDF says; DocumentError for one that is encrypted or damaged."""
+def read_pdf(body: bytes, writer: HtmlWriter) -> None:
+    """Write the text, links and metadata; raise DocumentError if encrypted or damaged."""
     import pypdfium2 as pdfium
 
     try:
         document = pdfium.PdfDocument(body)
     except pdfium.PdfiumError as error:
-        locked = pdfium.raw.FPDF_GetLastError() == pdfium.raw.FPDF_ERR_PASSWORD
-        reason = "it asks for a password" if locked else "it is damaged"
+        is_encrypted = pdfium.raw.FPDF_GetLastError() == pdfium.raw.FPDF_ERR_PASSWORD
+        reason = "it asks for a password" if is_encrypted else "it is damaged"
         raise DocumentError(f"PDF: {reason}") from error
     try:
-        _describe(document.get_metadata_dict(skip_empty=True), page)
+        _write_metadata(document.get_metadata_dict(skip_empty=True), writer)
         for number in range(min(len(document), MAX_PAGES)):
-            if page.full:
+            if writer.is_full:
                 break
-            _read_page(document, number, page)
+            _read_page(document, number, writer)
     finally:
         document.close()
 
 
-def moment(text: str) -> datetime | None:
-    """A date of PDF (ISO 32000-2, 7.9.4): `D:20261121163000+08'00'`; None if it is none.
+def parse_pdf_date(text: str) -> datetime | None:
+    """Return the time of a PDF date (ISO 32000-2, 7.9.4) such as `D:20261121163000+08'00'`.
 
-    One without a zone is taken as UTC.
+    A date without a time zone is read as UTC. Returns None if the text is not a date.
     """
     match = _DATE.match(text.strip())
     if match is None:
@@ -63,47 +63,47 @@ def moment(text: str) -> datetime | None:
         return None
 
 
-def _describe(said: dict[str, str], page: HtmlWriter) -> None:
-    page.title(said.get("Title"))
-    page.meta("author", said.get("Author"))
-    page.meta("description", said.get("Subject"))
-    page.meta("keywords", said.get("Keywords"))
-    page.meta("dcterms.created", moment(said.get("CreationDate", "")))
-    page.meta("dcterms.modified", moment(said.get("ModDate", "")))
+def _write_metadata(metadata: dict[str, str], writer: HtmlWriter) -> None:
+    writer.set_title(metadata.get("Title"))
+    writer.add_meta("author", metadata.get("Author"))
+    writer.add_meta("description", metadata.get("Subject"))
+    writer.add_meta("keywords", metadata.get("Keywords"))
+    writer.add_meta("dcterms.created", parse_pdf_date(metadata.get("CreationDate", "")))
+    writer.add_meta("dcterms.modified", parse_pdf_date(metadata.get("ModDate", "")))
 
 
-def _read_page(document: pypdfium2.PdfDocument, number: int, page: HtmlWriter) -> None:
+def _read_page(document: pypdfium2.PdfDocument, number: int, writer: HtmlWriter) -> None:
     import pypdfium2 as pdfium
 
     try:
         sheet = document[number]
-    except pdfium.PdfiumError:  # one damaged page; the others are read
+    except pdfium.PdfiumError:  # skip a damaged page, read the others
         return
     try:
         text = sheet.get_textpage()
-        links = list(_links(document, sheet, text))
-        for paragraph in _paragraphs(text.get_text_range()):
-            page.paragraph(paragraph, links)
+        links = list(_drawn_links(document, sheet, text))
+        for paragraph in _join_paragraphs(text.get_text_range()):
+            writer.add_paragraph(paragraph, links)
     except pdfium.PdfiumError:
         return
     finally:
         sheet.close()
 
 
-def _paragraphs(text: str) -> Iterator[str]:
-    """The lines of a page put together: a paragraph ends with a short line or a sentence's end."""
+def _join_paragraphs(text: str) -> Iterator[str]:
+    """Yield paragraphs: a blank line, or a short line that ends a sentence, ends a paragraph."""
     lines: list[str] = []
     for line in text.replace("\ufffe", "").splitlines():
         line = line.strip()
         lines.append(line)
-        if not line or (len(line) < _SHORT and _SENTENCE_END.search(line)):
-            yield _joined(lines)
+        if not line or (len(line) < _SHORT_LINE and _SENTENCE_END.search(line)):
+            yield _join_lines(lines)
             lines = []
-    yield _joined(lines)
+    yield _join_lines(lines)
 
 
-def _joined(lines: list[str]) -> str:
-    """Lines as one text: a blank between words, none between ideographs."""
+def _join_lines(lines: list[str]) -> str:
+    """Join lines with a space between words and none between ideographs."""
     text = ""
     for line in filter(None, lines):
         if text and (text[-1].isascii() or line[0].isascii()):
@@ -112,10 +112,10 @@ def _joined(lines: list[str]) -> str:
     return text
 
 
-def _links(
+def _drawn_links(
     document: pypdfium2.PdfDocument, sheet: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage
 ) -> Iterator[tuple[str, str]]:
-    """Words and address of the links that are drawn on a page (those spelt out find themselves)."""
+    """Yield words and URL of the link areas on a page; `HtmlWriter` links URLs in the text."""
     from pypdfium2 import raw
 
     position, link = ctypes.c_int(0), raw.FPDF_LINK()

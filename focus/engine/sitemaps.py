@@ -20,7 +20,7 @@ from focus.records import SEED_PRIORITY, Link, SourceEntry, UrlRow, UrlSource
 from focus.scheduling.queues import Host
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import Parent
-from focus.text.formatting import count
+from focus.text.formatting import format_count
 from focus.urls.normal_form import normalise, registrable_domain, url_fingerprint, url_host
 
 
@@ -78,7 +78,10 @@ class SitemapHandler:
             self._link_handler.unit_of_work.add_links(parent.id, targets)
             self._store_lastmods(url, listing.entries)
             added = len(targets)
-        return f"{listing.kind} with {count(added, 'link')} taken" + ", cut" * listing.is_truncated
+        return (
+            f"{listing.kind} with {format_count(added, 'link')} taken"
+            + ", cut" * listing.is_truncated
+        )
 
     def _add_index_entries(self, url: str, listing: UrlSource) -> int:
         """Add the sitemaps of an index, the latest change first; return how many are new."""

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from focus.documents.kinds import TYPES, kind_of
+from focus.documents.kinds import KIND_BY_MEDIA_TYPE, document_kind
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
@@ -127,9 +127,9 @@ def is_html(content_type: str | None, head: bytes, accepted: tuple[str, ...] = H
     vague = kind in _VAGUE or kind.startswith(_VAGUE_PREFIXES) or "/" not in kind
     if kind in accepted and kind not in HTML_TYPES:
         return True
-    if head and any(name in TYPES for name in accepted):
-        found = kind_of(content_type, head)
-        if found is not None and found in [TYPES.get(name) for name in accepted]:
+    if head and any(name in KIND_BY_MEDIA_TYPE for name in accepted):
+        found = document_kind(content_type, head)
+        if found is not None and found in [KIND_BY_MEDIA_TYPE.get(name) for name in accepted]:
             return True
     if not head:
         return kind in accepted or (wants_html and vague)

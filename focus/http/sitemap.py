@@ -19,7 +19,7 @@ from email.utils import parsedate_tz
 
 from focus.http.content_encoding import CodingError, Decoder
 from focus.records import SourceEntry, UrlSource
-from focus.text.charset import prescan
+from focus.text.charset import prescan_encoding
 from focus.text.codecs import decode_as
 
 MAX_BYTES = 50 * 1024 * 1024
@@ -164,7 +164,7 @@ class ListingReader:
             self._recode = codecs.getincrementaldecoder(name)("replace")
             self._encoding = "utf-8"
         else:
-            self._encoding = prescan(head[:1024]) or "utf-8"
+            self._encoding = prescan_encoding(head[:1024]) or "utf-8"
 
     def _scan(self) -> None:
         """Go through the whole tags of what is there; the beginning of another stays."""

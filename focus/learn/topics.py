@@ -36,7 +36,7 @@ from focus.score.statistics.profile import (
 from focus.score.statistics.vector import background_idf, count_documents, is_term, strongest_words
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
-from focus.text.formatting import count
+from focus.text.formatting import format_count
 from focus.text.tokenisation import Segmenter, fold
 from focus.topic.topic import Keyword, Topic
 from focus.urls.normal_form import url_host, url_words
@@ -151,7 +151,8 @@ def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) ->
         word: round(share / 2, 4) for word, share in strongest_words(shares, MAX_FEATURES).items()
     }
     sources = {
-        word: f"what entities on {found[word]} of {count(len(on), 'example')} are" for word in more
+        word: f"what entities on {found[word]} of {format_count(len(on), 'example')} are"
+        for word in more
     }
     return msgspec.structs.replace(
         topic, features={**topic.features, **more}, sources={**topic.sources, **sources}

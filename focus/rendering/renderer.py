@@ -19,7 +19,7 @@ from focus.rendering.chromium import Chromium
 from focus.rendering.devtools import BrowserGone, CommandRefused, DevTools
 from focus.rendering.subrequests import Allowance, SubRequests
 from focus.rendering.tab import Came, Snapshot, TabCrashed, TooLarge, opened
-from focus.text.formatting import size as amount
+from focus.text.formatting import format_size as amount
 
 MAX_DEATHS = 5
 _WATCH_S = 0.5

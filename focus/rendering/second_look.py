@@ -15,7 +15,7 @@ import re
 from msgspec.structs import replace
 
 from focus.config import RenderConfig
-from focus.documents.kinds import kind_of
+from focus.documents.kinds import document_kind
 from focus.engine.transports import Scorer
 from focus.records import FetchResult, Page, Rendering, Result
 from focus.rendering.renderer import Rendered, Renderer
@@ -58,7 +58,7 @@ class SecondLook:
             return False
         if self._match and not any(each.search(fetch.url) for each in self._match):
             return False
-        return kind_of(fetch.header("content-type"), fetch.body) is None
+        return document_kind(fetch.header("content-type"), fetch.body) is None
 
     async def _page(self, result: Result, came: Page, drawn: Rendered) -> Page:
         """The page that counts."""

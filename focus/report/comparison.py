@@ -13,7 +13,7 @@ from focus.i18n import say
 from focus.report.charts import Frame, Series, legend, line_chart
 from focus.report.page import render_report
 from focus.report.pictures import chart_document
-from focus.text.formatting import count
+from focus.text.formatting import format_count
 
 SIGNIFICANCE_LEVEL = 0.05
 """A difference with a smaller p value (after Holm's correction) is reported as more than chance."""
@@ -33,7 +33,7 @@ def comparison_html(comparison: Comparison) -> str:
         warnings=list(_warning_texts(comparison)),
         groups=[_group_section(comparison, group) for group in comparison.groups],
         topic_names=[topic.name for topic in comparison.topics],
-        topics_counted=count(len(comparison.topics), "topic"),
+        topics_counted=format_count(len(comparison.topics), "topic"),
         topics=[_topic_row(topic) for topic in comparison.topics],
         variants=[_variant_row(variant) for variant in comparison.variants],
         inputs=[[what, file["name"], file["sha256"]] for what, file in comparison.inputs.items()],
@@ -110,11 +110,11 @@ def _summary_text(comparison: Comparison) -> str:
         "{archive}: {variants} on {topics}, {orders} each, budget {budget}, {requests} at once. "
         "Judged by {judge}. The topic is the unit of all means, intervals and tests.",
         archive=comparison.inputs["archive"]["name"],
-        variants=count(len(comparison.variants), "variant"),
-        topics=count(len(comparison.topics), "topic"),
-        orders=count(settings["seed_orders"], "seed order"),
+        variants=format_count(len(comparison.variants), "variant"),
+        topics=format_count(len(comparison.topics), "topic"),
+        orders=format_count(settings["seed_orders"], "seed order"),
         budget=settings["budget"],
-        requests=count(settings["concurrency"], "request"),
+        requests=format_count(settings["concurrency"], "request"),
         judge=say(comparison.judge),
     )
 
@@ -136,7 +136,7 @@ def _timing_text(comparison: Comparison) -> str:
         "Settings: {settings}. {trials:,} crawls in {seconds:,.0f} s over {workers} ({continued:,} "
         "done before); peak memory of one {peak_rss_mb:,.0f} MB.",
         settings=", ".join(f"{name} {value}" for name, value in comparison.settings.items()),
-        workers=count(timing.jobs, "worker"),
+        workers=format_count(timing.jobs, "worker"),
         **asdict(timing),
     )
 
@@ -254,7 +254,7 @@ def _topic_card(
     title = say("Recall over requests: {group}", group=facts.name)
     return {
         "topic": facts.name,
-        "targets": count(facts.targets, "target"),
+        "targets": format_count(facts.targets, "target"),
         "chart": line_chart(frame, [*lines, _oracle_series(facts.oracle)], title=title),
     }
 

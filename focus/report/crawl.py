@@ -14,7 +14,13 @@ from focus.report.link_drawing import draw_links
 from focus.report.page import Tile, render_report
 from focus.report.pictures import chart_document, svg_document
 from focus.storage.figures import CrawlFigures
-from focus.text.formatting import count, percent, printable, size, span
+from focus.text.formatting import (
+    format_count,
+    format_duration,
+    format_percent,
+    format_size,
+    printable,
+)
 
 _Y_AXIS_TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -49,7 +55,7 @@ def _verdict(figures: CrawlFigures) -> str:
     statement = say(
         "{relevant:,} of {pages} are relevant ({rate:.0%})",
         relevant=crawl.relevant,
-        pages=count(crawl.pages, "page"),
+        pages=format_count(crawl.pages, "page"),
         rate=crawl.harvest_rate,
     )
     if figures.requests <= 500:
@@ -85,12 +91,12 @@ def _head_tiles(figures: CrawlFigures) -> list[Tile]:
         Tile(say("requests"), f"{figures.requests:,}"),
         Tile(say("pages"), f"{crawl.pages:,}"),
         Tile(say("relevant"), f"{crawl.relevant:,}"),
-        Tile(say("harvest, all requests"), percent(harvest)),
-        Tile(say("harvest, last 500"), percent(figures.harvest_last_500)),
-        Tile(say("harvest, last 100"), percent(figures.harvest_last_100)),
-        Tile(say("time"), span(figures.seconds)),
+        Tile(say("harvest, all requests"), format_percent(harvest)),
+        Tile(say("harvest, last 500"), format_percent(figures.harvest_last_500)),
+        Tile(say("harvest, last 100"), format_percent(figures.harvest_last_100)),
+        Tile(say("time"), format_duration(figures.seconds)),
         Tile(say("per minute"), f"{crawl.relevant / minutes:.1f}" if minutes else "–"),
-        Tile(say("received"), size(figures.bytes)),
+        Tile(say("received"), format_size(figures.bytes)),
     ]
 
 
@@ -102,7 +108,7 @@ def _label_agreement(figures: CrawlFigures) -> str:
     return say(
         "Of {pages} that people labelled, {relevant:,} are relevant; the model calls "
         "{said:,} so, {both:,} of them rightly.",
-        pages=count(labels.labelled, "page"),
+        pages=format_count(labels.labelled, "page"),
         relevant=labels.relevant,
         said=labels.said,
         both=labels.both,
@@ -146,7 +152,7 @@ def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
             )
             + robots,
         ),
-        (say("at once"), count(settings.concurrency, "request")),
+        (say("at once"), format_count(settings.concurrency, "request")),
         (say("known as"), printable(settings.agent)),
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in figures.states.items())),
     ]
@@ -154,8 +160,8 @@ def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
 
 def _limit_text(name: str, value: float) -> str:
     if name.endswith("_s"):
-        return f"{name.removesuffix('_s').replace('_', ' ')} {span(value)}"
-    value_text = size(int(value)) if name == "max_bytes" else f"{value:,}"
+        return f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(value)}"
+    value_text = format_size(int(value)) if name == "max_bytes" else f"{value:,}"
     return f"{name.replace('_', ' ')} {value_text}"
 
 
@@ -213,8 +219,8 @@ def _harvest_series(figures: CrawlFigures) -> list[Series]:
 
 def _paper_tables(figures: CrawlFigures) -> dict[str, list[list[str]]]:
     rounds = [
-        [str(at), f"{round_.pages:,}", f"{round_.relevant:,}", percent(round_.precision),
-         percent(round_.so_far)]
+        [str(at), f"{round_.pages:,}", f"{round_.relevant:,}", format_percent(round_.precision),
+         format_percent(round_.so_far)]
         for at, round_ in enumerate(figures.rounds, 1)
     ]  # fmt: skip
     names = [
@@ -227,7 +233,7 @@ def _paper_tables(figures: CrawlFigures) -> dict[str, list[list[str]]]:
         for algorithm in figures.algorithms
     ]
     precisions = [
-        [name, percent(algorithm.average_precision)]
+        [name, format_percent(algorithm.average_precision)]
         for name, algorithm in zip(names, figures.algorithms, strict=True)
     ]
     efficiencies = [

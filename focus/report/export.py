@@ -26,7 +26,7 @@ import msgspec
 
 from focus.errors import ConfigError, ExportError
 from focus.storage.table_file import write_table
-from focus.text.formatting import inert_json, spreadsheet_text
+from focus.text.formatting import escape_json_controls, spreadsheet_text
 
 ExportRow = tuple[Any, ...]
 Columns = Mapping[str, Any]
@@ -92,7 +92,7 @@ def write_jsonl(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) ->
     names, encode = tuple(columns), msgspec.json.Encoder(enc_hook=str).encode_lines
     for chunk in _chunks(rows, CHUNK_ROWS):
         text = encode([dict(zip(names, row, strict=True)) for row in chunk])
-        file.write(inert_json(text))
+        file.write(escape_json_controls(text))
 
 
 def write_csv(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from focus.i18n import current_language, language_tag
 from focus.report.charts import COLOUR_COUNT
 from focus.text.formatting import printable
-from focus.text.templates import environment
+from focus.text.templates import make_environment
 
 _LIGHT = ("#1f6fb4", "#d1581b", "#2b8a4b", "#b02a5b", "#6b4fb3", "#8a6d00", "#00808a", "#6b6b6b")
 _DARK = ("#6db3f2", "#f59b63", "#68c98a", "#f083ab", "#b39df2", "#d9b93b", "#4fc7d1", "#b3b3b3")
@@ -96,5 +96,5 @@ def _stylesheet() -> str:
 DRAWING_STYLE = _read_file("drawing.css")
 """Style of the charts, which pictures of a chart need as well."""
 
-REPORT_TEMPLATES = environment("focus.report")
+REPORT_TEMPLATES = make_environment("focus.report")
 REPORT_TEMPLATES.filters.update(with_code=_with_code, display_url=display_url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from focus.i18n import say, translate
 from focus.report.page import Cell, PageLink
 from focus.storage.figures import CrawlFigures, Polite
-from focus.text.formatting import count, printable
+from focus.text.formatting import format_count, printable
 
 
 def make_tables(figures: CrawlFigures) -> dict[str, object]:
@@ -19,7 +19,7 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
         "failures": failures,
         "drops": [[say(drop.reason or "other"), f"{drop.urls:,}"] for drop in figures.drops],
         "smallest": _smallest_delay_text(figures),
-        "robots_requests": count(figures.robots_requests, "request"),
+        "robots_requests": format_count(figures.robots_requests, "request"),
         "polite": [_host_row(host) for host in figures.polite],
     }
 

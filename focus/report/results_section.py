@@ -13,7 +13,7 @@ from focus.report.link_drawing import draw_links
 from focus.report.page import Cell, PageLink
 from focus.storage.distributions import LEVELS
 from focus.storage.figures import CrawlFigures, Histogram, Level, YieldFigures
-from focus.text.formatting import count, percent, printable
+from focus.text.formatting import format_count, format_percent, printable
 
 
 def make_tables(figures: CrawlFigures) -> dict[str, object]:
@@ -26,23 +26,23 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
     ]  # fmt: skip
     hubs: list[list[Cell]] = [
         [f"{hub.relevant:,}", PageLink(hub.url, hub.title), f"{hub.followed:,}",
-         percent(hub.relevant / hub.followed),
+         format_percent(hub.relevant / hub.followed),
          "–" if hub.relevance is None else f"{hub.relevance:.3f}"]
         for hub in figures.hubs
     ]  # fmt: skip
     return {
         "learned": any(host.rate is not None for host in figures.hosts),
         "hosts": [[printable(host.host, 60), *_yield_cells(host)] for host in figures.hosts],
-        "hosts_known": count(figures.hosts_known, "host"),
+        "hosts_known": format_count(figures.hosts_known, "host"),
         "patterns": [
             [printable(pattern.host, 40), printable(pattern.pattern, 60), *_yield_cells(pattern)]
             for pattern in figures.patterns
             if has_patterns
         ],
-        "patterns_known": count(figures.patterns_known, "URL pattern"),
+        "patterns_known": format_count(figures.patterns_known, "URL pattern"),
         "tenths": [
             [str(number), f"{tenth.low:.4g}", f"{tenth.high:.4g}", f"{tenth.pages:,}",
-             f"{tenth.relevant:,}", percent(tenth.relevant / tenth.pages)]
+             f"{tenth.relevant:,}", format_percent(tenth.relevant / tenth.pages)]
             for number, tenth in enumerate(figures.tenths, 1)
         ],
         "best_pages": best,
@@ -107,7 +107,7 @@ def _level_chart(levels: Sequence[Level], what: str) -> Markup:
             "{what} {steps}: {pages}, relevant {relevant:,}",
             what=what,
             steps=steps,
-            pages=count(level.pages, "page"),
+            pages=format_count(level.pages, "page"),
             relevant=level.relevant,
         )
         bars.append(Bar(level.pages, level.relevant, tooltip, share))

@@ -8,7 +8,7 @@ from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, tex
 from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
-from focus.documents.kinds import DocumentError, kind_of
+from focus.documents.kinds import DocumentError, document_kind
 from focus.html.parser import Parsed, parse
 from focus.html.shell import lack
 from focus.http import zstd
@@ -18,7 +18,7 @@ from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model, relevance_threshold
 from focus.score.subtopics import TITLE_CHARS, title_runs
-from focus.text.charset import in_utf8
+from focus.text.charset import to_utf8
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import UrlJoiner, normalise, url_words
 
@@ -131,10 +131,10 @@ class PageScorer:
 
         A document (PDF, Office) is converted to HTML first.
         """
-        kind = kind_of(content_type, body) if self.config.documents else None
+        kind = document_kind(content_type, body) if self.config.documents else None
         if kind is not None:
             return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
-        return in_utf8(body, content_type)
+        return to_utf8(body, content_type)
 
     def _make_document(self, url: str, source: bytes, parsed: Parsed) -> Document:
         is_masked = self.config.mask_urls

@@ -265,7 +265,7 @@ def _latin_forms(text: str) -> tuple[str, ...]:
 
     A word is long if it has three or more letters.
     """
-    forms = [fold(form) for form in inflection.forms(" ".join(text.split()))]
+    forms = [fold(form) for form in inflection.phrase_forms(" ".join(text.split()))]
     if min(map(len, forms[0].split(" "))) >= _MIN_COMPOUND_PART:
         forms += [form.replace(" ", "") for form in forms]
     return tuple(dict.fromkeys(forms))

@@ -22,7 +22,7 @@ from focus.serve.request_guard import is_secure, language_asked
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
-from focus.text.templates import environment
+from focus.text.templates import make_environment
 
 COOKIE = "focus_session"
 
@@ -174,7 +174,7 @@ def _strength(relevance: float, language: str) -> str:
     return translate(next(word for least, word in _STRENGTHS if relevance >= least), language)
 
 
-_PAGES = environment("focus.serve")
+_PAGES = make_environment("focus.serve")
 _PAGES.filters.update(
     host=_host,
     pieces=split_snippet,

@@ -40,7 +40,7 @@ from focus.storage.views import (
     WhyPage,
 )
 from focus.storage.writer import LAST_CRAWL, digested, prepare
-from focus.text.formatting import span
+from focus.text.formatting import format_duration
 
 CHUNK = 256  # rows per read of an export
 SOURCES = 16  # the same where each comes with its page's source
@@ -340,7 +340,7 @@ class DatabaseReader:
                 "reading {path} took more than {read_s}; is it a database of focus, and "
                 "is its disk as fast as usual?",
                 path=self._path,
-                read_s=span(READ_S),
+                read_s=format_duration(READ_S),
             ) from error
 
 

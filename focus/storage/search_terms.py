@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from focus.errors import ConfigError
 from focus.text.formatting import printable
-from focus.text.tokenisation import Segmenter, fold, has_han, runs
+from focus.text.tokenisation import Segmenter, fold, has_han, split_runs
 
 MAX_TERMS = 64
 MAX_WORD = 64
@@ -52,7 +52,7 @@ def plain(text: str) -> str:
 def spelt(text: str) -> list[str]:
     """The index's words of a text that is `plain`."""
     found: list[str] = []
-    for run in runs(text):
+    for run in split_runs(text):
         if _is_han(run):
             found.extend(map("".join, pairwise(run)))
             found.append(run[-1])
@@ -74,13 +74,13 @@ def read(text: str, segmenter: Segmenter) -> Query:
     for token in _TOKEN.finditer(text):
         quoted = token["phrase"] is not None
         part = plain(token["phrase"] if quoted else token["word"])
-        if not runs(part):
+        if not split_runs(part):
             continue
         if token["sign"] in _MINUS:
             forbidden.append(_phrase(part))
             continue
         words = [part] if quoted else _cut(part, segmenter)
-        needles |= dict.fromkeys(" ".join(runs(word)) for word in words)
+        needles |= dict.fromkeys(" ".join(split_runs(word)) for word in words)
         wanted.append(_all_of(words))
     _check(text, wanted, forbidden)
     expression = " AND ".join(dict.fromkeys(wanted))
@@ -139,7 +139,7 @@ def _all_of(words: list[str]) -> str:
 def _phrase(text: str) -> str:
     """A text as FTS5 finds it: all its words, one after the other."""
     found = spelt(text)
-    last = runs(text)[-1]
+    last = split_runs(text)[-1]
     if not _is_han(last):
         return f'"{" ".join(found)}"'
     if len(last) == 1:

@@ -1,15 +1,15 @@
 """Detects the character encoding of a page and decodes it.
 
-Order: byte order mark, then proof by the bytes themselves that they are UTF-8, then the
-label of the HTTP header, then that of the page, then the bytes again: UTF-8 with a few
-broken places, Chinese in GB18030, and only then a general detector.
+Order: byte order mark; proof by the bytes themselves that they are UTF-8; label of the HTTP
+header; label in the page; the bytes again: UTF-8 with a few broken characters, Chinese in
+GB18030, and at last a general detector.
 
-Labels lie, the bytes of UTF-8 do not: text in another encoding that is by chance valid
-UTF-8 is a few characters long at most. So a valid UTF-8 page needs no search for labels
-(which also makes it the cheap case), and a page that says UTF-8 but is not is judged anew.
+Labels can be wrong, the bytes of UTF-8 cannot: text in another encoding that is valid UTF-8 by
+chance is a few characters long at most. So a valid UTF-8 page needs no search for labels (which
+also makes it the cheap case), and the label utf-8 of a page that is not valid UTF-8 is ignored.
 
-The detector is faust-cchardet (uchardet in C++, no dependencies of its own, loaded when
-first needed). uchardet errs on some GB pages; these the GB18030 test has caught before.
+The detector is faust-cchardet (uchardet in C++, without dependencies, loaded when first needed).
+uchardet misjudges some GB pages; the GB18030 test recognises these first.
 """
 
 from __future__ import annotations
@@ -18,67 +18,77 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from focus.text.codecs import codec_for, decode_as, encoding_of
+from focus.text.codecs import codec_for, decode_as, encoding_from_label
 
-__all__ = ["charset_from_content_type", "codec_for", "decode", "decode_as", "in_utf8", "prescan"]
+__all__ = [
+    "charset_from_content_type",
+    "codec_for",
+    "decode",
+    "decode_as",
+    "prescan_encoding",
+    "to_utf8",
+]
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
-_CONVINCING: Final = 32  # trail bytes that are no chance: 16 Chinese characters, 32 Cyrillic
+_MIN_TRAIL_BYTES: Final = 32  # trail bytes that exclude chance: 16 Chinese characters, 32 Cyrillic
 _PRESCAN_BYTES: Final = 16 * 1024
-_SAMPLE_FROM: Final = 128 * 1024  # bytes of the page that a sample may be drawn from
+_SAMPLE_REGION_BYTES: Final = 128 * 1024  # bytes of the page from which a sample is taken
 _SAMPLE_BYTES: Final = 8192
 
 
 def decode(body: bytes, content_type: str | None = None) -> tuple[str, str]:
-    """(text, encoding): the page as text, and the WHATWG name (lower case) it was read by.
+    """Return the text of a page and the WHATWG name (lower case) of the encoding it was read in.
 
     `content_type` is the value of the HTTP header. Never raises: unreadable bytes become
     U+FFFD. A byte order mark is not part of the text.
     """
-    text, encoding, _ = _decoded(body, content_type)
+    text, encoding, _ = _decode(body, content_type)
     return text, encoding
 
 
-def in_utf8(body: bytes, content_type: str | None = None) -> tuple[bytes, str]:
-    """`decode`, but the text in UTF-8: that of a valid page of UTF-8 is the page itself."""
-    text, encoding, is_plain = _decoded(body, content_type)
+def to_utf8(body: bytes, content_type: str | None = None) -> tuple[bytes, str]:
+    """Return the same as `decode`, but the text in UTF-8.
+
+    The text of a valid UTF-8 page is the page itself, without a copy.
+    """
+    text, encoding, is_plain = _decode(body, content_type)
     return body if is_plain else text.encode("utf-8", "replace"), encoding
 
 
-def _decoded(body: bytes, content_type: str | None) -> tuple[str, str, bool]:
-    """`decode`, and whether the page is its text in UTF-8 as it stands."""
+def _decode(body: bytes, content_type: str | None) -> tuple[str, str, bool]:
+    """Return the result of `decode`, and whether the page is its own text in UTF-8."""
     for bom, encoding in _BOMS:
         if body.startswith(bom):
             return decode_as(body[len(bom) :], encoding), encoding, False
     text = _strict_utf8(body)
     if text is not None and _is_surely_utf8(body, text):
         return text, "utf-8", True
-    encoding = _choose(body, content_type, disproved=text is None)
+    encoding = _choose_encoding(body, content_type, is_invalid_utf8=text is None)
     if text is not None and encoding == "utf-8":
         return text, encoding, True
     return decode_as(body, encoding), encoding, False
 
 
-def _choose(body: bytes, content_type: str | None, *, disproved: bool) -> str:
-    """The encoding of a page that is not surely UTF-8; `disproved`: surely not valid UTF-8."""
+def _choose_encoding(body: bytes, content_type: str | None, *, is_invalid_utf8: bool) -> str:
+    """Return the encoding of a page that is not certainly UTF-8."""
     http = charset_from_content_type(content_type) if content_type else None
-    if http and not (http == "utf-8" and disproved):
+    if http and not (http == "utf-8" and is_invalid_utf8):
         return http
-    meta = prescan(body)
-    if meta and not (meta == "utf-8" and disproved) and http is None:
+    meta = prescan_encoding(body)
+    if meta and not (meta == "utf-8" and is_invalid_utf8) and http is None:
         return meta
     fallback = "utf-8" if "utf-8" in (http, meta) else "windows-1252"
-    if not disproved:
+    if not is_invalid_utf8:
         return _utf16_without_bom(body) or "utf-8"
-    sample = _sample(body)
+    sample = _take_sample(body)
     if _is_mostly_utf8(sample):
         return "utf-8"
     if meta and meta != "utf-8":
         return meta
-    return _utf16_without_bom(body) or _guess(sample) or fallback
+    return _utf16_without_bom(body) or _detect_encoding(sample) or fallback
 
 
-# What the bytes say
+# Encoding from the bytes
 
 
 def _strict_utf8(body: bytes) -> str | None:
@@ -89,20 +99,22 @@ def _strict_utf8(body: bytes) -> str | None:
 
 
 def _is_surely_utf8(body: bytes, text: str) -> bool:
-    """Valid UTF-8 with so much beyond ASCII that no other encoding gives it by chance."""
+    """Return whether valid UTF-8 has too much beyond ASCII to be so by chance."""
     trail_bytes = len(body) - len(text)
-    return trail_bytes >= _CONVINCING or (trail_bytes > 0 and _LONG_SEQUENCE(body) is not None)
+    return trail_bytes >= _MIN_TRAIL_BYTES or (
+        trail_bytes > 0 and _FIND_LONG_SEQUENCE(body) is not None
+    )
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:
-    """UTF-8 with few broken places, such as a character cut in two by a template."""
+    """Return whether a sample is UTF-8 with few broken places, such as a character cut in two."""
     text = sample.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     return len(_without_ascii(text)) - broken > 10 * broken
 
 
 def _utf16_without_bom(body: bytes) -> str | None:
-    """UTF-16 shows in markup, where every other byte is zero."""
+    """Return utf-16le or utf-16be if every other byte of the beginning is zero, as in markup."""
     head = body[:1024]
     even, odd = head[::2].count(0), head[1::2].count(0)
     if not head or max(even, odd) * 5 < len(head) or min(even, odd) * 10 > max(even, odd):
@@ -110,78 +122,78 @@ def _utf16_without_bom(body: bytes) -> str | None:
     return "utf-16le" if odd > even else "utf-16be"
 
 
-def _sample(body: bytes) -> bytes:
-    """Some kilobytes of the page that are rich in bytes beyond ASCII: markup left out."""
-    return _ASCII_STRETCH.sub(b" ", body[:_SAMPLE_FROM])[:_SAMPLE_BYTES]
+def _take_sample(body: bytes) -> bytes:
+    """Return some kilobytes of the page that are rich in bytes beyond ASCII, without markup."""
+    return _ASCII_STRETCH.sub(b" ", body[:_SAMPLE_REGION_BYTES])[:_SAMPLE_BYTES]
 
 
 def _without_ascii(text: str) -> str:
     return _ASCII_RUN.sub("", text)
 
 
-def _guess(sample: bytes) -> str | None:
-    """GB18030 if that reads as Chinese, else what the detector says, None if it is lost."""
-    if _reads_as_chinese(sample):
+def _detect_encoding(sample: bytes) -> str | None:
+    """Return GB18030 if the sample reads as Chinese, else the detector's result or None."""
+    if _is_likely_chinese(sample):
         return "gb18030"
-    from cchardet import detect  # optional weight: a page in a thousand needs it
+    from cchardet import detect  # imported late: one page in a thousand needs it
 
     result = detect(sample)
     name, confidence = result["encoding"] or "", result["confidence"] or 0.0
-    encoding = encoding_of(_DETECTOR_NAMES.get(name, name))
+    encoding = encoding_from_label(_DETECTOR_NAMES.get(name, name))
     return None if confidence < 0.5 or encoding in ("utf-8", "replacement") else encoding
 
 
-def _reads_as_chinese(sample: bytes) -> bool:
-    """Whether these bytes, as GB18030, are the characters that Chinese text is made of.
+def _is_likely_chinese(sample: bytes) -> bool:
+    """Return whether a sample decoded as GB18030 has the characters of Chinese text.
 
     Nearly any pair of bytes is *valid* GB18030, also Big5, EUC-KR, EUC-JP and Shift_JIS.
     Modern Chinese uses the 3,755 characters of GB2312's first level (rows B0-D7, sorted by
-    pinyin) for over 99 % of its text, and all rows of them; Korean syllables stand in rows
-    B0-C8 only; Japanese has its kana in rows A4 and A5.
+    pinyin) for over 99 % of its text, and all rows of them; Korean syllables use rows B0-C8
+    only; Japanese has its kana in rows A4 and A5.
     """
     characters = _without_ascii(decode_as(sample, "gb18030"))
-    leads = characters.encode("gb2312", "ignore")[::2]
-    common = len(leads.translate(None, _NOT_LEVEL_1))
-    punctuation = len(leads.translate(None, _NOT_PUNCTUATION))
-    late = len(leads.translate(None, _NOT_LATE))
+    lead_bytes = characters.encode("gb2312", "ignore")[::2]
+    common = len(lead_bytes.translate(None, _NOT_LEVEL_1))
+    punctuation = len(lead_bytes.translate(None, _NOT_PUNCTUATION))
+    late_rows = len(lead_bytes.translate(None, _NOT_LATE_ROWS))
     if not common or common + punctuation < 0.85 * len(characters):
         return False
-    return common < 10 or late > 0.15 * common
+    return common < 10 or late_rows > 0.15 * common
 
 
-def _all_but(first: int, last: int) -> bytes:
+def _bytes_outside(first: int, last: int) -> bytes:
     return bytes(byte for byte in range(256) if not first <= byte <= last)
 
 
-_LONG_SEQUENCE: Final = re.compile(rb"[\xe0-\xf4]").search
+_FIND_LONG_SEQUENCE: Final = re.compile(rb"[\xe0-\xf4]").search
 _ASCII_RUN: Final = re.compile("[\x00-\x7f]+")
 _ASCII_STRETCH: Final = re.compile(rb"<[a-zA-Z/!][^<>\x80-\xff]*>|(?<![\x80-\xff])[\x00-\x7f]{40,}")
-_NOT_LEVEL_1: Final = _all_but(0xB0, 0xD7)
-_NOT_PUNCTUATION: Final = _all_but(0xA1, 0xA3)
-_NOT_LATE: Final = _all_but(0xC9, 0xD7)
+_NOT_LEVEL_1: Final = _bytes_outside(0xB0, 0xD7)
+_NOT_PUNCTUATION: Final = _bytes_outside(0xA1, 0xA3)
+_NOT_LATE_ROWS: Final = _bytes_outside(0xC9, 0xD7)
 _DETECTOR_NAMES: Final = {"UHC": "euc-kr", "MAC-CYRILLIC": "x-mac-cyrillic", "CP949": "euc-kr"}
 
 
-# What the header says
+# Encoding from the header
 
 
 def charset_from_content_type(value: str) -> str | None:
-    """The encoding that a Content-Type header names (WHATWG MIME Sniffing, 4.4).
+    """Return the encoding that a Content-Type header names (WHATWG MIME Sniffing, 4.4).
 
-    None if the type itself is malformed, or no known label is given; the first charset
-    parameter with a value counts.
+    The first charset parameter with a value counts. Returns None if the media type is malformed or
+    the label is unknown or missing.
     """
     essence, _, rest = value.partition(";")
     if not _ESSENCE.fullmatch(essence.strip("\t\n\r ")):
         return None
-    for name, label in _parameters(rest):
+    for name, label in _parse_parameters(rest):
         if name == "charset":
-            return encoding_of(label)
+            return encoding_from_label(label)
     return None
 
 
-def _parameters(rest: str) -> Iterator[tuple[str, str]]:
-    """name, value of the parameters behind the type; the malformed ones are left out."""
+def _parse_parameters(rest: str) -> Iterator[tuple[str, str]]:
+    """Yield name and value of the well-formed parameters that follow the media type."""
     for match in _PARAMETER.finditer(rest):
         name, quoted, plain = match.groups()
         value = (
@@ -201,16 +213,15 @@ _PARAMETER: Final = re.compile(
 )
 
 
-# What the page says
+# Encoding declared in the page
 
 
-def prescan(body: bytes) -> str | None:
-    """The encoding that a page declares in its first 16 KiB (HTML, "prescan a byte stream").
+def prescan_encoding(body: bytes) -> str | None:
+    """Return the encoding that a page declares in its first 16 KiB (HTML, "prescan a byte stream").
 
-    Comments and other markup are stepped over as the standard does it, so that a `<meta`
-    inside an attribute or a comment is none. An XML declaration counts if no meta does.
-    The standard stops at 1,024 bytes, but then starts the parser over when a later meta
-    comes along; looking further at once has that effect.
+    Comments and other markup are skipped as in the standard, so that a `<meta` inside an attribute
+    or a comment does not count. An XML declaration counts if no meta does. The standard stops at
+    1,024 bytes, but restarts the parser at a later meta; reading further has the same effect.
     """
     head = body[:_PRESCAN_BYTES]
     at = head.find(b"<") if b"charset" in head.lower() else -1
@@ -223,7 +234,7 @@ def prescan(body: bytes) -> str | None:
             if encoding:
                 return encoding
         elif tag := _TAG.match(head, at):
-            _, at = _attributes(head, tag.end())
+            _, at = _parse_attributes(head, tag.end())
         elif head[at + 1 : at + 2] in (b"!", b"/", b"?"):
             end = head.find(b">", at)
             at = end if end >= 0 else len(head)
@@ -234,28 +245,31 @@ def prescan(body: bytes) -> str | None:
 
 
 def _meta_encoding(head: bytes, at: int) -> tuple[str | None, int]:
-    """What the `<meta` whose attributes begin here declares, and where it ends."""
-    attributes, end = _attributes(head, at)
+    """Return the encoding declared by a `<meta` whose attributes begin at `at`, and its end."""
+    attributes, end = _parse_attributes(head, at)
     label = attributes.get(b"charset")
     if label is None and attributes.get(b"http-equiv") == b"content-type":
         match = _CONTENT_CHARSET.search(attributes.get(b"content", b""))
         label = match and (match[1] or match[2] or match[3])
-    encoding = encoding_of(label.decode("latin-1")) if label and end <= len(head) else None
-    return _DECLARED_AS.get(encoding or "", encoding), end
+    encoding = encoding_from_label(label.decode("latin-1")) if label and end <= len(head) else None
+    return _DECLARATION_OVERRIDES.get(encoding or "", encoding), end
 
 
-def _attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
-    """Attributes up to `>` in lower case, and where that is; past `head` if it is cut off."""
-    found: dict[bytes, bytes] = {}
+def _parse_attributes(head: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
+    """Return the attributes up to `>` in lower case, and its position.
+
+    The position is past the end of `head` if the tag is cut off.
+    """
+    attributes: dict[bytes, bytes] = {}
     while match := _ATTRIBUTE.match(head, at):
-        closed, name, *values = match.groups()
+        closing, name, *values = match.groups()
         at = match.end()
-        if closed:
-            return found, at
+        if closing:
+            return attributes, at
         if at >= len(head):
             break
-        found.setdefault(name.lower(), next(filter(None, values), b"").lower())
-    return found, len(head) + 1
+        attributes.setdefault(name.lower(), next(filter(None, values), b"").lower())
+    return attributes, len(head) + 1
 
 
 def _xml_encoding(head: bytes) -> str | None:
@@ -263,12 +277,12 @@ def _xml_encoding(head: bytes) -> str | None:
         if head.startswith(start):
             return encoding
     match = _XML_DECLARATION.match(head)
-    declared = encoding_of(match[2].decode("latin-1")) if match else None
-    return _DECLARED_AS.get(declared or "", declared)
+    declared = encoding_from_label(match[2].decode("latin-1")) if match else None
+    return _DECLARATION_OVERRIDES.get(declared or "", declared)
 
 
-_DECLARED_AS: Final = {
-    "utf-16le": "utf-8",  # else the declaration could not have been read
+_DECLARATION_OVERRIDES: Final = {
+    "utf-16le": "utf-8",  # a declaration in real UTF-16 could not be read here
     "utf-16be": "utf-8",
     "x-user-defined": "windows-1252",
 }

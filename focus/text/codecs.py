@@ -1,9 +1,9 @@
 """Decodes bytes by the labels of the WHATWG Encoding Standard, where Python's codecs differ.
 
-Labels, decoders and error recovery are those of the WHATWG Encoding Standard. Python has
-a codec close to each; the small tables here hold what differs, so that the result is the
-standard's. A label from the network is looked up in our own table only: it never reaches
-`codecs.lookup`, which would find `zlib_codec`, `idna` and worse.
+Labels, decoders and error recovery are those of the WHATWG Encoding Standard. Python has a codec
+close to each; the small tables here contain the differences, so that the result follows the
+standard. A label from the network is looked up in the table of this module only: it never reaches
+`codecs.lookup`, which would accept `zlib_codec`, `idna` and other codecs that are no charsets.
 
 Differences (found by decoding every one- and two-byte sequence, and the four-byte ones):
 
@@ -76,16 +76,16 @@ x-user-defined:
 """
 
 
-def _labels() -> dict[str, str]:
-    """Every WHATWG label, in lower case, and the name of its encoding."""
-    found: dict[str, str] = {}
+def _parse_label_table() -> dict[str, str]:
+    """Return the encoding name of every WHATWG label in lower case."""
+    encodings: dict[str, str] = {}
     for line in _LABEL_TABLE.strip().splitlines():
         name, *labels = line.split()
-        found |= dict.fromkeys([name[:-1], *labels], name[:-1])
-    return found
+        encodings |= dict.fromkeys([name[:-1], *labels], name[:-1])
+    return encodings
 
 
-_LABELS: Final = _labels()
+_LABELS: Final = _parse_label_table()
 
 _CODECS: Final = {name: name for name in _LABELS.values()} | {
     "ibm866": "cp866",
@@ -104,13 +104,15 @@ _CODECS: Final = {name: name for name in _LABELS.values()} | {
     **{f"windows-125{n}": f"cp125{n}" for n in range(9)},
 }
 
-_EXACT_UP_TO: Final = 512 * 1024
-"""Bytes. Above this, broken sequences are replaced by C code (one U+FFFD more or less):
-a page made of nothing but errors would cost a microsecond for each byte."""
+_MAX_EXACT_BYTES: Final = 512 * 1024
+"""Above this size C code replaces broken sequences, with one U+FFFD more or fewer.
+
+In Python a page of nothing but errors would cost a microsecond for each byte.
+"""
 
 
-def _trail_pairs(table: str) -> dict[bytes, str]:
-    """`a3c0␀␁…`: the characters of this Big5 pair and of those that follow it."""
+def _parse_pair_runs(table: str) -> dict[bytes, str]:
+    """Return the characters of Big5 pairs: `a3c0␀␁…` lists those of consecutive pairs."""
     pairs = {}
     for run in table.split():
         lead, trail = bytes.fromhex(run[:4])
@@ -120,7 +122,7 @@ def _trail_pairs(table: str) -> dict[bytes, str]:
     return pairs
 
 
-_BIG5_MORE: Final = _trail_pairs(
+_EXTRA_BIG5: Final = _parse_pair_runs(
     "877a㡵𡵓𣚞𦀡㻬𥣞㫵竼龗𤅡𨤍𣇪𠪊𣉞䌊蒄龖鐯䤰蘓墖靊鈘秐稲晠権袝瑌篅枂稬剏遆㓦珄𥶹瓆鿇垳䤯呌䄱"
     "𣚎堘穲𧭥讏䚮𦺈䆁𥶙箮𢒼鿈𢓁𢓉𢓌鿉蔄𣖻䂴鿊䓡𪷿拁灮鿋 8e69箸 8e6f簆 8e7e糎 8eab緒 8eb4縝 "
     "8ecd者 8ed0耨 8f57菁 8f69蒨 8f6e萏 8fcb覦覩 8ffe起 906d都 907a銹 90dc靜 90f1響 91bf鼖 "
@@ -133,20 +135,20 @@ _BIG5_MORE: Final = _trail_pairs(
 )
 
 
-def _remap(codec: str, table: str) -> dict[int, str]:
-    """Characters that Python's codec gives for these bytes -> the standard's characters."""
+def _parse_remap(codec: str, table: str) -> dict[int, str]:
+    """Return a translation from the characters of Python's codec to those of the standard."""
     items = [(bytes.fromhex(item[:-1]).decode(codec), item[-1]) for item in table.split(" ")]
-    return {ord(got): want for got, want in items if got != want}
+    return {ord(python_char): char for python_char, char in items if python_char != char}
 
 
-def _finder(wrong: dict[int, str]) -> Callable[[str], bool]:
-    """Tells whether a text holds one of these characters.
+def _make_finder(remap: dict[int, str]) -> Callable[[str], bool]:
+    """Return a function that tells whether a text contains one of the characters in `remap`.
 
-    Asked of its bytes in UTF-8 first: nine texts of ten have none of the bytes with which these
-    begin, which is told in a fifth of the time.
+    The function looks at the UTF-8 bytes first: nine texts of ten have none of the lead bytes of
+    these characters, and this check takes a fifth of the time.
     """
-    leads = {chr(number).encode()[0] for number in wrong}
-    search = re.compile(f"[{''.join(map(chr, wrong))}]").search
+    leads = {chr(number).encode()[0] for number in remap}
+    search = re.compile(f"[{''.join(map(chr, remap))}]").search
 
     def holds(text: str) -> bool:
         utf8 = text.encode("utf-8", "surrogatepass")
@@ -156,53 +158,56 @@ def _finder(wrong: dict[int, str]) -> Callable[[str], bool]:
 
 
 _REMAPS: Final = {
-    "gb18030": _remap(
+    "gb18030": _parse_remap(
         "gb18030",
         "a3a0\u3000 a6d9︐ a6da︒ a6db︑ a6dc︓ a6dd︔ a6de︕ a6df︖ a6ec︗ a6ed︘ a6f3︙ a8bcḿ "
         "8135f437\ue7c7 fe59龴 fe61龵 fe66龶 fe67龷 fe6d龸 fe7e龹 fe90龺 fea0龻",
     ),
-    "big5hkscs": _remap("big5hkscs", "a145‧ a14e﹑ a1c2¯ a1e3～ a1f2⊕ a1f3⊙ a244￥ a246￠ a247￡"),
-    "euc_jp": _remap("euc_jp", "a1c1～ a1c2∥ a1dd－ a1f1￠ a1f2￡ a2cc￢"),
-    "cp932": _remap("cp932", "a0\ufffd fd\ufffd fe\ufffd ff\ufffd"),
-    "koi8-u": _remap("koi8-u", "aeў beЎ"),
+    "big5hkscs": _parse_remap(
+        "big5hkscs", "a145‧ a14e﹑ a1c2¯ a1e3～ a1f2⊕ a1f3⊙ a244￥ a246￠ a247￡"
+    ),
+    "euc_jp": _parse_remap("euc_jp", "a1c1～ a1c2∥ a1dd－ a1f1￠ a1f2￡ a2cc￢"),
+    "cp932": _parse_remap("cp932", "a0\ufffd fd\ufffd fe\ufffd ff\ufffd"),
+    "koi8-u": _parse_remap("koi8-u", "aeў beЎ"),
     "latin-1": {n: chr(0xF700 + n) for n in range(0x80, 0x100)},
 }
-_FINDERS: Final = {codec: _finder(wrong) for codec, wrong in _REMAPS.items() if wrong}
+_FINDERS: Final = {codec: _make_finder(wrong) for codec, wrong in _REMAPS.items() if wrong}
 
 
-def encoding_of(label: str) -> str | None:
-    """The encoding that a label stands for, named as `TextDecoder` does; None: no label."""
+def encoding_from_label(label: str) -> str | None:
+    """Return the encoding of a label, named as `TextDecoder` does; None for an unknown label."""
     return _LABELS.get(label.strip("\t\n\f\r ").lower())
 
 
 def codec_for(label: str) -> str | None:
-    """The Python codec nearest to a WHATWG label; None for anything that is no such label."""
-    name = encoding_of(label)
+    """Return the Python codec nearest to a WHATWG label; None for an unknown label."""
+    name = encoding_from_label(label)
     return None if name is None else _CODECS[name]
 
 
 def decode_as(body: bytes, encoding: str) -> str:
-    """The text of `body` (without a byte order mark) in an encoding named by `encoding_of`.
+    """Return the text of `body` (without a byte order mark) in an encoding named by WHATWG.
 
-    Never raises on bytes: what cannot be read is U+FFFD. KeyError for any other name.
+    Unreadable bytes become U+FFFD. Raises KeyError for a name that `encoding_from_label` does
+    not return.
     """
     codec = _CODECS[encoding]
     if encoding == "replacement":
         return "\ufffd" if body else ""
     if encoding == "iso-2022-jp":
-        return _iso_2022_jp(body)
-    exact = len(body) <= _EXACT_UP_TO and encoding not in _UNICODE
-    text = body.decode(codec, _HANDLERS.get(codec, "focus.byte") if exact else "replace")
-    holds_wrong = _FINDERS.get(codec)
-    return text.translate(_REMAPS[codec]) if holds_wrong and holds_wrong(text) else text
+        return _decode_iso_2022_jp(body)
+    is_exact = len(body) <= _MAX_EXACT_BYTES and encoding not in _UNICODE
+    text = body.decode(codec, _HANDLERS.get(codec, "focus.byte") if is_exact else "replace")
+    needs_remap = _FINDERS.get(codec)
+    return text.translate(_REMAPS[codec]) if needs_remap and needs_remap(text) else text
 
 
 def escape_query(query: str, encoding: str) -> str:
-    """A link's query with what is not ASCII percent-encoded as its page's encoding asks.
+    """Return a link's query with non-ASCII characters percent-encoded in its page's encoding.
 
-    A link to `?kw=足球` on a GBK page asks for `?kw=%D7%E3%C7%F2` (URL Standard, "percent-
-    encode after encoding"); what the encoding lacks becomes a character reference. In
-    Unicode pages nothing is done: there the URL parser's own UTF-8 is right.
+    A link to `?kw=足球` on a GBK page requests `?kw=%D7%E3%C7%F2` (URL Standard, "percent-encode
+    after encoding"); characters that the encoding lacks become character references. In Unicode
+    pages the query is returned unchanged: there the URL parser's own UTF-8 is right.
     """
     if encoding in _UTF8_QUERIES:
         return query
@@ -218,13 +223,13 @@ def escape_query(query: str, encoding: str) -> str:
     return re.sub("[^\x00-\x7f]", escaped, query)
 
 
-def _iso_2022_jp(body: bytes) -> str:
-    """Escape sequences switch between ASCII, Roman, half-width katakana and JIS X 0208."""
+def _decode_iso_2022_jp(body: bytes) -> str:
+    """Decode text whose escape sequences switch between ASCII, Roman, katakana and JIS X 0208."""
     parts = [b"(B", *re.split(rb"\x1b(\([BJI]|\$[@B])", body)]
-    return "".join(map(_jis_run, parts[::2], parts[1::2]))
+    return "".join(map(_decode_jis_run, parts[::2], parts[1::2]))
 
 
-def _jis_run(escape: bytes, run: bytes) -> str:
+def _decode_jis_run(escape: bytes, run: bytes) -> str:
     if escape.startswith(b"$"):
         return decode_as(run.translate(_SET_HIGH_BIT), "euc-jp")
     text = re.sub(rb"[\x0e\x0f\x1b]", b"\x80", run).decode("ascii", "replace")
@@ -233,63 +238,65 @@ def _jis_run(escape: bytes, run: bytes) -> str:
     return text.translate(_KATAKANA) if escape == b"(I" else text
 
 
-def _broken_byte(error: UnicodeError) -> tuple[str, int]:
-    """Single-byte encodings: a C1 control where Python has nothing, else unreadable."""
+def _replace_byte(error: UnicodeError) -> tuple[str, int]:
+    """Return a C1 control for a byte that Python leaves undefined, else U+FFFD (single-byte)."""
     assert isinstance(error, UnicodeDecodeError)
     byte = error.object[error.start]
     return (chr(byte) if byte < 0xA0 else "\ufffd"), error.start + 1
 
 
-def _broken_1255(error: UnicodeError) -> tuple[str, int]:
+def _replace_byte_1255(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeDecodeError)
-    char, end = _broken_byte(error)
+    char, end = _replace_byte(error)
     return ("\u05ba" if error.object[error.start] == 0xCA else char), end
 
 
-def _broken_pair(error: UnicodeError) -> tuple[str, int]:
-    """Multi-byte encodings: a pair that only the standard knows, or how far to skip."""
+def _replace_pair(error: UnicodeError) -> tuple[str, int]:
+    """Return the standard's character for a pair, or U+FFFD, and where to go on (multi-byte)."""
     assert isinstance(error, UnicodeDecodeError)
     at, lead = error.start, error.object[error.start]
     sequence = error.object[at : at + 4]
     if error.encoding == "gb18030":
-        return ("€", at + 1) if lead == 0x80 else ("\ufffd", at + _gb18030_width(sequence))
+        return ("€", at + 1) if lead == 0x80 else ("\ufffd", at + _broken_gb18030_width(sequence))
     if error.encoding == "euc_jp":
-        char, width = _euc_jp_more(sequence)
+        char, width = _decode_euc_jp_pair(sequence)
         return char, at + width
-    if error.encoding == "big5hkscs" and sequence[:2] in _BIG5_MORE:
-        return _BIG5_MORE[sequence[:2]], at + 2
+    if error.encoding == "big5hkscs" and sequence[:2] in _EXTRA_BIG5:
+        return _EXTRA_BIG5[sequence[:2]], at + 2
     is_lead = lead not in (
         (0x80, 0xA0, 0xFD, 0xFE, 0xFF) if error.encoding == "cp932" else (0x80, 0xFF)
     )
-    return "\ufffd", at + (_pair_width(sequence) if is_lead else 1)
+    return "\ufffd", at + (_broken_pair_width(sequence) if is_lead else 1)
 
 
-def _pair_width(sequence: bytes) -> int:
-    """A lead and what follows it make one error, but an ASCII byte is read again."""
+def _broken_pair_width(sequence: bytes) -> int:
+    """Return the width of a broken pair: an ASCII byte after the lead is read again."""
     return 2 if len(sequence) > 1 and sequence[1] >= 0x80 else 1
 
 
-def _gb18030_width(sequence: bytes) -> int:
-    """Bytes of a broken sequence that are used up; the others are read again."""
+def _broken_gb18030_width(sequence: bytes) -> int:
+    """Return how many bytes of a broken sequence are consumed; the others are read again."""
     if sequence[0] == 0xFF or len(sequence) == 1 or not 0x30 <= sequence[1] <= 0x39:
-        return 1 if sequence[0] == 0xFF else _pair_width(sequence)
+        return 1 if sequence[0] == 0xFF else _broken_pair_width(sequence)
     if not all(0x81 <= byte <= 0xFE for byte in sequence[2:3]):
         return 1
     return len(sequence) if all(0x30 <= byte <= 0x39 for byte in sequence[3:]) else 1
 
 
-def _euc_jp_more(sequence: bytes) -> tuple[str, int]:
-    """(character, width): rows that cp932 knows, or how much of a broken sequence to skip."""
+def _decode_euc_jp_pair(sequence: bytes) -> tuple[str, int]:
+    """Return character and width of a pair that only cp932 has, or of a broken sequence."""
     in_grid = [0xA1 <= byte <= 0xFE for byte in sequence[:2]]
     if sequence[0] == 0x8F and in_grid[1:] == [True]:
-        return "\ufffd", 1 + _pair_width(sequence[1:])
+        return "\ufffd", 1 + _broken_pair_width(sequence[1:])
     if in_grid == [True, True]:
         row, cell = sequence[0] - 0xA1, sequence[1] - 0xA1
         lead = row // 2 + (0x81 if row < 62 else 0xC1)
         trail = cell + (0x9F if row % 2 else 0x40 if cell < 0x3F else 0x41)
         char = bytes((lead, trail)).decode("cp932", "replace")
         return (char if len(char) == 1 else "\ufffd"), 2
-    return "\ufffd", _pair_width(sequence) if sequence[0] in (0x8E, 0x8F) or in_grid[0] else 1
+    return "\ufffd", _broken_pair_width(sequence) if sequence[0] in (0x8E, 0x8F) or in_grid[
+        0
+    ] else 1
 
 
 _UNICODE: Final = ("utf-8", "utf-16le", "utf-16be")
@@ -301,6 +308,6 @@ _HANDLERS: Final = {
     "cp1255": "focus.1255",
     **dict.fromkeys(("gb18030", "big5hkscs", "cp949", "cp932", "euc_jp"), "focus.pair"),
 }
-codecs.register_error("focus.byte", _broken_byte)
-codecs.register_error("focus.1255", _broken_1255)
-codecs.register_error("focus.pair", _broken_pair)
+codecs.register_error("focus.byte", _replace_byte)
+codecs.register_error("focus.1255", _replace_byte_1255)
+codecs.register_error("focus.pair", _replace_pair)

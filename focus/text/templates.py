@@ -1,4 +1,4 @@
-"""Reads a package's HTML templates: escaped, strict, in the reader's language."""
+"""Loads a package's HTML templates: escaped, strict, in the language of the reader."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from focus.i18n import load_catalogue, translate
 from focus.text.formatting import printable
 
 
-def environment(package: str) -> Environment:
-    """The templates in a package's folder `templates`.
+def make_environment(package: str) -> Environment:
+    """Return the Jinja environment of the folder `templates` of a package.
 
-    Values are escaped, and one that is missing is an error. A template's `lang` is its language:
-    `_` and `ngettext` ask the catalogue of that.
+    Values are escaped, and a missing one is an error. The variable `lang` of a template selects the
+    message catalogue that `_` and `ngettext` use.
     """
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
@@ -23,10 +23,10 @@ def environment(package: str) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    made.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-    made.filters.update(printable=printable, translate=translate)
-    made.tests["web"] = _is_web
-    return made
+    environment.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+    environment.filters.update(printable=printable, translate=translate)
+    environment.tests["web"] = _is_web
+    return environment
 
 
 @pass_context
@@ -35,8 +35,8 @@ def _gettext(context: Context, text: str) -> str:
 
 
 @pass_context
-def _ngettext(context: Context, one: str, many: str, n: int) -> str:
-    return load_catalogue(context["lang"]).ngettext(one, many, n)
+def _ngettext(context: Context, singular: str, plural: str, n: int) -> str:
+    return load_catalogue(context["lang"]).ngettext(singular, plural, n)
 
 
 def _is_web(url: str) -> bool:

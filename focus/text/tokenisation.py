@@ -1,8 +1,8 @@
 """Turns text into tokens: folding, Chinese segmentation, and the words of a topic.
 
-Tokens are folded words (NFKC, case): Chinese cut in the exact mode of jieba's dictionary,
-anything without a letter, digit or ideograph dropped. Runs of Latin letters and digits are
-cut off before the segmenter sees the text, since there the two segmenters differ.
+Tokens are folded words (NFKC, case). Chinese is segmented in the exact mode of jieba's dictionary;
+anything without a letter, digit or ideograph is dropped. Runs of Latin letters and digits are
+split off before segmentation, because the two segmenters differ there.
 """
 
 from __future__ import annotations
@@ -17,48 +17,49 @@ _HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HAS_HAN = re.compile(f"[{_HAN}]")
 _RUNS = re.compile(f"[{_HAN}]+|[^\\W_{_HAN}]+")
 _CACHED_CHARS = 64
-_FIRST: list[frozenset[str]] = []  # the words in the dictionary that rjieba itself has loaded
+_DEFAULT_WORDS: list[frozenset[str]] = []  # words added to rjieba's dictionary, once loaded
 
 Cut = Callable[[str], Iterable[str]]
 
 
 def fold(text: str) -> str:
-    """Compatibility forms and case made one: `ＪＡＶＡ` → `java`, `，` → `,`."""
+    """Return a text in lower case with compatibility forms replaced: `ＪＡＶＡ！` → `java!`."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def has_han(text: str) -> bool:
-    """Whether a text holds an ideograph."""
+    """Return whether a text contains an ideograph."""
     return _HAS_HAN.search(text) is not None
 
 
-def runs(folded: str) -> list[str]:
-    """A folded text's runs of ideographs, and of other letters and digits, in order."""
+def split_runs(folded: str) -> list[str]:
+    """Return the runs of ideographs and of other letters and digits in a folded text, in order."""
     return _RUNS.findall(folded)
 
 
-def rjieba_cut(words: Iterable[str] = ()) -> Cut:
-    """jieba's algorithm and dictionary in Rust, about 18 times as fast.
+def make_rjieba_cut(words: Iterable[str] = ()) -> Cut:
+    """Return jieba's segmentation written in Rust, about 18 times as fast.
 
-    Importing it loads a dictionary of 24 MiB. Who comes first has that one, with its words in it,
-    and so has everybody who wants the same words; so it is with the latest other one.
+    Importing rjieba loads a dictionary of 24 MiB. The first caller gets this dictionary with its
+    words added, and so do later callers with the same words. Other callers share one further
+    dictionary, that of the last words asked for.
     """
-    import rjieba  # only where text is cut
+    import rjieba  # imported late: loads a dictionary
 
-    wanted = frozenset(words)
-    if _FIRST and wanted != _FIRST[0]:
-        return _other_cut(wanted)
-    if not _FIRST:
-        _FIRST.append(wanted)
-        _add_words(rjieba._DEFAULT_JIEBA, wanted)
+    word_set = frozenset(words)
+    if _DEFAULT_WORDS and word_set != _DEFAULT_WORDS[0]:
+        return _make_cached_cut(word_set)
+    if not _DEFAULT_WORDS:
+        _DEFAULT_WORDS.append(word_set)
+        _add_words(rjieba._DEFAULT_JIEBA, word_set)
     cut: Cut = rjieba._DEFAULT_JIEBA.cut
     return cut
 
 
 @lru_cache(maxsize=1)
-def _other_cut(words: frozenset[str]) -> Cut:
+def _make_cached_cut(words: frozenset[str]) -> Cut:
     import rjieba
 
     jieba = rjieba.Jieba()
@@ -73,29 +74,29 @@ def _add_words(jieba: Any, words: frozenset[str]) -> None:
 
 
 class Segmenter:
-    """Cuts text into folded words; short texts (anchors) are remembered.
+    """Splits text into folded words; the results of short texts (anchors) are cached.
 
-    words   topic words that must come out whole, such as 机器学习
+    words   topic words that must not be split, such as 机器学习
     """
 
     def __init__(self, words: Iterable[str] = ()) -> None:
-        self._han = [fold(word) for word in words if has_han(word)]
-        self._short = lru_cache(maxsize=50_000)(self._tokens)
+        self._han_words = [fold(word) for word in words if has_han(word)]
+        self._cached_tokens = lru_cache(maxsize=50_000)(self._segment)
 
     def tokens(self, text: str) -> tuple[str, ...]:
-        """The words of a text in order: `足球Java 8！` → ("足球", "java", "8")."""
-        return self._short(text) if len(text) <= _CACHED_CHARS else self._tokens(text)
+        """Return the words of a text in order: `足球Java 8！` → ("足球", "java", "8")."""
+        return self._cached_tokens(text) if len(text) <= _CACHED_CHARS else self._segment(text)
 
     @cached_property
     def _cut(self) -> Cut:
-        """Its dictionary takes 0.13 s to load, which those who cut nothing are spared."""
-        return rjieba_cut(self._han)
+        """The segmentation, made on first use: its dictionary takes 0.13 s to load."""
+        return make_rjieba_cut(self._han_words)
 
-    def _tokens(self, text: str) -> tuple[str, ...]:
-        found: list[str] = []
-        for run in runs(fold(text)):
+    def _segment(self, text: str) -> tuple[str, ...]:
+        tokens: list[str] = []
+        for run in split_runs(fold(text)):
             if run[0] >= "\u3007" and has_han(run[0]):
-                found.extend(self._cut(run))
+                tokens.extend(self._cut(run))
             else:
-                found.append(run)
-        return tuple(found)
+                tokens.append(run)
+        return tuple(tokens)

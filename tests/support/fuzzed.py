@@ -28,7 +28,7 @@ from focus.http.robots import Robots, from_answer
 from focus.http.semantics import is_html, redirect_target, retry_after_s
 from focus.http.sitemap import MAX_LINKS, ListingReader, changed_at
 from focus.score.analysis import PageScorer
-from focus.text.charset import charset_from_content_type, decode, prescan
+from focus.text.charset import charset_from_content_type, decode, prescan_encoding
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
     MAX_URL,
@@ -88,7 +88,7 @@ def charset(data: bytes) -> None:
     choice, body = _chosen(data)
     text, name = decode(body, TYPES[choice % len(TYPES)])
     assert isinstance(text, str) and name
-    prescan(body)
+    prescan_encoding(body)
     charset_from_content_type(body.decode("latin-1"))
 
 

@@ -12,7 +12,7 @@ import click
 from focus.commands.options.channel import HOW, chosen
 from focus.commands.options.option import adding, option
 from focus.errors import ConfigError
-from focus.text.formatting import printable, read_span
+from focus.text.formatting import parse_duration, printable
 
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
@@ -134,7 +134,7 @@ def _expiry(text: str, now: float) -> float | None:
     except ValueError:
         pass
     try:
-        return now + read_span(text)
+        return now + parse_duration(text)
     except ConfigError:
         raise ConfigError(
             "--expires {text!r}: write a date like 2026-12-31, 30d or never", text=printable(text)

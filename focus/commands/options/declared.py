@@ -21,7 +21,7 @@ from click.core import ParameterSource
 
 from focus.commands.options.option import Decorator, option
 from focus.config import FILE, CrawlConfig, RunPaths, Setting
-from focus.text.formatting import size, span
+from focus.text.formatting import format_duration, format_size
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -93,7 +93,7 @@ class Declared(NamedTuple):
         """A value as it would be typed; None stays None."""
         if value is None or self.kind not in ("time", "size"):
             return value
-        return span(value) if self.kind == "time" else size(int(value))
+        return format_duration(value) if self.kind == "time" else format_size(int(value))
 
 
 def _declared(record: type[msgspec.Struct]) -> Iterator[Declared]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from focus.i18n import current_language, say
-from focus.text.formatting import cells, wrapped
+from focus.text.formatting import cell_width, wrap_lines
 
 EXAMPLE = ("Example:", "Examples:")
 _GAP = 2  # cells between an option and its meaning
@@ -43,7 +43,7 @@ class HelpFormatter(click.HelpFormatter):
         indent, parts = " " * self.current_indent, text.split("\n\n")
         for number, part in enumerate(parts):
             lines = part.lstrip().splitlines()[1:] if part.lstrip().startswith("\b") else None
-            for line in lines or wrapped(part, max(20, self.width - self.current_indent)):
+            for line in lines or wrap_lines(part, max(20, self.width - self.current_indent)):
                 self.write(f"{indent}{line}\n")
             if number + 1 < len(parts):
                 self.write("\n")
@@ -56,15 +56,15 @@ class HelpFormatter(click.HelpFormatter):
         if current_language() == "en":
             super().write_dl(rows, col_max, col_spacing)
             return
-        first = min(max(cells(name) for name, _ in rows), col_max) + col_spacing
+        first = min(max(cell_width(name) for name, _ in rows), col_max) + col_spacing
         indent = " " * self.current_indent
         room = max(20, self.width - self.current_indent - first)
         for name, text in rows:
-            head, *others = wrapped(text, room) or [""]
-            if cells(name) > first - col_spacing:
+            head, *others = wrap_lines(text, room) or [""]
+            if cell_width(name) > first - col_spacing:
                 self.write(f"{indent}{name}\n")
                 name = ""
-            self.write(f"{indent}{name}{' ' * (first - cells(name))}{head}".rstrip() + "\n")
+            self.write(f"{indent}{name}{' ' * (first - cell_width(name))}{head}".rstrip() + "\n")
             for line in others:
                 self.write(f"{indent}{' ' * first}{line}\n")
 

@@ -15,7 +15,7 @@ from focus.commands.options.value_types import KINDS
 from focus.config import FILE, OUTPUT
 from focus.errors import ConfigError
 from focus.i18n import say
-from focus.text.formatting import inert, inert_json
+from focus.text.formatting import escape_json_controls, replace_unprintable
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -23,7 +23,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def tell(lines: Iterable[str], *, err: bool = False) -> None:
     """Print lines in which strangers may have a say: nothing in them acts on a terminal."""
     for line in lines:
-        click.echo(inert(line), err=err)
+        click.echo(replace_unprintable(line), err=err)
 
 
 def print_note(id: str, /, **values: object) -> None:
@@ -38,7 +38,7 @@ def to_json(value: Any) -> bytes:
 
 def tell_json(value: Any) -> None:
     """Print a value as JSON, indented, with nothing in it that acts on a terminal."""
-    click.echo(inert_json(to_json(value)), nl=False)
+    click.echo(escape_json_controls(to_json(value)), nl=False)
 
 
 def answer(found: Any, as_json: bool) -> None:

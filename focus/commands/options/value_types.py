@@ -24,7 +24,7 @@ from focus.i18n import translate
 from focus.records import FailureKind
 from focus.registry import check_removed
 from focus.scheduling.retries import TEMPORARY
-from focus.text.formatting import printable, read_size, read_span
+from focus.text.formatting import parse_duration, parse_size, printable
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def checked(read: Callable[[str], T]) -> Callable[[str], T]:
 
 def positive_span(text: str) -> float:
     """Seconds, more than none."""
-    if (seconds := read_span(text)) <= 0:
+    if (seconds := parse_duration(text)) <= 0:
         raise ConfigError("must be longer than 0")
     return seconds
 
@@ -64,7 +64,7 @@ def instant(text: str) -> float:
 
 def positive_size(text: str) -> int:
     """Bytes, more than none."""
-    if (number := read_size(text)) <= 0:
+    if (number := parse_size(text)) <= 0:
         raise ConfigError("must be more than 0")
     return number
 
@@ -235,10 +235,10 @@ KINDS = {
     "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
     "secret": ValueKind("TEXT", str),
-    "time": ValueKind("TIME", checked(read_span)),
+    "time": ValueKind("TIME", checked(parse_duration)),
     "positive time": ValueKind("TIME", checked(positive_span)),
     "instant": ValueKind("WHEN", checked(instant)),
-    "size": ValueKind("SIZE", checked(read_size)),
+    "size": ValueKind("SIZE", checked(parse_size)),
     "positive size": ValueKind("SIZE", checked(positive_size)),
     "file": ValueKind("FILE", click.Path(dir_okay=False, path_type=Path)),
     "input": ValueKind("FILE", click.Path(dir_okay=False, allow_dash=True, path_type=Path)),
