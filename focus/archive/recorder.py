@@ -77,9 +77,7 @@ class Recorder:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
-            raise ArchiveError(
-                "cannot write the archive {path}: {error}", path=path, error=error
-            ) from error
+            raise self._unwritable(error) from error
         try:
             self._lock()
             self._end = self._whole_records()
@@ -99,7 +97,7 @@ class Recorder:
         """Append the response of an exchange and its request, if that is known.
 
         Returns False, and writes nothing, if there was no HTTP response. The records are
-        with the system on return (a kill loses nothing), on disk after `flush`.
+        with the system on return (a kill loses nothing), on disk after `close`.
         """
         if result.status is None:
             return False
@@ -126,10 +124,6 @@ class Recorder:
             data += packed_record(request, result.request)
         self._write(data)
         return True
-
-    def flush(self) -> None:
-        """Has the disk take everything."""
-        os.fsync(self._file)
 
     def close(self) -> None:
         """Ends the recording; may be called twice."""
@@ -158,12 +152,13 @@ class Recorder:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
             os.ftruncate(self._file, self._end)
-            raise ArchiveError(
-                "cannot write the archive {path}: {error}",
-                path=self._path,
-                error=error,
-            ) from error
+            raise self._unwritable(error) from error
         self._end += len(data)
+
+    def _unwritable(self, error: OSError) -> ArchiveError:
+        return ArchiveError(
+            "cannot write the archive {path}: {error}", path=self._path, error=error
+        )
 
     def _lock(self) -> None:
         if fcntl is None:

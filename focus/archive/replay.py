@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import msgspec
 import platformdirs
@@ -212,15 +212,12 @@ def _redirect(url: str, answer: ArchivedAnswer) -> tuple[FailureKind | None, str
 
 def _build(source: BufferedReader, path: Path, target: Path) -> None:
     """Packs a WARC file: beside the target first, then in its place."""
-    temporary: IO[bytes] | None = None
+    part = target.with_name(f"{_BUILDING}{secrets.token_hex(8)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = tempfile.NamedTemporaryFile(  # noqa: SIM115
-            dir=target.parent, prefix=_BUILDING, delete=False
-        )
-        with temporary:
-            _fill(source, path, cast(BinaryIO, temporary))
-        Path(temporary.name).replace(target)
+        with part.open("xb") as file:
+            _fill(source, path, file)
+        part.replace(target)
     except OSError as error:
         raise ArchiveError(
             "cannot unpack {path} into {parent}: {error}",
@@ -229,8 +226,8 @@ def _build(source: BufferedReader, path: Path, target: Path) -> None:
             error=error,
         ) from error
     finally:
-        if temporary:
-            Path(temporary.name).unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
     _sweep(target)
 
 

@@ -26,6 +26,7 @@ import msgspec
 
 from focus.errors import ConfigError, ExportError
 from focus.storage.table_file import write_table
+from focus.storage.whole_file import open_whole
 from focus.text.formatting import escape_json_controls, spreadsheet_text
 
 ExportRow = tuple[Any, ...]
@@ -226,16 +227,8 @@ def _open_atomically(path: Path) -> Iterator[IO[bytes]]:
             with path.open("wb") as file:  # a device or a pipe cannot be replaced
                 yield file
             return
-        part_path = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with part_path.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            part_path.replace(path)
-        finally:
-            with suppress(OSError):
-                part_path.unlink(missing_ok=True)
+        with open_whole(path) as file:
+            yield file
     except OSError as error:
         raise ExportError(
             "cannot write {path}: {error}; make room or choose another -o FILE",

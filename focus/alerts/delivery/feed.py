@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -23,10 +22,11 @@ from xml.etree.ElementTree import Element, SubElement
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.message import UNTITLED, Message, highlight_html, split_snippet
 from focus.alerts.settings import DeliverySettings
-from focus.errors import ConfigError
+from focus.errors import ConfigError, ExportError
 from focus.i18n import language_tag, msg, translate
 from focus.storage.alerts.records import Match, StoredAlert
 from focus.storage.alerts.store import AlertStore
+from focus.storage.whole_file import write_whole
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
@@ -93,21 +93,15 @@ class Feed(Channel):
         try:
             if _is_file(address):
                 text = build_user_feed(self.store, alerts, self.settings, user, language=language)
-                _write_file(Path(address), text)
+                write_whole(Path(address), text)
             else:
                 for stored_alert in alerts:
                     text = build_alert_feed(
                         self.store, stored_alert, self.settings, language=language
                     )
-                    _write_file(Path(address) / _file_name(stored_alert), text)
-        except OSError as error:
-            return NotDelivered(
-                msg(
-                    "{path}: {error}",
-                    path=error.filename or address,
-                    error=error,
-                )
-            )
+                    write_whole(Path(address) / _file_name(stored_alert), text)
+        except ExportError as error:
+            return NotDelivered(error.message)
         return Delivered(msg("{address} is written", address=address))
 
 
@@ -122,16 +116,6 @@ def _file_name(stored_alert: StoredAlert) -> str:
     """
     name = re.sub(r"[^\w-]+", "_", stored_alert.alert.name)[:60]
     return f"{stored_alert.id}-{name}.xml"
-
-
-def _write_file(path: Path, text: bytes) -> None:
-    """Replace a file atomically."""
-    draft = path.with_name(f".{path.name[:60]}.{secrets.token_hex(4)}")
-    try:
-        draft.write_bytes(text)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 class Entry(NamedTuple):
