@@ -209,10 +209,10 @@ def scheduler(path: Path) -> dict[str, dict[str, Any]]:
 
 def _check(path: Path, _: str, times: int = 50) -> dict[str, Any]:
     app_state = AppState(path, clock=lambda: NOW)
-    assert not server.is_due(app_state)
+    assert not server.has_due_work(app_state)
     began = time.process_time()
     for _nth in range(times):
-        server.is_due(app_state)
+        server.has_due_work(app_state)
     return {"cpu_ms": round(1000 * (time.process_time() - began) / times, 2)}
 
 
@@ -258,8 +258,8 @@ def _set_due(store: AlertStore, *, is_due: bool, new_pages: int) -> None:
 
 def _serve(path: Path, port: int) -> None:
     home = f"http://127.0.0.1:{port}"
-    app_state = AppState(path, clock=lambda: NOW, sending=SendingOptions(), home=home)
-    server.serve(app_state, SchedulerOptions(path), server.listening("127.0.0.1", port))
+    app_state = AppState(path, clock=lambda: NOW, sending=SendingOptions(), local_url=home)
+    server.serve(app_state, SchedulerOptions(path), server.open_socket("127.0.0.1", port))
 
 
 @contextmanager
@@ -335,7 +335,7 @@ def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str
     """Return response times and CPU time per request by kind of page, and the server's memory."""
     with opened(path, now=NOW, language="en", zone="UTC") as store:
         users = [user for (user,) in store.database.rows("SELECT id FROM user WHERE id > 1")]
-        secrets = [tokens.make(store, "session", user=user, now=NOW) for user in users]
+        secrets = [tokens.create_token(store, "session", user=user, now=NOW) for user in users]
     figures: dict[str, dict[str, Any]] = {}
     with serving(path) as (port, pid):
         request_all(port, secrets, ["/inbox", f"/search?q={quote('足球')}"] * 20, 1)  # warm up

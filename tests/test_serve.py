@@ -31,8 +31,8 @@ from focus.learn.memory_crawl import PageSource
 from focus.serve import accounts, address_verification, backoff, server, site_answers, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
-from focus.serve.app_state import AppState, Kept
-from focus.serve.scheduler import SchedulerOptions, SendingOptions, read_order
+from focus.serve.app_state import AppState, ConnectionPool
+from focus.serve.scheduler import SchedulerOptions, SendingOptions, decode_options
 from focus.serve.site_answers import SiteAnswer, SiteQuestion
 from focus.storage.alerts.records import Alert, DeliveryRecord
 from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
@@ -59,7 +59,7 @@ class Group:
     def invitation(self) -> str:
         """A secret by which somebody may register."""
         with self.app_state.store() as store:
-            return tokens.make(store, "invite", now=self.clock())
+            return tokens.create_token(store, "invite", now=self.clock())
 
     def member(self, name: str, mail: str = "", **options: Any) -> TestClient:
         """Somebody's browser, registered and logged in; the first is an administrator's."""
@@ -92,9 +92,11 @@ class Group:
 @pytest.fixture
 def group(tmp_path: Path) -> Iterator[Group]:
     clock = Clock(NOON)
-    app_state = AppState(tmp_path / "focus.db", clock=clock, home=HOME, passwords=Passwords(CHEAP))
+    app_state = AppState(
+        tmp_path / "focus.db", clock=clock, local_url=HOME, passwords=Passwords(CHEAP)
+    )
     app_state.settings()
-    app_state.soon = lambda work, name: work()  # type: ignore[method-assign, assignment]
+    app_state.run_in_background = lambda work, name: work()  # type: ignore[method-assign, assignment]
     yield Group(app_state, clock)
     app_state.close()
 
@@ -123,7 +125,7 @@ def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
     group: Group,
 ) -> None:
     assert group.browser().get("/register").status_code == 403
-    link = server.first_link(group.app_state, HOME)
+    link = server.first_invitation_url(group.app_state, HOME)
     client = group.browser()
     form = client.get(link.removeprefix(HOME))
     assert form.status_code == 200
@@ -131,7 +133,7 @@ def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
     typed = {"name": "安娜", "mail": "", "password": SECRET, "invite": invite}
     assert client.post("/register", data=typed).headers["location"] == "/inbox"
     assert client.get("/admin").status_code == 200
-    assert server.first_link(group.app_state, HOME) == ""
+    assert server.first_invitation_url(group.app_state, HOME) == ""
 
 
 def test_registration_is_off_by_invitation_or_open(group: Group) -> None:
@@ -204,7 +206,7 @@ def test_a_forgotten_password_is_set_by_a_mailed_link_once(
 def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
     group.member("ana", "ana@a.test")
     with group.app_state.store() as store:
-        secret = tokens.make(store, "reset", user=group.number("ana"), now=NOON)
+        secret = tokens.create_token(store, "reset", user=group.number("ana"), now=NOON)
     group.clock.now += 3601
     answer = group.browser("zh").get(f"/reset/{secret}")
     assert answer.status_code == 400
@@ -336,7 +338,7 @@ def test_an_alert_is_tried_before_it_is_saved(
         asked.append(question.sites)
         return [SiteAnswer("https://news.test/", "体育 <b>", 31, is_shell=True)]
 
-    monkeypatch.setattr(site_answers, "ask", answered)
+    monkeypatch.setattr(site_answers, "ask_sites", answered)
     with group.app_state.store() as store:
         store.alerts.add(group.number("ana"), Alert("a", ("https://news.test/",), "x"), now=NOON)
         portal = CrawledSite(store, now=NOON - 7_300)
@@ -355,10 +357,12 @@ def test_an_alert_is_tried_before_it_is_saved(
 
 def test_sites_are_not_asked_without_end(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     client = group.member("ana")
-    monkeypatch.setattr(site_answers, "ask", lambda question: [])
+    monkeypatch.setattr(site_answers, "ask_sites", lambda question: [])
     typed = {**TYPED, "try": "1"}
-    found = [client.post("/alerts/new", data=typed) for _ in range(backoff.FREE["try"] + 1)]
-    assert [each.status_code for each in found] == [200] * backoff.FREE["try"] + [400]
+    found = [
+        client.post("/alerts/new", data=typed) for _ in range(backoff.FREE_ATTEMPTS["try"] + 1)
+    ]
+    assert [each.status_code for each in found] == [200] * backoff.FREE_ATTEMPTS["try"] + [400]
     assert "Too many tries" in found[-1].text and 'value="欧冠"' in found[-1].text
 
 
@@ -379,8 +383,8 @@ def test_sites_are_asked_in_a_process_of_their_own() -> None:
         here = f"http://127.0.0.1:{site.server_port}"
         sites = [f"{here}/", f"{here}/gone", f"{here}/app"]
         try:
-            good, gone, app = site_answers.ask(SiteQuestion(sites, LOOPBACK), limit_s=3600)
-            [kept_out] = site_answers.ask(SiteQuestion(sites[:1]), limit_s=3600)
+            good, gone, app = site_answers.ask_sites(SiteQuestion(sites, LOOPBACK), limit_s=3600)
+            [kept_out] = site_answers.ask_sites(SiteQuestion(sites[:1]), limit_s=3600)
         finally:
             site.shutdown()
     assert (good.title, good.links, good.failure) == ("Sport", 2, "")
@@ -394,7 +398,7 @@ def test_sites_that_take_too_long_are_said(monkeypatch: pytest.MonkeyPatch) -> N
         raise subprocess.TimeoutExpired("x", timeout)
 
     monkeypatch.setattr(subprocess, "run", slow)
-    [late] = site_answers.ask(SiteQuestion(["https://a.test/"]), limit_s=0.5)
+    [late] = site_answers.ask_sites(SiteQuestion(["https://a.test/"]), limit_s=0.5)
     assert late.failure == "no answer within 0.5 seconds"
 
 
@@ -757,12 +761,12 @@ def test_a_disabled_account_is_out_at_once(group: Group) -> None:
 
 
 def test_a_taken_port_is_said() -> None:
-    with server.listening("127.0.0.1", 0) as bound:
+    with server.open_socket("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]
         with pytest.raises(ConfigError, match=f"--port {port}: the port is taken"):
-            server.listening("127.0.0.1", port)
+            server.open_socket("127.0.0.1", port)
     with pytest.raises(ConfigError, match="no such address"):
-        server.listening("no.such.host.invalid", 1)
+        server.open_socket("no.such.host.invalid", 1)
 
 
 def test_a_missing_extra_is_said(
@@ -792,25 +796,25 @@ def test_a_server_ends_cleanly_when_it_is_told_to(tmp_path: Path) -> None:
 
 
 def test_only_this_machine_is_its_own_home() -> None:
-    assert server.home_of("127.0.0.1", 1) == "http://127.0.0.1:1"
-    assert server.home_of("::1", 1) == "http://[::1]:1"
-    assert server.home_of("0.0.0.0", 1) == ""
+    assert server.local_url("127.0.0.1", 1) == "http://127.0.0.1:1"
+    assert server.local_url("::1", 1) == "http://[::1]:1"
+    assert server.local_url("0.0.0.0", 1) == ""
 
 
 def test_the_scheduler_sees_what_is_due(group: Group) -> None:
-    assert not server.is_due(group.app_state)
+    assert not server.has_due_work(group.app_state)
     client = group.member("ana")
     number = alert(client)
-    assert server.is_due(group.app_state)
+    assert server.has_due_work(group.app_state)
     client.post(f"/alerts/{number}/pause")
-    assert not server.is_due(group.app_state)
+    assert not server.has_due_work(group.app_state)
 
 
 def test_the_scheduler_is_told_all_it_needs() -> None:
     sending = SendingOptions({"smtp_url": "smtp://localhost"}, HOME, Path("key"))
     web = PageSource(browser=Path("chromium"))
     order = SchedulerOptions(Path("focus.db"), web, sending)
-    assert read_order(msgspec.json.encode(order, enc_hook=str)) == order
+    assert decode_options(msgspec.json.encode(order, enc_hook=str)) == order
 
 
 def test_waits_double_up_to_a_quarter_of_an_hour() -> None:
@@ -1122,7 +1126,7 @@ def test_a_code_for_another_password_is_good_for_a_quarter_of_an_hour(group: Gro
     group.member("ana")
     with group.app_state.store() as store:
         store.users.set_address(group.number("ana"), "phone", "+4915")
-        found = accounts.reset_code(store, "ana", now=NOON)
+        found = accounts.create_reset_code(store, "ana", now=NOON)
     assert found is not None
     group.clock.now += 901
     new = {"name": "ana", "code": found[2], "password": "another battery horse"}
@@ -1160,18 +1164,18 @@ def test_connections_go_on_until_they_no_longer_fit() -> None:
         made.append(len(made) + 1)
         return made[-1]
 
-    kept = Kept(make, closed.append, most=1, fits=lambda each: each not in bad)
-    with kept.one() as one:
+    kept = ConnectionPool(make, closed.append, max_idle=1, is_usable=lambda each: each not in bad)
+    with kept.borrow() as one:
         assert one == 1
-    with kept.one() as one, kept.one() as other:
+    with kept.borrow() as one, kept.borrow() as other:
         assert (one, other) == (1, 2)
     assert closed == [1], "one waits, there is no room for the other"
-    with pytest.raises(KeyError), kept.one():
+    with pytest.raises(KeyError), kept.borrow():
         raise KeyError
     assert closed == [1, 2], "nobody knows in which state it is"
-    with kept.one() as one:
+    with kept.borrow() as one:
         bad.add(one)
-    with kept.one() as one:
+    with kept.borrow() as one:
         assert one == 4 and closed == [1, 2, 3]
     kept.close()
     assert closed == [1, 2, 3, 4]

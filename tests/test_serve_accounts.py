@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from focus.alerts.settings import DeliverySettings
 from focus.errors import StoreLocked
 from focus.serve import address_verification, names
-from focus.serve.address_verification import Moved
+from focus.serve.address_verification import AddressChange
 from focus.serve.app import _ROUTES
 from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
@@ -43,27 +43,27 @@ from tests.test_serve import group as group  # the fixture
     ],
 )
 def test_what_looks_like_a_name_is_taken_for_it(name: str, taken: str) -> None:
-    assert names.alike(name, [taken])
-    assert names.alike(taken, [name])
+    assert names.is_confusable(name, [taken])
+    assert names.is_confusable(taken, [name])
 
 
 @pytest.mark.parametrize(
     ("name", "other"), [("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2")]
 )
 def test_names_that_people_tell_apart_are_two(name: str, other: str) -> None:
-    assert not names.alike(name, [other])
+    assert not names.is_confusable(name, [other])
 
 
 @pytest.mark.parametrize(
     "name", ["安娜Anna", "アンナー安", "김a安", "ㄅ安a", "Ngọc", "анна", "a_1.x-"]
 )
 def test_scripts_that_are_written_together_make_a_name(name: str) -> None:
-    assert names.is_of_one_script(names.tidy(name))
+    assert names.is_single_script(names.normalise_name(name))
 
 
 @pytest.mark.parametrize("name", ["аna", "αa", "김あ", "анна٣", "ɑna", "안ㄅ"])
 def test_other_mixtures_do_not(name: str) -> None:
-    assert not names.is_of_one_script(names.tidy(name))
+    assert not names.is_single_script(names.normalise_name(name))
 
 
 def test_nobody_registers_as_somebody_else(group: Group) -> None:
@@ -109,10 +109,10 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         lambda how, mail, language, *, secret, **_: sent.append((mail, secret)),
     )
 
-    def told(how: DeliverySettings, moved: Moved, *, now: float) -> None:
-        sent.append((moved.before, f"{moved.name} has moved"))
+    def told(how: DeliverySettings, moved: AddressChange, *, now: float) -> None:
+        sent.append((moved.previous, f"{moved.name} has moved"))
 
-    monkeypatch.setattr(address_verification, "tell_moved", told)
+    monkeypatch.setattr(address_verification, "mail_address_change", told)
     return sent
 
 
@@ -176,11 +176,15 @@ def test_what_the_old_address_is_told_names_the_account_and_not_the_new_one(
 ) -> None:
     mailed = []
     monkeypatch.setattr(
-        address_verification, "_mailed", lambda how, mail, language, **what: mailed.append(what)
+        address_verification,
+        "_mail_message",
+        lambda how, mail, language, **what: mailed.append(what),
     )
     for language in ("zh", "en"):
-        address_verification.tell_moved(
-            DeliverySettings(), Moved("new@a.test", "old@a.test", "安娜", language), now=NOON
+        address_verification.mail_address_change(
+            DeliverySettings(),
+            AddressChange("new@a.test", "old@a.test", "安娜", language),
+            now=NOON,
         )
     for what in mailed:
         assert "安娜" in what["body"] and "new@a.test" not in what["body"]
@@ -278,7 +282,7 @@ def test_no_token_lands_in_the_log(
 def test_a_thread_that_fails_says_one_line(
     group: Group, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.delattr(group.app_state, "soon")
+    monkeypatch.delattr(group.app_state, "run_in_background")
     threads = []
 
     class Noted:
@@ -292,6 +296,6 @@ def test_a_thread_that_fails_says_one_line(
     def locked() -> None:
         raise StoreLocked("the database is locked")
 
-    group.app_state.soon(locked, "focus-reset")
+    group.app_state.run_in_background(locked, "focus-reset")
     threads[0]()  # type: ignore[operator]
     assert [each.message for each in caplog.records] == ["focus-reset: the database is locked"]

@@ -285,7 +285,7 @@ def test_mail_goes_to_ones_own_address_only(group: Group) -> None:
 
 
 def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("focus.serve.alerts.QUOTA", 1)
+    monkeypatch.setattr("focus.serve.alerts.MAX_ALERTS", 1)
     client = group.member("ana")
     alert(client)
     assert client.post("/alerts/new", data={**TYPED, "name": "b"}).status_code == 400
@@ -298,7 +298,9 @@ def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None
 def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     group.member("ana", "ana@a.test")
     sent = []
-    monkeypatch.setattr("focus.serve.auth._mail_link", lambda request, name: sent.append(name))
+    monkeypatch.setattr(
+        "focus.serve.auth._mail_reset_link", lambda request, name: sent.append(name)
+    )
     texts = {group.browser().post("/forgot", data={"name": "ana"}).text for _ in range(8)}
     assert len(texts) == 1
     assert len(sent) <= 3

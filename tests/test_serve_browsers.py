@@ -130,7 +130,7 @@ async def test_an_alert_tells_by_browsers(group: Group) -> None:
     ],
 )
 def test_a_browser_is_called_by_what_it_says_of_itself(agent: str, name: str) -> None:
-    assert browsers.name_of(agent) == name
+    assert browsers.browser_name(agent) == name
 
 
 # -- as an app ------------------------------------------------------------------------

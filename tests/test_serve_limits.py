@@ -93,14 +93,14 @@ async def test_an_imported_file_is_parsed_in_a_thread(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
-    genuine = upload.fields
+    genuine = upload.parse_fields
 
     def noted(kind: str, body: bytes) -> dict[str, str]:
         threads.append(threading.current_thread())
         return genuine(kind, body)
 
     ana = group.member("ana")
-    monkeypatch.setattr(upload, "fields", noted)
+    monkeypatch.setattr(upload, "parse_fields", noted)
     headers = {
         "content-type": MULTIPART,
         "cookie": f"focus_session={ana.cookies['focus_session']}",
@@ -163,7 +163,7 @@ def test_a_boundary_is_short_and_there(group: Group, kind: str) -> None:
 
 def test_what_is_uploaded_is_read_as_it_was_sent() -> None:
     text = "\r\n--bb\r\n-\r\n足球\0"
-    found = upload.fields(MULTIPART, part(NAMED, text))
+    found = upload.parse_fields(MULTIPART, part(NAMED, text))
     assert found == {"a": text.replace("\0", "")}
 
 
@@ -265,7 +265,7 @@ class Server:
 
     def client(self, address: str = "192.0.2.1") -> Connection:
         made = Connection(
-            self.config, self.state, {}, self.loop, company=self.company  # type: ignore[arg-type]
+            self.config, self.state, {}, self.loop, connections=self.company  # type: ignore[arg-type]
         )  # fmt: skip
         made.connection_made(Wire(address))  # type: ignore[arg-type]
         return made
@@ -334,7 +334,7 @@ def test_an_answer_is_read_in_time() -> None:
 
 
 def test_an_address_has_its_connections_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PER_ADDRESS", 3)
+    monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 3)
     server = Server()
     silent = [server.client("192.0.2.1") for _ in range(3)]
     silent[0].data_received(GET)
@@ -348,15 +348,15 @@ def test_an_address_has_its_connections_and_no_more(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_household_of_ipv6_is_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PER_ADDRESS", 1)
+    monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     server = Server()
     first, second = server.client("2001:db8::1"), server.client("2001:db8::2")
     assert not is_open(first) and is_open(second)
 
 
 def test_a_proxy_has_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PER_ADDRESS", 1)
-    monkeypatch.setattr(connections, "ALL", 4)
+    monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
     server = Server(frozenset(["127.0.0.1"]))
     clients = [server.client("127.0.0.1") for _ in range(4)]
     assert all(map(is_open, clients))
@@ -365,7 +365,7 @@ def test_a_proxy_has_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_who_leaves_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "PER_ADDRESS", 1)
+    monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     server = Server()
     for _ in range(3):
         client = server.client()
@@ -377,18 +377,18 @@ def test_who_leaves_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_uvicorn_never_has_to_turn_anybody_away() -> None:
-    assert connections.PER_ADDRESS < connections.ALL < 500
+    assert connections.MAX_PER_ADDRESS < connections.MAX_CONNECTIONS < 500
 
 
 @pytest.fixture
 def standing(group: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The port of a real server with room for three connections of an address."""
-    monkeypatch.setattr(connections, "PER_ADDRESS", 3)
+    monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 3)
     from functools import partial
 
     config = uvicorn.Config(
         group.app, log_config=None, ws="none", lifespan="off",
-        http=partial(Connection, company=Connections()),  # type: ignore[arg-type]
+        http=partial(Connection, connections=Connections()),  # type: ignore[arg-type]
     )  # fmt: skip
     server = uvicorn.Server(config)
     bound = socket.create_server(("127.0.0.1", 0))

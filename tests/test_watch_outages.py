@@ -222,10 +222,12 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
     async def serve(until: float) -> list[WatchRunSummary]:
         runs = []
         while watch.clock() < until:
-            is_due = server.is_due(app_state)
+            is_due = server.has_due_work(app_state)
             if is_due:
                 runs.append(await watch.cron())
-            watch.clock.reach(watch.clock() + (server.REST_S if is_due else server.LOOK_S))
+            watch.clock.reach(
+                watch.clock() + (server.BUSY_INTERVAL_S if is_due else server.POLL_INTERVAL_S)
+            )
         return runs
 
     try:
@@ -236,7 +238,7 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
             watch.publish(ONE)
             watch.publish(OTHER)
         runs = await serve(end)
-        assert len(runs) <= length_s / server.REST_S + 1, "once a minute at most"
+        assert len(runs) <= length_s / server.BUSY_INTERVAL_S + 1, "once a minute at most"
         if length_s > HOUR:
             assert "no network here" in watch.remarks(), "what its user reads at the alert"
             assert bool(hosts) == any(ran.visited and not ran.has_only_failures for ran in runs)
@@ -246,6 +248,6 @@ async def test_a_server_whose_network_goes_away_loses_no_news(
             assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
         if hosts is None and length_s > HOUR:
             back = min(hit.at for hit in watch.web.log if hit.at >= end) - end
-            assert back <= server.REST_S + 45.0
+            assert back <= server.BUSY_INTERVAL_S + 45.0
     finally:
         app_state.close()

@@ -78,19 +78,19 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             most=most,
         )
     web = watched_web(options)
-    with server.listening(host, port) as bound:
-        home = server.home_of(host, port)
+    with server.open_socket(host, port) as bound:
+        home = server.local_url(host, port)
         given = installation_values(options)
         how = SendingOptions(given, options["base_url"], key_file(), web.fetch)
         path = db.expanduser()
         if forget_passwords:
             with opened(db, time.time(), makes=True) as store:
                 delete_sealed(store)
-        app_state = AppState(path, clock=time.time, sending=how, home=home, zone=own_zone())
+        app_state = AppState(path, clock=time.time, sending=how, local_url=home, zone=own_zone())
         origin = app_state.base_url or home or f"http://{host}:{port}"
         check_installation(app_state.settings())
         print_note("focus at {url}", url=origin)
-        if link := server.first_link(app_state, origin):
+        if link := server.first_invitation_url(app_state, origin):
             print_note("The first person, an administrator, registers at {url}", url=link)
         how = msgspec.structs.replace(how, base_url=app_state.base_url or None)
         server.serve(app_state, SchedulerOptions(path, web, how, cluster_of(options)), bound)

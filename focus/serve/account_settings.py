@@ -1,4 +1,4 @@
-"""Answers the pages where people change themselves: settings, password, feed, their data."""
+"""Handlers of the settings page: profile, addresses, password, feed, data export, deletion."""
 
 from __future__ import annotations
 
@@ -13,66 +13,68 @@ from focus.alerts.delivery import NotDelivered, push
 from focus.alerts.delivery.sms import Sms
 from focus.errors import ConfigError
 from focus.serve import accounts, address_verification, browsers, channel_fields, tokens
-from focus.serve.accounts import Wrong
-from focus.serve.request import RequestContext, download
+from focus.serve.accounts import InvalidInput
+from focus.serve.request import RequestContext, json_download
 
 Handler = Callable[[RequestContext], Response]
 
 
-def settings(request: RequestContext, **said: str) -> Response:
-    """The form as it stands, and what was typed there."""
-    waiting, calling = _pending(request)
+def settings_page(request: RequestContext, **messages: str) -> Response:
+    """Show the settings form, or save what was submitted."""
+    pending_mail, pending_phone = _pending_addresses(request)
     typed = {
         "name": request.me.name,
-        "mail": waiting or request.me.mail or "",
-        "phone": calling or request.me.phone or "",
+        "mail": pending_mail or request.me.mail or "",
+        "phone": pending_phone or request.me.phone or "",
         "quiet": request.me.quiet,
         "language": request.me.language,
         "zone": request.me.zone,
     }
-    if "zone" in request.form and not said:
+    if "zone" in request.form and not messages:
         typed = {name: request.form.get(name, "")[:200] for name in typed}
         try:
-            mail = accounts.checked_mail(typed["mail"])
-            phone = accounts.checked_phone(typed["phone"])
-            if mail not in (waiting or request.me.mail or "", request.me.mail or ""):
-                _confirm(request, "mail_password")
-            accounts.change(request.store, request.me, typed, now=request.now)
-            _number(request, phone, calling)
-            return request.to("/settings", saved=_address(request, mail, waiting))
+            mail = accounts.validate_mail(typed["mail"])
+            phone = accounts.validate_phone(typed["phone"])
+            if mail not in (pending_mail or request.me.mail or "", request.me.mail or ""):
+                _check_password(request, "mail_password")
+            accounts.change_profile(request.store, request.me, typed, now=request.now)
+            _apply_phone(request, phone, pending_phone)
+            return request.redirect("/settings", saved=_apply_mail(request, mail, pending_mail))
         except ConfigError as error:
-            said = {"error": request.wrong(error)}
-            waiting, calling = _pending(request)
-    if (saved := request.query.get("saved", "")) and not said:
-        said = {"done": request.say("Saved.")}
-        if saved == "mail" and waiting:
-            said["done"] = request.say("Saved. Open the link that was mailed to the new address.")
-    how = request.app_state.settings()
-    return request.page(
+            messages = {"error": request.error_text(error)}
+            pending_mail, pending_phone = _pending_addresses(request)
+    if (saved := request.query.get("saved", "")) and not messages:
+        messages = {"done": request.say("Saved.")}
+        if saved == "mail" and pending_mail:
+            messages["done"] = request.say(
+                "Saved. Open the link that was mailed to the new address."
+            )
+    delivery_settings = request.app_state.settings()
+    return request.render(
         "settings.html",
-        400 if said.get("error") else 200,
+        400 if messages.get("error") else 200,
         typed=typed,
-        zones=_zones(typed["zone"]),
-        shortest=accounts.SHORTEST,
-        waiting=waiting,
-        calling=calling,
-        gateway=Sms.is_available(how),
-        push_key=push.public_key(how),
-        browsers=browsers.shown(request.store, request.me),
-        fields=channel_fields.usual(request),
-        **{"feed": "", **said},
+        zones=_group_zones(typed["zone"]),
+        shortest=accounts.MIN_PASSWORD_LENGTH,
+        waiting=pending_mail,
+        calling=pending_phone,
+        gateway=Sms.is_available(delivery_settings),
+        push_key=push.public_key(delivery_settings),
+        browsers=browsers.list_browsers(request.store, request.me),
+        fields=channel_fields.default_fields(request),
+        **{"feed": "", **messages},
     )
 
 
-def _or_say_why_not(handler: Handler) -> Handler:
-    """Show the settings with what is wrong where a handler raises it."""
+def _show_errors(handler: Handler) -> Handler:
+    """Return the handler wrapped so that its errors are shown on the settings page."""
 
     @wraps(handler)
     def handle(request: RequestContext) -> Response:
         try:
             return handler(request)
         except ConfigError as error:
-            return settings(request, error=request.wrong(error))
+            return settings_page(request, error=request.error_text(error))
 
     return handle
 
@@ -82,104 +84,113 @@ _REGIONS = frozenset(
 )
 
 
-def _zones(chosen: str) -> dict[str, list[str]]:
-    """Region -> its time zones; the one that is chosen is among them whatever it is called."""
-    found = {"UTC": sorted({"UTC", chosen} - _places())}
-    for name in sorted(_places()):
-        found.setdefault(name.partition("/")[0], []).append(name)
-    return found
+def _group_zones(current: str) -> dict[str, list[str]]:
+    """Return the time zones of each region; `chosen` is included whatever its name."""
+    zones_by_region = {"UTC": sorted({"UTC", current} - _place_zones())}
+    for name in sorted(_place_zones()):
+        zones_by_region.setdefault(name.partition("/")[0], []).append(name)
+    return zones_by_region
 
 
 @cache
-def _places() -> frozenset[str]:
-    """Time zones that are named by a place."""
+def _place_zones() -> frozenset[str]:
+    """Return the time zones that are named after a place."""
     return frozenset(n for n in available_timezones() if n.partition("/")[0] in _REGIONS)
 
 
-def _pending(request: RequestContext) -> tuple[str, str]:
-    """The mail address and the number that wait to be confirmed; "": none does."""
+def _pending_addresses(request: RequestContext) -> tuple[str, str]:
+    """Return the mail address and phone number to be confirmed, empty texts if there are none."""
     store, me, now = request.store, request.me.id, request.now
     mail, phone = (store.tokens.of_user(kind, me, now=now) for kind in ("mail", "phone"))
     return mail.data["mail"] if mail else "", phone.data["phone"] if phone else ""
 
 
-def _address(request: RequestContext, mail: str, waiting: str) -> str:
-    """Take over the address that was typed: `mail` when its reader is asked, else `done`."""
-    if mail == waiting and mail:
+def _apply_mail(request: RequestContext, mail: str, pending: str) -> str:
+    """Apply a submitted mail address. Return "mail" if a confirmation was mailed, else "done"."""
+    if mail == pending and mail:
         return "done"
     if mail == (request.me.mail or ""):
         request.store.tokens.drop("mail", user=request.me.id)
         return "done"
     if not mail:
         me = request.me
-        address_verification.forget(request.store, me.id, now=request.now)
-        moved = address_verification.Moved("", me.mail or "", me.name, me.language)
-        address_verification.tell_before(request.app_state, moved, now=request.now)
+        address_verification.remove_address(request.store, me.id, now=request.now)
+        change = address_verification.AddressChange("", me.mail or "", me.name, me.language)
+        address_verification.notify_previous_address(request.app_state, change, now=request.now)
         return "done"
-    _ask(request, mail)
+    _mail_confirmation_link(request, mail)
     return "mail"
 
 
-def _number(request: RequestContext, phone: str, waiting: str) -> None:
-    """Take over the number that was typed: a code is sent to a new one."""
-    if phone == waiting and phone:
+def _apply_phone(request: RequestContext, phone: str, pending: str) -> None:
+    """Apply a submitted phone number; a new one gets a code by SMS."""
+    if phone == pending and phone:
         return
     if phone == (request.me.phone or ""):
         request.store.tokens.drop("phone", user=request.me.id)
     elif not phone:
-        address_verification.forget(request.store, request.me.id, now=request.now, kind="phone")
+        address_verification.remove_address(
+            request.store, request.me.id, now=request.now, kind="phone"
+        )
     else:
-        code = address_verification.ask_phone(request.store, request.me.id, phone, now=request.now)
+        code = address_verification.create_phone_code(
+            request.store, request.me.id, phone, now=request.now
+        )
         outcome = address_verification.send_code(
             request.app_state.settings(), phone, request.language, code=code
         )
         if isinstance(outcome, NotDelivered):
             request.store.tokens.drop("phone", user=request.me.id)
-            raise Wrong("The code could not be sent: {reason}.", reason=outcome.reason)
+            raise InvalidInput("The code could not be sent: {reason}.", reason=outcome.reason)
 
 
-@_or_say_why_not
-def code(request: RequestContext) -> Response:
-    """The code that came by SMS."""
+@_show_errors
+def confirm_phone(request: RequestContext) -> Response:
+    """Confirm a phone number with the code from the SMS."""
     typed = request.form.get("code", "")
     address_verification.confirm_phone(request.store, request.me.id, typed, now=request.now)
-    return request.to("/settings", saved=1)
+    return request.redirect("/settings", saved=1)
 
 
-def _ask(request: RequestContext, mail: str) -> None:
-    """Mail the link that confirms an address. Wrong, if it cannot be sent; it waits then."""
-    secret = address_verification.ask(request.store, request.me.id, mail, now=request.now)
-    how = request.app_state.settings()
+def _mail_confirmation_link(request: RequestContext, mail: str) -> None:
+    """Mail the link that confirms an address.
+
+    Raises InvalidInput if the mail cannot be sent; the address stays pending.
+    """
+    secret = address_verification.create_mail_token(
+        request.store, request.me.id, mail, now=request.now
+    )
+    delivery_settings = request.app_state.settings()
     language = request.language
     outcome = address_verification.send_link(
-        how, mail, language, kind="mail", secret=secret, now=request.now
+        delivery_settings, mail, language, kind="mail", secret=secret, now=request.now
     )
     if isinstance(outcome, NotDelivered):
-        raise Wrong(
+        raise InvalidInput(
             "The link could not be mailed: {reason}. The address is noted; send it again later.",
             reason=outcome.reason,
         )
 
 
-@_or_say_why_not
-def mail(request: RequestContext) -> Response:
-    """Send the link once more."""
-    waiting, _ = _pending(request)
-    if waiting:
-        _ask(request, waiting)
-    return request.to("/settings", saved="mail")
+@_show_errors
+def resend_link(request: RequestContext) -> Response:
+    """Mail the confirmation link again."""
+    pending, _ = _pending_addresses(request)
+    if pending:
+        _mail_confirmation_link(request, pending)
+    return request.redirect("/settings", saved="mail")
 
 
-@_or_say_why_not
-def channels(request: RequestContext) -> Response:
-    """How a new alert tells, until its own form says otherwise."""
-    request.store.users.set_channels(request.me.id, channel_fields.usual_of(request))
-    return request.to("/settings", saved=1)
+@_show_errors
+def set_channels(request: RequestContext) -> Response:
+    """Store the default channels of new alerts."""
+    request.store.users.set_channels(request.me.id, channel_fields.submitted_defaults(request))
+    return request.redirect("/settings", saved=1)
 
 
-@_or_say_why_not
-def password(request: RequestContext) -> Response:
-    """Another password; other browsers have to log in again."""
+@_show_errors
+def change_password(request: RequestContext) -> Response:
+    """Change the password; all other sessions end."""
     session = accounts.change_password(
         request.store,
         request.app_state.passwords,
@@ -188,34 +199,34 @@ def password(request: RequestContext) -> Response:
         new=request.form.get("new", ""),
         now=request.now,
     )
-    return request.known(request.to("/settings", saved=1), session)
+    return request.with_session(request.redirect("/settings", saved=1), session)
 
 
-def feed(request: RequestContext) -> Response:
-    """A new address of one's feed, or none."""
+def renew_feed(request: RequestContext) -> Response:
+    """Create a new address of the user's feed, or remove the feed."""
     with request.store.transaction():
         request.store.tokens.drop("feed", user=request.me.id)
         if "off" in request.form:
-            return request.to("/settings", saved=1)
-        secret = tokens.make(request.store, "feed", user=request.me.id, now=request.now)
-    return settings(request, feed=f"{request.origin}/feed/{secret}.atom")
+            return request.redirect("/settings", saved=1)
+        secret = tokens.create_token(request.store, "feed", user=request.me.id, now=request.now)
+    return settings_page(request, feed=f"{request.origin}/feed/{secret}.atom")
 
 
-def export(request: RequestContext) -> Response:
-    """All that is kept of a person."""
-    found = accounts.exported(request.store, request.me)
-    return download("focus-account.json", msgspec.to_builtins(found, enc_hook=str))
+def export_account(request: RequestContext) -> Response:
+    """Return all data stored about the user as a JSON file."""
+    account_data = accounts.export_account(request.store, request.me)
+    return json_download("focus-account.json", msgspec.to_builtins(account_data, enc_hook=str))
 
 
-def _confirm(request: RequestContext, field: str) -> None:
-    """Wrong unless the person's password was typed along."""
+def _check_password(request: RequestContext, field: str) -> None:
+    """Raise InvalidInput unless the form has the user's password in `field`."""
     passwords, typed = request.app_state.passwords, request.form.get(field, "")
-    accounts.confirm(request.store, passwords, request.me, typed, now=request.now)
+    accounts.check_password(request.store, passwords, request.me, typed, now=request.now)
 
 
-@_or_say_why_not
-def delete(request: RequestContext) -> Response:
-    """Forget the person, after their password."""
-    _confirm(request, "password")
-    accounts.delete(request.store, request.me, now=request.now)
-    return request.known(request.to("/login"), "")
+@_show_errors
+def delete_account(request: RequestContext) -> Response:
+    """Delete the account if the password is right."""
+    _check_password(request, "password")
+    accounts.delete_account(request.store, request.me, now=request.now)
+    return request.with_session(request.redirect("/login"), "")

@@ -1,4 +1,4 @@
-"""Manages accounts: passwords (argon2id), sessions, and what people may do to themselves."""
+"""Accounts: passwords (argon2id), sessions, registration, and changes by their owners."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from focus.serve import backoff, names, tokens
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 
-SHORTEST, LONGEST = 10, 200  # characters of a password
-REGISTRATION = {"off": msg("off"), "invite": msg("by invitation"), "open": msg("open to all")}
-SEEN_S = 300.0  # between two notes that somebody is there
-_HASHING = 2  # at once: each takes 64 MiB
+MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH = 10, 200  # characters
+REGISTRATION_MODES = {"off": msg("off"), "invite": msg("by invitation"), "open": msg("open to all")}
+SEEN_INTERVAL_S = 300.0  # seconds between two updates of a user's last visit
+_MAX_CONCURRENT_HASHES = 2  # concurrent hashes; each takes 64 MiB
 
 
-class Wrong(ConfigError):
+class InvalidInput(ConfigError):
     """Input that cannot be used."""
 
 
-class TooManyTries(Wrong):
-    """Too soon after tries that failed."""
+class TooManyTries(InvalidInput):
+    """An attempt that comes too soon after failed attempts."""
 
 
 class Passwords:
-    """Argon2id; what is compared with for a name that nobody has costs the same."""
+    """Hashes and verifies passwords with argon2id; an unknown name takes as long as a known one."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
-        self._turns = threading.Semaphore(_HASHING)
-        self._nobody = self._hasher.hash("nobody has this password")
+        self._slots = threading.Semaphore(_MAX_CONCURRENT_HASHES)
+        self._dummy_hash = self._hasher.hash("nobody has this password")
 
     def hash(self, password: str) -> str:
-        """As it is kept."""
-        with self._turns:
+        """Return the hash to store for a password."""
+        with self._slots:
             return self._hasher.hash(password)
 
-    def good(self, stored: str | None, password: str) -> bool:
-        """Whether it is the password; False, after the same time, where there is none."""
-        with self._turns:
+    def verify(self, stored: str | None, password: str) -> bool:
+        """Return whether the password is right; False after the same time without a stored hash."""
+        with self._slots:
             try:
-                right = self._hasher.verify(stored or self._nobody, password)
+                right = self._hasher.verify(stored or self._dummy_hash, password)
             except (VerificationError, InvalidHashError):
                 return False
         return right and stored is not None
@@ -60,11 +60,11 @@ class Passwords:
 # -- sessions -----------------------------------------------------------------------
 
 
-def user_of_session(store: AlertStore, secret: str, *, now: float) -> User | None:
-    """Whose session it is; None for none, an old one, or a disabled account's."""
-    found = store.tokens.find("session", secret, now=now)
-    user = store.users.active(found.user) if found else None
-    if user is not None and (user.seen_at is None or now - user.seen_at > SEEN_S):
+def session_user(store: AlertStore, secret: str, *, now: float) -> User | None:
+    """Return the user of a session, or None if it is unknown or the account is disabled."""
+    token = store.tokens.find("session", secret, now=now)
+    user = store.users.active(token.user) if token else None
+    if user is not None and (user.seen_at is None or now - user.seen_at > SEEN_INTERVAL_S):
         store.users.seen(user.id, now=now)
     return user
 
@@ -72,31 +72,36 @@ def user_of_session(store: AlertStore, secret: str, *, now: float) -> User | Non
 def log_in(
     store: AlertStore, passwords: Passwords, *, name: str, password: str, address: str, now: float
 ) -> str:
-    """A new session's secret. Wrong in the same time and words for a wrong
-    password, a name that nobody has and a disabled account; TooManyTries before its time.
+    """Return the secret of a new session.
+
+    Raises InvalidInput, in the same time and words, for a wrong password, an unknown name and a
+    disabled account; raises TooManyTries for an attempt that comes too soon.
     """
-    name = names.tidy(name)
-    mine, theirs = backoff.key("user", name), backoff.key("address", address)
-    spend(store, [mine, theirs], now=now)
+    name = names.normalise_name(name)
+    user_key, address_key = (
+        backoff.attempt_key("user", name),
+        backoff.attempt_key("address", address),
+    )
+    require_attempt(store, [user_key, address_key], now=now)
     number, stored = store.users.login(name)
-    if not passwords.good(stored, password[: LONGEST + 1]):
-        raise Wrong("The name or the password is wrong.")
+    if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
+        raise InvalidInput("The name or the password is wrong.")
     with store.transaction():
-        backoff.succeeded(store, mine, theirs)
-        return tokens.make(store, "session", user=number, now=now)
+        backoff.reset_attempts(store, user_key, address_key)
+        return tokens.create_token(store, "session", user=number, now=now)
 
 
-def spend(store: AlertStore, keys: list[str], *, now: float) -> None:
-    """Count a try; TooManyTries for one that comes too early."""
-    if early := backoff.spend(store, keys, now=now):
-        raise TooManyTries("Too many tries. Try again in {n} seconds.", n=int(early) + 1)
+def require_attempt(store: AlertStore, keys: list[str], *, now: float) -> None:
+    """Count an attempt. Raises TooManyTries if it comes too soon."""
+    if wait_s := backoff.count_attempt(store, keys, now=now):
+        raise TooManyTries("Too many tries. Try again in {n} seconds.", n=int(wait_s) + 1)
 
 
 # -- making -------------------------------------------------------------------------
 
 
 class Applicant(NamedTuple):
-    """An application for an account, as typed."""
+    """A submitted application for an account."""
 
     name: str
     mail: str
@@ -106,193 +111,212 @@ class Applicant(NamedTuple):
     invitation: str = ""
 
 
-def is_first(store: AlertStore) -> bool:
-    """Whether nobody has an account yet."""
+def has_no_accounts(store: AlertStore) -> bool:
+    """Return whether there are no accounts yet."""
     return not store.users.accounts()
 
 
-def registration(store: AlertStore) -> str:
-    """`off`, `invite` or `open`."""
+def registration_mode(store: AlertStore) -> str:
+    """Return the registration mode: `off`, `invite` or `open`."""
     return str(store.settings.read("registration").get("registration", "off"))
 
 
 def may_register(store: AlertStore, invitation: str, *, now: float) -> bool:
-    """The first needs the invitation that the terminal shows, whatever the setting."""
-    if invitation and store.tokens.find("invite", invitation, now=now) is not None:
-        return is_first(store) or registration(store) != "off"
-    return registration(store) == "open" and not is_first(store)
+    """Return whether somebody may register.
 
-
-def register(store: AlertStore, passwords: Passwords, who: Applicant, *, now: float) -> int:
-    """The id of a new account; the first is an administrator's. Wrong says what is not right.
-
-    The mail address is checked here, but nobody's yet: see `address_verification`.
+    The first user needs the invitation that `focus serve` prints, whatever the registration mode.
     """
-    name = checked_name(who.name)
-    checked_mail(who.mail)
-    if not may_register(store, who.invitation, now=now):
-        raise Wrong(
+    if invitation and store.tokens.find("invite", invitation, now=now) is not None:
+        return has_no_accounts(store) or registration_mode(store) != "off"
+    return registration_mode(store) == "open" and not has_no_accounts(store)
+
+
+def register(store: AlertStore, passwords: Passwords, applicant: Applicant, *, now: float) -> int:
+    """Create an account and return its id; the first user becomes an administrator.
+
+    The mail address is validated but not stored; see `address_verification`. Raises InvalidInput.
+    """
+    name = validate_name(applicant.name)
+    validate_mail(applicant.mail)
+    if not may_register(store, applicant.invitation, now=now):
+        raise InvalidInput(
             "Registration is closed, or the invitation was used. Ask an administrator for a link."
         )
-    hashed = passwords.hash(checked_password(who.password, name))
+    password_hash = passwords.hash(validate_password(applicant.password, name))
     with store.transaction():
-        first = is_first(store)
-        invited = store.tokens.use("invite", who.invitation, now=now) if who.invitation else None
-        if invited is None and (first or registration(store) != "open"):
-            raise Wrong(
+        is_first = has_no_accounts(store)
+        invitation = (
+            store.tokens.use("invite", applicant.invitation, now=now)
+            if applicant.invitation
+            else None
+        )
+        if invitation is None and (is_first or registration_mode(store) != "open"):
+            raise InvalidInput(
                 "Registration is closed, or the invitation was used. Ask an administrator "
                 "for a link."
             )
-        _refuse_alike(store, name)
+        _reject_similar_name(store, name)
         number = store.users.add(
-            name, hashed, language=who.language, zone=who.zone, admin=first, now=now
+            name,
+            password_hash,
+            language=applicant.language,
+            zone=applicant.zone,
+            admin=is_first,
+            now=now,
         )
         if number is None:
-            raise Wrong("This name is taken, or looks like one that is.")
-        store.audit.note(name, msg("register"), msg("administrator") if first else "", now=now)
+            raise InvalidInput("This name is taken, or looks like one that is.")
+        store.audit.note(name, msg("register"), msg("administrator") if is_first else "", now=now)
     return number
 
 
 # -- changing -----------------------------------------------------------------------
 
 
-def reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
-    """(address, language, secret) for a forgotten password; None where no mail can go."""
-    found = store.users.by_mail(names.tidy(name))
-    if found is None:
+def create_reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
+    """Return address, language and secret to reset a password by mail, or None."""
+    reset_data = store.users.by_mail(names.normalise_name(name))
+    if reset_data is None:
         return None
-    number, mail, language = found
+    number, mail, language = reset_data
     with store.transaction():
         store.tokens.drop("reset", user=number)
-        return mail, language, tokens.make(store, "reset", user=number, now=now)
+        return mail, language, tokens.create_token(store, "reset", user=number, now=now)
 
 
-def reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
-    """(number, language, code) for a forgotten password; None where no code can go."""
-    found = store.users.by_phone(names.tidy(name))
-    if found is None:
+def create_reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
+    """Return phone, language and code to reset a password by SMS, or None."""
+    reset_data = store.users.by_phone(names.normalise_name(name))
+    if reset_data is None:
         return None
-    number, phone, language = found
+    number, phone, language = reset_data
     code = f"{secrets.randbelow(10**6):06}"
     with store.transaction():
-        spend(store, [backoff.key("sms", f"to {phone}")], now=now)
+        require_attempt(store, [backoff.attempt_key("sms", f"to {phone}")], now=now)
         store.tokens.drop("reset_code", user=number)
         secret = f"reset {number}:{code}"
-        tokens.make(store, "reset_code", user=number, now=now, secret=secret)
+        tokens.create_token(store, "reset_code", user=number, now=now, secret=secret)
     return phone, language, code
 
 
-def reset_by_code(
+def reset_password_by_code(
     store: AlertStore, passwords: Passwords, *, name: str, code: str, password: str, now: float
 ) -> None:
-    """Set a forgotten password by the code that came by SMS, once; all sessions are over.
+    """Set a forgotten password with the code from the SMS; all sessions end.
 
-    Wrong("code_wrong"), and counted, for another code and for a name that has none.
+    The code is valid once. A wrong code and an unknown name raise InvalidInput and are counted.
     """
-    name = names.tidy(name)
-    hashed = passwords.hash(checked_password(password, name))
-    spend(store, [backoff.key("code", f"reset {name}")], now=now)
-    found = store.users.by_phone(name)
-    secret = f"reset {found[0] if found else 0}:{code.strip()}"
+    name = names.normalise_name(name)
+    password_hash = passwords.hash(validate_password(password, name))
+    require_attempt(store, [backoff.attempt_key("code", f"reset {name}")], now=now)
+    reset_data = store.users.by_phone(name)
+    secret = f"reset {reset_data[0] if reset_data else 0}:{code.strip()}"
     with store.transaction():
-        used = store.tokens.use("reset_code", secret, now=now)
-        if used is None or found is None:
-            raise Wrong("The code is wrong, or no longer good.")
-        _set(store, found[0], hashed)
-        who = msg("user {id}", id=found[0])
-        store.audit.note(who, msg("password"), msg("by SMS"), now=now)
+        token = store.tokens.use("reset_code", secret, now=now)
+        if token is None or reset_data is None:
+            raise InvalidInput("The code is wrong, or no longer good.")
+        _set_password(store, reset_data[0], password_hash)
+        actor = msg("user {id}", id=reset_data[0])
+        store.audit.note(actor, msg("password"), msg("by SMS"), now=now)
 
 
-def reset(
+def reset_password_by_token(
     store: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
 ) -> None:
-    """Set a forgotten password by its mailed secret, once; all sessions are over."""
-    found = store.tokens.find("reset", secret, now=now)
-    if found is None or found.user is None:
-        raise Wrong("This link is no longer good. Ask for a new one.")
-    hashed = passwords.hash(checked_password(password, ""))
+    """Set a forgotten password with the secret from the mail; all sessions end."""
+    token = store.tokens.find("reset", secret, now=now)
+    if token is None or token.user is None:
+        raise InvalidInput("This link is no longer good. Ask for a new one.")
+    password_hash = passwords.hash(validate_password(password, ""))
     with store.transaction():
         if store.tokens.use("reset", secret, now=now) is None:
-            raise Wrong("This link is no longer good. Ask for a new one.")
-        _set(store, found.user, hashed)
-        store.audit.note(msg("user {id}", id=found.user), msg("password"), msg("by mail"), now=now)
+            raise InvalidInput("This link is no longer good. Ask for a new one.")
+        _set_password(store, token.user, password_hash)
+        store.audit.note(msg("user {id}", id=token.user), msg("password"), msg("by mail"), now=now)
 
 
 def change_password(
     store: AlertStore, passwords: Passwords, user: User, *, old: str, new: str, now: float
 ) -> str:
-    """Set another password; all sessions are over, the secret of a new one is returned."""
-    confirm(store, passwords, user, old, now=now)
-    hashed = passwords.hash(checked_password(new, user.name))
+    """Set a new password, end all sessions, and return the secret of a new session."""
+    check_password(store, passwords, user, old, now=now)
+    password_hash = passwords.hash(validate_password(new, user.name))
     with store.transaction():
-        _set(store, user.id, hashed)
+        _set_password(store, user.id, password_hash)
         store.audit.note(user.name, msg("password"), "", now=now)
-        return tokens.make(store, "session", user=user.id, now=now)
+        return tokens.create_token(store, "session", user=user.id, now=now)
 
 
-def _set(store: AlertStore, user: int, hashed: str) -> None:
-    store.users.set_password(user, hashed)
+def _set_password(store: AlertStore, user: int, password_hash: str) -> None:
+    store.users.set_password(user, password_hash)
     store.tokens.log_out(user)
     store.browsers.remove_all(user)
 
 
-def confirm(
+def check_password(
     store: AlertStore, passwords: Passwords, user: User, password: str, *, now: float
 ) -> None:
-    """Wrong unless it is the person's own password; tries are counted as at the log-in."""
-    mine = backoff.key("user", user.name)
-    spend(store, [mine], now=now)
+    """Raise InvalidInput unless it is the user's password; attempts count as for a log-in."""
+    user_key = backoff.attempt_key("user", user.name)
+    require_attempt(store, [user_key], now=now)
     _, stored = store.users.login(user.name)
-    if not passwords.good(stored, password[: LONGEST + 1]):
-        raise Wrong("The current password is wrong.")
-    store.attempts.clear(mine)
+    if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
+        raise InvalidInput("The current password is wrong.")
+    store.attempts.clear(user_key)
 
 
-def change(store: AlertStore, user: User, typed: dict[str, str], *, now: float) -> None:
-    """Change what a person says of themselves, mail and phone apart (see `address_verification`).
+def change_profile(store: AlertStore, user: User, typed: dict[str, str], *, now: float) -> None:
+    """Change name, language, time zone and quiet hours (for addresses see `address_verification`).
 
-    Wrong, or ConfigError of the quiet hours.
+    Raises InvalidInput, or ConfigError for the quiet hours.
     """
     zone, quiet = typed["zone"].strip(), typed["quiet"].strip()
-    name = user.name if typed["name"] == user.name else checked_name(typed["name"])
+    name = user.name if typed["name"] == user.name else validate_name(typed["name"])
     if zone not in available_timezones():
-        raise Wrong("There is no such time zone; write Asia/Shanghai.")
+        raise InvalidInput("There is no such time zone; write Asia/Shanghai.")
     parse_quiet(typed["quiet"])
     language = "zh" if typed["language"] == "zh" else "en"
     with store.transaction():
         if name != user.name:
-            _refuse_alike(store, name, but=user.id)
+            _reject_similar_name(store, name, except_user=user.id)
         if not store.users.change(user.id, name=name, language=language, quiet=quiet):
-            raise Wrong("This name is taken, or looks like one that is.")
+            raise InvalidInput("This name is taken, or looks like one that is.")
         if zone != user.zone:
             change_zone(store, user.id, zone, now=now)
         if name != user.name:
             store.audit.note(user.name, msg("rename"), name, now=now)
 
 
-def delete(store: AlertStore, user: User, *, now: float) -> None:
-    """Forget a person with all that is theirs. Wrong for the only administrator of others."""
-    others = [each for each in store.users.accounts() if each.id != user.id]
-    if user.admin and others and not any(each.admin and not each.disabled for each in others):
-        raise Wrong("You are the only administrator and others have accounts.")
+def delete_account(store: AlertStore, user: User, *, now: float) -> None:
+    """Delete an account with all its data.
+
+    Raises InvalidInput for the only administrator if there are other accounts.
+    """
+    others = [account for account in store.users.accounts() if account.id != user.id]
+    if (
+        user.admin
+        and others
+        and not any(account.admin and not account.disabled for account in others)
+    ):
+        raise InvalidInput("You are the only administrator and others have accounts.")
     with store.transaction():
         store.users.remove(user.id)
         store.audit.note(msg("user {id}", id=user.id), msg("delete account"), "", now=now)
 
 
-def exported(store: AlertStore, user: User) -> dict[str, Any]:
-    """All that is kept of a person, secrets apart."""
+def export_account(store: AlertStore, user: User) -> dict[str, Any]:
+    """Return all data stored about a user, without secrets."""
     account = user._asdict()
     account.pop("id")
-    shown = ("at", "channel", "items", "state", "detail")
+    delivery_fields = ("at", "channel", "items", "state", "detail")
     return {
         "account": account,
-        "alerts": [each.alert for each in store.alerts.all(user.id)],
-        "browsers": [(each.name, each.made_at) for each in store.browsers.of(user.id)],
+        "alerts": [stored_alert.alert for stored_alert in store.alerts.all(user.id)],
+        "browsers": [(browser.name, browser.made_at) for browser in store.browsers.of(user.id)],
         "pages": store.inbox.exported(user.id),
         "deliveries": [
-            {name: getattr(each, name) for name in shown}
-            for each in store.outbox.deliveries(user.id, limit=-1)
+            {name: getattr(delivery, name) for name in delivery_fields}
+            for delivery in store.outbox.deliveries(user.id, limit=-1)
         ],
     }
 
@@ -300,46 +324,46 @@ def exported(store: AlertStore, user: User) -> dict[str, Any]:
 # -- what may be typed --------------------------------------------------------------
 
 
-def checked_name(text: str) -> str:
-    """Wrong for a name that nobody may have."""
-    name = names.tidy(text)
-    if not names.is_name(name):
-        raise Wrong("A name has 2 to 40 letters, digits, dots, dashes or underscores.")
-    if not names.is_of_one_script(name):
-        raise Wrong(
+def validate_name(text: str) -> str:
+    """Return a name in normal form. Raises InvalidInput if it is not allowed."""
+    name = names.normalise_name(text)
+    if not names.is_valid_name(name):
+        raise InvalidInput("A name has 2 to 40 letters, digits, dots, dashes or underscores.")
+    if not names.is_single_script(name):
+        raise InvalidInput(
             "A name is written in one script (Chinese, Japanese or Korean may stand with Latin)."
         )
     return name
 
 
-def _refuse_alike(store: AlertStore, name: str, *, but: int = 0) -> None:
-    """Wrong for a name that looks like somebody else's."""
-    if names.alike(name, store.users.names(but=but)):
-        raise Wrong("This name is taken, or looks like one that is.")
+def _reject_similar_name(store: AlertStore, name: str, *, except_user: int = 0) -> None:
+    """Raise InvalidInput for a name that looks like that of another account."""
+    if names.is_confusable(name, store.users.names(but=except_user)):
+        raise InvalidInput("This name is taken, or looks like one that is.")
 
 
-def checked_mail(text: str) -> str:
-    """An address, or "". Wrong for what is none."""
+def validate_mail(text: str) -> str:
+    """Return a valid mail address, or an empty text for none. Raises InvalidInput."""
     mail = text.strip()
     if not mail:
         return ""
     if not is_mail_address(mail) or len(mail) > 254 or not mail.isprintable():
-        raise Wrong("This is no mail address.")
+        raise InvalidInput("This is no mail address.")
     return mail
 
 
-def checked_phone(text: str) -> str:
-    """A number without what people write between its digits, or ""."""
+def validate_phone(text: str) -> str:
+    """Return a valid phone number without separators, or an empty text. Raises InvalidInput."""
     phone = re.sub(r"[\s().-]", "", text)
     if phone and not is_phone_number(phone):
-        raise Wrong("Write the phone as +4930123456.")
+        raise InvalidInput("Write the phone as +4930123456.")
     return phone
 
 
-def checked_password(password: str, name: str) -> str:
-    """Wrong for one that is too short, endless, or the name itself."""
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise Wrong("A password has {n} to 200 characters.", n=SHORTEST)
+def validate_password(password: str, name: str) -> str:
+    """Return the password. Raises InvalidInput if it is too short, too long, or equals the name."""
+    if not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
+        raise InvalidInput("A password has {n} to 200 characters.", n=MIN_PASSWORD_LENGTH)
     if name and password.casefold() == name.casefold():
-        raise Wrong("The password must not be the name.")
+        raise InvalidInput("The password must not be the name.")
     return password

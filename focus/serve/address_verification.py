@@ -1,10 +1,10 @@
-"""Verifies addresses: messages go where a link was opened, or a code read, that was sent there.
+"""Verifies addresses: messages go only where a link was opened, or from where a code was entered.
 
-    ask, confirm              a mail address: by the secret of a link
-    ask_phone, confirm_phone  a telephone: by a code of six digits
-    forget                    no such address any more: their alerts send nothing there
+    create_mail_token, confirm_mail    a mail address, by the secret of a link
+    create_phone_code, confirm_phone   a phone number, by a code of six digits
+    remove_address                     the alerts of the user send nothing there any more
 
-Until an address is confirmed the one before stays in use, so that a typing error costs nothing.
+The previous address is used until a new one is confirmed, so that a typing error does no harm.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
 from focus.i18n import mark, msg
 from focus.serve import backoff, tokens
-from focus.serve.accounts import Wrong, spend
+from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.app_state import AppState
 from focus.storage.alerts.store import AlertStore
 
-_LINKS = {
+_LINK_MESSAGES = {
     "reset": (
         "reset",
         msg("Reset your focus password"),
@@ -52,88 +52,94 @@ _LINKS = {
 """Kind of mailed link -> the first part of its path, the mail's subject, and its text."""
 
 
-def ask(store: AlertStore, user: int, mail: str, *, now: float) -> str:
-    """The secret of the link by which a person confirms an address; earlier ones end.
+def create_mail_token(store: AlertStore, user: int, mail: str, *, now: float) -> str:
+    """Return the secret of a link that confirms a mail address; earlier links become invalid.
 
-    TooManyTries when somebody has had mails sent there, or this person, too often.
+    Raises TooManyTries if too many mails were requested to this address or by this user.
     """
-    keys = [backoff.key("mail", f"user {user}"), backoff.key("mail", f"to {mail}")]
+    keys = [backoff.attempt_key("mail", f"user {user}"), backoff.attempt_key("mail", f"to {mail}")]
     with store.transaction():
-        spend(store, keys, now=now)
+        require_attempt(store, keys, now=now)
         store.tokens.drop("mail", user=user)
-        return tokens.make(store, "mail", user=user, now=now, data={"mail": mail})
+        return tokens.create_token(store, "mail", user=user, now=now, data={"mail": mail})
 
 
-class Moved(NamedTuple):
-    """An address that is its owner's from here on; `before`: their last one, "" for none."""
+class AddressChange(NamedTuple):
+    """A confirmed change of a user's mail address; `previous` is empty if there was none."""
 
     mail: str
-    before: str
+    previous: str
     name: str
     language: str
 
 
-def confirm(store: AlertStore, secret: str, *, now: float) -> Moved | None:
-    """The address becomes its reader's; None for a secret that is no longer good."""
+def confirm_mail(store: AlertStore, secret: str, *, now: float) -> AddressChange | None:
+    """Store a confirmed mail address. Returns None if the secret is not valid any more."""
     with store.transaction():
-        found = store.tokens.use("mail", secret, now=now)
-        owner = store.users.active(found.user) if found else None
-        if found is None or owner is None:
+        token = store.tokens.use("mail", secret, now=now)
+        owner = store.users.active(token.user) if token else None
+        if token is None or owner is None:
             return None
-        mail = str(found.data["mail"])
-        _set(store, owner.id, "mail", mail, now=now)
-    return Moved(mail, owner.mail or "", owner.name, owner.language)
+        mail = str(token.data["mail"])
+        _set_address(store, owner.id, "mail", mail, now=now)
+    return AddressChange(mail, owner.mail or "", owner.name, owner.language)
 
 
-def ask_phone(store: AlertStore, user: int, phone: str, *, now: float) -> str:
-    """The code by which a person confirms a number; earlier ones end. TooManyTries."""
-    keys = [backoff.key("sms", f"user {user}"), backoff.key("sms", f"to {phone}")]
+def create_phone_code(store: AlertStore, user: int, phone: str, *, now: float) -> str:
+    """Return the code that confirms a phone number; earlier codes become invalid.
+
+    Raises TooManyTries.
+    """
+    keys = [backoff.attempt_key("sms", f"user {user}"), backoff.attempt_key("sms", f"to {phone}")]
     code = f"{secrets.randbelow(10**6):06}"
     with store.transaction():
-        spend(store, keys, now=now)
+        require_attempt(store, keys, now=now)
         store.tokens.drop("phone", user=user)
         data, secret = {"phone": phone}, f"{user}:{code}"
-        tokens.make(store, "phone", user=user, now=now, data=data, secret=secret)
+        tokens.create_token(store, "phone", user=user, now=now, data=data, secret=secret)
     return code
 
 
 def confirm_phone(store: AlertStore, user: int, code: str, *, now: float) -> None:
-    """The number is the person's from here on. Wrong, and counted, for another code."""
+    """Store a confirmed phone number. A wrong code raises InvalidInput and is counted."""
     with store.transaction():
-        spend(store, [backoff.key("code", f"user {user}")], now=now)
-        found = store.tokens.use("phone", f"{user}:{code.strip()}", now=now)
-        if found is not None:
-            _set(store, user, "phone", str(found.data["phone"]), now=now)
-    if found is None:
-        raise Wrong("The code is wrong, or no longer good.")
+        require_attempt(store, [backoff.attempt_key("code", f"user {user}")], now=now)
+        token = store.tokens.use("phone", f"{user}:{code.strip()}", now=now)
+        if token is not None:
+            _set_address(store, user, "phone", str(token.data["phone"]), now=now)
+    if token is None:
+        raise InvalidInput("The code is wrong, or no longer good.")
 
 
-def forget(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
-    """A person has no address (`phone`: number) any more, nor one that waits."""
+def remove_address(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
+    """Remove a user's mail address (or `phone` number), and one to be confirmed."""
     with store.transaction():
         store.tokens.drop(kind, user=user)
-        _set(store, user, kind, "", now=now)
+        _set_address(store, user, kind, "", now=now)
 
 
-_KINDS = {"mail": ("mail", msg("mail address")), "phone": ("sms", msg("phone"))}
-"""Kind of address -> kind of channel, act in the audit."""
+_ADDRESS_KINDS = {"mail": ("mail", msg("mail address")), "phone": ("sms", msg("phone"))}
+"""Kind of address -> kind of channel, name of the act in the audit log."""
 
 
-def _set(store: AlertStore, user: int, kind: str, address: str, *, now: float) -> None:
-    """Have all alerts that use such a channel, and what waits, go there; "": nowhere."""
-    channel, act = _KINDS[kind]
+def _set_address(store: AlertStore, user: int, kind: str, address: str, *, now: float) -> None:
+    """Store an address, and use it in all alerts and waiting messages; an empty text removes it."""
+    channel, act = _ADDRESS_KINDS[kind]
     store.users.set_address(user, kind, address or None)
-    for each in store.alerts.all(user):
-        moved = (_moved(one, channel, address) for one in each.alert.channels)
-        channels = tuple(dict.fromkeys(filter(None, moved))) or ("inbox",)
-        if channels != each.alert.channels:
-            store.alerts.redefine(each.id, replace(each.alert, channels=channels))
+    for stored_alert in store.alerts.all(user):
+        channel_names = (
+            _with_address(channel_name, channel, address)
+            for channel_name in stored_alert.alert.channels
+        )
+        channels = tuple(dict.fromkeys(filter(None, channel_names))) or ("inbox",)
+        if channels != stored_alert.alert.channels:
+            store.alerts.redefine(stored_alert.id, replace(stored_alert.alert, channels=channels))
     if address:
         store.outbox.redirect(user, channel, address)
     store.audit.note(msg("user {id}", id=user), act, address, now=now)
 
 
-def _moved(channel: str, kind: str, address: str) -> str:
+def _with_address(channel: str, kind: str, address: str) -> str:
     if channel.partition(":")[0] != kind:
         return channel
     return f"{kind}:{address}" if address else ""
@@ -143,37 +149,41 @@ def _moved(channel: str, kind: str, address: str) -> str:
 
 
 def send_link(
-    how: DeliverySettings, mail: str, language: str, *, kind: str, secret: str, now: float
+    settings: DeliverySettings, mail: str, language: str, *, kind: str, secret: str, now: float
 ) -> DeliveryOutcome:
-    """Mail somebody a link with a secret: to set another password, or to confirm the address."""
-    if not how.base_url:
-        return NotDelivered(NOWHERE, retry=False)
-    path, subject, body = _LINKS[kind]
-    link = f"{how.base_url}/{path}/{secret}"
-    return _mailed(how, mail, language, subject=subject, body=body, link=link, now=now)
+    """Mail a link with a secret that resets the password or confirms the address."""
+    if not settings.base_url:
+        return NotDelivered(NO_BASE_URL, retry=False)
+    path, subject, body = _LINK_MESSAGES[kind]
+    link = f"{settings.base_url}/{path}/{secret}"
+    return _mail_message(settings, mail, language, subject=subject, body=body, link=link, now=now)
 
 
-def tell_before(app_state: AppState, moved: Moved, *, now: float) -> None:
-    """Tell an account's last address, beside the answer, that it is used no more."""
-    if moved.before not in ("", moved.mail):
-        send = partial(tell_moved, app_state.settings(), moved, now=now)
-        app_state.soon(send, "focus-moved")
+def notify_previous_address(app_state: AppState, change: AddressChange, *, now: float) -> None:
+    """Mail a user's previous address, in the background, that it is not used any more."""
+    if change.previous not in ("", change.mail):
+        send = partial(mail_address_change, app_state.settings(), change, now=now)
+        app_state.run_in_background(send, "focus-moved")
 
 
-def tell_moved(how: DeliverySettings, moved: Moved, *, now: float) -> DeliveryOutcome:
-    """Mail the same."""
-    language = moved.language
+def mail_address_change(
+    settings: DeliverySettings, change: AddressChange, *, now: float
+) -> DeliveryOutcome:
+    """Mail a user's previous address that it is not used any more."""
+    language = change.language
     subject = msg("Your mail address for focus has changed")
     body = msg(
         "The focus account {name} does not use this address any more. If it was not you who "
         "changed that, tell your administrator at once.",
-        name=moved.name,
+        name=change.name,
     )
-    return _mailed(how, moved.before, language, subject=subject, body=body, link="", now=now)
+    return _mail_message(
+        settings, change.previous, language, subject=subject, body=body, link="", now=now
+    )
 
 
-def _mailed(
-    how: DeliverySettings,
+def _mail_message(
+    settings: DeliverySettings,
     mail: str,
     language: str,
     *,
@@ -183,34 +193,34 @@ def _mailed(
     now: float,
 ) -> DeliveryOutcome:
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body, link=link)
-    mailer = Mailer(how.mail)
-    return asyncio.run(_closing(mailer, mailer.deliver(message, mail, now=now)))
+    mailer = Mailer(settings.mail)
+    return asyncio.run(_close_after(mailer, mailer.deliver(message, mail, now=now)))
 
 
-async def _closing(
-    sender: Mailer | SmsSender, sending: Coroutine[Any, Any, DeliveryOutcome]
+async def _close_after(
+    sender: Mailer | SmsSender, delivery: Coroutine[Any, Any, DeliveryOutcome]
 ) -> DeliveryOutcome:
     try:
-        return await sending
+        return await delivery
     finally:
         await sender.close()
 
 
-_CODES = {
+_CODE_MESSAGES = {
     "phone": mark("Your code for focus: {code}, good for 15 minutes."),
     "reset_code": mark("Your code to reset the focus password: {code}. Tell it to nobody."),
 }
-"""What a code is for -> the message that brings it."""
+"""Purpose of a code -> the text of its SMS."""
 
 
 def send_code(
-    how: DeliverySettings, phone: str, language: str, *, code: str, kind: str = "phone"
+    settings: DeliverySettings, phone: str, language: str, *, code: str, kind: str = "phone"
 ) -> DeliveryOutcome:
-    """Send somebody the code for their number, or for another password (`reset_code`)."""
-    subject, body = msg("Code for focus"), msg(_CODES[kind], code=code)
+    """Send a code by SMS to confirm a phone number, or to reset the password (`reset_code`)."""
+    subject, body = msg("Code for focus"), msg(_CODE_MESSAGES[kind], code=code)
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body)
-    sender = SmsSender(how, clock=time.time)
-    return asyncio.run(_closing(sender, sender.send(message, phone)))
+    sender = SmsSender(settings, clock=time.time)
+    return asyncio.run(_close_after(sender, sender.send(message, phone)))
 
 
-NOWHERE = msg("nobody has said where these pages are reached; start the server with --base-url")
+NO_BASE_URL = msg("nobody has said where these pages are reached; start the server with --base-url")

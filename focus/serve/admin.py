@@ -1,5 +1,5 @@
-"""Answers administrators, audited: registration, invitations, the mail server, accounts, and
-which crawls everybody may search.
+"""Handlers of the administration page: registration, invitations, mail server, accounts, and which
+crawls everybody may search. Changes are written to the audit log.
 """
 
 from __future__ import annotations
@@ -11,46 +11,46 @@ from focus.alerts.delivery import sms
 from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve import accounts, tokens
-from focus.serve.accounts import Wrong
+from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext
 
-_AUDITED = 50  # lines that are shown
-_CRAWLS = 200  # that are shown, newest first
+_AUDIT_LINES = 50  # displayed lines of the audit log
+_MAX_CRAWLS = 200  # displayed crawls, newest first
 
 
-def page(request: RequestContext, invitation: str = "") -> Response:
-    """The settings of the installation, and what was typed there."""
+def admin_page(request: RequestContext, invitation: str = "") -> Response:
+    """Show the settings of the installation, or save what was submitted."""
     error, done = "", request.say("Saved.") if "saved" in request.query else ""
     if "registration" in request.form:
         try:
-            _change(request)
-        except ConfigError as wrong:
-            error = request.wrong(wrong)
+            _save_settings(request)
+        except ConfigError as input_error:
+            error = request.error_text(input_error)
         else:
-            return request.to("/admin", saved=1)
-    shown = settings.masked_settings(request.store, request.app_state.settings().key)
-    return request.page(
+            return request.redirect("/admin", saved=1)
+    masked = settings.masked_settings(request.store, request.app_state.settings().key)
+    return request.render(
         "admin.html",
         400 if error else 200,
-        registration=accounts.registration(request.store),
-        choices=accounts.REGISTRATION,
-        smtp=shown.get("smtp", {}),
-        gateway=sms.mask_gateway(shown.get("sms", "")),
+        registration=accounts.registration_mode(request.store),
+        choices=accounts.REGISTRATION_MODES,
+        smtp=masked.get("smtp", {}),
+        gateway=sms.mask_gateway(masked.get("sms", "")),
         people=request.store.users.accounts(),
-        audit=request.store.audit.latest(_AUDITED),
+        audit=request.store.audit.latest(_AUDIT_LINES),
         invitation=invitation,
-        crawls=request.store.search.crawls(most=_CRAWLS),
+        crawls=request.store.search.crawls(most=_MAX_CRAWLS),
         error=error,
         done=done,
     )
 
 
-def _change(request: RequestContext) -> None:
+def _save_settings(request: RequestContext) -> None:
     choice = request.form["registration"]
     url = request.form.get("smtp", "").strip()
     sender = request.form.get("from", "").strip()
-    if choice not in accounts.REGISTRATION:
-        known = ", ".join(accounts.REGISTRATION)
+    if choice not in accounts.REGISTRATION_MODES:
+        known = ", ".join(accounts.REGISTRATION_MODES)
         raise ConfigError("registration {choice!r}: none of {known}", choice=choice, known=known)
     if url:
         settings.parse_mail_url(url, sender)
@@ -59,53 +59,55 @@ def _change(request: RequestContext) -> None:
         sms.check_gateway(gateway)
     store, key = request.store, request.app_state.settings().key
     with store.transaction():
-        if choice != accounts.registration(store):
+        if choice != accounts.registration_mode(store):
             store.settings.put("registration", choice)
-            _note(request, msg("registration"), accounts.REGISTRATION[choice])
+            _write_audit(request, msg("registration"), accounts.REGISTRATION_MODES[choice])
         if url:
             settings.store_sealed(store, "smtp", {"url": url, "from": sender}, key)
-            _note(request, msg("mail server"), settings.mask_url(url))
+            _write_audit(request, msg("mail server"), settings.mask_url(url))
         if gateway or "sms_off" in request.form:
             settings.store_sealed(store, "sms", gateway, key)
-            _note(request, msg("SMS gateway"), sms.mask_gateway(gateway) or msg("off"))
+            _write_audit(request, msg("SMS gateway"), sms.mask_gateway(gateway) or msg("off"))
 
 
-def _note(request: RequestContext, act: str, detail: str) -> None:
-    """A line of the audit."""
+def _write_audit(request: RequestContext, act: str, detail: str) -> None:
+    """Add a line to the audit log."""
     request.store.audit.note(request.me.name, act, detail, now=request.now)
 
 
-def invite(request: RequestContext) -> Response:
-    """A link by which one person may register."""
-    if accounts.registration(request.store) == "off":
-        raise Wrong(
+def create_invitation(request: RequestContext) -> Response:
+    """Create a link by which one person may register."""
+    if accounts.registration_mode(request.store) == "off":
+        raise InvalidInput(
             "Registration is off, so that invitations are of no use: choose “by invitation” first."
         )
     with request.store.transaction():
-        secret = tokens.make(request.store, "invite", user=request.me.id, now=request.now)
-        _note(request, msg("invite"), "")
-    return page(request, invitation=f"{request.origin}/register?invite={secret}")
+        secret = tokens.create_token(request.store, "invite", user=request.me.id, now=request.now)
+        _write_audit(request, msg("invite"), "")
+    return admin_page(request, invitation=f"{request.origin}/register?invite={secret}")
 
 
-def search(request: RequestContext) -> Response:
-    """Open the crawls that are ticked to everybody's search, and close the others."""
+def set_open_crawls(request: RequestContext) -> Response:
+    """Open the selected crawls to everybody's search, and close the others."""
     access = request.store.search
-    wanted = [each for each in access.crawls(most=_CRAWLS) if f"crawl-{each.id}" in request.form]
+    selected = [
+        crawl for crawl in access.crawls(most=_MAX_CRAWLS) if f"crawl-{crawl.id}" in request.form
+    ]
     with request.store.transaction():
-        access.open(wanted)
-        _note(request, msg("open to search"), ", ".join(str(each.id) for each in wanted))
-    return request.to("/admin", saved=1)
+        access.open(selected)
+        _write_audit(request, msg("open to search"), ", ".join(str(crawl.id) for crawl in selected))
+    return request.redirect("/admin", saved=1)
 
 
-def switch(request: RequestContext) -> Response:
-    """Disable somebody's account, or enable it again; their sessions are over."""
-    store, number = request.store, request.parts["number"]
-    found = next((each for each in store.users.accounts() if each.id == number), None)
-    if found is None or number == request.me.id:
-        raise Wrong("There is nothing here.")
+def toggle_account(request: RequestContext) -> Response:
+    """Disable an account and end its sessions, or enable it again."""
+    store, number = request.store, request.path_params["number"]
+    account = next((user for user in store.users.accounts() if user.id == number), None)
+    if account is None or number == request.me.id:
+        raise InvalidInput("There is nothing here.")
     with store.transaction():
-        store.users.disable(number, not found.disabled)
+        store.users.disable(number, not account.disabled)
         store.tokens.log_out(number)
-        what = msg("enable") if found.disabled else msg("disable")
-        _note(request, what, found.name)
-    return request.to("/admin", saved=1)
+        what = msg("enable") if account.disabled else msg("disable")
+        _write_audit(request, what, account.name)
+    return request.redirect("/admin", saved=1)

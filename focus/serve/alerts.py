@@ -1,4 +1,4 @@
-"""Answers the pages where a person makes, changes and looks after their alerts."""
+"""Handlers of the pages on which users create, edit and check their alerts."""
 
 from __future__ import annotations
 
@@ -24,137 +24,145 @@ from focus.alerts.schedule import MIN_INTERVAL_S, SLACK_S
 from focus.errors import ConfigError
 from focus.i18n import msg, translate
 from focus.serve import backoff, channel_fields, forms, site_answers, tokens
-from focus.serve.accounts import Wrong, spend
+from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.channel_fields import ChannelField
 from focus.serve.request import Form, RequestContext
 from focus.serve.site_answers import SiteAnswer, SiteQuestion
 from focus.storage.alerts.records import LOCAL, Alert, StoredAlert
 
-QUOTA = 50  # alerts of one person
-SHOWN = 20  # pages of a preview
+MAX_ALERTS = 50  # alerts of one user
+PREVIEW_PAGES = 20  # displayed pages of a preview
 
 
-def listed(request: RequestContext) -> Response:
-    """All alerts of a person, and how they fare."""
-    return shown(request)
+def list_alerts(request: RequestContext) -> Response:
+    """List the user's alerts with their health."""
+    return render_alerts(request)
 
 
-def shown(request: RequestContext, status: int = 200, **said: str) -> Response:
-    """The same, with what came of something."""
+def render_alerts(request: RequestContext, status: int = 200, **messages: str) -> Response:
+    """Render the list of alerts with a message about an action."""
     store = request.store
-    mine = [alert_health(store, each, now=request.now) for each in store.alerts.all(request.me.id)]
+    health = [
+        alert_health(store, stored_alert, now=request.now)
+        for stored_alert in store.alerts.all(request.me.id)
+    ]
     local = store.alerts.all(LOCAL) if request.me.admin else []
-    return request.page(
-        "alerts.html", status, alerts=mine, silent_s=SILENCE_S, local=len(local), **said
+    return request.render(
+        "alerts.html", status, alerts=health, silent_s=SILENCE_S, local=len(local), **messages
     )
 
 
-def new(request: RequestContext) -> Response:
-    """The empty form, and what was typed there."""
+def create_alert(request: RequestContext) -> Response:
+    """Show the empty form, or create the submitted alert."""
     if "name" not in request.form:
-        return _form(request, forms.EMPTY, channel_fields.usual(request))
-    made, wrong = forms.read(request, Alert("", ()))
-    if wrong or "try" in request.form:
-        return _again(request, made, wrong)
+        return _render_form(request, forms.DEFAULT_VALUES, channel_fields.default_fields(request))
+    alert, errors = forms.read_alert(request, Alert("", ()))
+    if errors or "try" in request.form:
+        return _render_submitted(request, alert, errors)
     try:
         check_quota(request, 1)
-        number = request.store.alerts.add(request.me.id, made, now=request.now)
+        number = request.store.alerts.add(request.me.id, alert, now=request.now)
     except ConfigError as error:
-        return _again(request, made, {"": error.message})
-    return request.to(f"/alerts/{number}", saved=1)
+        return _render_submitted(request, alert, {"": error.message})
+    return request.redirect(f"/alerts/{number}", saved=1)
 
 
 def check_quota(request: RequestContext, more: int) -> None:
-    """Wrong for more alerts than one person may have."""
-    if len(request.store.alerts.all(request.me.id)) + more > QUOTA:
-        raise Wrong("There may be {n} alerts at most.", n=QUOTA)
+    """Raise InvalidInput if `more` alerts exceed the user's limit."""
+    if len(request.store.alerts.all(request.me.id)) + more > MAX_ALERTS:
+        raise InvalidInput("There may be {n} alerts at most.", n=MAX_ALERTS)
 
 
-def _form(
+def _render_form(
     request: RequestContext,
     typed: Form,
     fields: Sequence[ChannelField],
     status: int = 200,
     **more: Any,
 ) -> Response:
-    return request.page(
+    return request.render(
         "alert_form.html",
         status,
         typed=typed,
         fields=fields,
-        title=msg("Edit") if "alert" in request.parts else msg("New alert"),
-        every=forms.EVERY,
-        days=forms.DAYS,
-        labels=forms.LABELS,
-        **{"wrong": {}, "preview": None, "answers": [], "shown": SHOWN, **more},
+        title=msg("Edit") if "alert" in request.path_params else msg("New alert"),
+        every=forms.SCHEDULE_LABELS,
+        days=forms.DAY_LABELS,
+        labels=forms.FIELD_LABELS,
+        **{"wrong": {}, "preview": None, "answers": [], "shown": PREVIEW_PAGES, **more},
     )
 
 
-def _again(request: RequestContext, made: Alert, wrong: dict[str, str]) -> Response:
-    """The form as it was filled in: with all that is wrong, or with what it would bring."""
-    typed = {**dict.fromkeys(forms.EMPTY, ""), **request.form}
-    fields = channel_fields.typed(request)
-    if not wrong:
+def _render_submitted(request: RequestContext, alert: Alert, errors: dict[str, str]) -> Response:
+    """Render the submitted form with its errors, or with a preview."""
+    typed = {**dict.fromkeys(forms.DEFAULT_VALUES, ""), **request.form}
+    fields = channel_fields.submitted_fields(request)
+    if not errors:
         try:
-            found, said = _tried(request, made)
-            return _form(request, typed, fields, preview=found, answers=said)
+            preview, answers = _try_alert(request, alert)
+            return _render_form(request, typed, fields, preview=preview, answers=answers)
         except ConfigError as error:
-            wrong = {"": error.message}
-    said_of = {name: translate(line, request.language) for name, line in wrong.items()}
-    return _form(request, typed, fields, 400, wrong=said_of, error=said_of.pop("", ""))
+            errors = {"": error.message}
+    field_messages = {name: translate(line, request.language) for name, line in errors.items()}
+    return _render_form(
+        request, typed, fields, 400, wrong=field_messages, error=field_messages.pop("", "")
+    )
 
 
-def _tried(request: RequestContext, made: Alert) -> tuple[Preview, list[SiteAnswer]]:
-    """What an alert that is not kept would have sent, and what its sites answer."""
-    spend(request.store, [backoff.key("try", request.me.name)], now=request.now)
+def _try_alert(request: RequestContext, alert: Alert) -> tuple[Preview, list[SiteAnswer]]:
+    """Return the preview of an alert that is not stored, and the answers of its sites."""
+    require_attempt(request.store, [backoff.attempt_key("try", request.me.name)], now=request.now)
     fetch = request.app_state.sending.fetch
-    said = site_answers.ask(SiteQuestion(list(made.sites), fetch))
-    with request.app_state.previewing:
+    answers = site_answers.ask_sites(SiteQuestion(list(alert.sites), fetch))
+    with request.app_state.preview_lock:
         now, zone = request.now, request.zone
-        found = preview_alert(request.store, made, now=now, zone=zone, trusted=False)
-    return found, said
+        preview = preview_alert(request.store, alert, now=now, zone=zone, trusted=False)
+    return preview, answers
 
 
-def edit(request: RequestContext) -> Response:
-    """The form as it stands, and what was typed there."""
-    owned = _mine(request)
+def edit_alert(request: RequestContext) -> Response:
+    """Show the form of an alert, or save what was submitted."""
+    stored_alert = _requested_alert(request)
     if "name" not in request.form:
-        fields = channel_fields.of_channels(request, owned.alert.channels)
-        return _form(request, forms.typed_of(request, owned.alert), fields)
-    made, wrong = forms.read(request, owned.alert)
-    if wrong or "try" in request.form:
-        return _again(request, made, wrong)
+        fields = channel_fields.make_fields(request, stored_alert.alert.channels)
+        return _render_form(request, forms.alert_values(request, stored_alert.alert), fields)
+    alert, errors = forms.read_alert(request, stored_alert.alert)
+    if errors or "try" in request.form:
+        return _render_submitted(request, alert, errors)
     try:
-        request.store.alerts.change(owned.id, made, now=request.now)
+        request.store.alerts.change(stored_alert.id, alert, now=request.now)
     except ConfigError as error:
-        return _again(request, made, {"": error.message})
-    return request.to(f"/alerts/{owned.id}", saved=1)
+        return _render_submitted(request, alert, {"": error.message})
+    return request.redirect(f"/alerts/{stored_alert.id}", saved=1)
 
 
-def show(
+def show_alert(
     request: RequestContext,
     done: str = "",
     error: str = "",
     feed: str = "",
     secrets: Sequence[tuple[str, str]] = (),
 ) -> Response:
-    """How an alert fares, and what the last days would have sent."""
-    owned = _mine(request)
-    found = None
+    """Show the health of an alert and a preview of the last days."""
+    stored_alert = _requested_alert(request)
+    preview = None
     if ("saved" in request.query or "preview" in request.query) and not error:
-        found = _previewed(request, owned)
+        preview = _preview_stored(request, stored_alert)
         done = done or (request.say("Saved.") if "saved" in request.query else "")
     if "saved" in request.query and not error:
-        secrets = [(each, _secret(request, each)) for each in signed_channels(owned.alert.channels)]
-    return request.page(
+        secrets = [
+            (channel, _signing_secret(request, channel))
+            for channel in signed_channels(stored_alert.alert.channels)
+        ]
+    return request.render(
         "alert.html",
-        health=alert_health(request.store, owned, now=request.now),
-        preview=found,
-        shown=SHOWN,
+        health=alert_health(request.store, stored_alert, now=request.now),
+        preview=preview,
+        shown=PREVIEW_PAGES,
         silent_s=SILENCE_S,
-        votes=request.store.matches.count_votes(owned.id),
-        pushed=sent_channels(owned.alert.channels),
-        signed=signed_channels(owned.alert.channels),
+        votes=request.store.matches.count_votes(stored_alert.id),
+        pushed=sent_channels(stored_alert.alert.channels),
+        signed=signed_channels(stored_alert.alert.channels),
         secrets=secrets,
         done=done,
         error=error,
@@ -162,93 +170,95 @@ def show(
     )
 
 
-def _previewed(request: RequestContext, owned: StoredAlert) -> Preview:
-    with request.app_state.previewing:
-        return preview_alert(request.store, owned, now=request.now, zone=request.zone)
+def _preview_stored(request: RequestContext, stored_alert: StoredAlert) -> Preview:
+    with request.app_state.preview_lock:
+        return preview_alert(request.store, stored_alert, now=request.now, zone=request.zone)
 
 
-def pause(request: RequestContext) -> Response:
-    """Stop, or go on."""
-    owned = _mine(request)
-    request.store.alerts.pause(owned.id, not owned.paused, now=request.now)
-    return request.to("/alerts" if "listed" in request.form else f"/alerts/{owned.id}")
+def toggle_pause(request: RequestContext) -> Response:
+    """Pause the alert, or resume it if it is paused."""
+    stored_alert = _requested_alert(request)
+    request.store.alerts.pause(stored_alert.id, not stored_alert.paused, now=request.now)
+    return request.redirect("/alerts" if "listed" in request.form else f"/alerts/{stored_alert.id}")
 
 
-def check(request: RequestContext) -> Response:
-    """Have it checked now, by the scheduler; no site more than once a minute."""
-    owned = _mine(request)
-    if owned.paused or owned.alert.is_over(request.now):
-        raise Wrong("There is nothing here.")
-    spend(request.store, [backoff.key("check", request.me.name)], now=request.now)
-    request.store.alerts.check_soon(owned.id, now=request.now, floor_s=MIN_INTERVAL_S - SLACK_S)
-    return show(request, done=request.say("It is checked in a moment."))
-
-
-def delete(request: RequestContext) -> Response:
-    """Forget it."""
-    request.store.alerts.remove(_mine(request).id)
-    return request.to("/alerts")
-
-
-def test(request: RequestContext) -> Response:
-    """Send a test message by one of its channels."""
-    owned = _mine(request)
-    channel = request.form.get("channel", "")
-    if channel not in sent_channels(owned.alert.channels):
-        raise Wrong("There is nothing here.")
-    if CHANNELS[split_channel(channel)[0]].is_admin_only and not request.me.admin:
-        raise Wrong("This channel is for administrators.")
-    spend(request.store, [backoff.key("test", request.me.name)], now=request.now)
-    how, clock = request.app_state.settings(), request.app_state.clock
-    sending = send_test_message(
-        request.store, how, user=request.me.id, channel=channel, clock=clock
+def check_now(request: RequestContext) -> Response:
+    """Let the scheduler check the alert now, each site at most once a minute."""
+    stored_alert = _requested_alert(request)
+    if stored_alert.paused or stored_alert.alert.is_over(request.now):
+        raise InvalidInput("There is nothing here.")
+    require_attempt(request.store, [backoff.attempt_key("check", request.me.name)], now=request.now)
+    request.store.alerts.check_soon(
+        stored_alert.id, now=request.now, floor_s=MIN_INTERVAL_S - SLACK_S
     )
-    outcome = asyncio.run(sending)
+    return show_alert(request, done=request.say("It is checked in a moment."))
+
+
+def delete_alert(request: RequestContext) -> Response:
+    """Delete the alert."""
+    request.store.alerts.remove(_requested_alert(request).id)
+    return request.redirect("/alerts")
+
+
+def send_test(request: RequestContext) -> Response:
+    """Send a test message through one of the alert's channels."""
+    stored_alert = _requested_alert(request)
+    channel = request.form.get("channel", "")
+    if channel not in sent_channels(stored_alert.alert.channels):
+        raise InvalidInput("There is nothing here.")
+    if CHANNELS[split_channel(channel)[0]].is_admin_only and not request.me.admin:
+        raise InvalidInput("This channel is for administrators.")
+    require_attempt(request.store, [backoff.attempt_key("test", request.me.name)], now=request.now)
+    delivery_settings, clock = request.app_state.settings(), request.app_state.clock
+    delivery = send_test_message(
+        request.store, delivery_settings, user=request.me.id, channel=channel, clock=clock
+    )
+    outcome = asyncio.run(delivery)
     if isinstance(outcome, NotDelivered):
         error = request.say("The test failed: {reason}", reason=outcome.reason)
-        return show(request, error=error)
-    return show(request, done=request.say("The test message was sent."))
+        return show_alert(request, error=error)
+    return show_alert(request, done=request.say("The test message was sent."))
 
 
-def secret(request: RequestContext) -> Response:
-    """Show by what one of its channels is signed, or change it."""
-    owned = _mine(request)
+def show_secret(request: RequestContext) -> Response:
+    """Show the signing secret of one of the alert's channels, or change it."""
+    stored_alert = _requested_alert(request)
     channel = request.form.get("channel", "")
-    if channel not in signed_channels(owned.alert.channels):
-        raise Wrong("There is nothing here.")
+    if channel not in signed_channels(stored_alert.alert.channels):
+        raise InvalidInput("There is nothing here.")
     done = ""
     if "rotate" in request.form:
-        how, store, me = request.app_state.settings(), request.store, request.me
+        delivery_settings, store, me = request.app_state.settings(), request.store, request.me
         with store.transaction():
-            signing_secrets.rotate_secret(store, how, me.id, channel, now=request.now)
+            signing_secrets.rotate_secret(store, delivery_settings, me.id, channel, now=request.now)
             store.audit.note(me.name, msg("new secret"), mask_channel(channel), now=request.now)
         done = request.say("The secret is changed. For a day the one before signs as well.")
-    return show(request, done=done, secrets=[(channel, _secret(request, channel))])
+    return show_alert(request, done=done, secrets=[(channel, _signing_secret(request, channel))])
 
 
-def _secret(request: RequestContext, channel: str) -> str:
-    """What signs a channel of the asker's."""
-    how = request.app_state.settings()
+def _signing_secret(request: RequestContext, channel: str) -> str:
+    """Return the secret that signs messages of a channel of the user."""
+    delivery_settings = request.app_state.settings()
     return signing_secrets.current_secrets(
-        request.store, how, request.me.id, channel, now=request.now
+        request.store, delivery_settings, request.me.id, channel, now=request.now
     )[0]
 
 
-def feed(request: RequestContext) -> Response:
-    """A new address of the alert's own feed; the one before ends."""
-    owned = _mine(request)
+def renew_feed(request: RequestContext) -> Response:
+    """Create a new address of the alert's feed, or remove the feed; the previous address ends."""
+    stored_alert = _requested_alert(request)
     store, me = request.store, request.me.id
     with store.transaction():
-        store.tokens.drop("feed", user=me, alert=owned.id)
+        store.tokens.drop("feed", user=me, alert=stored_alert.id)
         if "off" in request.form:
-            return request.to(f"/alerts/{owned.id}")
-        secret = tokens.make(store, "feed", user=me, alert=owned.id, now=request.now)
-    return show(request, feed=f"{request.origin}/feed/{secret}.atom")
+            return request.redirect(f"/alerts/{stored_alert.id}")
+        secret = tokens.create_token(store, "feed", user=me, alert=stored_alert.id, now=request.now)
+    return show_alert(request, feed=f"{request.origin}/feed/{secret}.atom")
 
 
-def _mine(request: RequestContext) -> StoredAlert:
-    """The alert of the address, if it is the asker's."""
-    for each in request.store.alerts.all(request.me.id):
-        if each.id == request.parts["alert"]:
-            return each
-    raise Wrong("There is nothing here.")
+def _requested_alert(request: RequestContext) -> StoredAlert:
+    """Return the alert in the URL. Raises InvalidInput if it is not the user's."""
+    for stored_alert in request.store.alerts.all(request.me.id):
+        if stored_alert.id == request.path_params["alert"]:
+            return stored_alert
+    raise InvalidInput("There is nothing here.")

@@ -1,4 +1,4 @@
-"""Routes requests to the pages that answer them, as one ASGI application."""
+"""Routes requests to their handlers, as one ASGI application."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from focus.serve import (
     reading,
     upload,
 )
-from focus.serve.accounts import Wrong
+from focus.serve.accounts import InvalidInput
 from focus.serve.app_state import AppState
 from focus.serve.request import RequestContext
-from focus.serve.request_guard import RequestGuard, language_asked, plain
+from focus.serve.request_guard import RequestGuard, plain_response, preferred_language
 from focus.serve.upload import FILE, MAX_FORM, OTHER
 from focus.text.formatting import printable
 
@@ -37,75 +37,77 @@ Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 _log = logging.getLogger("focus.serve")
 
-# Path -> (methods, handler, who may: everybody, somebody with an account, an administrator).
+# Path -> (methods, handler, access: everybody, users with an account, administrators).
 _ROUTES: dict[str, tuple[str, Handler, str]] = {
-    "/": ("GET", auth.front, "all"),
+    "/": ("GET", auth.front_page, "all"),
     "/login": ("GET POST", auth.login, "all"),
     "/logout": ("POST", auth.logout, "all"),
     "/register": ("GET POST", auth.register, "all"),
-    "/forgot": ("GET POST", auth.forgot, "all"),
+    "/forgot": ("GET POST", auth.forgot_password, "all"),
     "/forgot/code": ("POST", auth.reset_by_code, "all"),
-    "/reset/{token}": ("GET POST", auth.reset, "all"),
-    "/confirm/{token}": ("GET POST", auth.confirm, "all"),
+    "/reset/{token}": ("GET POST", auth.reset_password, "all"),
+    "/confirm/{token}": ("GET POST", auth.confirm_mail, "all"),
     "/unsubscribe/{token}": ("GET POST", auth.unsubscribe, "all"),
-    "/feed/{token}.atom": ("GET", auth.feed, "all"),
-    "/offline": ("GET", browsers.offline, "all"),
+    "/feed/{token}.atom": ("GET", auth.atom_feed, "all"),
+    "/offline": ("GET", browsers.offline_page, "all"),
     "/inbox": ("GET", reading.inbox_page, "user"),
-    "/inbox/read": ("POST", reading.read_all, "user"),
+    "/inbox/read": ("POST", reading.mark_all_read, "user"),
     "/inbox/selected": ("POST", reading.act_on_selected, "user"),
-    "/inbox/restore": ("POST", reading.restore, "user"),
-    "/inbox/{match:int}/open": ("GET", reading.open_page, "user"),
-    "/inbox/{match:int}/{act}": ("POST", reading.act, "user"),
-    "/search": ("GET", reading.search, "user"),
-    "/deliveries": ("GET", reading.deliveries, "user"),
-    "/alerts": ("GET", alerts.listed, "user"),
-    "/alerts/new": ("GET POST", alerts.new, "user"),
-    "/alerts/export": ("POST", import_export.export, "user"),
-    "/alerts/import": ("POST", import_export.take_in, "user"),
-    "/alerts/adopt": ("POST", import_export.adopt, "admin"),
-    "/alerts/{alert:int}": ("GET", alerts.show, "user"),
-    "/alerts/{alert:int}/edit": ("GET POST", alerts.edit, "user"),
-    "/alerts/{alert:int}/pause": ("POST", alerts.pause, "user"),
-    "/alerts/{alert:int}/check": ("POST", alerts.check, "user"),
-    "/alerts/{alert:int}/delete": ("POST", alerts.delete, "user"),
-    "/alerts/{alert:int}/test": ("POST", alerts.test, "user"),
-    "/alerts/{alert:int}/secret": ("POST", alerts.secret, "user"),
-    "/alerts/{alert:int}/feed": ("POST", alerts.feed, "user"),
-    "/settings": ("GET POST", account_settings.settings, "user"),
-    "/settings/code": ("POST", account_settings.code, "user"),
-    "/settings/mail": ("POST", account_settings.mail, "user"),
-    "/settings/channels": ("POST", account_settings.channels, "user"),
-    "/settings/password": ("POST", account_settings.password, "user"),
-    "/settings/feed": ("POST", account_settings.feed, "user"),
-    "/settings/export": ("POST", account_settings.export, "user"),
-    "/settings/browsers": ("POST", browsers.add, "user"),
-    "/settings/browsers/{number:int}": ("POST", browsers.remove, "user"),
-    "/settings/delete": ("POST", account_settings.delete, "user"),
-    "/admin": ("GET POST", admin.page, "admin"),
-    "/admin/invite": ("POST", admin.invite, "admin"),
-    "/admin/search": ("POST", admin.search, "admin"),
-    "/admin/users/{number:int}": ("POST", admin.switch, "admin"),
+    "/inbox/restore": ("POST", reading.restore_matches, "user"),
+    "/inbox/{match:int}/open": ("GET", reading.open_match, "user"),
+    "/inbox/{match:int}/{act}": ("POST", reading.act_on_match, "user"),
+    "/search": ("GET", reading.search_page, "user"),
+    "/deliveries": ("GET", reading.deliveries_page, "user"),
+    "/alerts": ("GET", alerts.list_alerts, "user"),
+    "/alerts/new": ("GET POST", alerts.create_alert, "user"),
+    "/alerts/export": ("POST", import_export.export_alerts, "user"),
+    "/alerts/import": ("POST", import_export.import_alerts, "user"),
+    "/alerts/adopt": ("POST", import_export.adopt_local_alerts, "admin"),
+    "/alerts/{alert:int}": ("GET", alerts.show_alert, "user"),
+    "/alerts/{alert:int}/edit": ("GET POST", alerts.edit_alert, "user"),
+    "/alerts/{alert:int}/pause": ("POST", alerts.toggle_pause, "user"),
+    "/alerts/{alert:int}/check": ("POST", alerts.check_now, "user"),
+    "/alerts/{alert:int}/delete": ("POST", alerts.delete_alert, "user"),
+    "/alerts/{alert:int}/test": ("POST", alerts.send_test, "user"),
+    "/alerts/{alert:int}/secret": ("POST", alerts.show_secret, "user"),
+    "/alerts/{alert:int}/feed": ("POST", alerts.renew_feed, "user"),
+    "/settings": ("GET POST", account_settings.settings_page, "user"),
+    "/settings/code": ("POST", account_settings.confirm_phone, "user"),
+    "/settings/mail": ("POST", account_settings.resend_link, "user"),
+    "/settings/channels": ("POST", account_settings.set_channels, "user"),
+    "/settings/password": ("POST", account_settings.change_password, "user"),
+    "/settings/feed": ("POST", account_settings.renew_feed, "user"),
+    "/settings/export": ("POST", account_settings.export_account, "user"),
+    "/settings/browsers": ("POST", browsers.add_browser, "user"),
+    "/settings/browsers/{number:int}": ("POST", browsers.remove_browser, "user"),
+    "/settings/delete": ("POST", account_settings.delete_account, "user"),
+    "/admin": ("GET POST", admin.admin_page, "admin"),
+    "/admin/invite": ("POST", admin.create_invitation, "admin"),
+    "/admin/search": ("POST", admin.set_open_crawls, "admin"),
+    "/admin/users/{number:int}": ("POST", admin.toggle_account, "admin"),
 }
 
-_FILES = ("/alerts/import", "/unsubscribe/{token}")
-"""Where multipart is no error: an imported file, and mail programs' one click (RFC 8058)."""
-_UNREAD = ("/unsubscribe/{token}",)
-"""Where a POST says all by its address: what it carries is never parsed."""
+_MULTIPART_PATHS = ("/alerts/import", "/unsubscribe/{token}")
+"""Paths that accept multipart bodies: imported files and one-click unsubscription (RFC 8058)."""
+_UNPARSED_PATHS = ("/unsubscribe/{token}",)
+"""Paths whose POST body is never parsed, because the path says everything."""
 
 
 def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette:
-    """The web pages over the state of a server."""
+    """Return the web application for the state of a server."""
     routes = [
-        Route(path, _endpoint(app_state, path, handler, who), methods=methods.split())
-        for path, (methods, handler, who) in _ROUTES.items()
+        Route(path, _endpoint(app_state, path, handler, access), methods=methods.split())
+        for path, (methods, handler, access) in _ROUTES.items()
     ]
     routes += [
-        Route(path, _file(browsers.static(name), kind))
+        Route(path, _file_endpoint(browsers.read_static_file(name), kind))
         for path, (name, kind) in browsers.STATIC.items()
     ]
 
     async def missing(request: Request, error: Exception) -> Response:
-        return _refused(request, msg("There is nothing here."), getattr(error, "status_code", 404))
+        return _plain_error(
+            request, msg("There is nothing here."), getattr(error, "status_code", 404)
+        )
 
     return Starlette(
         routes=routes,
@@ -115,7 +117,7 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
     )
 
 
-def _file(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+def _file_endpoint(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
     async def send(request: Request) -> Response:
         return Response(data, media_type=kind, headers={"Cache-Control": "max-age=3600"})
 
@@ -123,86 +125,98 @@ def _file(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _endpoint(
-    app_state: AppState, path: str, handler: Handler, who: str
+    app_state: AppState, path: str, handler: Handler, access: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         body = b""
         if request.method == "POST":
-            if (refusal := _unfit(request, path)) is not None:
-                return refusal
-            if who != "all" and not await run_in_threadpool(is_somebody, request):
+            if (error := _reject_body(request, path)) is not None:
+                return error
+            if access != "all" and not await run_in_threadpool(has_session, request):
                 return RedirectResponse("/login", 303)
             try:
-                body = await _body(request)
+                body = await _read_body(request)
             except ClientDisconnect:
-                return Response(status_code=400)  # nobody is there to read it
+                return Response(status_code=400)  # the client has gone
             if len(body) > MAX_FORM:
-                return _refused(request, msg("That is too much."), 413)
-        return await run_in_threadpool(_answered, app_state, path, handler, who, request, body)
+                return _plain_error(request, msg("That is too much."), 413)
+        return await run_in_threadpool(
+            _call_handler, app_state, path, handler, access, request, body
+        )
 
-    def is_somebody(request: Request) -> bool:
-        """Whether a session of somebody's came along: nobody else's body is read."""
+    def has_session(request: Request) -> bool:
+        """Return whether the request has a valid session; without one its body is not read."""
         with app_state.store() as store:
             return RequestContext(app_state, store, request, {}).user is not None
 
     return endpoint
 
 
-def _unfit(request: Request, path: str) -> Response | None:
-    """The answer to a request whose headers alone say that its body is none of ours."""
-    kind = upload.kind_of(request.headers.get("content-type", ""))
-    if (kind == FILE and path not in _FILES) or kind == OTHER:
-        return _refused(request, msg("This kind of body is not taken here."), 415)
+def _reject_body(request: Request, path: str) -> Response | None:
+    """Return an error response if the headers show a body that no form sends, else None."""
+    kind = upload.body_kind(request.headers.get("content-type", ""))
+    if (kind == FILE and path not in _MULTIPART_PATHS) or kind == OTHER:
+        return _plain_error(request, msg("This kind of body is not taken here."), 415)
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_FORM:
-        return _refused(request, msg("That is too much."), 413)
+        return _plain_error(request, msg("That is too much."), 413)
     return None
 
 
-def _refused(request: Request, line: str, status: int) -> Response:
-    return plain(line, language_asked(request.headers), status)
+def _plain_error(request: Request, line: str, status: int) -> Response:
+    return plain_response(line, preferred_language(request.headers), status)
 
 
-def _answered(
-    app_state: AppState, page: str, handler: Handler, who: str, asked: Request, body: bytes
+def _call_handler(
+    app_state: AppState,
+    page: str,
+    handler: Handler,
+    access: str,
+    http_request: Request,
+    body: bytes,
 ) -> Response:
-    """A handler's answer, or what went wrong, in a thread. The border of the web pages.
+    """Return the response of a handler, or an error page; runs in a thread.
 
-    Logs name the page (`/reset/{token}`), never the address that was asked for.
+    Logs contain the route (`/reset/{token}`), never the path of the request.
     """
-    kind, language = asked.headers.get("content-type", ""), language_asked(asked.headers)
+    kind, language = (
+        http_request.headers.get("content-type", ""),
+        preferred_language(http_request.headers),
+    )
     try:
-        form = {} if page in _UNREAD else upload.fields(kind, body)
+        form = {} if page in _UNPARSED_PATHS else upload.parse_fields(kind, body)
     except ValueError:
-        return plain(msg("That is too much."), language, 413)
+        return plain_response(msg("That is too much."), language, 413)
     with app_state.store() as store:
         request: RequestContext | None = None
         try:
-            request = RequestContext(app_state, store, asked, form)
-            if who != "all" and request.user is None:
-                return request.to("/login")
-            if who == "admin" and not request.me.admin:
-                return _failed(request, msg("There is nothing here."), 404)
+            request = RequestContext(app_state, store, http_request, form)
+            if access != "all" and request.user is None:
+                return request.redirect("/login")
+            if access == "admin" and not request.me.admin:
+                return _render_failure(request, msg("There is nothing here."), 404)
             return handler(request)
-        except Wrong as wrong:
+        except InvalidInput as input_error:
             assert request is not None
-            return _failed(request, wrong.message, 400)
+            return _render_failure(request, input_error.message, 400)
         except FocusError as error:
             _log.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
-                return plain(msg("Something went wrong; the log says what."), language, 503)
-            return request.page("failure.html", 503, error=request.wrong(error))
+                return plain_response(
+                    msg("Something went wrong; the log says what."), language, 503
+                )
+            return request.render("failure.html", 503, error=request.error_text(error))
         except Exception:
             _log.exception("%s failed", page)
-            return plain(msg("Something went wrong; the log says what."), language, 500)
+            return plain_response(msg("Something went wrong; the log says what."), language, 500)
 
 
-def _failed(request: RequestContext, line: str, status: int) -> Response:
-    return request.page("failure.html", status, error=translate(line, request.language))
+def _render_failure(request: RequestContext, line: str, status: int) -> Response:
+    return request.render("failure.html", status, error=translate(line, request.language))
 
 
-async def _body(request: Request) -> bytes:
-    """What was sent, or as much of it as is more than anybody types."""
+async def _read_body(request: Request) -> bytes:
+    """Return the body, cut off after MAX_FORM if it is larger than any form."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

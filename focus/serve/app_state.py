@@ -1,4 +1,4 @@
-"""Holds what every request of the web pages needs: the store, the settings, a clock."""
+"""State shared by all requests of the web application: database, settings, clock."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from focus.storage.alerts.store import AlertStore, opened
 from focus.storage.search_index import SearchIndex
 from focus.text.formatting import printable
 
-INDEX_CACHE_KIB = 8 * 1024  # of each file of an index that is kept; more finds nothing sooner
+INDEX_CACHE_KIB = 8 * 1024  # per file of an open index; a larger cache is not faster
 
 T = TypeVar("T")
 
 _log = logging.getLogger("focus.serve")
 
 
-class Kept(Generic[T]):
-    """Connections that go on from one request to the next, each in one thread at a time.
+class ConnectionPool(Generic[T]):
+    """A pool of connections that are reused by later requests, each in one thread at a time.
 
-    most  that wait for the next request
-    fits  whether one that waited may still be used
+    max_idle   maximum number of idle connections
+    is_usable  returns whether an idle connection may be used again
     """
 
     def __init__(
@@ -43,47 +43,47 @@ class Kept(Generic[T]):
         make: Callable[[], T],
         close: Callable[[T], None],
         *,
-        most: int,
-        fits: Callable[[T], bool] = lambda each: True,
+        max_idle: int,
+        is_usable: Callable[[T], bool] = lambda connection: True,
     ) -> None:
-        self._make, self._close, self._fits = make, close, fits
-        self._free: LifoQueue[T] = LifoQueue(most)
+        self._make, self._close, self._is_usable = make, close, is_usable
+        self._idle: LifoQueue[T] = LifoQueue(max_idle)
 
     @contextmanager
-    def one(self) -> Iterator[T]:
-        """One that waits, or a new one; closed when what is done with it fails."""
-        each = self._waiting() or self._make()
+    def borrow(self) -> Iterator[T]:
+        """Return a context manager with an idle or new connection, closed on an error."""
+        connection = self._take_idle() or self._make()
         try:
-            yield each
+            yield connection
         except BaseException:
-            self._close(each)
+            self._close(connection)
             raise
         try:
-            self._free.put_nowait(each)
+            self._idle.put_nowait(connection)
         except Full:
-            self._close(each)
+            self._close(connection)
 
-    def _waiting(self) -> T | None:
+    def _take_idle(self) -> T | None:
         with suppress(Empty):
             while True:
-                each = self._free.get_nowait()
-                if self._fits(each):
-                    return each
-                self._close(each)
+                connection = self._idle.get_nowait()
+                if self._is_usable(connection):
+                    return connection
+                self._close(connection)
         return None
 
     def close(self) -> None:
-        """Close those that wait."""
+        """Close the idle connections."""
         with suppress(Empty):
             while True:
-                self._close(self._free.get_nowait())
+                self._close(self._idle.get_nowait())
 
 
 class AppState:
-    """The database of a server and its index, opened once per request under way.
+    """The database of a server, its search index, and its settings.
 
-    home  where the pages are reached when neither command line nor settings say; "": unknown
-    zone  the time zone of who registers, until they choose another
+    local_url  URL of the pages if neither command line nor settings have one; empty if unknown
+    zone       time zone of new accounts until they choose another
     """
 
     def __init__(
@@ -92,56 +92,56 @@ class AppState:
         *,
         clock: Callable[[], float],
         sending: SendingOptions | None = None,
-        home: str = "",
+        local_url: str = "",
         zone: str = "UTC",
         passwords: Passwords | None = None,
     ) -> None:
-        self.path, self.clock, self.home, self.zone = path, clock, home, zone
+        self.path, self.clock, self.local_url, self.zone = path, clock, local_url, zone
         self.sending = sending or SendingOptions()
         self.passwords = passwords or Passwords()
         self._sealed = SealedChannels.from_key_file(path, self.sending.key_file)
-        self.previewing = Lock()  # a preview reads thousands of pages: one at a time
-        self._stores = Kept(self._connected, AlertStore.close, most=8)
-        self._indexes = Kept(
+        self.preview_lock = Lock()  # a preview reads thousands of pages, so only one runs at a time
+        self._stores = ConnectionPool(self._connect, AlertStore.close, max_idle=8)
+        self._indexes = ConnectionPool(
             partial(SearchIndex, path, cache_kib=INDEX_CACHE_KIB),
             SearchIndex.close,
-            most=4,
-            fits=SearchIndex.is_current,
+            max_idle=4,
+            is_usable=SearchIndex.is_current,
         )
         with opened(path, now=clock(), language="en", zone="UTC"):
-            pass  # made, or brought up to date
+            pass  # create the database or update its schema
         self.base_url = self.settings().base_url
 
     def store(self) -> AbstractContextManager[AlertStore]:
-        """The store for one request; its connection goes on to the next."""
-        return self._stores.one()
+        """Return a context manager with the store for one request; its connection is reused."""
+        return self._stores.borrow()
 
     def index(self) -> AbstractContextManager[SearchIndex]:
-        """The search index, in the same way."""
-        return self._indexes.one()
+        """Return a context manager with the search index for one request."""
+        return self._indexes.borrow()
 
-    def _connected(self) -> AlertStore:
+    def _connect(self) -> AlertStore:
         return AlertStore(connected(self.path, any_thread=True, channels=self._sealed))
 
     def settings(self) -> DeliverySettings:
-        """As they are now: an administrator may change them at any time."""
+        """Return the current delivery settings, which an administrator may change at any time."""
         with self.store() as store:
-            found = settings.read(store, **msgspec.structs.asdict(self.sending))
-        self.base_url = found.base_url or self.home
-        return msgspec.structs.replace(found, base_url=self.base_url)
+            current = settings.read(store, **msgspec.structs.asdict(self.sending))
+        self.base_url = current.base_url or self.local_url
+        return msgspec.structs.replace(current, base_url=self.base_url)
 
-    def soon(self, work: Callable[[], object], name: str) -> None:
-        """Have something done beside the answer, in a thread; a failure goes to the log."""
+    def run_in_background(self, work: Callable[[], object], name: str) -> None:
+        """Run `work` in a thread without waiting for it; a failure is logged."""
 
-        def done() -> None:
+        def run_and_log() -> None:
             try:
                 work()
             except FocusError as error:
                 _log.warning("%s: %s", name, printable(str(error)))
 
-        Thread(target=done, name=name).start()
+        Thread(target=run_and_log, name=name).start()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all database connections."""
         self._stores.close()
         self._indexes.close()

@@ -1,4 +1,4 @@
-"""Answers the pages that need no account: log-in, registration, forgotten passwords, links."""
+"""Handlers of pages without an account: log-in, registration, forgotten passwords, links."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from focus.alerts.delivery import feed as feeds
 from focus.alerts.delivery import mask_channel
 from focus.alerts.delivery.sms import Sms
 from focus.serve import accounts, address_verification, backoff, names, tokens
-from focus.serve.accounts import Applicant, TooManyTries, Wrong, spend
+from focus.serve.accounts import Applicant, InvalidInput, TooManyTries, require_attempt
 from focus.serve.request import RequestContext
 
-ZONES = {"zh": "Asia/Shanghai"}
+DEFAULT_ZONES = {"zh": "Asia/Shanghai"}
 
 
-def front(request: RequestContext) -> Response:
-    """The first page."""
-    return request.to("/inbox" if request.user else "/login")
+def front_page(request: RequestContext) -> Response:
+    """Redirect to the inbox or to the log-in page."""
+    return request.redirect("/inbox" if request.user else "/login")
 
 
 def login(request: RequestContext) -> Response:
-    """The form, and what was typed there."""
+    """Show the log-in form, or log in."""
     if "name" not in request.form:
         if request.user:
-            return request.to("/inbox")
+            return request.redirect("/inbox")
         done = request.say("Your password is set. Please log in.") if "set" in request.query else ""
         return _login_page(request, done=done)
     try:
@@ -39,91 +39,101 @@ def login(request: RequestContext) -> Response:
             address=request.address,
             now=request.now,
         )
-    except Wrong as wrong:
-        status = 429 if isinstance(wrong, TooManyTries) else 403
-        return _login_page(request, status, error=request.wrong(wrong))
+    except InvalidInput as error:
+        status = 429 if isinstance(error, TooManyTries) else 403
+        return _login_page(request, status, error=request.error_text(error))
     if request.session:
         request.store.tokens.remove("session", request.session)
-    return request.known(request.to("/inbox"), session)
+    return request.with_session(request.redirect("/inbox"), session)
 
 
 def _login_page(request: RequestContext, status: int = 200, **values: str) -> Response:
     is_open = accounts.may_register(request.store, "", now=request.now)
-    return request.page("login.html", status, is_open=is_open, **values)
+    return request.render("login.html", status, is_open=is_open, **values)
 
 
 def logout(request: RequestContext) -> Response:
-    """The session is over, and this browser is notified no more: its worker goes."""
+    """End the session and this browser's notifications, by removing its service worker."""
     if request.session:
         request.store.tokens.remove("session", request.session)
-    answer = request.known(request.to("/login"), "")
-    answer.headers["Clear-Site-Data"] = '"storage"'
-    return answer
+    response = request.with_session(request.redirect("/login"), "")
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
 
 
 def register(request: RequestContext) -> Response:
-    """The form for those who may, and what was typed there."""
+    """Show the registration form to those who may register, or create the account."""
     invitation = request.form.get("invite", request.query.get("invite", ""))
     allowed = accounts.may_register(request.store, invitation, now=request.now)
     if not allowed or "name" not in request.form:
-        return request.page("register.html", 200 if allowed else 403, **_blank(request, allowed))
+        return request.render(
+            "register.html", 200 if allowed else 403, **_register_fields(request, allowed)
+        )
     try:
-        spend(request.store, [backoff.key("register", request.address)], now=request.now)
-        who = Applicant(
+        require_attempt(
+            request.store, [backoff.attempt_key("register", request.address)], now=request.now
+        )
+        applicant = Applicant(
             request.form["name"],
             request.form.get("mail", ""),
             request.form.get("password", ""),
             request.language,
-            ZONES.get(request.language, request.app_state.zone),
+            DEFAULT_ZONES.get(request.language, request.app_state.zone),
             invitation,
         )
-        number = accounts.register(request.store, request.app_state.passwords, who, now=request.now)
-    except Wrong as wrong:
-        said = request.wrong(wrong)
-        return request.page("register.html", 400, **{**_blank(request, True), "error": said})
-    session = tokens.make(request.store, "session", user=number, now=request.now)
-    if who.mail.strip():
-        _ask_to_confirm(request, number, accounts.checked_mail(who.mail))
-    return request.known(request.to("/inbox"), session)
+        number = accounts.register(
+            request.store, request.app_state.passwords, applicant, now=request.now
+        )
+    except InvalidInput as error:
+        values = {**_register_fields(request, True), "error": request.error_text(error)}
+        return request.render("register.html", 400, **values)
+    session = tokens.create_token(request.store, "session", user=number, now=request.now)
+    if applicant.mail.strip():
+        _mail_confirmation(request, number, accounts.validate_mail(applicant.mail))
+    return request.with_session(request.redirect("/inbox"), session)
 
 
-def _ask_to_confirm(request: RequestContext, user: int, mail: str) -> None:
-    """Mail the link, beside the answer; the settings show that it waits, and send it again."""
+def _mail_confirmation(request: RequestContext, user: int, mail: str) -> None:
+    """Mail the confirmation link in the background; the settings page can send it again."""
     try:
-        secret = address_verification.ask(request.store, user, mail, now=request.now)
-    except Wrong:
-        return  # somebody has had many mails sent there
-    how = request.app_state.settings()
+        secret = address_verification.create_mail_token(request.store, user, mail, now=request.now)
+    except InvalidInput:
+        return  # too many mails were requested to this address
+    delivery_settings = request.app_state.settings()
     send = partial(address_verification.send_link, kind="mail", secret=secret, now=request.now)
-    request.app_state.soon(partial(send, how, mail, request.language), "focus-confirm")
+    request.app_state.run_in_background(
+        partial(send, delivery_settings, mail, request.language), "focus-confirm"
+    )
 
 
-def _blank(request: RequestContext, allowed: bool) -> dict[str, object]:
+def _register_fields(request: RequestContext, allowed: bool) -> dict[str, object]:
     return {
         "allowed": allowed,
         "invite": request.form.get("invite", request.query.get("invite", "")),
         "typed": request.form,
-        "shortest": accounts.SHORTEST,
+        "shortest": accounts.MIN_PASSWORD_LENGTH,
     }
 
 
 # -- forgotten ----------------------------------------------------------------------
 
 
-def forgot(request: RequestContext) -> Response:
-    """Mail a link, or send a code, to whoever has the account; the answer is always the same.
+def forgot_password(request: RequestContext) -> Response:
+    """Mail a link or send a code that resets the password; the response is always the same.
 
-    All that depends on the account happens after it, in a thread.
+    Everything that depends on the account happens in the background.
     """
     by_sms = Sms.is_available(request.app_state.settings())
     if "name" not in request.form:
-        return request.page("forgot.html", by_sms=by_sms)
-    name = names.tidy(request.form["name"])
-    keys = [backoff.key("reset", name), backoff.key("address", request.address)]
-    early = backoff.spend(request.store, keys, now=request.now)
+        return request.render("forgot.html", by_sms=by_sms)
+    name = names.normalise_name(request.form["name"])
+    keys = [backoff.attempt_key("reset", name), backoff.attempt_key("address", request.address)]
+    wait_s = backoff.count_attempt(request.store, keys, now=request.now)
     if by_sms and "phone" in request.form:
-        if not early:
-            request.app_state.soon(partial(_send_code, request, name), "focus-reset")
+        if not wait_s:
+            request.app_state.run_in_background(
+                partial(_send_reset_code, request, name), "focus-reset"
+            )
         return _code_page(
             request,
             name,
@@ -132,9 +142,9 @@ def forgot(request: RequestContext) -> Response:
                 "way. It is good for 15 minutes."
             ),
         )
-    if not early and request.app_state.base_url:
-        request.app_state.soon(partial(_mail_link, request, name), "focus-reset")
-    return request.page(
+    if not wait_s and request.app_state.base_url:
+        request.app_state.run_in_background(partial(_mail_reset_link, request, name), "focus-reset")
+    return request.render(
         "forgot.html",
         by_sms=by_sms,
         done=request.say(
@@ -144,24 +154,28 @@ def forgot(request: RequestContext) -> Response:
     )
 
 
-def _code_page(request: RequestContext, name: str, status: int = 200, **said: str) -> Response:
-    return request.page("reset_code.html", status, name=name, shortest=accounts.SHORTEST, **said)
+def _code_page(request: RequestContext, name: str, status: int = 200, **messages: str) -> Response:
+    return request.render(
+        "reset_code.html", status, name=name, shortest=accounts.MIN_PASSWORD_LENGTH, **messages
+    )
 
 
-def _send_code(request: RequestContext, name: str) -> None:
-    with request.app_state.store() as store, suppress(Wrong):  # had too many already
-        found = accounts.reset_code(store, name, now=request.now)
-        if found is not None:
-            phone, language, code = found
-            how = request.app_state.settings()
-            address_verification.send_code(how, phone, language, code=code, kind="reset_code")
+def _send_reset_code(request: RequestContext, name: str) -> None:
+    with request.app_state.store() as store, suppress(InvalidInput):  # too many attempts
+        reset_data = accounts.create_reset_code(store, name, now=request.now)
+        if reset_data is not None:
+            phone, language, code = reset_data
+            delivery_settings = request.app_state.settings()
+            address_verification.send_code(
+                delivery_settings, phone, language, code=code, kind="reset_code"
+            )
 
 
 def reset_by_code(request: RequestContext) -> Response:
-    """Set a forgotten password by the code that came by SMS."""
-    name = request.form.get("name", "")[: accounts.LONGEST]
+    """Set a forgotten password with the code from the SMS."""
+    name = request.form.get("name", "")[: accounts.MAX_PASSWORD_LENGTH]
     try:
-        accounts.reset_by_code(
+        accounts.reset_password_by_code(
             request.store,
             request.app_state.passwords,
             name=name,
@@ -169,91 +183,100 @@ def reset_by_code(request: RequestContext) -> Response:
             password=request.form.get("password", ""),
             now=request.now,
         )
-    except Wrong as wrong:
-        return _code_page(request, name, 400, error=request.wrong(wrong))
-    return request.known(request.to("/login", set=1), "")
+    except InvalidInput as error:
+        return _code_page(request, name, 400, error=request.error_text(error))
+    return request.with_session(request.redirect("/login", set=1), "")
 
 
-def _mail_link(request: RequestContext, name: str) -> None:
+def _mail_reset_link(request: RequestContext, name: str) -> None:
     app_state = request.app_state
     with app_state.store() as store:
-        found = accounts.reset_token(store, name, now=request.now)
-    if found is not None:
-        mail, language, secret = found
-        how = app_state.settings()
+        reset_data = accounts.create_reset_token(store, name, now=request.now)
+    if reset_data is not None:
+        mail, language, secret = reset_data
+        delivery_settings = app_state.settings()
         address_verification.send_link(
-            how, mail, language, kind="reset", secret=secret, now=request.now
+            delivery_settings, mail, language, kind="reset", secret=secret, now=request.now
         )
 
 
-def confirm(request: RequestContext) -> Response:
-    """Ask, and by POST do it: mail programs look at links before people do."""
-    secret = request.parts["token"]
-    found = request.store.tokens.find("mail", secret, now=request.now)
-    if found is None:
-        raise Wrong("This link is no longer good. Ask for a new one.")
+def confirm_mail(request: RequestContext) -> Response:
+    """Ask for confirmation of a mail address; only POST confirms, as mail programs open links."""
+    secret = request.path_params["token"]
+    token = request.store.tokens.find("mail", secret, now=request.now)
+    if token is None:
+        raise InvalidInput("This link is no longer good. Ask for a new one.")
     if "yes" in request.form:
-        moved = address_verification.confirm(request.store, secret, now=request.now)
-        if moved is None:
-            raise Wrong("This link is no longer good. Ask for a new one.")
-        address_verification.tell_before(request.app_state, moved, now=request.now)
-        return request.page("confirm.html", mail=moved.mail, is_done=True)
-    return request.page("confirm.html", mail=found.data["mail"], is_done=False)
+        change = address_verification.confirm_mail(request.store, secret, now=request.now)
+        if change is None:
+            raise InvalidInput("This link is no longer good. Ask for a new one.")
+        address_verification.notify_previous_address(request.app_state, change, now=request.now)
+        return request.render("confirm.html", mail=change.mail, is_done=True)
+    return request.render("confirm.html", mail=token.data["mail"], is_done=False)
 
 
-def reset(request: RequestContext) -> Response:
-    """Set a forgotten password by the mailed link."""
-    secret = request.parts["token"]
+def reset_password(request: RequestContext) -> Response:
+    """Set a forgotten password with the mailed link."""
+    secret = request.path_params["token"]
     if request.store.tokens.find("reset", secret, now=request.now) is None:
-        raise Wrong("This link is no longer good. Ask for a new one.")
+        raise InvalidInput("This link is no longer good. Ask for a new one.")
     if "password" not in request.form:
-        return request.page("reset.html", shortest=accounts.SHORTEST)
+        return request.render("reset.html", shortest=accounts.MIN_PASSWORD_LENGTH)
     try:
-        accounts.reset(
+        accounts.reset_password_by_token(
             request.store,
             request.app_state.passwords,
             secret=secret,
             password=request.form["password"],
             now=request.now,
         )
-    except Wrong as wrong:
-        said = request.wrong(wrong)
-        return request.page("reset.html", 400, shortest=accounts.SHORTEST, error=said)
-    return request.known(request.to("/login", set=1), "")
+    except InvalidInput as error:
+        text = request.error_text(error)
+        return request.render("reset.html", 400, shortest=accounts.MIN_PASSWORD_LENGTH, error=text)
+    return request.with_session(request.redirect("/login", set=1), "")
 
 
 # -- links with tokens --------------------------------------------------------------
 
 
 def unsubscribe(request: RequestContext) -> Response:
-    """Ask, and by POST do it: a link that is only looked at must not act (RFC 8058)."""
-    token = request.parts["token"]
-    found = stopping.find_unsubscription(request.store, token, now=request.now)
-    if found is None:
-        return request.page(
+    """Ask whether to unsubscribe; only POST does so, as programs open links (RFC 8058)."""
+    token = request.path_params["token"]
+    unsubscription = stopping.find_unsubscription(request.store, token, now=request.now)
+    if unsubscription is None:
+        return request.render(
             "failure.html",
             404,
             error=request.say("This link is no longer good. Ask for a new one."),
         )
     if request.is_post:
         stopping.unsubscribe(request.store, token, now=request.now)
-    return request.page(
-        "stop.html", found=found, channel=mask_channel(found.channel), is_done=request.is_post
+    return request.render(
+        "stop.html",
+        found=unsubscription,
+        channel=mask_channel(unsubscription.channel),
+        is_done=request.is_post,
     )
 
 
-def feed(request: RequestContext) -> Response:
-    """A person's feed, or an alert's, for whoever has its address."""
-    token = request.store.tokens.find("feed", request.parts["token"], now=request.now)
+def atom_feed(request: RequestContext) -> Response:
+    """Return the feed of a user or an alert to everybody who has its address."""
+    token = request.store.tokens.find("feed", request.path_params["token"], now=request.now)
     owner = request.store.users.active(token.user) if token else None
     if token is None or owner is None:
         return PlainTextResponse("not found\n", 404)
-    how, language = request.app_state.settings(), owner.language
+    delivery_settings, language = request.app_state.settings(), owner.language
     url = f"{request.origin}{request.path}"
     if token.alert is None:
-        mine = feeds.alerts_in_feed(request.store, owner.id)
-        text = feeds.build_user_feed(request.store, mine, how, owner.id, language=language, url=url)
+        alerts = feeds.alerts_in_feed(request.store, owner.id)
+        text = feeds.build_user_feed(
+            request.store, alerts, delivery_settings, owner.id, language=language, url=url
+        )
     else:
-        owned = next(each for each in request.store.alerts.all(owner.id) if each.id == token.alert)
-        text = feeds.build_alert_feed(request.store, owned, how, language=language, url=url)
+        stored_alert = next(
+            alert for alert in request.store.alerts.all(owner.id) if alert.id == token.alert
+        )
+        text = feeds.build_alert_feed(
+            request.store, stored_alert, delivery_settings, language=language, url=url
+        )
     return Response(text, headers={"Content-Type": feeds.CONTENT_TYPE})

@@ -1,7 +1,7 @@
-"""Counts tries by account and by address; each failure doubles the wait until the next.
+"""Counts attempts per account and address; each failure doubles the wait until the next attempt.
 
-A try is counted before its password is looked at, so that many at once gain nothing; names
-that nobody has are counted like others, so that the answer tells nothing.
+An attempt is counted before its password is checked, so that parallel attempts gain nothing.
+Unknown names are counted like known ones, so that the response reveals nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from ipaddress import IPv6Address, ip_address
 
 from focus.storage.alerts.store import AlertStore
 
-FREE = {
+FREE_ATTEMPTS = {
     "user": 5,
     "address": 20,
     "test": 10,
@@ -23,13 +23,13 @@ FREE = {
     "sms": 3,
     "code": 3,
 }
-"""Kind of key -> tries without any wait."""
-LONGEST_S = 900.0
-FORGET_S = 86400.0
+"""Kind of key -> attempts without waiting."""
+MAX_WAIT_S = 900.0
+FORGET_AFTER_S = 86400.0
 
 
-def key(kind: str, who: str) -> str:
-    """`user:ana`, `address:192.0.2.1`; of IPv6 the network, which is one household's."""
+def attempt_key(kind: str, who: str) -> str:
+    """Return the key of an attempt: `user:ana`, `address:192.0.2.1`; for IPv6 the /64 network."""
     if kind != "address" and kind != "register":
         return f"{kind}:{who.casefold()[:64]}"
     try:
@@ -43,32 +43,38 @@ def key(kind: str, who: str) -> str:
     return f"{kind}:{address}"
 
 
-def wait_s(kind: str, n: int) -> float:
-    """Seconds after the n-th try until the next. Worked: user: 0 … 0 (4), 1 (5), 2 (6), 4 (7)."""
-    over = n - FREE[kind]
-    return 0.0 if over < 0 else min(LONGEST_S, 2.0 ** min(over, 20))
+def wait_s(kind: str, attempts: int) -> float:
+    """Return the seconds to wait after the n-th attempt.
+
+    Example: for `user` 0 after four attempts, 1 after five, 2 after six, 4 after seven.
+    """
+    excess = attempts - FREE_ATTEMPTS[kind]
+    return 0.0 if excess < 0 else min(MAX_WAIT_S, 2.0 ** min(excess, 20))
 
 
-def spend(store: AlertStore, keys: list[str], *, now: float) -> float:
-    """Count a try; or say how many seconds it comes too early, and count nothing."""
+def count_attempt(store: AlertStore, keys: list[str], *, now: float) -> float:
+    """Count an attempt and return 0, or return the seconds by which it comes too soon.
+
+    An attempt that comes too soon is not counted.
+    """
     with store.transaction():
-        store.attempts.forget(before=now - FORGET_S)
-        early = max(
+        store.attempts.forget(before=now - FORGET_AFTER_S)
+        too_early_s = max(
             (
                 last + wait_s(key.partition(":")[0], tries) - now
                 for key, tries, last in store.attempts.of(keys)
             ),
             default=0.0,
         )
-        if early <= 0:
+        if too_early_s <= 0:
             store.attempts.count(keys, now=now)
-    return max(0.0, early)
+    return max(0.0, too_early_s)
 
 
-def succeeded(store: AlertStore, user: str, address: str) -> None:
-    """Reset the failures of the account and take back the attempt of the address.
+def reset_attempts(store: AlertStore, user: str, address: str) -> None:
+    """Reset the failures of the account, and take back the attempt of the address.
 
-    Other failures of the address stay: otherwise, a guesser with an account could reset them.
+    Other failures of the address remain; otherwise, a guesser with an account could reset them.
     """
     store.attempts.clear(user)
     store.attempts.take_back(address)

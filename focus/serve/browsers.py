@@ -1,12 +1,12 @@
-"""Answers for the browser itself: what installs it as an app, and leave to notify it.
+"""Handlers for the browser: installation as an app, and permission for notifications.
 
-    /manifest.webmanifest, icons   what a telephone needs to put us on its home screen
-    /worker.js                     runs in the browser: shows notifications, and /offline when the
+    /manifest.webmanifest, icons   let a telephone add the application to its home screen
+    /worker.js                     service worker: shows notifications, and /offline when the
                                    server cannot be reached
-    /static/browser.js             asks the reader for leave, on the settings page
+    /static/browser.js             asks the user for permission, on the settings page
 
-A worker and a script may run on the pages named in `request_guard.SCRIPTED` alone, which show
-nothing from the web; a browser without scripts loses notifications and the offline page.
+Worker and script may run only on the pages in `request_guard.SCRIPTED_PAGES`, which show nothing
+from the web. A browser without scripts lacks only notifications and the offline page.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from starlette.responses import Response
 
 from focus.alerts.delivery import push
 from focus.serve import backoff
-from focus.serve.accounts import Wrong, spend
+from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.request import RequestContext
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 
-MOST = 20
-"""Browsers of one person."""
+MAX_BROWSERS = 20
+"""Maximum number of browsers of a user."""
 
 STATIC = {
     "/static/style.css": ("style.css", "text/css"),
@@ -37,15 +37,15 @@ STATIC = {
     "/manifest.webmanifest": ("manifest.webmanifest", "application/manifest+json"),
     "/worker.js": ("worker.js", "text/javascript"),
 }
-"""Path -> its file, and of what type that is."""
+"""Path -> its file and content type."""
 
-_MAKERS = ("Firefox", "Edg", "OPR", "Chrome", "Safari")
-_SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS X", "Linux")
-_CALLED = {"Edg": "Edge", "OPR": "Opera", "Mac OS X": "macOS"}
+_BROWSER_NAMES = ("Firefox", "Edg", "OPR", "Chrome", "Safari")
+_SYSTEM_NAMES = ("Android", "iPhone", "iPad", "Windows", "Mac OS X", "Linux")
+_DISPLAY_NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS X": "macOS"}
 
 
-class ShownBrowser(NamedTuple):
-    """A browser as its reader's settings list it. mark: by what it knows itself there."""
+class BrowserEntry(NamedTuple):
+    """A browser in the list on its owner's settings page; `mark` lets it recognise itself."""
 
     id: int
     name: str
@@ -53,21 +53,21 @@ class ShownBrowser(NamedTuple):
     mark: str
 
 
-def static(name: str) -> bytes:
-    """A file of ours."""
+def read_static_file(name: str) -> bytes:
+    """Return a file of the folder static/."""
     return (files(__package__) / "static" / name).read_bytes()
 
 
-def offline(request: RequestContext) -> Response:
-    """The page that a worker keeps for when the server cannot be reached; it is nobody's."""
-    return request.page("offline.html", user=None)
+def offline_page(request: RequestContext) -> Response:
+    """Return the page that a service worker caches for when the server cannot be reached."""
+    return request.render("offline.html", user=None)
 
 
-def shown(store: AlertStore, me: User) -> list[ShownBrowser]:
-    """The browsers that a person has notified."""
+def list_browsers(store: AlertStore, me: User) -> list[BrowserEntry]:
+    """Return the browsers in which a user is notified."""
     return [
-        ShownBrowser(each.id, each.name, each.made_at, _mark(each.leave.endpoint))
-        for each in store.browsers.of(me.id)
+        BrowserEntry(browser.id, browser.name, browser.made_at, _mark(browser.leave.endpoint))
+        for browser in store.browsers.of(me.id)
     ]
 
 
@@ -75,33 +75,33 @@ def _mark(endpoint: str) -> str:
     return hashlib.sha256(endpoint.encode()).hexdigest()
 
 
-def add(request: RequestContext) -> Response:
-    """Take down the leave that the reader of this browser gave."""
+def add_browser(request: RequestContext) -> Response:
+    """Store the permission that the user gave in this browser."""
     form, me = request.form, request.me
-    spend(request.store, [backoff.key("browser", me.name)], now=request.now)
-    leave = push.parse_subscription(
+    require_attempt(request.store, [backoff.attempt_key("browser", me.name)], now=request.now)
+    subscription = push.parse_subscription(
         *(form.get(name, "") for name in ("endpoint", "p256dh", "auth"))
     )
-    if leave is None:
-        raise Wrong("This browser gave no address that can be notified.")
-    name = name_of(request.agent)
-    request.store.browsers.add(me.id, leave, name, most=MOST, now=request.now)
-    return request.to("/settings", saved=1)
+    if subscription is None:
+        raise InvalidInput("This browser gave no address that can be notified.")
+    name = browser_name(request.user_agent)
+    request.store.browsers.add(me.id, subscription, name, most=MAX_BROWSERS, now=request.now)
+    return request.redirect("/settings", saved=1)
 
 
-def remove(request: RequestContext) -> Response:
-    """Notify one of them no more."""
-    number = request.parts["number"]
-    if all(each.id != number for each in request.store.browsers.of(request.me.id)):
-        raise Wrong("There is nothing here.")
+def remove_browser(request: RequestContext) -> Response:
+    """Stop notifications in a browser."""
+    number = request.path_params["number"]
+    if all(browser.id != number for browser in request.store.browsers.of(request.me.id)):
+        raise InvalidInput("There is nothing here.")
     request.store.browsers.remove(number)
-    return request.to("/settings", saved=1)
+    return request.redirect("/settings", saved=1)
 
 
-def name_of(agent: str) -> str:
-    """`Chrome, Android` of a User-Agent, as far as it tells."""
-    found = [
-        next((each for each in known if re.search(rf"\b{each}\b", agent)), "")
-        for known in (_MAKERS, _SYSTEMS)
+def browser_name(agent: str) -> str:
+    """Return the browser and system of a User-Agent, as in `Chrome, Android`; "?" if unknown."""
+    names = [
+        next((name for name in known if re.search(rf"\b{name}\b", agent)), "")
+        for known in (_BROWSER_NAMES, _SYSTEM_NAMES)
     ]
-    return ", ".join(_CALLED.get(each, each) for each in found if each) or "?"
+    return ", ".join(_DISPLAY_NAMES.get(name, name) for name in names if name) or "?"

@@ -1,7 +1,7 @@
-"""Makes the fields by which people choose channels in a form, and reads what was chosen.
+"""Form fields for the channels of an alert, and the channels in a submitted form.
 
-A channel by an account's own confirmed address, or by none, is a box to tick; of others the
-addresses are typed, one per line. All follow from what the channels say of themselves.
+A channel that uses an address of the account, or none, is a check box; other channels have a text
+area with one address per line. The definitions of the channels decide which.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import NamedTuple
 from focus.alerts.delivery import CHANNELS, INBOX, Channel, check_channel, split_channel
 from focus.errors import ConfigError
 from focus.i18n import msg
-from focus.serve.accounts import Wrong
+from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext
 from focus.storage.alerts.records import User
 
-FIRST = {
+MISSING_ADDRESS = {
     "mail": msg("Give and confirm your mail address in the settings first."),
     "phone": msg("Give and confirm your telephone number in the settings first."),
 }
-"""What an account has to have -> what is said to those that have not."""
-_FOR_ADMINS = msg("This channel is for administrators.")
+"""Account field that a channel needs -> the message if it is missing."""
+_ADMINS_ONLY = msg("This channel is for administrators.")
 
 
 class ChannelField(NamedTuple):
-    """A field named `kind`.
+    """A form field named `kind`.
 
-    is_box   to tick; else addresses are typed
-    value    `on` of a ticked box; addresses, one per line
-    missing  that the account has no confirmed address of its own; "": nothing is missing
+    is_box   whether it is a check box; otherwise addresses are entered
+    value    `on` for a checked box, or addresses, one per line
+    missing  message if the account lacks the confirmed address; otherwise empty
     """
 
     kind: str
@@ -40,12 +40,12 @@ class ChannelField(NamedTuple):
     missing: str
 
 
-def of_channels(request: RequestContext, channels: Iterable[str]) -> list[ChannelField]:
-    """The fields for these channels of an alert."""
+def make_fields(request: RequestContext, channels: Iterable[str]) -> list[ChannelField]:
+    """Return the fields for these channels of an alert."""
     by_kind: dict[str, list[str]] = defaultdict(list)
     for kind, address in map(split_channel, channels):
         by_kind[kind].append(address)
-    return _fields(
+    return _build_fields(
         request,
         {
             kind: "on" if _is_box(CHANNELS[kind]) else "\n".join(addresses)
@@ -55,92 +55,96 @@ def of_channels(request: RequestContext, channels: Iterable[str]) -> list[Channe
     )
 
 
-def usual(request: RequestContext) -> list[ChannelField]:
-    """The fields of a new alert: what its owner wants by default, else mail."""
-    return of_channels(request, request.me.channels or ("mail",))
+def default_fields(request: RequestContext) -> list[ChannelField]:
+    """Return the fields of a new alert, with its owner's default channels, or else mail."""
+    return make_fields(request, request.me.channels or ("mail",))
 
 
-def typed(request: RequestContext) -> list[ChannelField]:
-    """The fields as they were filled in."""
-    return _fields(request, request.form)
+def submitted_fields(request: RequestContext) -> list[ChannelField]:
+    """Return the fields as submitted."""
+    return _build_fields(request, request.form)
 
 
-def _fields(request: RequestContext, values: dict[str, str]) -> list[ChannelField]:
-    how, me = request.app_state.settings(), request.me
-    found = []
+def _build_fields(request: RequestContext, values: dict[str, str]) -> list[ChannelField]:
+    delivery_settings, me = request.app_state.settings(), request.me
+    fields = []
     for kind, channel in CHANNELS.items():
-        if not channel.is_available(how) or (channel.is_admin_only and not me.admin):
+        if not channel.is_available(delivery_settings) or (channel.is_admin_only and not me.admin):
             continue
-        own: str = (getattr(me, channel.account_field) or "") if channel.account_field else ""
+        address: str = (getattr(me, channel.account_field) or "") if channel.account_field else ""
         label = channel.labels.get(request.language, channel.labels["en"])
-        found.append(
+        fields.append(
             ChannelField(
                 kind,
-                label.format(address=own),
+                label.format(address=address),
                 _is_box(channel),
                 values.get(kind, ""),
-                FIRST[channel.account_field] if channel.account_field and not own else "",
+                MISSING_ADDRESS[channel.account_field]
+                if channel.account_field and not address
+                else "",
             )
         )
-    return found
+    return fields
 
 
 def _is_box(channel: type[Channel]) -> bool:
     return bool(channel.account_field) or channel.can_be_bare
 
 
-# -- what was chosen ----------------------------------------------------------------
+# -- submitted fields ----------------------------------------------------------------
 
 
-def chosen(request: RequestContext) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The channels of an alert that were chosen, and of those that cannot be: kind -> why not."""
-    found, wrong = [INBOX], dict[str, str]()
+def submitted_channels(request: RequestContext) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the submitted channels, and an error message for each kind that is not allowed."""
+    channels, errors = [INBOX], dict[str, str]()
     for kind in CHANNELS:
         try:
-            found += _checked(_named(request, [kind]))
+            channels += _check_channels(_submitted_names(request, [kind]))
         except ConfigError as error:
-            wrong[kind] = error.message
-    return tuple(found), wrong
+            errors[kind] = error.message
+    return tuple(channels), errors
 
 
-def usual_of(request: RequestContext) -> list[str]:
-    """What was chosen for new alerts, own addresses by their kind alone; as `chosen`."""
-    own = [kind for kind, channel in CHANNELS.items() if channel.account_field]
-    others = _checked(_named(request, [kind for kind in CHANNELS if kind not in own]))
-    return [*(kind for kind in own if request.form.get(kind)), *others]
+def submitted_defaults(request: RequestContext) -> list[str]:
+    """Return the submitted default channels; own addresses are named by their kind only."""
+    account_kinds = [kind for kind, channel in CHANNELS.items() if channel.account_field]
+    others = _check_channels(
+        _submitted_names(request, [kind for kind in CHANNELS if kind not in account_kinds])
+    )
+    return [*(kind for kind in account_kinds if request.form.get(kind)), *others]
 
 
-def _named(request: RequestContext, kinds: Iterable[str]) -> Iterator[str]:
+def _submitted_names(request: RequestContext, kinds: Iterable[str]) -> Iterator[str]:
     for kind in kinds:
         channel, text = CHANNELS[kind], request.form.get(kind, "").strip()
         lines = [""] if _is_box(channel) else text.split()[: channel.max_addresses]
         for line in lines if text else ():
             address = channel.account_address(line, request.me)
             if address is None:
-                raise Wrong(FIRST.get(channel.account_field, _FOR_ADMINS))
-            yield _joined(kind, address)
+                raise InvalidInput(MISSING_ADDRESS.get(channel.account_field, _ADMINS_ONLY))
+            yield _channel_name(kind, address)
 
 
-def allowed(me: User, channels: Iterable[str]) -> tuple[str, ...]:
-    """Those of an alert's channels that an account may have; to own addresses, so many at most."""
-    kept: dict[str, dict[str, None]] = defaultdict(dict)
+def allowed_channels(me: User, channels: Iterable[str]) -> tuple[str, ...]:
+    """Return those of an alert's channels that an account may use, up to each kind's limit."""
+    addresses: dict[str, dict[str, None]] = defaultdict(dict)
     for kind, address in map(split_channel, channels):
         if kind in CHANNELS:
-            may = CHANNELS[kind].account_address(address, me)
-            if may is not None and len(kept[kind]) < CHANNELS[kind].max_addresses:
-                kept[kind][_joined(kind, may)] = None
-    return (INBOX, *(each for kind in CHANNELS for each in kept[kind]))
+            own_address = CHANNELS[kind].account_address(address, me)
+            if own_address is not None and len(addresses[kind]) < CHANNELS[kind].max_addresses:
+                addresses[kind][_channel_name(kind, own_address)] = None
+    return (INBOX, *(name for kind in CHANNELS for name in addresses[kind]))
 
 
-def _joined(kind: str, address: str) -> str:
+def _channel_name(kind: str, address: str) -> str:
     return f"{kind}:{address}" if address else kind
 
 
-def _checked(named: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(named))
-    for each in found:
-        check_channel(each)
-        kind, address = split_channel(each)
+def _check_channels(channel_names: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(channel_names))
+    for name in names:
+        check_channel(name)
+        kind, address = split_channel(name)
         if kind in CHANNELS:
             CHANNELS[kind].check_new_address(address)
-    return found
+    return names

@@ -1,12 +1,12 @@
-"""Bounds what one client may hold of the server: seconds for a request, and connections.
+"""Limits what one client may use of the server: seconds for a request, and connections.
 
-uvicorn bounds the wait between two requests and how many there are in all; nothing bounds the
-wait for a first request, for its body, or for a client to read its answer. Here each has its
-seconds, counted from where it began, so that a byte now and then gains nothing. Where an address,
-or all together, have as many connections as they may, room is made by closing the one that has
-waited longest for its request; where none waits, the new one is closed.
+uvicorn limits the wait between two requests and the number of connections, but not the wait for a
+first request, for its body, or for a client that reads the response. Here each of these has a time
+limit from its start, so that sending a byte now and then gains nothing. If an address, or all
+clients together, have too many connections, the one that has waited longest for its request is
+closed; if none waits, the new one is closed.
 
-Behind a proxy all connections are the proxy's: it is `trusted`, and bounds its own clients.
+Behind a proxy all connections come from the proxy. It is `trusted` and limits its own clients.
 """
 
 from __future__ import annotations
@@ -19,100 +19,104 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from focus.serve import backoff
 
-HEAD_S = 10.0  # until the headers of a request are there
-BODY_S = 30.0  # from then on, until its body is
-READ_S = 30.0  # that an answer may wait for its reader
-PER_ADDRESS = 64  # connections; a browser opens six
-ALL = 450  # connections; uvicorn answers 503 from 500 on
+HEAD_S = 10.0  # until the headers of a request have arrived
+BODY_S = 30.0  # from then on until the body has arrived
+READ_S = 30.0  # that a response may wait until the client reads it
+MAX_PER_ADDRESS = 64  # connections; a browser opens six of them
+MAX_CONNECTIONS = 450  # connections; uvicorn answers 503 from 500 on
 
 
 class Connections:
-    """The connections of a server. `trusted`: addresses that stand for many people."""
+    """The open connections of a server; `trusted` addresses stand for many clients."""
 
     def __init__(self, trusted: frozenset[str] = frozenset()) -> None:
         self._trusted = trusted
         self._open: dict[Connection, str] = {}
         self._waiting: dict[Connection, None] = {}  # longest first
 
-    def enter(self, new: Connection, address: str) -> None:
-        """A client has connected; somebody goes where there are too many."""
-        key = "" if address in self._trusted else backoff.key("address", address)
-        mine = [each for each in self._open if key and self._open[each] == key]
-        self._open[new] = key
-        self._waiting[new] = None
-        if len(mine) >= PER_ADDRESS:
-            self._longest(set(mine) | {new}).drop()
-        elif len(self._open) > ALL:
-            self._longest(set(self._open)).drop()
+    def add(self, connection: Connection, address: str) -> None:
+        """Add a connection; if there are too many, close one."""
+        key = "" if address in self._trusted else backoff.attempt_key("address", address)
+        same_address = [
+            connection for connection in self._open if key and self._open[connection] == key
+        ]
+        self._open[connection] = key
+        self._waiting[connection] = None
+        if len(same_address) >= MAX_PER_ADDRESS:
+            self._longest_waiting(set(same_address) | {connection}).close_now()
+        elif len(self._open) > MAX_CONNECTIONS:
+            self._longest_waiting(set(self._open)).close_now()
 
-    def _longest(self, among: set[Connection]) -> Connection:
-        return next(each for each in self._waiting if each in among)
+    def _longest_waiting(self, candidates: set[Connection]) -> Connection:
+        return next(connection for connection in self._waiting if connection in candidates)
 
-    def waits(self, one: Connection, is_so: bool) -> None:
-        """Whether a connection has no request under way."""
-        if not is_so:
-            self._waiting.pop(one, None)
-        elif one in self._open:
-            self._waiting.setdefault(one)
+    def set_waiting(self, connection: Connection, is_waiting: bool) -> None:
+        """Record whether a connection has no request in progress."""
+        if not is_waiting:
+            self._waiting.pop(connection, None)
+        elif connection in self._open:
+            self._waiting.setdefault(connection)
 
-    def leave(self, one: Connection) -> None:
-        """It is closed."""
-        self._open.pop(one, None)
-        self._waiting.pop(one, None)
+    def remove(self, connection: Connection) -> None:
+        """Remove a closed connection."""
+        self._open.pop(connection, None)
+        self._waiting.pop(connection, None)
 
 
 class Connection(H11Protocol):
-    """One client's connection: uvicorn's, with seconds for what the client owes."""
+    """A client connection of uvicorn with time limits for headers, body and reading."""
 
-    def __init__(self, *args: Any, company: Connections, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._company = company
-        self._owed: object = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._reading: asyncio.TimerHandle | None = None
+    def __init__(self, *args: Any, connections: Connections, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._connections = connections
+        self._client_state: object = None
+        self._send_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._company.enter(self, self.client[0] if self.client else "")
-        self._follow()
+        self._connections.add(self, self.client[0] if self.client else "")
+        self._update_timer()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._follow()
+        self._update_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._follow()
+        self._update_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._company.leave(self)
-        for timer in (self._timer, self._reading):
+        self._connections.remove(self)
+        for timer in (self._send_timer, self._read_timer):
             if timer is not None:
                 timer.cancel()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._reading = self.loop.call_later(READ_S, self.drop)
+        self._read_timer = self.loop.call_later(READ_S, self.close_now)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._reading is not None:
-            self._reading.cancel()
+        if self._read_timer is not None:
+            self._read_timer.cancel()
 
-    def drop(self) -> None:
-        """Close it at once, whatever is under way; its room is free from here on."""
-        self._company.leave(self)
+    def close_now(self) -> None:
+        """Close the connection at once, even during a request, and free its place."""
+        self._connections.remove(self)
         self.transport.abort()
 
-    def _follow(self) -> None:
-        """A timer for what the client owes now: headers, a body, or nothing."""
-        owed = self.conn.their_state
-        if owed is self._owed or self.transport.is_closing():
+    def _update_timer(self) -> None:
+        """Start the timer for what the client must send next: headers, a body, or nothing."""
+        client_state = self.conn.their_state
+        if client_state is self._client_state or self.transport.is_closing():
             return
-        self._owed = owed
-        self._company.waits(self, owed is h11.IDLE)
-        if self._timer is not None:
-            self._timer.cancel()
-        seconds = {h11.IDLE: HEAD_S, h11.SEND_BODY: BODY_S}.get(owed)
-        self._timer = None if seconds is None else self.loop.call_later(seconds, self.drop)
+        self._client_state = client_state
+        self._connections.set_waiting(self, client_state is h11.IDLE)
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+        seconds = {h11.IDLE: HEAD_S, h11.SEND_BODY: BODY_S}.get(client_state)
+        self._send_timer = (
+            None if seconds is None else self.loop.call_later(seconds, self.close_now)
+        )

@@ -1,4 +1,4 @@
-"""Reads and fills the form of an alert: its fields, and the alert that they make."""
+"""The form of an alert: its fields, and the alert that is submitted with it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from focus.serve import channel_fields
 from focus.serve.request import Form, RequestContext
 from focus.storage.alerts.records import Alert
 
-EMPTY = {
+DEFAULT_VALUES = {
     "name": "", "sites": "", "words": "", "topic": "", "min_relevance": "", "languages": "",
     "every": "auto", "at": "07:30", "day": "mon", "schedule": "", "quiet": "", "max_items": "20",
     "expires": "", "digest": "on",
 }  # fmt: skip
 
-EVERY = {
+SCHEDULE_LABELS = {
     "auto": msg("when news is likely, as learned"),
     "1m": msg("every minute, where the site allows it"),
     "15m": msg("every 15 minutes"),
@@ -30,8 +30,8 @@ EVERY = {
     "weekly": msg("every week"),
     "custom": msg("as I write it"),
 }
-"""Schedules to choose from -> how they are called."""
-DAYS = {
+"""Schedules to choose from -> their labels."""
+DAY_LABELS = {
     "mon": msg("Monday"),
     "tue": msg("Tuesday"),
     "wed": msg("Wednesday"),
@@ -40,7 +40,7 @@ DAYS = {
     "sat": msg("Saturday"),
     "sun": msg("Sunday"),
 }
-LABELS = {
+FIELD_LABELS = {
     "name": msg("Name of the alert"),
     "sites": msg("Sites or sections, one per line"),
     "words": msg("Words"),
@@ -52,81 +52,81 @@ LABELS = {
     "max_items": msg("Pages in a digest at most"),
     "channels": msg("How to be told"),
 }
-"""What the fields are called that something may be wrong with, in their order."""
+"""Labels of the fields that may have errors, in their order."""
 
 _WEEKLY = re.compile(r"weekly (\w{3})(?: (\d\d:\d\d))?")
 _DAILY = re.compile(r"daily(?: (\d\d:\d\d))?")
 
 
-def read(request: RequestContext, before: Alert) -> tuple[Alert, dict[str, str]]:
-    """The alert that was typed, and all that is wrong with it: field -> line."""
-    form = {**dict.fromkeys(EMPTY, ""), **request.form}
-    channels, wrong_channels = channel_fields.chosen(request)
-    wrong: dict[str, str] = {}
-    made = Alert(
+def read_alert(request: RequestContext, previous: Alert) -> tuple[Alert, dict[str, str]]:
+    """Return the submitted alert, and an error message for each wrong field."""
+    form = {**dict.fromkeys(DEFAULT_VALUES, ""), **request.form}
+    channels, channel_errors = channel_fields.submitted_channels(request)
+    errors: dict[str, str] = {}
+    alert = Alert(
         name=form["name"].strip(),
         sites=tuple(_lines(form["sites"])),
         words=form["words"].strip(),
         topic=form["topic"].strip(),
-        min_relevance=_decimal(form, "min_relevance", wrong),
+        min_relevance=_parse_decimal(form, "min_relevance", errors),
         languages=tuple(form["languages"].replace(",", " ").lower().split()),
-        schedule=_schedule(form),
+        schedule=_submitted_schedule(form),
         channels=channels,
         digest=bool(form["digest"]),
-        max_items=int(_decimal(form, "max_items", wrong) or 20),
+        max_items=int(_parse_decimal(form, "max_items", errors) or 20),
         quiet=form["quiet"].strip(),
-        paused=before.paused,
-        expires_at=_expiry(request, form["expires"].strip(), wrong),
+        paused=previous.paused,
+        expires_at=_parse_expiry(request, form["expires"].strip(), errors),
     )
-    wrong = find_problems(made) | wrong | wrong_channels
-    if wrong := {name: wrong[name] for name in LABELS if name in wrong} | wrong:
-        return made, wrong
+    errors = find_problems(alert) | errors | channel_errors
+    if errors := {name: errors[name] for name in FIELD_LABELS if name in errors} | errors:
+        return alert, errors
     try:
-        alert_topic(made, trusted=False)
+        alert_topic(alert, trusted=False)
     except ConfigError as error:
-        return made, {"topic": error.message}
-    return validate_alert(made), {}
+        return alert, {"topic": error.message}
+    return validate_alert(alert), {}
 
 
-def typed_of(request: RequestContext, alert: Alert) -> Form:
-    """An alert as the form has it."""
-    ends = alert.expires_at
-    least = alert.min_relevance
+def alert_values(request: RequestContext, alert: Alert) -> Form:
+    """Return the form values of an alert."""
+    expires_at = alert.expires_at
+    min_relevance = alert.min_relevance
     return {
         "name": alert.name,
         "sites": "\n".join(alert.sites),
         "words": alert.words,
         "topic": alert.topic,
-        "min_relevance": "" if least is None else f"{least:g}",
+        "min_relevance": "" if min_relevance is None else f"{min_relevance:g}",
         "languages": " ".join(alert.languages),
-        **_scheduled(alert.schedule),
+        **_schedule_values(alert.schedule),
         "quiet": alert.quiet,
         "max_items": str(alert.max_items),
-        "expires": "" if ends is None else request.when(ends)[:10],
+        "expires": "" if expires_at is None else request.local_time(expires_at)[:10],
         "digest": "on" if alert.digest else "",
     }
 
 
-def _schedule(form: Form) -> str:
-    """The schedule that was chosen, as `schedule.parse` reads it."""
+def _submitted_schedule(form: Form) -> str:
+    """Return the submitted schedule as text for `schedule.parse`."""
     every = form["every"]
     if every == "daily":
         return f"daily {form['at']}".strip()
     if every == "weekly":
         return f"weekly {form['day']} {form['at']}".strip()
-    if every in EVERY and every != "custom":
+    if every in SCHEDULE_LABELS and every != "custom":
         return every
     return form["schedule"].strip() or "auto"
 
 
-def _scheduled(text: str) -> Form:
-    """A schedule as the form has it."""
-    fields = {name: EMPTY[name] for name in ("every", "at", "day", "schedule")}
+def _schedule_values(text: str) -> Form:
+    """Return the form values of a schedule."""
+    fields = {name: DEFAULT_VALUES[name] for name in ("every", "at", "day", "schedule")}
     if daily := _DAILY.fullmatch(text):
         return fields | {"every": "daily", "at": daily[1] or "00:00"}
-    if (weekly := _WEEKLY.fullmatch(text)) and weekly[1] in DAYS:
+    if (weekly := _WEEKLY.fullmatch(text)) and weekly[1] in DAY_LABELS:
         return fields | {"every": "weekly", "day": weekly[1], "at": weekly[2] or "00:00"}
-    if text in EVERY:
+    if text in SCHEDULE_LABELS:
         return fields | {"every": text}
     return fields | {"every": "custom", "schedule": text}
 
@@ -135,7 +135,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _decimal(form: Form, field: str, wrong: dict[str, str]) -> float | None:
+def _parse_decimal(form: Form, field: str, errors: dict[str, str]) -> float | None:
     if not form[field].strip():
         return None
     try:
@@ -143,19 +143,19 @@ def _decimal(form: Form, field: str, wrong: dict[str, str]) -> float | None:
     except ValueError:
         number = -1.0
     if not 0 <= number < 1e6:
-        wrong[field] = msg("This must be a number.")
+        errors[field] = msg("This must be a number.")
         return None
     return number
 
 
-def _expiry(request: RequestContext, text: str, wrong: dict[str, str]) -> float | None:
-    """The end of a day on the asker's clock."""
+def _parse_expiry(request: RequestContext, text: str, errors: dict[str, str]) -> float | None:
+    """Return the end of a day on the user's clock."""
     if not text:
         return None
     try:
         day = datetime.strptime(text, "%Y-%m-%d")
-        ends = day.replace(hour=23, minute=59, tzinfo=find_zone(request.me.zone))
-        return ends.timestamp()
+        end_of_day = day.replace(hour=23, minute=59, tzinfo=find_zone(request.me.zone))
+        return end_of_day.timestamp()
     except (ValueError, OverflowError, OSError):
-        wrong["expires"] = msg("Write the date as 2026-12-31.")
+        errors["expires"] = msg("Write the date as 2026-12-31.")
         return None

@@ -1,7 +1,7 @@
-"""Takes alerts from a file or the command line into an account, and out again.
+"""Handlers that import alerts from a file or the command line into an account, and export them.
 
-What comes in is held to what its new owner may have: mail goes to their own confirmed
-address or nowhere, apprise channels are for administrators, topic files for the command line.
+Imported alerts get only what their new owner may use: mail goes to the owner's confirmed address or
+nowhere, apprise channels are for administrators, topic files for the command line.
 """
 
 from __future__ import annotations
@@ -14,70 +14,82 @@ from focus.alerts.page_match import alert_topic
 from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve import alerts, channel_fields
-from focus.serve.accounts import Wrong
-from focus.serve.request import RequestContext, attached
+from focus.serve.accounts import InvalidInput
+from focus.serve.request import RequestContext, json_attachment
 from focus.storage.alerts.records import LOCAL, Alert
 
 
-def export(request: RequestContext) -> Response:
-    """A person's alerts as a file, as `focus watch export` writes it."""
-    mine = (each.alert for each in request.store.alerts.all(request.me.id))
-    return attached("focus-alerts.json", to_json(mine))
+def export_alerts(request: RequestContext) -> Response:
+    """Return the user's alerts as a JSON file, as `focus watch export` writes it."""
+    own_alerts = (stored_alert.alert for stored_alert in request.store.alerts.all(request.me.id))
+    return json_attachment("focus-alerts.json", to_json(own_alerts))
 
 
-def take_in(request: RequestContext) -> Response:
-    """The alerts of such a file: all of them, or none."""
+def import_alerts(request: RequestContext) -> Response:
+    """Import all alerts of an uploaded file, or none."""
     try:
-        made = from_json(request.form.get("file", "").encode(), msg("File of alerts (JSON)"))
-        mine = {each.alert.name for each in request.store.alerts.all(request.me.id)}
+        imported = from_json(request.form.get("file", "").encode(), msg("File of alerts (JSON)"))
+        existing_names = {
+            stored_alert.alert.name for stored_alert in request.store.alerts.all(request.me.id)
+        }
         replace = "replace" in request.form
-        alerts.check_quota(request, sum(not (replace and each.name in mine) for each in made))
-        allowed = [_allowed(request, each) for each in made]
-        for each in allowed:
-            alert_topic(each, trusted=False)
+        alerts.check_quota(
+            request, sum(not (replace and alert.name in existing_names) for alert in imported)
+        )
+        allowed = [_with_allowed_channels(request, alert) for alert in imported]
+        for alert in allowed:
+            alert_topic(alert, trusted=False)
         request.store.alerts.take_in(request.me.id, allowed, replace=replace, now=request.now)
     except ConfigError as error:
-        return alerts.shown(request, 400, error=request.wrong(error))
-    return alerts.shown(request, done=_done(request, made, allowed))
+        return alerts.render_alerts(request, 400, error=request.error_text(error))
+    return alerts.render_alerts(request, done=_import_message(request, imported, allowed))
 
 
-def adopt(request: RequestContext) -> Response:
-    """An administrator takes over the alerts of the command line, with all they found.
+def adopt_local_alerts(request: RequestContext) -> Response:
+    """Move the alerts of the command line, with their matches, to an administrator's account.
 
-    Those with a topic file stay, and those whose name is taken.
+    Alerts with a topic file stay, and those whose name the account has already.
     """
     if not request.me.admin:
-        raise Wrong("There is nothing here.")
-    mine = {each.alert.name for each in request.store.alerts.all(request.me.id)}
-    going = [
-        each
-        for each in request.store.alerts.all(LOCAL)
-        if each.alert.name not in mine and not each.alert.topic.strip().endswith(".toml")
+        raise InvalidInput("There is nothing here.")
+    existing_names = {
+        stored_alert.alert.name for stored_alert in request.store.alerts.all(request.me.id)
+    }
+    local_alerts = [
+        stored_alert
+        for stored_alert in request.store.alerts.all(LOCAL)
+        if stored_alert.alert.name not in existing_names
+        and not stored_alert.alert.topic.strip().endswith(".toml")
     ]
-    alerts.check_quota(request, len(going))
-    allowed = [_allowed(request, each.alert) for each in going]
+    alerts.check_quota(request, len(local_alerts))
+    allowed = [_with_allowed_channels(request, stored_alert.alert) for stored_alert in local_alerts]
     store, me = request.store, request.me
     with store.transaction():
-        for owned, alert in zip(going, allowed, strict=True):
-            store.alerts.hand_over(owned.id, alert, to=me.id)
+        for stored_alert, alert in zip(local_alerts, allowed, strict=True):
+            store.alerts.hand_over(stored_alert.id, alert, to=me.id)
         store.audit.note(
-            me.name, msg("take over"), msg("{n} of local", n=len(going)), now=request.now
+            me.name, msg("take over"), msg("{n} of local", n=len(local_alerts)), now=request.now
         )
-    return alerts.shown(request, done=_done(request, [each.alert for each in going], allowed))
+    return alerts.render_alerts(
+        request,
+        done=_import_message(
+            request, [stored_alert.alert for stored_alert in local_alerts], allowed
+        ),
+    )
 
 
-def _allowed(request: RequestContext, alert: Alert) -> Alert:
-    """The alert with the channels that its new owner may have."""
-    channels = channel_fields.allowed(request.me, alert.channels)
+def _with_allowed_channels(request: RequestContext, alert: Alert) -> Alert:
+    """Return the alert with those of its channels that its new owner may use."""
+    channels = channel_fields.allowed_channels(request.me, alert.channels)
     return msgspec.structs.replace(alert, channels=channels)
 
 
-def _done(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:
-    said = request.plural("{n} alert was taken in.", "{n} alerts were taken in.", n=len(after))
+def _import_message(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:
+    text = request.plural("{n} alert was taken in.", "{n} alerts were taken in.", n=len(after))
     pairs = zip(before, after, strict=True)
     changed = [new.name for old, new in pairs if set(old.channels) - set(new.channels)]
     if changed:
-        said += " " + request.say(
+        text += " " + request.say(
             "How they tell was fitted to your account: {names}.", names=", ".join(changed)
         )
-    return said
+    return text

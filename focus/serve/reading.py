@@ -1,4 +1,4 @@
-"""Answers the pages with something to read: the inbox, the search, the delivery log."""
+"""Handlers of the pages to read: inbox, search, delivery log."""
 
 from __future__ import annotations
 
@@ -9,97 +9,105 @@ from starlette.responses import Response
 from focus.alerts import votes
 from focus.errors import ConfigError, FocusError
 from focus.i18n import translate
-from focus.serve.accounts import Wrong
+from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext
 from focus.storage.alerts.inbox import ACTS
 from focus.storage.alerts.records import InboxFilter, KnownPage, Match, StoredAlert
 from focus.storage.results import Selection
 from focus.storage.search import search as find
 
-DAYS = (1, 7, 30)
-PER_PAGE = 30  # pages of the inbox
-FOUND = 10  # results on a page: of each a passage is cut
+DAY_CHOICES = (1, 7, 30)
+PER_PAGE = 30  # matches on a page of the inbox
+RESULTS_PER_PAGE = 10  # results on a page; few, as each needs a text passage
 _LAST_PAGE = 1_000
-_LONGEST = 20 * PER_PAGE  # characters of the numbers of so many pages
+_MAX_NUMBERS_LENGTH = 20 * PER_PAGE  # characters of a list of match ids
 
 
 def inbox_page(request: RequestContext) -> Response:
-    """A person's pages, as the filter says."""
+    """Show the user's matches that pass the filter."""
     query = request.query
-    wish = InboxFilter(
-        alert=_number(query.get("alert", "")),
-        since=_since(request),
+    inbox_filter = InboxFilter(
+        alert=_parse_number(query.get("alert", "")),
+        since=_since_timestamp(request),
         words=query.get("words", "")[:200],
         unread="unread" in query,
         existing="existing" in query,
-        page=min(_number(query.get("page", "")) or 0, _LAST_PAGE),
+        page=min(_parse_number(query.get("page", "")) or 0, _LAST_PAGE),
     )
-    found = request.store.inbox.entries(request.me.id, wish, per_page=PER_PAGE)
-    mine = request.store.alerts.all(request.me.id)
-    names = [(each.id, each.alert.name) for each in mine]
-    voted = _number(query.get("voted", ""))
-    return request.page(
+    entries = request.store.inbox.entries(request.me.id, inbox_filter, per_page=PER_PAGE)
+    stored_alerts = request.store.alerts.all(request.me.id)
+    names = [(stored_alert.id, stored_alert.alert.name) for stored_alert in stored_alerts]
+    voted = _parse_number(query.get("voted", ""))
+    return request.render(
         "inbox.html",
-        entries=found[:PER_PAGE],
-        has_more=len(found) > PER_PAGE,
-        wish=wish,
-        days=_number(query.get("days", "")),
-        choices={days: _last(request, days) for days in DAYS},
+        entries=entries[:PER_PAGE],
+        has_more=len(entries) > PER_PAGE,
+        wish=inbox_filter,
+        days=_parse_number(query.get("days", "")),
+        choices={days: _last_days_text(request, days) for days in DAY_CHOICES},
         alerts=names,
-        active=_active(request, wish, dict(names)),
-        back=_filter(query),
+        active=_active_filters(request, inbox_filter, dict(names)),
+        back=_filter_values(query),
         all="all" in query,
-        elsewhere=_elsewhere(query),
-        deleted=_numbers(query.get("deleted", "")),
-        short=lambda moment: _short(request, moment),
+        elsewhere=_toggle_selection_url(query),
+        deleted=_parse_numbers(query.get("deleted", "")),
+        short=lambda timestamp: _short_time(request, timestamp),
         voted=voted,
-        effect=_effect(request, mine, [each.match for each in found if each.match.id == voted]),
+        effect=_vote_effect_text(
+            request, stored_alerts, [entry.match for entry in entries if entry.match.id == voted]
+        ),
     )
 
 
-def _effect(request: RequestContext, mine: list[StoredAlert], voted: list[Match]) -> str:
-    """What votes come to that one was just added to; "" when there is nothing to say."""
-    if not voted:
+def _vote_effect_text(
+    request: RequestContext, stored_alerts: list[StoredAlert], voted_matches: list[Match]
+) -> str:
+    """Return a sentence about the effect of all votes after a new one, or an empty text."""
+    if not voted_matches:
         return ""
-    owned = next(each for each in mine if each.id == voted[0].alert)
+    stored_alert = next(
+        stored_alert for stored_alert in stored_alerts if stored_alert.id == voted_matches[0].alert
+    )
     try:
-        found = votes.vote_effect(request.store, owned, trusted=False)
+        effect = votes.vote_effect(request.store, stored_alert, trusted=False)
     except FocusError:
-        return ""  # the alert's own page says what is wrong with its topic
-    if found is None or not found.pages:
+        return ""  # the page of the alert shows the error in its topic
+    if effect is None or not effect.pages:
         return ""
     return request.plural(
         "By all votes, {lost} of {n} other page found before would not be told of.",
         "By all votes, {lost} of {n} other pages found before would not be told of.",
-        n=found.pages,
-        lost=found.lost,
+        n=effect.pages,
+        lost=effect.lost,
     )
 
 
-def _active(request: RequestContext, wish: InboxFilter, names: dict[int, str]) -> list[str]:
-    """What the filter says now, for people."""
-    days = _number(request.query.get("days", ""))
-    said = [
-        names.get(wish.alert or 0, ""),
-        _last(request, days) if days else "",
-        wish.words,
-        request.say("Unread only") if wish.unread else "",
-        request.say("With pages that existed before") if wish.existing else "",
+def _active_filters(
+    request: RequestContext, inbox_filter: InboxFilter, names: dict[int, str]
+) -> list[str]:
+    """Return the active filters as texts."""
+    days = _parse_number(request.query.get("days", ""))
+    texts = [
+        names.get(inbox_filter.alert or 0, ""),
+        _last_days_text(request, days) if days else "",
+        inbox_filter.words,
+        request.say("Unread only") if inbox_filter.unread else "",
+        request.say("With pages that existed before") if inbox_filter.existing else "",
     ]
-    return [each for each in said if each]
+    return [text for text in texts if text]
 
 
-def _last(request: RequestContext, days: int) -> str:
+def _last_days_text(request: RequestContext, days: int) -> str:
     return request.plural("Last day", "Last {n} days", n=days)
 
 
-def _since(request: RequestContext) -> float:
-    days = _number(request.query.get("days", ""))
+def _since_timestamp(request: RequestContext) -> float:
+    days = _parse_number(request.query.get("days", ""))
     return request.now - days * 86400.0 if days else 0.0
 
 
-def _filter(query: dict[str, str]) -> dict[str, str]:
-    """What says which pages are shown, without the rest of the address."""
+def _filter_values(query: dict[str, str]) -> dict[str, str]:
+    """Return the query parameters that select matches."""
     return {
         name: query[name][:200]
         for name in ("alert", "days", "words", "unread", "existing")
@@ -107,138 +115,144 @@ def _filter(query: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _elsewhere(query: dict[str, str]) -> str:
-    """The same pages, all of them ticked, or none of them any more."""
-    kept = _filter(query) | {name: query[name][:5] for name in ("page",) if query.get(name)}
-    kept |= {} if "all" in query else {"all": "on"}
-    return f"/inbox?{urlencode(kept)}" if kept else "/inbox"
+def _toggle_selection_url(query: dict[str, str]) -> str:
+    """Return the URL of the same page with all matches selected, or with none."""
+    query_values = _filter_values(query) | {
+        name: query[name][:5] for name in ("page",) if query.get(name)
+    }
+    query_values |= {} if "all" in query else {"all": "on"}
+    return f"/inbox?{urlencode(query_values)}" if query_values else "/inbox"
 
 
-def _short(request: RequestContext, moment: float) -> str:
-    """A moment as a list has room for: `08:30` of today, `11-20 08:30` of this year."""
-    said, now = request.when(moment), request.when(request.now)
-    if said[:10] == now[:10]:
-        return said[11:] or said
-    return said[5:] if said[:4] == now[:4] else said[:10]
+def _short_time(request: RequestContext, timestamp: float) -> str:
+    """Return a short time: `08:30` for today, `11-20 08:30` for this year."""
+    text, now = request.local_time(timestamp), request.local_time(request.now)
+    if text[:10] == now[:10]:
+        return text[11:] or text
+    return text[5:] if text[:4] == now[:4] else text[:10]
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def act(request: RequestContext) -> Response:
-    """Read, delete or judge one page, and go back to where it was shown."""
-    what, number = request.parts["act"], _match(request)
-    if what not in ACTS:
-        raise Wrong("There is nothing here.")
-    if not request.store.inbox.act(request.me.id, [number], what, now=request.now):
-        return _nothing(request)
-    if what == "delete":
-        return _back(request, deleted=str(number))
-    voted = {"voted": str(number)} if what in ("relevant", "irrelevant") else {}
-    response = _back(request, **voted)
+def act_on_match(request: RequestContext) -> Response:
+    """Mark, delete or vote on one match, and redirect to where it was shown."""
+    action, number = request.path_params["act"], _match_id(request)
+    if action not in ACTS:
+        raise InvalidInput("There is nothing here.")
+    if not request.store.inbox.act(request.me.id, [number], action, now=request.now):
+        return _not_found(request)
+    if action == "delete":
+        return _redirect_back(request, deleted=str(number))
+    voted = {"voted": str(number)} if action in ("relevant", "irrelevant") else {}
+    response = _redirect_back(request, **voted)
     response.headers["location"] += f"#match-{number}"
     return response
 
 
 def act_on_selected(request: RequestContext) -> Response:
-    """Read or delete the pages that were ticked."""
-    what = request.form.get("act", "")
-    chosen = [_number(name.partition("-")[2]) or 0 for name in request.form if name[:6] == "match-"]
-    if what not in ("read", "delete"):
-        raise Wrong("There is nothing here.")
-    request.store.inbox.act(request.me.id, chosen, what, now=request.now)
-    if what == "delete" and chosen:
-        return _back(request, deleted=",".join(map(str, chosen)))
-    return _back(request)
+    """Mark the selected matches as read, or delete them."""
+    action = request.form.get("act", "")
+    match_ids = [
+        _parse_number(name.partition("-")[2]) or 0 for name in request.form if name[:6] == "match-"
+    ]
+    if action not in ("read", "delete"):
+        raise InvalidInput("There is nothing here.")
+    request.store.inbox.act(request.me.id, match_ids, action, now=request.now)
+    if action == "delete" and match_ids:
+        return _redirect_back(request, deleted=",".join(map(str, match_ids)))
+    return _redirect_back(request)
 
 
-def restore(request: RequestContext) -> Response:
-    """Take back that pages were deleted."""
-    deleted = _numbers(request.form.get("deleted", ""))
+def restore_matches(request: RequestContext) -> Response:
+    """Restore deleted matches."""
+    deleted = _parse_numbers(request.form.get("deleted", ""))
     request.store.inbox.act(request.me.id, deleted, "restore", now=request.now)
-    return _back(request)
+    return _redirect_back(request)
 
 
-def open_page(request: RequestContext) -> Response:
-    """Go on to a page that was found, which is read by that.
+def open_match(request: RequestContext) -> Response:
+    """Redirect to the page of a match, and mark the match as read.
 
-    A GET that acts: it needs its owner's session, which no mail program has, and what it does
-    is undone in one click.
+    This GET request changes data. It needs the session of the owner, which no mail program has, and
+    one click undoes the change.
     """
-    number = _match(request)
+    number = _match_id(request)
     url = request.store.inbox.url(request.me.id, number)
     if url is None or not url.startswith(("http://", "https://")):
-        return _nothing(request)
+        return _not_found(request)
     request.store.inbox.act(request.me.id, [number], "read", now=request.now)
-    return request.to(url)
+    return request.redirect(url)
 
 
-def _match(request: RequestContext) -> int:
-    number: int = request.parts["match"]
+def _match_id(request: RequestContext) -> int:
+    number: int = request.path_params["match"]
     if not 0 < number < 1 << 62:
-        raise Wrong("There is nothing here.")
+        raise InvalidInput("There is nothing here.")
     return number
 
 
-def _nothing(request: RequestContext) -> Response:
-    return request.page("failure.html", 404, error=request.say("There is nothing here."))
+def _not_found(request: RequestContext) -> Response:
+    return request.render("failure.html", 404, error=request.say("There is nothing here."))
 
 
-def _back(request: RequestContext, **more: str) -> Response:
-    """To the inbox as it was shown."""
-    kept = _filter(request.form)
+def _redirect_back(request: RequestContext, **extra: str) -> Response:
+    """Redirect to the inbox with the filter and page of the form."""
+    query_values = _filter_values(request.form)
     if request.form.get("page", "").isdigit():
-        kept["page"] = request.form["page"][:5]
-    return request.to("/inbox", **kept, **more)
+        query_values["page"] = request.form["page"][:5]
+    return request.redirect("/inbox", **query_values, **extra)
 
 
-def _numbers(text: str) -> list[int]:
-    """`3,5`; what is no number is left out."""
-    found = (_number(each) for each in text[:_LONGEST].split(","))
-    return [each for each in found if each is not None]
+def _parse_numbers(text: str) -> list[int]:
+    """Return the numbers in a text such as `3,5`; other parts are ignored."""
+    numbers = (_parse_number(part) for part in text[:_MAX_NUMBERS_LENGTH].split(","))
+    return [number for number in numbers if number is not None]
 
 
-def read_all(request: RequestContext) -> Response:
-    """Nothing is unread any more, of all alerts or of one."""
-    alert = _number(request.form.get("alert", ""))
+def mark_all_read(request: RequestContext) -> Response:
+    """Mark all matches as read, of all alerts or of one."""
+    alert = _parse_number(request.form.get("alert", ""))
     request.store.inbox.read_all(request.me.id, alert, now=request.now)
-    return request.to("/inbox", **_filter(request.form))
+    return request.redirect("/inbox", **_filter_values(request.form))
 
 
-def search(request: RequestContext) -> Response:
-    """Pages of the asker's crawls by their words. The scheduler brings the index up to date."""
+def search_page(request: RequestContext) -> Response:
+    """Show the results of a search in the user's crawls; the scheduler updates the index."""
     words = request.query.get("q", "").strip()[:300]
-    offset = min(_number(request.query.get("offset", "")) or 0, 500)
-    found, error, days = None, "", _number(request.query.get("days", ""))
+    offset = min(_parse_number(request.query.get("offset", "")) or 0, 500)
+    results, error, days = None, "", _parse_number(request.query.get("days", ""))
     known: dict[str, KnownPage] = {}
     if words:
-        chosen = Selection(crawl="all", since=_since(request) or None)
+        selection = Selection(crawl="all", since=_since_timestamp(request) or None)
         try:
             with request.app_state.index() as index:
-                mine = request.store.search.of(request.me.id)
-                found = find(index, words, chosen, among=mine, limit=FOUND, offset=offset)
-            known = request.store.inbox.known(request.me.id, [each.url for each in found.hits])
-        except ConfigError as wrong:
-            error = request.wrong(wrong)
-    return request.page(
+                crawls = request.store.search.of(request.me.id)
+                results = find(
+                    index, words, selection, among=crawls, limit=RESULTS_PER_PAGE, offset=offset
+                )
+            known = request.store.inbox.known(request.me.id, [hit.url for hit in results.hits])
+        except ConfigError as query_error:
+            error = request.error_text(query_error)
+    return request.render(
         "search.html",
         400 if error else 200,
         words=words,
-        found=found,
+        found=results,
         known=known,
         offset=offset,
-        per_page=FOUND,
+        per_page=RESULTS_PER_PAGE,
         days=days,
-        choices={days: _last(request, days) for days in DAYS},
+        choices={days: _last_days_text(request, days) for days in DAY_CHOICES},
         error=error,
     )
 
 
-def deliveries(request: RequestContext) -> Response:
-    """What was sent, and what was not and why."""
+def deliveries_page(request: RequestContext) -> Response:
+    """Show the sent and failed messages."""
     lines = [
-        each._replace(detail=translate(each.detail, request.language))
-        for each in request.store.outbox.deliveries(request.me.id, limit=100)
+        delivery._replace(detail=translate(delivery.detail, request.language))
+        for delivery in request.store.outbox.deliveries(request.me.id, limit=100)
     ]
-    return request.page("deliveries.html", lines=lines)
+    return request.render("deliveries.html", lines=lines)

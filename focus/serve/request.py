@@ -1,4 +1,4 @@
-"""Holds one request for a handler, and makes its answers."""
+"""One request as its handler sees it, and the responses that handlers return."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from focus.alerts.message import format_time, split_snippet
 from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
 from focus.i18n import language_tag, msg, plural, translate
-from focus.serve.accounts import user_of_session
+from focus.serve.accounts import session_user
 from focus.serve.app_state import AppState
-from focus.serve.request_guard import is_secure, language_asked
+from focus.serve.request_guard import preferred_language, uses_https
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
@@ -30,7 +30,7 @@ Form = dict[str, str]
 
 
 class RequestContext:
-    """A request, read: who asks (None: nobody known), where, and what was typed."""
+    """A request with its user (None if not logged in), its path, query and form."""
 
     def __init__(
         self, app_state: AppState, store: AlertStore, request: Request, form: Form
@@ -38,43 +38,47 @@ class RequestContext:
         self.app_state, self.store = app_state, store
         self.now = app_state.clock()
         self.path, self.is_post = request.url.path, request.method == "POST"
-        self.parts, self.query, self.form = request.path_params, dict(request.query_params), form
+        self.path_params, self.query, self.form = (
+            request.path_params,
+            dict(request.query_params),
+            form,
+        )
         self.address = request.client.host if request.client else ""
-        self.agent = request.headers.get("user-agent", "")[:500]
-        self.secure = is_secure(request.url.scheme, app_state.base_url)
-        here = f"{request.url.scheme}://{request.headers.get('host', '')}"
-        self.origin = app_state.base_url or here
+        self.user_agent = request.headers.get("user-agent", "")[:500]
+        self.uses_https = uses_https(request.url.scheme, app_state.base_url)
+        request_origin = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        self.origin = app_state.base_url or request_origin
         self.session = request.cookies.get(self.cookie_name, "")
-        self.user = user_of_session(store, self.session, now=self.now)
-        self.language = self.user.language if self.user else language_asked(request.headers)
+        self.user = session_user(store, self.session, now=self.now)
+        self.language = self.user.language if self.user else preferred_language(request.headers)
 
     @property
     def me(self) -> User:
-        """Who asks; handlers of this are only called for somebody."""
+        """User who makes the request; only for handlers that require an account."""
         assert self.user is not None
         return self.user
 
     @property
     def zone(self) -> tzinfo:
-        """The asker's clock."""
+        """Time zone of the user."""
         return find_zone(self.user.zone if self.user else "UTC")
 
     def say(self, line: str, /, **values: object) -> str:
-        """A message in the asker's language."""
+        """Return a message in the user's language."""
         return translate(msg(line, **values), self.language)
 
-    def plural(self, one: str, many: str, /, *, n: int, **values: object) -> str:
-        """A message about `n` things."""
-        return translate(plural(one, many, n=n, **values), self.language)
+    def plural(self, singular: str, many: str, /, *, n: int, **values: object) -> str:
+        """Return a message about `n` things in the user's language."""
+        return translate(plural(singular, many, n=n, **values), self.language)
 
-    def wrong(self, error: FocusError) -> str:
-        """What is wrong, in the asker's language."""
+    def error_text(self, error: FocusError) -> str:
+        """Return the message of an error in the user's language."""
         return translate(error.message, self.language)
 
     # -- answers --------------------------------------------------------------------
 
-    def page(self, template: str, /, status: int = 200, **values: Any) -> Response:
-        """A page of ours."""
+    def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
+        """Return a page that is rendered from a template."""
         context = {
             "request": self,
             "user": self.user,
@@ -82,24 +86,24 @@ class RequestContext:
             "done": "",
             "lang": language_tag(self.language),
             "unread": self.store.inbox.unread(self.user.id) if self.user else 0,
-            "when": self.when,
+            "when": self.local_time,
             **values,
         }
-        return HTMLResponse(_PAGES.get_template(template).render(context), status)
+        return HTMLResponse(_TEMPLATES.get_template(template).render(context), status)
 
-    def to(self, path: str, **query: object) -> Response:
-        """Go on there."""
+    def redirect(self, path: str, **query: object) -> Response:
+        """Return a redirect to a path."""
         tail = f"?{urlencode(query)}" if query else ""
         return RedirectResponse(path + tail, 303)
 
-    def known(self, response: Response, session: str) -> Response:
-        """With a session's cookie; "" takes it away."""
+    def with_session(self, response: Response, session: str) -> Response:
+        """Set the session cookie in a response; an empty `session` removes it."""
         response.set_cookie(
             self.cookie_name,
             session,
             max_age=14 * 86400 if session else 0,
             path="/",
-            secure=self.secure,
+            secure=self.uses_https,
             httponly=True,
             samesite="lax",
         )
@@ -107,21 +111,21 @@ class RequestContext:
 
     @property
     def cookie_name(self) -> str:
-        """Behind https one that no subdomain and no plain http can set (RFC 6265bis 4.1.3)."""
-        return f"__Host-{COOKIE}" if self.secure else COOKIE
+        """Name of the cookie; with https one that no subdomain can set (RFC 6265bis 4.1.3)."""
+        return f"__Host-{COOKIE}" if self.uses_https else COOKIE
 
-    def when(self, moment: float | None) -> str:
-        """A moment on the asker's clock."""
-        return "" if moment is None else format_time(moment, find_zone(str(self.zone)))
-
-
-def download(name: str, data: Any) -> Response:
-    """A JSON file to be kept."""
-    return attached(name, json.dumps(data, ensure_ascii=False, indent=2).encode())
+    def local_time(self, timestamp: float | None) -> str:
+        """Return a time on the user's clock, or an empty text for None."""
+        return "" if timestamp is None else format_time(timestamp, find_zone(str(self.zone)))
 
 
-def attached(name: str, text: bytes) -> Response:
-    """The text of such a file."""
+def json_download(name: str, data: Any) -> Response:
+    """Return data as a JSON file to save."""
+    return json_attachment(name, json.dumps(data, ensure_ascii=False, indent=2).encode())
+
+
+def json_attachment(name: str, text: bytes) -> Response:
+    """Return JSON text as a file to save."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="application/json", headers=headers)
 
@@ -129,24 +133,24 @@ def attached(name: str, text: bytes) -> Response:
 # -- templates ----------------------------------------------------------------------
 
 
-def _host(url: str) -> str:
+def _url_host(url: str) -> str:
     try:
         return printable(urlsplit(url).hostname or "")
     except ValueError:
         return ""
 
 
-def _marked(passage: Any) -> list[str]:
-    """A search result's text cut at its marks, every second piece a matched word."""
-    cut, at = [], 0
+def _split_marks(passage: Any) -> list[str]:
+    """Return a text split at its marks; every second piece is a matched word."""
+    pieces, at = [], 0
     for begin, end in passage.marks:
         if begin >= at:
-            cut += [passage.text[at:begin], passage.text[begin:end]]
+            pieces += [passage.text[at:begin], passage.text[begin:end]]
             at = end
-    return [*cut, passage.text[at:]]
+    return [*pieces, passage.text[at:]]
 
 
-_PARTS = {
+_PART_LABELS = {
     "title": msg("title"),
     "keywords": msg("keywords"),
     "description": msg("description"),
@@ -162,26 +166,32 @@ _PARTS = {
     "breadcrumb": msg("breadcrumb"),
     "cited": msg("what it cites"),
 }
-"""What the parts of a page are called."""
+"""Labels of the parts of a page."""
 
 
-_STRENGTHS = ((0.75, msg("very relevant")), (0.5, msg("relevant")), (0.0, msg("hardly relevant")))
-"""Least relevance -> how it is called."""
+_RELEVANCE_LABELS = (
+    (0.75, msg("very relevant")),
+    (0.5, msg("relevant")),
+    (0.0, msg("hardly relevant")),
+)
+"""Minimum relevance -> its label."""
 
 
-def _strength(relevance: float, language: str) -> str:
-    """Relevance in words."""
-    return translate(next(word for least, word in _STRENGTHS if relevance >= least), language)
+def _relevance_label(relevance: float, language: str) -> str:
+    """Return the label of a relevance."""
+    return translate(
+        next(label for minimum, label in _RELEVANCE_LABELS if relevance >= minimum), language
+    )
 
 
-_PAGES = make_environment("focus.serve")
-_PAGES.filters.update(
-    host=_host,
+_TEMPLATES = make_environment("focus.serve")
+_TEMPLATES.filters.update(
+    host=_url_host,
     pieces=split_snippet,
-    marked=_marked,
+    marked=_split_marks,
     masked=mask_channel,
-    part=lambda name, language: translate(_PARTS.get(str(name), str(name)), language),
-    strength=_strength,
+    part=lambda name, language: translate(_PART_LABELS.get(str(name), str(name)), language),
+    strength=_relevance_label,
     state=lambda state, language: translate(STATES[state], language),  # of an alert or message
     reason=lambda kind, language: translate(msg(kind), language),  # a FailureKind or DropReason
 )

@@ -1,10 +1,9 @@
-"""Refuses requests from elsewhere, and tells browsers what they may do with an answer.
+"""Refuses forged requests, and sends security headers with each response.
 
-A page of ours loads nothing from elsewhere, stands in nobody's frame, and runs no script but on
-the few pages of `SCRIPTED`, which show nothing that came from the web. A
-request that changes something has to come from our own pages: browsers say so by
-Sec-Fetch-Site, or at least by Origin; one that says neither is refused, too. Only the
-one-click unsubscription (RFC 8058) comes from elsewhere: its token is its authority.
+Pages load nothing from other hosts, cannot be framed, and run no script except on the pages of
+`SCRIPTED_PAGES`, which show nothing from the web. A request that changes data must come from a page
+of this server: browsers say so in Sec-Fetch-Site, or at least in Origin; a request with neither is
+refused. Only one-click unsubscription (RFC 8058) may come from elsewhere, as it has a secret token.
 """
 
 from __future__ import annotations
@@ -19,30 +18,30 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from focus.i18n import msg, supported_language, translate
 
-POLICY = (
+CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'"
 )
-SCRIPTED = ("/login", "/settings")
-"""Pages on which our own script, in a file of its own, has the browser notified."""
-_WITH_SCRIPT = f"{POLICY}; script-src 'self'; worker-src 'self'"
-_WORKER = "default-src 'none'; connect-src 'self'"
-HEADERS = {
+SCRIPTED_PAGES = ("/login", "/settings")
+"""Pages on which a script of this server asks for permission to notify."""
+_SCRIPT_POLICY = f"{CONTENT_POLICY}; script-src 'self'; worker-src 'self'"
+_WORKER_POLICY = "default-src 'none'; connect-src 'self'"
+SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: with that, browsers send "Origin: null" along with our own forms.
+    # With no-referrer, browsers would send "Origin: null" with forms of this server.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 _HSTS = "max-age=31536000"
-_SAFE = ("GET", "HEAD")
-_OPEN = "/unsubscribe/"
+_SAFE_METHODS = ("GET", "HEAD")
+_UNGUARDED_PREFIX = "/unsubscribe/"
 
 
 class RequestGuard:
-    """Stands before the application. `base_url` tells where our pages are reached now."""
+    """Middleware in front of the application; `base_url` returns the current URL of the server."""
 
     def __init__(self, app: ASGIApp, base_url: Callable[[], str]) -> None:
         self._app, self._base_url = app, base_url
@@ -52,58 +51,59 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         base = self._base_url()
-        secure = is_secure(scope["scheme"], base)
+        https = uses_https(scope["scheme"], base)
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in SECURITY_HEADERS.items():
                     headers[name] = value
-                headers["Content-Security-Policy"] = _policy(scope["path"])
-                if secure:
+                headers["Content-Security-Policy"] = _content_policy(scope["path"])
+                if https:
                     headers["Strict-Transport-Security"] = _HSTS
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         refusal = self._refusal(scope, base)
         app = self._app if refusal is None else refusal
-        await app(scope, receive, guarded)
+        await app(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope, base: str) -> ASGIApp | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        language = language_asked(headers)
-        if not is_ours(host, base):
-            return plain(msg("This is not the host that was asked for."), language, 421)
-        if scope["method"] in _SAFE or scope["path"].startswith(_OPEN):
+        language = preferred_language(headers)
+        if not is_own_host(host, base):
+            return plain_response(msg("This is not the host that was asked for."), language, 421)
+        if scope["method"] in _SAFE_METHODS or scope["path"].startswith(_UNGUARDED_PREFIX):
             return None
         if not is_same_origin(headers, host, base):
             line = msg("The request came from another site and was refused.")
-            return plain(line, language, 403)
+            return plain_response(line, language, 403)
         return None
 
 
-def _policy(path: str) -> str:
-    """What a browser may do with the answer at a path."""
+def _content_policy(path: str) -> str:
+    """Return the content security policy of a path."""
     if path == "/worker.js":
-        return _WORKER
-    is_scripted = any(path == page or path.startswith(f"{page}/") for page in SCRIPTED)
-    return _WITH_SCRIPT if is_scripted else POLICY
+        return _WORKER_POLICY
+    is_scripted = any(path == page or path.startswith(f"{page}/") for page in SCRIPTED_PAGES)
+    return _SCRIPT_POLICY if is_scripted else CONTENT_POLICY
 
 
-def plain(line: str, language: str, status: int) -> PlainTextResponse:
-    """An answer of one line, where there is no page."""
+def plain_response(line: str, language: str, status: int) -> PlainTextResponse:
+    """Return a response of one line."""
     return PlainTextResponse(translate(line, language) + "\n", status)
 
 
-def language_asked(headers: Headers) -> str:
-    """What the browser says it prefers."""
+def preferred_language(headers: Headers) -> str:
+    """Return the language that the browser prefers."""
     return supported_language(headers.get("accept-language", "en").partition(",")[0].strip())
 
 
-def is_ours(host: str, base: str) -> bool:
-    """Whether a Host is one that we answer for: any other name may be an attacker's that leads
-    here (DNS rebinding). Addresses are nobody's name.
+def is_own_host(host: str, base: str) -> bool:
+    """Return whether a Host header names this server.
+
+    Any other name may be an attacker's that points here (DNS rebinding); IP addresses cannot.
     """
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -119,7 +119,7 @@ def is_ours(host: str, base: str) -> bool:
 
 
 def is_same_origin(headers: Headers, host: str, base: str) -> bool:
-    """Whether a request comes from a page of ours, as far as a browser tells."""
+    """Return whether a request comes from a page of this server, according to the browser."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -133,6 +133,6 @@ def is_same_origin(headers: Headers, host: str, base: str) -> bool:
     return netloc == host.lower() or bool(base and netloc == urlsplit(base).netloc.lower())
 
 
-def is_secure(scheme: str, base: str) -> bool:
-    """Whether people reach us by https, here or through a proxy."""
+def uses_https(scheme: str, base: str) -> bool:
+    """Return whether users reach the server by https, directly or through a proxy."""
     return scheme == "https" or base.startswith("https://")

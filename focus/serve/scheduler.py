@@ -1,9 +1,9 @@
-"""Runs what is due once, in a process of its own that the server starts.
+"""Runs all due work once, in a process that the server starts.
 
-    python -m focus.serve.scheduler  < order.json
+    python -m focus.serve.scheduler  < options.json
 
-A process, because a crawl takes signals and many seconds of CPU, and because one that is
-killed then is nothing to the web pages. It ends by itself; SIGTERM ends it sooner.
+It is a separate process because a crawl handles signals and uses many seconds of CPU, and because
+killing it does not affect the web pages. It ends by itself; SIGTERM ends it sooner.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from focus.text.formatting import printable
 
 
 class SendingOptions(msgspec.Struct, frozen=True):
-    """Options of sending, from the command line; where it says nothing, as was stored.
+    """Options of sending from the command line; for missing ones the stored settings apply.
 
-    options  of channels: name -> value
+    `options` maps names of channel options to values.
     """
 
     options: dict[str, str] = {}
@@ -42,9 +42,9 @@ class SendingOptions(msgspec.Struct, frozen=True):
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True):
-    """The server's orders to its scheduler: where, how to ask, how to send.
+    """What the scheduler needs: database, fetching and sending options.
 
-    cluster  whose workers visit; None: this machine does
+    `cluster` is the address of the workers that visit sites; None visits from this machine.
     """
 
     db: Path
@@ -53,39 +53,39 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
     cluster: Address | None = None
 
 
-def run(order: SchedulerOptions) -> WatchRunSummary | None:
-    """Do what is due and index what came; None when another program is at it."""
-    sealed = SealedChannels.from_key_file(order.db, order.sending.key_file)
-    with opened(order.db, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
-        how = settings.read(store, **msgspec.structs.asdict(order.sending))
+def run_due_work(options: SchedulerOptions) -> WatchRunSummary | None:
+    """Do all due work and index new pages. Returns None if another program is doing so."""
+    sealed = SealedChannels.from_key_file(options.db, options.sending.key_file)
+    with opened(options.db, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
+        delivery_settings = settings.read(store, **msgspec.structs.asdict(options.sending))
         try:
-            with watch_lock(order.db):
-                deliver = delivery_process.delivery_in_process(store, how)
-                around = None if order.cluster is None else visits_by(order.cluster)
-                visit = create_visit(store, order.web, around=around)
-                ran = asyncio.run(run_due(store, visit, deliver, clock=time.time))
+            with watch_lock(options.db):
+                deliver = delivery_process.delivery_in_process(store, delivery_settings)
+                around = None if options.cluster is None else visits_by(options.cluster)
+                visit = create_visit(store, options.web, around=around)
+                summary = asyncio.run(run_due(store, visit, deliver, clock=time.time))
         except AlreadyRunning:
             return None
-    with SearchIndex(order.db) as index:
+    with SearchIndex(options.db) as index:
         index.update()
-    return ran
+    return summary
 
 
-def read_order(text: bytes) -> SchedulerOptions:
+def decode_options(text: bytes) -> SchedulerOptions:
     """Return the options that `msgspec.json.encode(..., enc_hook=str)` made this text of."""
     return msgspec.json.decode(text, type=SchedulerOptions, dec_hook=lambda kind, path: kind(path))
 
 
 def main() -> int:
-    """The process. What fails of sites and deliveries stands in the database for their owners."""
+    """Run the process. Errors of sites and deliveries are in the database for their owners."""
     try:
-        ran = run(read_order(sys.stdin.buffer.read()))
+        summary = run_due_work(decode_options(sys.stdin.buffer.read()))
     except (FocusError, msgspec.DecodeError) as error:
         print(f"focus: {printable(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    for failure in ran.failures if ran else ():
+    for failure in summary.failures if summary else ():
         print(f"focus: {printable(failure)}", file=sys.stderr)
     return 0
 

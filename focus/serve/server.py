@@ -1,4 +1,4 @@
-"""Serves the web pages on a port, and starts the scheduler's jobs beside them."""
+"""Serves the web pages on a port, and starts the scheduler process when work is due."""
 
 from __future__ import annotations
 
@@ -24,68 +24,70 @@ from focus.serve.connections import Connection, Connections
 from focus.serve.scheduler import SchedulerOptions
 from focus.text.formatting import printable
 
-LOOK_S = 5.0  # between two looks whether something is due
-REST_S = 60.0  # after a run that left something due: a crawl is at the database, we are offline
-GRACE_S = 10  # for what is under way when the server is told to end
+POLL_INTERVAL_S = 5.0  # between two checks for due work
+BUSY_INTERVAL_S = (
+    60.0  # after a run that left due work, as when a crawl uses the database or we are offline
+)
+GRACE_S = 10  # for requests in progress when the server is stopped
 BACKLOG = 128
-PROXIES = ("127.0.0.1", "::1")  # where a proxy before us speaks from
+PROXIES = ("127.0.0.1", "::1")  # addresses of a local proxy
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket on a port; ConfigError says why there is none."""
-    where = f"--host {printable(host)} --port {port}"
+def open_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises ConfigError if there can be none."""
+    options = f"--host {printable(host)} --port {port}"
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConfigError(
-            "{where}: no such address here ({error})", where=where, error=error
+            "{where}: no such address here ({error})", where=options, error=error
         ) from None
-    family, kind, proto, _, address = found[0]
-    made = socket.socket(family, kind, proto)
+    family, kind, protocol, _, address = addresses[0]
+    sock = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        made.listen(BACKLOG)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(BACKLOG)
     except OSError as error:
-        made.close()
+        sock.close()
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(
-                "{where}: the port is taken; choose another --port", where=where
+                "{where}: the port is taken; choose another --port", where=options
             ) from None
         raise ConfigError(
-            "{where}: cannot listen there: {error}", where=where, error=error
+            "{where}: cannot listen there: {error}", where=options, error=error
         ) from None
-    made.setblocking(False)
-    return made
+    sock.setblocking(False)
+    return sock
 
 
-def home_of(host: str, port: int) -> str:
-    """Where the pages are reached by those on this machine; "" where others are meant."""
+def local_url(host: str, port: int) -> str:
+    """Return the URL of the pages on this machine, or an empty text if `host` is not local."""
     try:
         is_here = ip_address(host).is_loopback
     except ValueError:
         is_here = host == "localhost"
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}" if is_here else ""
+    url_host = f"[{host}]" if ":" in host else host
+    return f"http://{url_host}:{port}" if is_here else ""
 
 
-def first_link(app_state: AppState, origin: str) -> str:
-    """The link by which the first person, an administrator, registers; "" when there is one."""
+def first_invitation_url(app_state: AppState, origin: str) -> str:
+    """Return the link by which the first administrator registers; empty if there are accounts."""
     now = app_state.clock()
     with app_state.store() as store:
-        if not accounts.is_first(store):
+        if not accounts.has_no_accounts(store):
             return ""
         with store.transaction():
             store.tokens.drop_all("invite")
-            return f"{origin}/register?invite={tokens.make(store, 'invite', now=now)}"
+            return f"{origin}/register?invite={tokens.create_token(store, 'invite', now=now)}"
 
 
-def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) -> None:
-    """Answer until SIGTERM or Ctrl-C; what is under way ends first."""
+def serve(app_state: AppState, options: SchedulerOptions, bound: socket.socket) -> None:
+    """Answer requests until SIGTERM or Ctrl-C; requests in progress are completed."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        task = asyncio.create_task(_schedule(app_state, order))
+        task = asyncio.create_task(_poll_due_work(app_state, options))
         try:
             yield
         finally:
@@ -98,12 +100,12 @@ def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) ->
     connections = Connections(frozenset(PROXIES if has_proxy else ()))
     config = uvicorn.Config(
         make_app(app_state, lifespan),
-        http=partial(Connection, company=connections),  # type: ignore[arg-type]
+        http=partial(Connection, connections=connections),  # type: ignore[arg-type]
         ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
-        # A proxy before us is believed only where we were told that there is one.
+        # Headers of a proxy are trusted only if the options say that there is one.
         proxy_headers=has_proxy,
         forwarded_allow_ips=",".join(PROXIES),
         timeout_graceful_shutdown=GRACE_S,
@@ -116,38 +118,38 @@ def serve(app_state: AppState, order: SchedulerOptions, bound: socket.socket) ->
 # -- the scheduler ------------------------------------------------------------------
 
 
-def is_due(app_state: AppState) -> bool:
-    """Whether an alert is to be checked, or a message to be sent."""
+def has_due_work(app_state: AppState) -> bool:
+    """Return whether an alert is due for a check, or a message to be sent."""
     now = app_state.clock()
     with app_state.store() as store:
         waiting = store.outbox.next_due()
         return (waiting is not None and waiting <= now) or bool(store.alerts.due(now))
 
 
-async def _schedule(app_state: AppState, order: SchedulerOptions) -> None:
-    """Look again and again whether something is due; have it done by a process."""
+async def _poll_due_work(app_state: AppState, options: SchedulerOptions) -> None:
+    """Check for due work at intervals, and run a process for it."""
     while True:
-        wait = LOOK_S
+        wait = POLL_INTERVAL_S
         try:
-            if await asyncio.to_thread(is_due, app_state):
-                await _job(order)
-                if await asyncio.to_thread(is_due, app_state):
-                    wait = REST_S
-        except Exception as error:  # the pages go on without it; the next look may be good
+            if await asyncio.to_thread(has_due_work, app_state):
+                await _run_scheduler(options)
+                if await asyncio.to_thread(has_due_work, app_state):
+                    wait = BUSY_INTERVAL_S
+        except Exception as error:  # the pages work without it; the next check may succeed
             print(f"focus: scheduler: {printable(str(error))}", file=sys.stderr)
         await asyncio.sleep(wait)
 
 
-async def _job(order: SchedulerOptions) -> None:
+async def _run_scheduler(options: SchedulerOptions) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "focus.serve.scheduler",
         stdin=asyncio.subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C is for the server, which ends it
+        start_new_session=True,  # the server handles Ctrl-C and ends this process
     )
     try:
-        await process.communicate(msgspec.json.encode(order, enc_hook=str))
+        await process.communicate(msgspec.json.encode(options, enc_hook=str))
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()

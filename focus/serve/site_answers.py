@@ -1,8 +1,8 @@
-"""Asks what the sites of an alert answer now, in a process of its own; nothing is kept.
+"""Asks what the sites of an alert answer now, in a separate process; nothing is stored.
 
-    python -m focus.serve.site_answers  < order.json  > answers.json
+    python -m focus.serve.site_answers  < question.json  > answers.json
 
-Each is one page, asked for as a crawl does: by its robots.txt, politely, past the guard.
+One page of each site is requested as in a crawl: politely, by robots.txt, with the SSRF guard.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from focus.i18n import decode_message, encode_message, msg
 from focus.learn.memory_crawl import Found, Gathered, PageSource, fetch_pages
 from focus.topic.topic import from_words
 
-MOST = 5  # sites that are asked
-LIMIT_S = 25.0  # for all of them
+MAX_SITES = 5  # maximum number of sites
+LIMIT_S = 25.0  # seconds for all sites
 
-_ANY = from_words("page")  # what about is not asked here
+_ANY_TOPIC = from_words("page")  # the topic has no effect here
 
 
 class SiteQuestion(msgspec.Struct, frozen=True):
-    """The sites that the process is to ask, and how."""
+    """The sites to request, and how."""
 
     sites: list[str]
     fetch: FetchConfig = FetchConfig()
 
 
 class SiteAnswer(msgspec.Struct, frozen=True):
-    """The answer of a site: a page with its title and links, or a failure in a line.
+    """The answer of a site: a page with its title and number of links, or a failure.
 
-    is_shell   it seems to need scripts
+    `is_shell` says whether the page seems to need scripts.
     """
 
     site: str
@@ -46,12 +46,12 @@ class SiteAnswer(msgspec.Struct, frozen=True):
     is_shell: bool = False
 
 
-def ask(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteAnswer]:
-    """The answers of the first `MOST` sites, in their order."""
-    question = msgspec.structs.replace(question, sites=question.sites[:MOST])
-    late = msg("no answer within {n:g} seconds", n=limit_s)
+def ask_sites(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteAnswer]:
+    """Return the answers of the first `MAX_SITES` sites, in their order."""
+    question = msgspec.structs.replace(question, sites=question.sites[:MAX_SITES])
+    timeout_message = msg("no answer within {n:g} seconds", n=limit_s)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", __name__],
             input=msgspec.json.encode(question),
             stdout=subprocess.PIPE,
@@ -59,32 +59,35 @@ def ask(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteAnswer]
             check=True,
         )
     except subprocess.TimeoutExpired:
-        return [SiteAnswer(site, failure=late) for site in question.sites]
+        return [SiteAnswer(site, failure=timeout_message) for site in question.sites]
     except subprocess.CalledProcessError:
-        unknown = msg("Something went wrong; the log says what.")
-        return [SiteAnswer(site, failure=unknown) for site in question.sites]
-    found = msgspec.json.decode(done.stdout, type=list[SiteAnswer])
-    return [msgspec.structs.replace(each, failure=decode_message(each.failure)) for each in found]
+        error_message = msg("Something went wrong; the log says what.")
+        return [SiteAnswer(site, failure=error_message) for site in question.sites]
+    answers = msgspec.json.decode(process.stdout, type=list[SiteAnswer])
+    return [
+        msgspec.structs.replace(answer, failure=decode_message(answer.failure))
+        for answer in answers
+    ]
 
 
-async def answers(question: SiteQuestion) -> list[SiteAnswer]:
-    """The same, in this process."""
+async def fetch_answers(question: SiteQuestion) -> list[SiteAnswer]:
+    """Return the answers, fetched by this process."""
     web = PageSource(fetch=question.fetch)
-    gathered = await fetch_pages(question.sites, web, _ANY)
-    return [_answer(site, gathered) for site in question.sites]
+    gathered = await fetch_pages(question.sites, web, _ANY_TOPIC)
+    return [_make_answer(site, gathered) for site in question.sites]
 
 
-def _answer(site: str, gathered: Gathered) -> SiteAnswer:
-    pages: dict[str, Found] = {each.seed: each for each in gathered.pages}
+def _make_answer(site: str, gathered: Gathered) -> SiteAnswer:
+    pages: dict[str, Found] = {page.seed: page for page in gathered.pages}
     if site in pages:
         html = pages[site].html
         page = parse(html)
         is_shell = lack(page, html.encode()).is_shell
         return SiteAnswer(site, page.title, len(page.links), is_shell=is_shell)
-    why = gathered.failures.get(site) or msg("it is the page of another site here")
-    return SiteAnswer(site, failure=encode_message(why))
+    failure = gathered.failures.get(site) or msg("it is the page of another site here")
+    return SiteAnswer(site, failure=encode_message(failure))
 
 
 if __name__ == "__main__":
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=SiteQuestion)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(answers(asked))))
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(fetch_answers(asked))))

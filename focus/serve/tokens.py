@@ -1,4 +1,4 @@
-"""Gives out the secrets by which people are known: sessions, invitations, links."""
+"""Creates the secrets that identify users: sessions, invitations, links."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from focus.storage.alerts.store import AlertStore
 
-LIVES_S: dict[str, float | None] = {
+LIFETIMES_S: dict[str, float | None] = {
     "session": 14 * 86400.0,
     "reset": 3600.0,
     "invite": 7 * 86400.0,
@@ -16,12 +16,12 @@ LIVES_S: dict[str, float | None] = {
     "reset_code": 900.0,
     "feed": None,
 }
-"""Kind -> seconds that it is good for; None: until it is taken back."""
+"""Kind -> lifetime in seconds; None means until it is revoked."""
 
 _BYTES = 32
 
 
-def make(
+def create_token(
     store: AlertStore,
     kind: str,
     *,
@@ -31,9 +31,11 @@ def make(
     data: dict[str, Any] | None = None,
     secret: str | None = None,
 ) -> str:
-    """A new secret (None: a long one)."""
+    """Store a token and return its secret, a long random one unless given."""
     secret = secret or secrets.token_urlsafe(_BYTES)
-    lives = LIVES_S[kind]
-    ends = None if lives is None else now + lives
-    store.tokens.add(kind, secret, now=now, expires_at=ends, user=user, alert=alert, data=data)
+    lifetime_s = LIFETIMES_S[kind]
+    expires_at = None if lifetime_s is None else now + lifetime_s
+    store.tokens.add(
+        kind, secret, now=now, expires_at=expires_at, user=user, alert=alert, data=data
+    )
     return secret

@@ -222,18 +222,18 @@ def main(db: str, port: str, demo: str, smtp: str) -> None:
     from focus.serve.app_state import AppState
     from focus.serve.scheduler import SchedulerOptions, SendingOptions
 
-    server.LOOK_S, server.REST_S = 0.3, 0.3  # nobody here waits a minute
+    server.POLL_INTERVAL_S, server.BUSY_INTERVAL_S = 0.3, 0.3  # nobody here waits a minute
     fetch = FetchConfig(connect_to=f"127.0.0.1:{demo}", allow_net=("127.0.0.0/8",))
     sending = {"smtp_url": f"smtp://127.0.0.1:{smtp}", "mail_from": SENDER}
-    home = server.home_of("127.0.0.1", int(port))
+    home = server.local_url("127.0.0.1", int(port))
     how = SendingOptions(sending, fetch=fetch)
-    app_state = AppState(Path(db), clock=time.time, sending=how, home=home)
+    app_state = AppState(Path(db), clock=time.time, sending=how, local_url=home)
     app_state.settings()
-    print(server.first_link(app_state, home), flush=True)
+    print(server.first_invitation_url(app_state, home), flush=True)
     web = PageSource(fetch=fetch, politeness=POLITENESS)
     how = SendingOptions(sending, home, fetch=fetch)
     order = SchedulerOptions(Path(db), web, how)
-    server.serve(app_state, order, server.listening("127.0.0.1", int(port)))
+    server.serve(app_state, order, server.open_socket("127.0.0.1", int(port)))
 
 
 # -- the browser --------------------------------------------------------------------
