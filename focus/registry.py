@@ -12,6 +12,7 @@ Names of removed commands, options and strategies are in `REMOVED`, each with it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -69,9 +70,23 @@ class Registry(Mapping[str, T]):
     Raises ConfigError for one that cannot be imported.
     """
 
-    def __init__(self, group: str, built_in: Mapping[str, T]) -> None:
-        self._group, self._built_in = group, dict(built_in)
+    def __init__(self, group: str, noun: str, built_in: Mapping[str, T]) -> None:
+        self._group, self._noun, self._built_in = group, noun, dict(built_in)
         self._loaded: dict[str, T] = {}
+
+    def find(self, name: str) -> T:
+        """Return what a name stands for; raise ConfigError with the nearest one if none has it."""
+        if name not in self:
+            check_removed(f"{self._noun} {name}")
+            near = get_close_matches(name, self, 1)
+            raise ConfigError(
+                "no {noun} {text!r}; {hint}known: {known}",
+                noun=self._noun,
+                text=name,
+                hint=f"did you mean {near[0]!r}? " if near else "",
+                known=", ".join(self),
+            )
+        return self[name]
 
     @cached_property
     def _entry_points(self) -> dict[str, EntryPoint]:

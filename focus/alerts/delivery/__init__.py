@@ -56,6 +56,7 @@ SEALED = "sealed:2:"
 
 CHANNELS: Registry[type[Channel]] = Registry(
     "focus.channels",
+    "channel",
     {channel.kind: channel for channel in (Mail, Sms, Push, Webhook, Apprise, Feed)},
 )
 

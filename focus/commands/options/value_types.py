@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from ipaddress import ip_network
@@ -22,7 +22,7 @@ from click.shell_completion import CompletionItem
 from focus.errors import ConfigError
 from focus.i18n import translate
 from focus.records import FailureKind
-from focus.registry import check_removed
+from focus.registry import Registry
 from focus.scheduling.retries import TEMPORARY
 from focus.text.formatting import parse_duration, parse_size, printable
 
@@ -166,27 +166,15 @@ class RegisteredName(NamedTuple):
 
     module: str
     attribute: str
-    noun: str
 
-    def names(self) -> Mapping[str, Any]:
+    def names(self) -> Registry[Any]:
         """The names, each with what it stands for."""
-        found: Mapping[str, Any] = getattr(import_module(self.module), self.attribute)
+        found: Registry[Any] = getattr(import_module(self.module), self.attribute)
         return found
 
     def read(self, text: str) -> str:
         """One of the names."""
-        known = self.names()
-        if text not in known:
-            check_removed(f"{self.noun} {text}")
-            near = get_close_matches(text, known, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ConfigError(
-                "no {noun} {text!r}; {hint}known: {known}",
-                noun=self.noun,
-                text=text,
-                hint=hint,
-                known=", ".join(known),
-            )
+        self.names().find(text)
         return text
 
     def complete(
@@ -217,8 +205,8 @@ class FieldNames(click.ParamType[str]):
         return [CompletionItem(fixed + name) for name in known if name.startswith(start)]
 
 
-STRATEGY = RegisteredName("focus.score.strategy", "STRATEGIES", "strategy")
-MODEL = RegisteredName("focus.score.relevance", "RELEVANCE", "relevance model")
+STRATEGY = RegisteredName("focus.score.strategy", "STRATEGIES")
+MODEL = RegisteredName("focus.score.relevance", "RELEVANCE")
 
 
 class ValueKind(NamedTuple):

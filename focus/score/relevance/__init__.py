@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from focus.errors import ConfigError
 from focus.registry import Registry
 from focus.score.matching import Matcher
 from focus.score.parameters import resolve_params
@@ -52,19 +51,12 @@ __all__ = [
 
 RELEVANCE: Registry[type[Model]] = Registry(
     "focus.relevance",
+    "relevance model",
     {m.name: m for m in (Evidence, Position, Boolean, Cosine, Euclid, Adaptive, Bayes)},
 )
 
 
-def model_class(name: str) -> type[Model]:
-    """Return the model with a name; raise ConfigError with the known names otherwise."""
-    try:
-        return RELEVANCE[name]
-    except KeyError:
-        known = ", ".join(RELEVANCE)
-        raise ConfigError(
-            "--relevance {name}: no such model; known: {known}", name=name, known=known
-        ) from None
+model_class = RELEVANCE.find
 
 
 def make_model(

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from focus.errors import ConfigError
-
 Words = Collection[str]
 """Distinct words of a page, and features of its entities."""
 
@@ -112,17 +110,6 @@ SELECTION_METHODS: Mapping[str, Callable[[ContingencyTable], float]] = {
 }
 
 
-def selection_method(name: str) -> Callable[[ContingencyTable], float]:
-    """Return the method with a name; raise ConfigError with the known names otherwise."""
-    try:
-        return SELECTION_METHODS[name]
-    except KeyError:
-        known = ", ".join(SELECTION_METHODS)
-        raise ConfigError(
-            "--select {name}: no such method; known: {known}", name=name, known=known
-        ) from None
-
-
 def contingency_table(counts: WordCounts, word: str) -> ContingencyTable:
     """Return the four counts of a word."""
     on, off = counts.words.get(word, (0, 0))
@@ -139,7 +126,7 @@ def candidate_words(counts: WordCounts) -> list[str]:
 
 def select_words(counts: WordCounts, method: str, number: int) -> list[str]:
     """Return the best `number` words by a method, best first; ties go by alphabet."""
-    value = selection_method(method)
+    value = SELECTION_METHODS[method]
     ranked = sorted(
         (-value(contingency_table(counts, word)), word) for word in candidate_words(counts)
     )

@@ -28,8 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from focus.errors import ConfigError
-from focus.registry import Registry, check_removed
+from focus.registry import Registry
 from focus.score.graph.pagerank import PageRank
 from focus.score.parameters import resolve_params
 from focus.score.strategy.base import LinkEvidence, Parent, Strategy
@@ -54,6 +53,7 @@ __all__ = ["STRATEGIES", "LinkEvidence", "Parent", "Strategy", "make_strategy", 
 
 STRATEGIES: Registry[type[Strategy]] = Registry(
     "focus.strategies",
+    "strategy",
     {
         s.name: s
         for s in (
@@ -78,16 +78,7 @@ STRATEGIES: Registry[type[Strategy]] = Registry(
 )
 
 
-def strategy_class(name: str) -> type[Strategy]:
-    """Return the strategy with a name; raise ConfigError with the known names otherwise."""
-    try:
-        return STRATEGIES[name]
-    except KeyError:
-        check_removed(f"strategy {name}")
-        known = ", ".join(STRATEGIES)
-        raise ConfigError(
-            "--strategy {name}: no such strategy; known: {known}", name=name, known=known
-        ) from None
+strategy_class = STRATEGIES.find
 
 
 def make_strategy(
