@@ -39,6 +39,7 @@ REMOVED = {
         "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
         "-o crawl.svg -- focus crawl …`"
     ),
+    "focus train --folds": mark("--folds was removed; a classifier is tested by five parts"),
     "focus judge": mark(
         "`focus judge` was removed; `focus label` asks about pages, and `focus compare --labels` "
         "takes relevance judgments in TREC's qrels format"

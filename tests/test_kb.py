@@ -17,7 +17,7 @@ from focus.http import zstd
 from focus.learn.kb.base import KnowledgeBase, opened, shipped
 from focus.learn.kb.dump import MAX_LINE, FactReader
 from focus.learn.kb.file import names_of
-from focus.learn.kb.importing import Imported, import_dump
+from focus.learn.kb.importing import import_dump
 from focus.score.statistics.entities import (
     MAX_NAME_CHARS,
     candidate_spans,
@@ -53,8 +53,8 @@ def dump(folder: Path, text: str | bytes, name: str = "dump.tsv") -> Path:
     return file
 
 
-def imported(folder: Path, text: str | bytes, name: str = "dump.tsv") -> Imported:
-    return import_dump(dump(folder, text, name), folder / "kb.db")
+def imported(folder: Path, text: str | bytes, name: str = "dump.tsv") -> FactReader:
+    return import_dump(dump(folder, text, name), folder / "kb.db").reader
 
 
 # -- in and out ---------------------------------------------------------------------
@@ -62,7 +62,7 @@ def imported(folder: Path, text: str | bytes, name: str = "dump.tsv") -> Importe
 
 def test_a_dump_comes_back_as_entities(tmp_path: Path) -> None:
     report = imported(tmp_path, DUMP)
-    assert (report.lines, report.facts, report.malformed, report.damage) == (9, 9, 0, None)
+    assert (report.lines, report.kept, report.malformed, report.damage) == (9, 9, 0, None)
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         apple = kb.entity("苹果公司")
         assert apple is not None
@@ -79,7 +79,7 @@ def test_a_dump_comes_back_as_entities(tmp_path: Path) -> None:
 def test_a_list_of_aliases_adds_names(tmp_path: Path) -> None:
     imported(tmp_path, DUMP)
     report = imported(tmp_path, "曼彻斯特联\t曼联\n牛顿苹果\t苹果公司\n", "aliases.tsv")
-    assert report.facts == 2
+    assert report.kept == 2
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         united = kb.find("曼彻斯特联")[0]
         assert (united.name, united.aliases) == (
@@ -91,7 +91,7 @@ def test_a_list_of_aliases_adds_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
 def test_packed_dumps_are_read(tmp_path: Path, pack: type) -> None:
     packed = pack(DUMP.encode())
-    assert imported(tmp_path, packed + packed).facts == 18  # two members, as `cat` makes them
+    assert imported(tmp_path, packed + packed).kept == 18  # two members, as `cat` makes them
 
 
 def test_a_dump_that_breaks_off_is_taken_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_dump_that_breaks_off_is_taken_as_far_as_it_goes(tmp_path: Path) -> No
     report = imported(tmp_path, whole[: len(whole) // 2])
     assert report.damage is not None
     assert "breaks off after line" in report.damage
-    assert 100 < report.facts < 20_000
+    assert 100 < report.kept < 20_000
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         assert kb.entity("甲7") is not None
 
@@ -110,7 +110,7 @@ def test_malformed_lines_are_told_with_their_number_and_the_rest_is_kept(tmp_pat
         [b"\xef\xbb\xbf" + "甲\t属性\t值\r".encode(), *bad, "乙\t属性\t一\t二".encode()]
     )
     report = imported(tmp_path, text)
-    assert (report.facts, report.malformed, report.lines) == (2, 5, 8)
+    assert (report.kept, report.malformed, report.lines) == (2, 5, 8)
     said = [complaint.removeprefix(f"{tmp_path}/dump.tsv:") for complaint in report.complaints]
     assert [line.partition(":")[0] for line in said] == ["2", "3", "4", "5", "6"]
     assert "1 columns where 3 belong" in said[0]

@@ -57,7 +57,7 @@ _BROKER_OPTIONS = [
     cluster_option(
         "--cluster",
         variable=True,
-        metavar="NAME",
+        kind="plain name",
         default="main",
         help="One of several clusters on a broker.",
     ),
@@ -76,10 +76,6 @@ def address_of(options: dict[str, Any]) -> Address:
 
     if not options["amqp"]:
         raise ConfigError("no broker; give one with --amqp amqps://USER@HOST/")
-    if not options["cluster"].replace("-", "").replace("_", "").isalnum():
-        raise ConfigError(
-            "--cluster {name}: letters, digits, - and _ only", name=options["cluster"]
-        )
     password = os.environ.get(PASSWORD)
     if (file := options["amqp_password_file"]) is not None:
         from focus.commands.settings import read_text
@@ -196,7 +192,7 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
     kind="folder",
     help="Record requests and responses in a file of this folder (WARC 1.1).",
 )
-@cluster_option("--name", metavar="NAME", help="What it is called in `cluster status`.")
+@cluster_option("--name", kind="plain name", help="What it is called in `cluster status`.")
 @broker_options
 @reach_options
 @option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong.")
@@ -219,8 +215,6 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
 
     if (warc := options["warc"]) is not None and not warc.is_dir():
         raise ConfigError("--warc {warc}: there is no such folder; make it first", warc=warc)
-    if options["name"] and not options["name"].replace("-", "").replace("_", "").isalnum():
-        raise ConfigError("--name {name}: letters, digits, - and _ only", name=options["name"])
     processes = options["processes"] or max(1, (os.cpu_count() or 2) - 1)
     reach = Reach(**{name: options[name] for name in REACH_NAMES})
     plan = WorkerOptions(options["slots"], processes, warc, options["name"] or "", reach)

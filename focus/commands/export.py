@@ -75,14 +75,10 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     if options["text"] and "text" not in names:
         names = [*(names or FIELDS), "text"]
     types = columns(names)
+    same = ("crawl", "relevant", "min_relevance", "since", "host", "limit")
     chosen = Selection(
-        crawl=options["crawl"],
-        relevant=options["relevant"],
-        min_relevance=options["min_relevance"],
-        since=options["since"],
-        host=options["host"],
+        **{name: options[name] for name in same},
         sort=options["sort"] or "",
-        limit=options["limit"],
         duplicates=options["duplicates"] == "mark",
         gone=options["gone"] == "mark",
     )

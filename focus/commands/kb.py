@@ -60,22 +60,23 @@ def import_(ctx: click.Context, file: Path, base: Path) -> None:
     with bar(f"Importing {file.name}") as progress:
         report = import_dump(file, base, lambda done, lines: progress(done, size))
     tell(import_lines(report, base, time.monotonic() - started), err=True)
-    ctx.exit(1 if report.damage else 0)
+    ctx.exit(1 if report.reader.damage else 0)
 
 
 def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
     """What came of an import."""
-    lines = [f"focus: {complaint}" for complaint in report.complaints]
-    untold = report.malformed - len(report.complaints)
+    read = report.reader
+    lines = [f"focus: {complaint}" for complaint in read.complaints]
+    untold = read.malformed - len(read.complaints)
     if untold:
         lines.append(f"focus: and {format_count(untold, 'more malformed line')}")
-    if report.damage:
-        lines.append(f"focus: error: {printable(report.damage)}; what came before is in {base}")
-    speed = f"{report.lines / seconds:,.0f} lines/s" if seconds >= 1 else format_duration(seconds)
+    if read.damage:
+        lines.append(f"focus: error: {printable(read.damage)}; what came before is in {base}")
+    speed = f"{read.lines / seconds:,.0f} lines/s" if seconds >= 1 else format_duration(seconds)
     lines.append(
         f"{format_count(report.entities, 'entity')} with "
-        f"{format_count(report.aliases, 'name')} from {format_count(report.lines, 'line')} "
-        f"({report.malformed:,} malformed) in {base}; {speed}"
+        f"{format_count(report.aliases, 'name')} from {format_count(read.lines, 'line')} "
+        f"({read.malformed:,} malformed) in {base}; {speed}"
     )
     return lines
 

@@ -75,20 +75,15 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     from focus.storage.search_index import SearchIndex
     from focus.storage.search_terms import read
 
-    chosen = Selection(
-        crawl=options["crawl"],
-        topic=options["topic"],
-        host=options["host"],
-        relevant=options["relevant"],
-        since=options["since"],
-    )
+    page_of = {name: options.pop(name) for name in ("limit", "offset")}
+    chosen = Selection(**options)
     with SearchIndex(db.expanduser()) as index:
         text = " ".join(query)
         read(text, index.segmenter)  # a mistake is told before a long update
         index.reader.ids(chosen.crawl, chosen.topic)
         with bar("Indexing") as progress:
             index.update(progress)
-        results = find(index, text, chosen, limit=options["limit"], offset=options["offset"])
+        results = find(index, text, chosen, **page_of)
     if not results.indexed:
         raise ConfigError("{db} holds no page yet; `focus crawl` fetches some", db=db)
     if as_json:

@@ -50,13 +50,6 @@ _METHODS = ("ig", "chi", "mi", "df")
     default="ig",
     help="Choose them by information gain, chi-square, mutual information or document frequency.",
 )
-@option(
-    "--folds",
-    type=click.IntRange(2, 100),
-    default=5,
-    metavar="K",
-    help="Test by so many parts, each by a classifier of the others.",
-)
 @option("--entities", is_flag=True, help="Look at what the entities named in a page are, too.")
 @option(
     "--kb",
@@ -92,7 +85,7 @@ def train(**options: Any) -> None:
     with ExitStack() as stack:
         extractor = _extractor(topic, options, stack)
         pages = _examples(topic, extractor, options, stack)
-        plan = TrainingOptions(options["select"], options["features"], options["folds"])
+        plan = TrainingOptions(options["select"], options["features"])
         trained = train_on(pages, extractor, plan)
     tell(trained_lines(trained))
     _keep(topic, trained, options["topic"], target)

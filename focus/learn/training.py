@@ -46,6 +46,7 @@ from focus.score.statistics.naive_bayes import (
 )
 from focus.text.tokenisation import Segmenter
 
+PARTS = 5  # a classifier is tested on each by a classifier of the others
 FEWEST = 5
 """Pages of each kind that a classifier needs at least: one per part of the validation."""
 
@@ -149,12 +150,10 @@ def telling(pages: Sequence[Example], extractor: Extractor) -> list[Example]:
 
 
 class TrainingOptions(msgspec.Struct, frozen=True):
-    """Options of training: `number` features by the method `select`, tested in `parts` parts."""
+    """Options of training: `number` features by the method `select`."""
 
     select: str = "ig"
     number: int = 500
-    parts: int = 5
-    seed: int = 0
 
 
 def with_entities(plan: TrainingOptions, brought: Collection[str]) -> FeatureSelector:
@@ -183,7 +182,7 @@ def train_on(pages: Sequence[Example], extractor: Extractor, plan: TrainingOptio
     pages = telling(pages, extractor)
     brought = {each for page in pages for each in page.expansion}
     plain: list[LabelledWords] = [page.sample(entities=False) for page in pages]
-    parts = make_folds(plain, plan.parts, Random(plan.seed))
+    parts = make_folds(plain, PARTS, Random(0))
     choose, samples = make_feature_selector(plan.select, plan.number), plain
     scored, verdicts = _validated("words", plain, parts, choose)
     if extractor.kb is not None:

@@ -137,6 +137,13 @@ def contact(text: str) -> str:
     return address
 
 
+def plain_name(text: str) -> str:
+    """A name that may stand in the name of a queue."""
+    if not re.fullmatch(r"[\w-]+", text):
+        raise ConfigError("{text!r}: letters, digits, - and _ only", text=text)
+    return text
+
+
 def media_type(text: str) -> str:
     """type/subtype."""
     if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
@@ -241,6 +248,7 @@ KINDS = {
     "proxy": ValueKind("URL", checked(proxy_url)),
     "contact": ValueKind("URL|MAIL", checked(contact)),
     "header": ValueKind("TEXT", checked(header_text)),
+    "plain name": ValueKind("NAME", checked(plain_name)),
     "media type": ValueKind("TYPE", checked(media_type)),
     "failures": ValueKind("[KIND]", checked(failure_kinds)),
 }

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,27 +23,19 @@ from focus.score.statistics.entities import HEAD_CHARS, is_linkable
 _BATCH = 5_000  # entities per statement
 
 
-class Imported(msgspec.Struct, frozen=True):
-    """The outcome of an import.
+class Imported(NamedTuple):
+    """The outcome of an import: what was read, and how much came of it."""
 
-    malformed   lines that were left out; `complaints` tells of the first few
-    damage      why the file ended before its end; None: it was read whole
-    """
-
-    lines: int
-    facts: int
+    reader: FactReader
     entities: int
     aliases: int
-    malformed: int
-    complaints: list[str]
-    damage: str | None = None
 
 
 def import_dump(file: Path, kb: Path, watch: Watch = lambda done, lines: None) -> Imported:
     """Add a dump to a knowledge base, making that if need be; all of it or, on errors, nothing.
 
     KnowledgeError when the dump cannot be read at all or the base not be written. A dump
-    that breaks off (compressed, half copied) is taken as far as it goes, see `damage`.
+    that breaks off (compressed, half copied) is taken as far as it goes, see `FactReader.damage`.
     """
     with explaining(kb):
         check(kb, must_exist=False)
@@ -66,13 +59,11 @@ def fill(db: sqlite3.Connection, file: Path, watch: Watch) -> Imported:
     for statement in filter(str.strip, SCHEMA.split(";\n")):
         db.execute(statement)
     reading = FactReader(file, watch)
-    damage = None
     db.execute("BEGIN IMMEDIATE")
     try:
         db.execute("DROP INDEX IF EXISTS alias_text")
         (last,) = db.execute("SELECT ifnull(max(id), 0) FROM entity").fetchone()
         rows, names = _rows(db, reading.facts(), last)
-        damage = reading.damage
         if not rows:
             raise KnowledgeError(_nothing_in(file, reading))
         db.execute("CREATE INDEX alias_text ON alias (text, entity)")
@@ -83,15 +74,7 @@ def fill(db: sqlite3.Connection, file: Path, watch: Watch) -> Imported:
         with suppress(sqlite3.Error):
             db.execute("ROLLBACK")
         raise
-    return Imported(
-        lines=reading.lines,
-        facts=reading.kept,
-        entities=rows,
-        aliases=names,
-        malformed=reading.malformed,
-        complaints=reading.complaints,
-        damage=damage,
-    )
+    return Imported(reading, rows, names)
 
 
 def _nothing_in(file: Path, reading: FactReader) -> str:
