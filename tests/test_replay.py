@@ -237,7 +237,8 @@ def test_a_changed_archive_is_packed_anew_and_the_old_pack_goes(tmp_path: Path) 
     os.utime(torn, (0, 0))
     with archive(tmp_path, response("http://a.example/2", HTML, "X: y")) as web:
         assert list(web.urls()) == ["http://a.example/2"]
-    assert len(list((tmp_path / "cache").iterdir())) == 1
+    [pack] = (tmp_path / "cache").iterdir()
+    assert pack.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_broken_pack_is_made_again(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.archive import warc
-from focus.archive.warc import http_answer, read_records
+from focus.archive.warc import read_records, read_response
 from focus.errors import ArchiveError
 from focus.http import zstd
-from focus.records import FailureKind
+from focus.records import FailureKind, FetchResult
 
 
 def record(number: int, size: int = 50) -> bytes:
@@ -158,9 +158,9 @@ def test_overwritten_bytes_never_raise(at: int, junk: bytes) -> None:
             assert at < 5
 
 
-def coded(payload: bytes, *headers: str) -> warc.ArchivedAnswer:
+def coded(payload: bytes, *headers: str) -> FetchResult:
     head = "".join(f"{line}\r\n" for line in ("HTTP/1.1 200 OK", *headers, ""))
-    answer = http_answer(head.encode() + payload)
+    answer = read_response(head.encode() + payload)
     assert answer is not None
     return answer
 
@@ -200,7 +200,7 @@ def test_a_bomb_is_cut() -> None:
 
 def test_an_answer_is_taken_apart() -> None:
     payload = gzip.compress(b"<p>x")
-    answer = http_answer(
+    answer = read_response(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Fold: a\r\n b\r\nSet-Cookie: 1\r\n"
         b"set-cookie: 2\r\nX-Raw: \xff\r\nContent-Encoding: gzip\r\n\r\n" + payload
     )
@@ -215,12 +215,12 @@ def test_an_undecodable_answer_says_so() -> None:
     assert (answer.failure, answer.body) == (FailureKind.PROTOCOL, b"")
     assert answer.detail
     cut = coded(gzip.compress(random.Random(1).randbytes(9999))[:5000], "Content-Encoding: gzip")
-    assert (cut.failure, cut.truncated) == (None, True)
+    assert (cut.failure, cut.is_truncated) == (None, True)
     assert "gzip" in cut.detail and len(cut.body) > 4000
-    assert http_answer(b"hello") is None
-    assert http_answer(b"HTTP/1.1 2000 no") is None
+    assert read_response(b"hello") is None
+    assert read_response(b"HTTP/1.1 2000 no") is None
 
 
 @given(st.binary(max_size=200))
 def test_answers_never_raise(data: bytes) -> None:
-    http_answer(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, deflate\r\n\r\n" + data)
+    read_response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, deflate\r\n\r\n" + data)

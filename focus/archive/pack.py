@@ -23,10 +23,10 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from focus.archive.warc import ArchivedAnswer
 from focus.http import zstd
+from focus.records import FetchResult
 
-MAGIC = b"focuspk3"
+MAGIC = b"focuspk4"
 _TAIL = struct.Struct("<QQ8s")  # place and size of the table, MAGIC
 _URL = re.compile(r"https?://([^/?#]*)([^?#]*)(?:\?([^#]*))?", re.I)
 _AUTHORITY = re.compile(r"(.*?)(?::([0-9]*))?", re.S)
@@ -96,9 +96,9 @@ class PackWriter:
     def __len__(self) -> int:
         return len(self._places)
 
-    def add(self, key: bytes, url: str, answer: ArchivedAnswer) -> None:
-        """Stores an answer under a key; `url` is for lists, as archived."""
-        frame = zstd.frame(self._compressor, self._encoder.encode(answer))
+    def add(self, key: bytes, url: str, response: FetchResult) -> None:
+        """Store a response under a key; `url` is for lists, as archived."""
+        frame = zstd.frame(self._compressor, self._encoder.encode(response))
         self._file.write(frame)
         self._place(key, url, (self._at, len(frame)))
         self._at += len(frame)
@@ -140,7 +140,7 @@ class Pack:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._decoder = msgspec.msgpack.Decoder(ArchivedAnswer)
+        self._decoder = msgspec.msgpack.Decoder(FetchResult)
         try:
             size = self._file.seek(0, os.SEEK_END)
             at, length, magic = _TAIL.unpack(self._read(max(0, size - _TAIL.size), _TAIL.size))
@@ -163,8 +163,8 @@ class Pack:
         row = bisect_left(self._digests, digest)
         return row if row < len(self) and self._digests[row] == digest else None
 
-    def answer(self, row: int) -> ArchivedAnswer:
-        """The answer in a row. Raises PackError if the file has changed or broken."""
+    def response(self, row: int) -> FetchResult:
+        """Return the response in a row. Raises PackError if the file has changed or broken."""
         try:
             return self._decoder.decode(self._frame(self._offset[row], self._size[row]))
         except msgspec.MsgspecError as error:

@@ -22,7 +22,7 @@ import msgspec
 import platformdirs
 
 from focus.archive.pack import Pack, PackError, PackWriter, keys
-from focus.archive.warc import ArchivedAnswer, Record, http_answer, read_records
+from focus.archive.warc import Record, read_records, read_response
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
@@ -57,7 +57,7 @@ class Archive:
         self.damage = self._pack.damage
         self.digest = self._pack.source
         known = f"{_NOT_IN_IT}, which is damaged" if self.damage else _NOT_IN_IT
-        self._unknown = ArchivedAnswer(404, (), b"", detail=known)
+        self._unknown = FetchResult("", 0.0, 404, detail=known)
 
     @classmethod
     def open(
@@ -121,7 +121,7 @@ class Archive:
         it does not say.
         """
         rows = range(0, len(self), max(1, len(self) // 64))
-        return max((self._pack.answer(row).date for row in rows), default=0.0)
+        return max((self._pack.response(row).fetched_at for row in rows), default=0.0)
 
     def lookup(
         self, url: str, *, robots: bool = False, fetched_at: float = 0.0, elapsed_s: float = 0.0
@@ -135,47 +135,44 @@ class Archive:
         """
         row = self._find(url)
         try:
-            answer = self._unknown if row is None else self._pack.answer(row)
+            stored = self._unknown if row is None else self._pack.response(row)
         except PackError as error:
             raise ArchiveError(
                 "{name}, the cached form of the archive, is damaged: delete it",
                 name=self._file.name,
             ) from error
-        body, failure, detail, target = b"", answer.failure, answer.detail, None
-        listing = None
+        body, failure, detail, target = b"", stored.failure, stored.detail, None
+        source = None
         limit = MAX_ROBOTS_BYTES if robots else self._limits.max_body_bytes
-        wait = answer.header("retry-after")
-        if refused := classify_status(answer.status, wait is not None):
-            failure, detail = refused, detail or str(answer.status)
-        elif answer.status in REDIRECTS:
-            failure, detail, target = _redirect(url, answer)
+        wait, status = stored.header("retry-after"), stored.status or 0
+        if refused := classify_status(status, wait is not None):
+            failure, detail = refused, detail or str(status)
+        elif status in REDIRECTS:
+            failure, detail, target = _redirect(url, stored)
         else:
-            failure, detail = self._verdict(answer, robots)
-            if self._limits.listings and answer.body and not robots:
-                listing = read_listing(answer.body)
-            if listing is not None:
-                failure, detail, body = None, "", answer.body[:limit]
+            failure, detail = self._verdict(stored, robots)
+            if self._limits.listings and stored.body and not robots:
+                source = read_listing(stored.body)
+            if source is not None:
+                failure, detail, body = None, "", stored.body[:limit]
             elif failure in (None, FailureKind.TOO_LARGE):
-                body = answer.body[:limit]
-        return FetchResult(
+                body = stored.body[:limit]
+        is_cut = stored.is_truncated or len(stored.body) > limit
+        return msgspec.structs.replace(
+            stored,
             url=url,
             fetched_at=fetched_at,
-            status=answer.status,
-            headers=answer.headers,
             body=body,
-            raw_bytes=answer.raw_bytes,
             elapsed_s=elapsed_s,
             failure=failure,
             detail=detail,
             redirect_to=target,
-            retry_after_s=retry_after_s(wait, answer.date) if wait else None,
-            address=answer.address,
-            is_truncated=failure is FailureKind.TOO_LARGE
-            or (not failure and (answer.truncated or len(answer.body) > limit)),
-            url_source=listing,
+            retry_after_s=retry_after_s(wait, stored.fetched_at) if wait else None,
+            is_truncated=failure is FailureKind.TOO_LARGE or (not failure and is_cut),
+            url_source=source,
         )
 
-    def _verdict(self, answer: ArchivedAnswer, robots: bool) -> tuple[FailureKind | None, str]:
+    def _verdict(self, answer: FetchResult, robots: bool) -> tuple[FailureKind | None, str]:
         """Failure and detail of a 2xx answer, judged in the order of the web fetcher."""
         limits, kind = self._limits, answer.header("content-type")
         too_large = FailureKind.TOO_LARGE
@@ -197,7 +194,7 @@ class Archive:
         return next((row for key in keys(url) if (row := self._pack.find(key)) is not None), None)
 
 
-def _redirect(url: str, answer: ArchivedAnswer) -> tuple[FailureKind | None, str, str | None]:
+def _redirect(url: str, answer: FetchResult) -> tuple[FailureKind | None, str, str | None]:
     """Failure, detail and target of an archived redirect."""
     target = redirect_target(url, answer.header("location"))
     if target is None:
@@ -215,7 +212,8 @@ def _build(source: BufferedReader, path: Path, target: Path) -> None:
     part = target.with_name(f"{_BUILDING}{secrets.token_hex(8)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("xb") as file:
+        part.touch(0o600)  # recorded pages may be the user's alone
+        with part.open("wb") as file:
             _fill(source, path, file)
         part.replace(target)
     except OSError as error:
@@ -278,42 +276,38 @@ def _add(writer: PackWriter, record: Record) -> None:
         if known_as is not None and known_as in writer and key not in writer:
             writer.alias(key, url, known_as)
         return
-    answer = _answer(record)
-    if answer is None or (record.broken and key in writer):
+    response = _response(record)
+    if response is None or (record.broken and key in writer):
         return
-    target = answer.status in REDIRECTS and redirect_target(url, answer.header("location"))
+    target = response.status in REDIRECTS and redirect_target(url, response.header("location"))
     if target and next(keys(target), None) == key and key in writer:
         return  # http:// sent on to https:// after the page itself: keep the page
-    writer.add(key, url, answer)
+    writer.add(key, url, response)
 
 
-def _answer(record: Record) -> ArchivedAnswer | None:
-    """The answer in a record, with what the record says about its capture."""
-    fields, answer = record.headers, None
+def _response(record: Record) -> FetchResult | None:
+    """The response in a record, with what the record says about its capture."""
+    fields, response = record.headers, None
+    date, address = _unix_seconds(fields.get("warc-date", "")), fields.get("warc-ip-address")
     match fields.get("warc-type"):
         case "response":
-            answer = http_answer(record.block)
+            response = read_response(record.block)
         case "resource":
             headers = (("content-type", fields.get("content-type", "")),)
-            answer = ArchivedAnswer(200, headers, record.block, len(record.block))
-    if answer is None:
+            response = FetchResult("", date, 200, headers, record.block, len(record.block))
+    if response is None:
         return None
     cut = "length" if record.cut else fields.get("warc-truncated", "").lower()
-    failure, detail, truncated = answer.failure, answer.detail, answer.truncated
-    if cut == "unspecified" and answer.body:
-        truncated, detail = True, detail or "capture was cut: unspecified"
+    changes: dict[str, object] = {}
+    if cut == "unspecified" and response.body:
+        detail = response.detail or "capture was cut: unspecified"
+        changes = {"is_truncated": True, "detail": detail}
     elif cut in _CUT_BY:
-        failure, detail = _CUT_BY[cut], f"capture was cut: {cut}"
+        changes = {"failure": _CUT_BY[cut], "detail": f"capture was cut: {cut}"}
     elif record.broken:
-        truncated, detail = True, "the archive breaks off in it; what came is kept"
-    return msgspec.structs.replace(
-        answer,
-        failure=failure,
-        detail=detail,
-        truncated=truncated,
-        address=fields.get("warc-ip-address"),
-        date=_unix_seconds(fields.get("warc-date", "")),
-    )
+        detail = "the archive breaks off in it; what came is kept"
+        changes = {"is_truncated": True, "detail": detail}
+    return msgspec.structs.replace(response, fetched_at=date, address=address, **changes)
 
 
 def _unix_seconds(date: str) -> float:

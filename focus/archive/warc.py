@@ -20,7 +20,7 @@ import msgspec
 from focus.errors import ArchiveError
 from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder, ends_early
-from focus.records import FailureKind
+from focus.records import FailureKind, FetchResult
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """Longest body that is kept of a record, stored or decoded; the rest is cut."""
@@ -53,30 +53,6 @@ class Record(msgspec.Struct, frozen=True):
     block: bytes
     cut: bool = False
     broken: bool = False
-
-
-class ArchivedAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """An archived HTTP answer, with transfer and content codings undone.
-
-    raw_bytes  length of the stored payload, codings included
-    failure    what the capture itself broke on (cut or undecodable), else None
-    truncated  the body breaks off; `detail` tells why
-    date       Unix seconds of the capture, 0.0 if unknown
-    """
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-    raw_bytes: int = 0
-    failure: FailureKind | None = None
-    detail: str = ""
-    address: str | None = None
-    date: float = 0.0
-    truncated: bool = False
-
-    def header(self, name: str) -> str | None:
-        """The first value of a header, by its lower-case name."""
-        return next((value for key, value in self.headers if key == name), None)
 
 
 # --- records -----------------------------------------------------------------
@@ -196,11 +172,14 @@ def _text(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-# --- HTTP answers ------------------------------------------------------------
+# --- HTTP responses ------------------------------------------------------------
 
 
-def http_answer(block: bytes) -> ArchivedAnswer | None:
-    """The HTTP answer in a response record's block; None if it holds none."""
+def read_response(block: bytes) -> FetchResult | None:
+    """Return the HTTP response in a record's block, with its codings undone; None if it has none.
+
+    `failure` is what the capture itself broke on: a coding that cannot be undone.
+    """
     status = re.match(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)", block)
     if not status:
         return None
@@ -208,14 +187,16 @@ def http_answer(block: bytes) -> ArchivedAnswer | None:
     head, payload = (block[: end.start()], block[end.end() :]) if end else (block, b"")
     headers = tuple(_fields(head))
     body, detail, cut = _content(headers, payload)
-    return ArchivedAnswer(
+    return FetchResult(
+        "",
+        0.0,
         status=int(status[1]),
         headers=headers,
         body=body,
         raw_bytes=len(payload),
         failure=FailureKind.PROTOCOL if detail else None,
         detail=detail or (ends_early(cut) if cut else ""),
-        truncated=bool(cut),
+        is_truncated=bool(cut),
     )
 
 

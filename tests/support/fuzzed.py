@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from focus.archive.recorder import packed_record, whole_members
 from focus.archive.replay import Archive
-from focus.archive.warc import http_answer, read_records
+from focus.archive.warc import read_records, read_response
 from focus.cli import cli
 from focus.commands.options.config_file import database, defaults, find
 from focus.config import AnalysisConfig
@@ -156,8 +156,8 @@ def archive(data: bytes) -> None:
     notes: list[str] = []
     with suppress(ArchiveError):
         for record in read_records(io.BytesIO(data), notes.append):
-            http_answer(record.block)
-    http_answer(data)
+            read_response(record.block)
+    read_response(data)
     assert 0 <= whole_members(data) <= len(data)
 
 
