@@ -17,7 +17,7 @@ from focus.alerts import query, schedule, settings
 from focus.alerts.alert import from_json, validate_alert
 from focus.alerts.message import trial_message
 from focus.alerts.page_match import alert_topic
-from focus.commands.crawl_progress import Moment, spelled
+from focus.commands.crawl_progress import Pulse
 from focus.errors import ConfigError, FocusError
 from focus.i18n import (
     Msg,
@@ -33,6 +33,7 @@ from focus.i18n import (
 )
 from focus.storage.alerts.records import Alert
 from focus.text.formatting import cell_width, wrap_lines
+from tests.test_progress import FakeCrawl
 
 sys.path.append(str(Path(__file__).parents[1] / "docs"))
 import make_messages
@@ -216,14 +217,9 @@ def test_errors_language_zh_are_chinese(
 
 
 def test_live_line_language_zh_is_chinese(speaking: None) -> None:
-    moment = Moment(
-        pages=1200, pages_per_second=9.5, relevant=300, harvest=0.25, harvest_last_500=0.3,
-        harvest_last_100=0.5, requests=1300, in_flight=4, waiting=5000, hosts=33, failed=7,
-        left_s=90.0, limit="max-pages", offline_since=None, next_try_s=0.0,
-    )  # fmt: skip
-    line = spelled(moment)
-    assert line.startswith("1,200 页 (9.5/s，还需 1m30s 到 max-pages) · 相关 300 · 收获率 25.0%")
-    assert line.endswith("待抓 5,000 · 33 个主机 · 失败 7")
+    line = Pulse(FakeCrawl().real).line()
+    assert line.startswith("0 页 (0.0/s) · 相关 0 · 收获率 0.0%")
+    assert line.endswith("待抓 410 · 3 个主机 · 失败 2")
 
 
 def test_test_mail_is_in_language_of_reader() -> None:

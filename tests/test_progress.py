@@ -15,12 +15,10 @@ from rich.console import Console
 from focus.commands.crawl_live_line import LiveLine, wrapped
 from focus.commands.crawl_log import Several, StderrHandler, TextLog, telling
 from focus.commands.crawl_progress import (
-    Moment,
     Pulse,
     Teller,
     outage_line,
     page_line,
-    spelled,
     started_line,
 )
 from focus.commands.crawl_summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
@@ -101,24 +99,22 @@ def report(**fields: Any) -> RunReport:
 # -- numbers ------------------------------------------------------------------------
 
 
-def test_moment_has_the_numbers_of_now() -> None:
+def test_line_has_the_numbers_of_now() -> None:
     crawl, wall = FakeCrawl(), 50.0
     pulse = Pulse(crawl.real, now=lambda: wall)
-    crawl.unit_of_work.totals = Totals(requests=30, pages=20, relevant=5)
+    crawl.unit_of_work.totals = Totals(requests=3000, pages=2000, relevant=1200)
     wall = 60.0
-    moment = pulse.moment()
-    assert (moment.pages, moment.pages_per_second, moment.relevant) == (20, 2.0, 5)
-    assert (moment.waiting, moment.hosts) == (410, 3)
-    assert (moment.failed, moment.in_flight, moment.left_s, moment.limit) == (2, 4, None, "")
+    assert pulse.line() == (
+        "2,000 pages (200.0/s) · 1,200 relevant · harvest 40.0%, last 500 0.0%, last 100 0.0% · "
+        "410 waiting · 3 hosts · 2 failed"
+    )
 
 
-def test_moment_has_the_harvest_of_all_and_of_the_last_requests() -> None:
+def test_line_has_the_harvest_of_all_and_of_the_last_requests() -> None:
     crawl = FakeCrawl()
     crawl.unit_of_work.totals = Totals(requests=1000, pages=900, relevant=700)
     crawl.recent_harvest.add([True] * 75 + [False] * 400 + [True] * 25)
-    moment = Pulse(crawl.real).moment()
-    assert (moment.harvest, moment.harvest_last_500) == (0.7, 0.2)
-    assert moment.harvest_last_100 == 0.25
+    assert "harvest 70.0%, last 500 20.0%, last 100 25.0%" in Pulse(crawl.real).line()
 
 
 def test_pace_is_of_the_last_seconds_only() -> None:
@@ -128,7 +124,7 @@ def test_pace_is_of_the_last_seconds_only() -> None:
         wall = float(second)
         crawl.unit_of_work.totals.pages += 10 if second <= 50 else 1
         pulse.sample()
-    assert pulse.moment().pages_per_second == pytest.approx(1.0)
+    assert pulse.line().startswith("550 pages (1.0/s) ")
 
 
 def test_nearest_limit_gives_the_time_left() -> None:
@@ -136,29 +132,19 @@ def test_nearest_limit_gives_the_time_left() -> None:
     pulse = Pulse(crawl.real, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(pages=20, relevant=10)
     wall, crawl.clock = 10.0, 1010.0
-    assert (pulse.moment().left_s, pulse.moment().limit) == (20.0, "target")  # 20 more at 1/s
+    assert "(2.0/s, 20s to target)" in pulse.line()  # 20 more at 1/s
     crawl.unit_of_work.totals = Totals(pages=20, relevant=0)
-    assert (pulse.moment().left_s, pulse.moment().limit) == (40.0, "max-pages")
+    assert "(2.0/s, 40s to max-pages)" in pulse.line()
 
 
 def test_time_limit_on_a_virtual_clock_is_told_in_the_users_time() -> None:
     crawl, wall = FakeCrawl(max_time_s=1000.0), 0.0
     pulse = Pulse(crawl.real, now=lambda: wall)
     wall, crawl.clock = 1.0, 1100.0  # 100 virtual seconds went by in one
-    assert pulse.moment().left_s == pytest.approx(9.0)
+    assert "9s to max-time" in pulse.line()
 
 
 # -- lines --------------------------------------------------------------------------
-
-
-def test_moment_as_a_line() -> None:
-    moment = Moment(
-        12_340, 8.25, 3100, 0.2512, 0.3, 0.4, 13_000, 9, 410, 320, 34, 200.0, "max-pages"
-    )
-    assert spelled(moment) == (
-        "12,340 pages (8.2/s, 3m20s to max-pages) · 3,100 relevant · "
-        "harvest 25.1%, last 500 30.0%, last 100 40.0% · 410 waiting · 320 hosts · 34 failed"
-    )
 
 
 def test_request_lines_neutralise_what_was_scraped() -> None:
@@ -246,7 +232,7 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
     live.started(FakeCrawl().real, info())
     live._console.file.close()
     live.event(page())
-    live.update(cast(Any, live.pulse).moment())
+    live.update("12 pages")
     live.ended(report())
 
 
@@ -425,7 +411,7 @@ def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
     crawl.clock = 1_022.0
     pulse = Pulse(crawl)  # type: ignore[arg-type]
     since = clock(1_000.0)
-    assert spelled(pulse.moment()).startswith(f"offline since {since}, next try in 8")
+    assert pulse.line().startswith(f"offline since {since}, next try in 8")
     assert outage_line(outage, 0.0, 0.0).startswith(f"Offline since {since} (Network is unreach")
     assert outage_line(None, 1_000.0, 1_075.0) == "Online again after 1m15s"
     shown = Lines()

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from focus.commands.crawl_progress import Moment, Teller, page_line, spelled, started_line
+from focus.commands.crawl_progress import Teller, page_line, started_line
 from focus.commands.crawl_summary import summary
 from focus.crawler import Crawl, Event
 from focus.i18n import msg, translate
@@ -60,8 +60,8 @@ class LiveLine(Teller):
         if self._pages:
             self.say(page_line(event))
 
-    def update(self, moment: Moment) -> None:
-        lines = wrapped(spelled(moment), max(20, self._console.width - 1))
+    def update(self, line: str) -> None:
+        lines = wrapped(line, max(20, self._console.width - 1))
         self._quietly(lambda: self._live.update(Text(lines, no_wrap=True), refresh=True))
 
     def stopping(self, how: str) -> None:

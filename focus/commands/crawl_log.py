@@ -16,7 +16,7 @@ from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any, TextIO
 
-from focus.commands.crawl_progress import Moment, Teller, page_line, spelled, started_line
+from focus.commands.crawl_progress import Teller, page_line, started_line
 from focus.commands.crawl_summary import summary
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError
@@ -87,8 +87,8 @@ class TextLog(Teller):
         if self._has_pages:
             self._logger.debug(page_line(event))
 
-    def update(self, moment: Moment) -> None:
-        self._logger.info(spelled(moment))
+    def update(self, line: str) -> None:
+        self._logger.info(line)
 
     def stopping(self, how: str) -> None:
         self._logger.info(say("Stopping: {how}", how=how))

@@ -1,6 +1,6 @@
 """Takes the figures of a running crawl, and tells them to progress displays and logs.
 
-    Moment   the numbers         Pulse    reads them off a running crawl
+    Pulse    reads them off a running crawl
     Teller   a `Watcher` that is told of the end as well, and of the time in between
 
 `logs` and `live_line` have the tellers; none of them changes a crawl.
@@ -11,9 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
-
-import msgspec
+from collections.abc import Callable, Iterator, Mapping
 
 from focus.commands.crawl_summary import clock
 from focus.crawler import Crawl, Event
@@ -32,34 +30,6 @@ from focus.text.formatting import (
 
 WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
 LOG_EVERY_S = 60.0
-
-
-class Moment(msgspec.Struct, frozen=True):
-    """A crawl at one instant.
-
-    pages_per_second   of the last `WINDOW_S`
-    harvest            share of all requests that found a relevant page
-    harvest_last_500, harvest_last_100   the same of the last requests
-    failed             URLs that failed in this run
-    left_s, limit      seconds to the nearest limit at the present pace; None: none near
-    offline_since      Unix seconds, while no host at all can be reached; `next_try_s`: until then
-    """
-
-    pages: int
-    pages_per_second: float
-    relevant: int
-    harvest: float
-    harvest_last_500: float
-    harvest_last_100: float
-    requests: int
-    in_flight: int
-    waiting: int
-    hosts: int
-    failed: int
-    left_s: float | None = None
-    limit: str = ""
-    offline_since: float | None = None
-    next_try_s: float = 0.0
 
 
 class Pulse:
@@ -84,39 +54,54 @@ class Pulse:
             self._samples.popleft()
 
     def _values(self) -> dict[str, float]:
-        """What limits count, by the name of the limit."""
+        """What limits count, by their names in `LimitConfig`."""
         totals = self._crawl.unit_of_work.totals
         return {
-            "max-pages": totals.pages,
-            "max-requests": totals.requests,
-            "max-bytes": totals.bytes,
+            "max_pages": totals.pages,
+            "max_requests": totals.requests,
+            "max_bytes": totals.bytes,
             "target": totals.relevant,
-            "max-time": self._crawl.transport.now() - self._began_at,
+            "max_time_s": self._crawl.transport.now() - self._began_at,
         }
 
-    def moment(self) -> Moment:
-        """The crawl as of now."""
+    def line(self) -> str:
+        """Return the figures of now; what matters most comes first, as narrow terminals cut it."""
         crawl, totals = self._crawl, self._crawl.unit_of_work.totals
-        pace = self._pace()
-        left_s, limit = self._left(pace)
-        outage = crawl.outages.current
-        return Moment(
-            pages=totals.pages,
-            pages_per_second=pace["max-pages"],
-            relevant=totals.relevant,
-            harvest=totals.relevant / totals.requests if totals.requests else 0.0,
-            harvest_last_500=crawl.recent_harvest.rate(500),
-            harvest_last_100=crawl.recent_harvest.rate(100),
-            requests=totals.requests,
-            in_flight=crawl.transport.in_flight,
-            waiting=crawl.url_table.counts[UrlState.WAITING],
-            hosts=len(crawl.frontier.hosts),
-            failed=sum(crawl.unit_of_work.failures.values()),
-            left_s=left_s,
-            limit=limit,
-            offline_since=None if outage is None else outage.since,
-            next_try_s=max(0.0, outage.next_at - crawl.transport.now()) if outage else 0.0,
+        recent, pace = crawl.recent_harvest, self._pace()
+        speed = f"{pace['max_pages']:.1f}/s"
+        if (nearest := self._nearest_limit(pace)) is not None:
+            left_s, limit = nearest
+            limit = limit.removesuffix("_s").replace("_", "-")
+            speed += say(", {left_s} to {limit}", left_s=format_duration(left_s), limit=limit)
+        harvest = say(
+            "harvest {harvest}, last 500 {last_500}, last 100 {last_100}",
+            harvest=format_percent(totals.relevant / totals.requests if totals.requests else 0.0),
+            last_500=format_percent(recent.rate(500)),
+            last_100=format_percent(recent.rate(100)),
         )
+        return " · ".join(
+            (
+                *self._offline(),
+                f"{format_count(totals.pages, 'page')} ({speed})",
+                say("{relevant:,} relevant", relevant=totals.relevant),
+                harvest,
+                say("{waiting:,} waiting", waiting=crawl.url_table.counts[UrlState.WAITING]),
+                format_count(len(crawl.frontier.hosts), "host"),
+                say("{failed:,} failed", failed=sum(crawl.unit_of_work.failures.values())),
+            )
+        )
+
+    def _offline(self) -> Iterator[str]:
+        """Since when no host at all can be reached, if that is so."""
+        if (outage := self._crawl.outages.current) is not None:
+            next_try_s = outage.next_at - self.now()
+            when = (
+                say("now")
+                if next_try_s < 1
+                else say("in {next_try_s}", next_try_s=format_duration(next_try_s))
+            )
+            since = clock(outage.since)
+            yield say("offline since {clock}, next try {when}", clock=since, when=when)
 
     def _pace(self) -> dict[str, float]:
         """How fast each counted thing grows, per second."""
@@ -127,63 +112,14 @@ class Pulse:
             for name, value in self._values().items()
         }
 
-    def _left(self, pace: dict[str, float]) -> tuple[float | None, str]:
-        """Seconds to the limit that comes first, and its name."""
-        limits = self._crawl.config.limits
-        wanted = {
-            "max-pages": limits.max_pages,
-            "max-requests": limits.max_requests,
-            "max-bytes": limits.max_bytes,
-            "target": limits.target,
-            "max-time": limits.max_time_s,
-        }
-        values = self._values()
+    def _nearest_limit(self, pace: Mapping[str, float]) -> tuple[float, str] | None:
+        """Seconds to the limit that comes first at this pace, and its name; None: none is near."""
         ends = [
-            (max(0.0, (limit - values[name]) / pace[name]), name)
-            for name, limit in wanted.items()
-            if limit is not None and pace[name] > 0
+            (max(0.0, (limit - value) / pace[name]), name)
+            for name, value in self._values().items()
+            if (limit := getattr(self._crawl.config.limits, name)) is not None and pace[name] > 0
         ]
-        return min(ends, default=(None, ""))
-
-
-def spelled(moment: Moment) -> str:
-    """A moment as one line; what matters most comes first, as narrow terminals cut it."""
-    pace = f"{moment.pages_per_second:.1f}/s"
-    if moment.left_s is not None:
-        pace += say(
-            ", {left_s} to {limit}", left_s=format_duration(moment.left_s), limit=moment.limit
-        )
-    harvest = say(
-        "harvest {harvest}, last 500 {last_500}, last 100 {last_100}",
-        harvest=format_percent(moment.harvest),
-        last_500=format_percent(moment.harvest_last_500),
-        last_100=format_percent(moment.harvest_last_100),
-    )
-    offline: tuple[str, ...] = ()
-    if moment.offline_since is not None:
-        when = (
-            say("now")
-            if moment.next_try_s < 1
-            else say("in {next_try_s}", next_try_s=format_duration(moment.next_try_s))
-        )
-        offline = (
-            say(
-                "offline since {clock}, next try {when}",
-                clock=clock(moment.offline_since),
-                when=when,
-            ),
-        )
-    return " · ".join(
-        (
-            *offline,
-            f"{format_count(moment.pages, 'page')} ({pace})",
-            say("{relevant:,} relevant", relevant=moment.relevant),
-            harvest,
-            say("{waiting:,} waiting", waiting=moment.waiting),
-            format_count(moment.hosts, "host"),
-            say("{failed:,} failed", failed=moment.failed),
-        )
-    )
+        return min(ends, default=None)
 
 
 def outage_line(outage: Outage | None, since: float, now: float) -> str:
@@ -253,7 +189,7 @@ class Teller(Watcher):
         def measure() -> None:
             assert self.pulse is not None
             self.pulse.sample()
-            self.update(self.pulse.moment())
+            self.update(self.pulse.line())
             loop.call_later(self.every_s, measure)
 
         loop.call_later(self.every_s, measure)
@@ -265,7 +201,7 @@ class Teller(Watcher):
         now = 0.0 if self.pulse is None else self.pulse.now()
         self.say(outage_line(outage, self._offline_since, now))
 
-    def update(self, moment: Moment) -> None:
+    def update(self, line: str) -> None:
         """Called at times of its own with the present figures."""
 
     def ended(self, report: RunReport) -> None:
