@@ -39,8 +39,8 @@ from focus.config import (
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
 from focus.records import Batch, FetchResult, Link, Page, Result, Task
-from focus.session import Watcher, identity, run
-from focus.session.process_limits import collecting_rarely, give_memory_back
+from focus.session import Watcher, crawl_identity, run
+from focus.session.process_limits import infrequent_garbage_collection, return_freed_memory
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.processes import peak_mib, present_mib
@@ -234,25 +234,25 @@ class _CrawlStore:
     async def write(self, batch: Batch) -> None:
         await self._store.write(self._crawl, batch)
 
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
-        return await self._store.addresses(self._crawl, ids)
+    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        return await self._store.load_addresses(self._crawl, ids)
 
 
 async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dict[str, object]:
     """Run a new crawl up to the last mark and return its costs."""
     web, settings, pauses = GeneratedWeb(marks, pages), config(strategy), Pauses()
     before_mib = present_mib()
-    give_memory_back()  # as `session.run` does
+    return_freed_memory()  # as `session.run` does
     began = time.monotonic()
     async with Store.open(db, now=time.time(), pid=0) as store:
         text = msgspec.json.encode(settings).decode()
-        info = await store.begin_crawl(identity(settings), text, fresh=True, now=time.time())
+        info = await store.begin_crawl(crawl_identity(settings), text, fresh=True, now=time.time())
         crawl = web.crawl = Crawl(settings, web, crawl_store=_CrawlStore(store, info.id))
         crawl.add_seeds(settings.seeds)
         watching = asyncio.create_task(pauses.watch())
         # In a crawl the import has finished before the first page is scored.
         await asyncio.to_thread(import_module, "numpy")
-        with collecting_rarely():
+        with infrequent_garbage_collection():
             await crawl.run()
         watching.cancel()
         seconds = time.monotonic() - began

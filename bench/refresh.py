@@ -31,7 +31,7 @@ from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
 from focus.scheduling.revisits import RevisitPolicy
 from focus.session.resume import restore
-from focus.session.revisit import look_again
+from focus.session.revisit import schedule_revisits
 from focus.store import CrawlWriter, Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
@@ -183,10 +183,10 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
             crawl = Crawl(config, transport, crawl_store=CrawlWriter(store, info.id))
             if info.resumed and age_s is not None:
                 await restore(crawl, store, info)
-                await look_again(crawl, store, info, age_s)
+                await schedule_revisits(crawl, store, info, age_s)
             crawl.add_seeds(config.seeds)
             reason = await crawl.run()
-            await store.finish(info.id, reason=reason, report_json="{}", now=at)
+            await store.finish_crawl(info.id, reason=reason, report_json="{}", now=at)
     return [request for request in log if request.at > BEGIN + DAY / 2]
 
 

@@ -95,7 +95,7 @@ async def _store_crawls(path: Path, web: DemoWeb) -> None:
                 ]
                 done = [Outcome(row.id, UrlState.DONE) for row in part]
                 await store.write(crawl, Batch(urls=urls, pages=part, outcomes=done, now=1.0))
-            await store.finish(crawl, reason="empty", report_json="{}", now=2.0)
+            await store.finish_crawl(crawl, reason="empty", report_json="{}", now=2.0)
 
 
 def _page_of(web: DemoWeb, url: str, compressor: zstd.ZstdCompressor) -> tuple[str, bytes]:

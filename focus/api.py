@@ -174,7 +174,7 @@ class _Tap(Runtime):
     def __init__(self, hand_on: Callable[[PageRow], Any]) -> None:
         self._hand_on = hand_on
 
-    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+    def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         return _Tapped(store, info.id, self._hand_on)
 
 
@@ -252,7 +252,7 @@ class Crawling:
             try:
                 paths = self._order.paths
                 return await run(
-                    self._order.config, paths, stop, around=_Tap(hand_on), signals=False
+                    self._order.config, paths, stop, runtime=_Tap(hand_on), handle_signals=False
                 )
             finally:
                 if stop.wanted:

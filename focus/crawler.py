@@ -95,7 +95,7 @@ class CrawlStore(Protocol):
     async def write(self, batch: Batch) -> None:
         """Write a batch in one transaction."""
 
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         """Return (id, URL) of stored URLs, in any order."""
 
 
@@ -438,7 +438,7 @@ class Crawl:
             [FailUrl(url_id, kind, why) for url_id in abandoned], self.transport.now()
         )
         loadable = [url_id for url_id in ids if url_id not in abandoned]
-        self.frontier.add_loaded(await self._crawl_store.addresses(loadable))
+        self.frontier.add_loaded(await self._crawl_store.load_addresses(loadable))
 
     def _commit_due_at(self) -> float:
         """Return when unwritten changes must be written."""

@@ -2,15 +2,15 @@
 
     async with Store.open(path, now=…, pid=…) as store:   lock, check, migrate
         crawl = await store.begin_crawl(…)                new, or continued
-        store.urls(…); store.graph(…)                     what is known, in parts
-        await store.write(crawl.id, batch)                one transaction, one thread hop
-        await store.finish(crawl.id, …)
+        store.iter_urls(…); store.iter_graph(…)           stored state, in parts
+        await store.write(crawl.id, batch)                one transaction in one thread call
+        await store.finish_crawl(crawl.id, …)
 
-One connection writes, owned by the `async with`; readers (`query`) have their
-own. Each public method runs as one function in aiosqlite's thread, with its own
-BEGIN … COMMIT inside: a cancelled caller stops waiting, the transaction still
-ends whole. Commits reach the WAL at once (a killed process loses nothing) and
-the disk at least every `SYNC_EVERY_S` (what a power cut may take).
+The `async with` owns the only connection that writes; readers have their own. Each public method
+runs as one function in the thread of aiosqlite, with its own BEGIN … COMMIT: if the caller is
+cancelled, the transaction is still completed. Commits are in the WAL at once, so that a killed
+process loses nothing, and on the disk at least every `SYNC_INTERVAL_S`, so that a power cut loses
+no more than that.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ from focus.storage.lock import held
 from focus.storage.schema import id_range, row_id
 from focus.storage.writer import CrawlInfo, Saved
 
-SYNC_EVERY_S = 1.0
-CHUNK = 20_000  # rows per thread hop when reading a crawl back
-SWITCH_S = 0.0001
-"""How long the loop may keep the store's thread from running Python (5 ms by default).
-A busy loop that polls its sockets every millisecond would starve it for seconds."""
+SYNC_INTERVAL_S = 1.0
+ROWS_PER_CALL = 20_000  # rows per thread hop when reading a crawl back
+THREAD_SWITCH_S = 0.0001
+"""Longest time that the event loop keeps the GIL while the thread of the store waits for it (5 ms
+by default). A busy loop that polls its sockets every millisecond would block the thread for
+seconds."""
 
 __all__ = ["CrawlInfo", "CrawlWriter", "Saved", "Store"]
 
@@ -48,7 +49,7 @@ T = TypeVar("T")
 
 
 class Store:
-    """The writer's side of one database. Made by `Store.open` only."""
+    """Writer of one database; created by `Store.open` only."""
 
     def __init__(self, connection: aiosqlite.Connection, path: Path, now: float) -> None:
         self._connection = connection
@@ -58,27 +59,33 @@ class Store:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, path: Path, *, now: float, pid: int, busy_s: float = 5.0
+        cls, path: Path, *, now: float, pid: int, lock_timeout_s: float = 5.0
     ) -> AsyncIterator[Store]:
-        """Take the database for this process; made, checked and brought up to date.
+        """Open the database for this process; create or migrate it if needed.
 
-        StoreLocked when another crawl has it; StoreError when it is not ours, of
-        a newer version, or cannot be written. `busy_s` is how long a write waits
-        for another program that is writing.
+        Args:
+            path: The file.
+            now: Unix seconds.
+            pid: The process id that the lock file names.
+            lock_timeout_s: How long a write waits for another program that is writing.
+
+        Raises:
+            StoreLocked: Another crawl uses the database.
+            StoreError: It belongs to another program or a newer version, or cannot be written.
         """
         private.make_folder(path)
-        file_check.check_file(path)  # what is refused is left as it was, without a lock beside it
-        with held(path, pid=pid), _switching():
+        file_check.check_file(path)  # a refused file stays unchanged, without a lock file
+        with held(path, pid=pid), _short_thread_switches():
             file_check.check_file(path)
             private.make(path)
             connection = aiosqlite.connect(
-                path, isolation_level=None, timeout=busy_s, cached_statements=256
+                path, isolation_level=None, timeout=lock_timeout_s, cached_statements=256
             )
             with file_check.explaining(path):
                 await connection
             try:
                 store = cls(connection, path, now)
-                await store.run(partial(writer.prepare, path=path))
+                await store.run_in_thread(partial(writer.prepare, path=path))
                 yield store
             finally:
                 with file_check.explaining(path):
@@ -91,82 +98,96 @@ class Store:
         *,
         fresh: bool,
         now: float,
-        revive: Sequence[str] = (),
+        retry_reasons: Sequence[str] = (),
     ) -> CrawlInfo:
-        """Continue the last crawl of this identity, or start one (always if `fresh`).
+        """Continue the last crawl of this identity, or start a new one (always if `fresh`).
 
-        identity  seeds, "topic" (a name, or an object with a "name"), "strategy"
-                  and whatever else tells crawls apart; JSON values, order of keys
-                  does not matter
-        revive    URLs that failed for these reasons wait again
-        The crawl counts as under way afterwards. What was in flight when it broke off waits
-        again, and so does what failed because its host was given up: that holds for one run.
+        Args:
+            identity: Seeds, "topic" (a name, or an object with a "name"), "strategy" and all
+                other values that distinguish crawls, as JSON values in any order.
+            config_json: The settings of the run.
+            fresh: Whether to start a new crawl.
+            now: Unix seconds.
+            retry_reasons: URLs that failed for these reasons are queued again.
+
+        The crawl counts as running afterwards. URLs that were in flight when the last run was
+        interrupted are queued again; so are those that failed because their host was abandoned,
+        as this holds for one run only.
         """
-        return await self.run(
+        return await self.run_in_thread(
             partial(
                 writer.begin,
                 identity=identity,
                 config=config_json,
                 fresh=fresh,
                 now=now,
-                revive=revive,
+                revive=retry_reasons,
             )
         )
 
-    async def write(self, crawl: int, batch: Batch, *, also: writer.Also | None = None) -> None:
-        """Store a batch: all of it or, on any error, nothing. `also` is done with it.
+    async def write(
+        self, crawl: int, batch: Batch, *, extra_write: writer.Also | None = None
+    ) -> None:
+        """Write a batch in one transaction; on an error nothing is written.
 
-        The batch belongs to the store until this returns (or is cancelled: it is
-        then written all the same); it must not be changed meanwhile.
+        `extra_write` runs in the same transaction. The batch must not be changed before this
+        returns. If the call is cancelled, the batch is still written.
         """
-        synced = 0 <= batch.now - self._synced_at < SYNC_EVERY_S  # clocks may be put back
-        work = partial(writer.write, crawl=crawl, batch=batch, durable=not synced, also=also)
-        await self.run(work)
-        if not synced:
+        is_synced = 0 <= batch.now - self._synced_at < SYNC_INTERVAL_S  # clocks can be set back
+        write_batch = partial(
+            writer.write, crawl=crawl, batch=batch, durable=not is_synced, also=extra_write
+        )
+        await self.run_in_thread(write_batch)
+        if not is_synced:
             self._synced_at = batch.now
 
-    async def urls(self, crawl: int, *, chunk: int = columns.URLS) -> AsyncIterator[UrlColumns]:
-        """All URLs of a crawl in order of id, `chunk` or a few more at a time."""
+    async def iter_urls(
+        self, crawl: int, *, chunk: int = columns.URLS
+    ) -> AsyncIterator[UrlColumns]:
+        """Yield all URLs of a crawl in order of id, about `chunk` at a time."""
         first = 0
-        while part := await self.run(partial(columns.urls, crawl=crawl, first=first, most=chunk)):
+        while part := await self.run_in_thread(
+            partial(columns.urls, crawl=crawl, first=first, most=chunk)
+        ):
             yield part
             first = part.first + len(part.states)
 
-    async def evidence(self, crawl: int) -> AsyncIterator[LoggedEvidence]:
-        """Better evidence for URLs than they were found with, in order of writing."""
+    async def iter_evidence(self, crawl: int) -> AsyncIterator[LoggedEvidence]:
+        """Yield link evidence added to URLs after their discovery, in order of writing."""
         first = 0
         work = partial(columns.evidence, crawl=crawl)
-        while found := await self.run(partial(work, first=first)):
-            first, part = found
+        while result := await self.run_in_thread(partial(work, first=first)):
+            first, part = result
             yield part
 
-    async def addresses(self, crawl: int, ids: Sequence[int]) -> list[tuple[int, str]]:
-        """(id, url) of URLs, in any order."""
-        found: list[tuple[int, str]] = []
-        for start in range(0, len(ids), CHUNK):
-            values = (str([row_id(crawl, each) for each in ids[start : start + CHUNK]]),)
-            found += await self.run(partial(writer.select, sql=writer.ADDRESSES, values=values))
-        return found
+    async def load_addresses(self, crawl: int, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """Return (id, url) of URLs, in any order."""
+        addresses: list[tuple[int, str]] = []
+        for start in range(0, len(ids), ROWS_PER_CALL):
+            values = (
+                str([row_id(crawl, url_id) for url_id in ids[start : start + ROWS_PER_CALL]]),
+            )
+            addresses += await self.run_in_thread(
+                partial(writer.select, sql=writer.ADDRESSES, values=values)
+            )
+        return addresses
 
-    async def graph(
+    async def iter_graph(
         self, crawl: int, *, chunk: int = 2_000
     ) -> AsyncIterator[list[tuple[int, array[int]]]]:
-        """(URL id, ids of its link targets) of what links were followed from, by `nth`."""
-        async for each in self._pages(writer.GRAPH, crawl, chunk):
-            yield [(source, array("I", targets)) for _, source, targets in each]
+        """Yield (URL id, ids of its link targets) of pages in order of request, in lists."""
+        async for rows in self._iter_row_chunks(writer.GRAPH, crawl, chunk):
+            yield [(source, array("I", targets)) for _, source, targets in rows]
 
-    async def update_ranks(
+    async def write_ranks(
         self, crawl: int, values: Iterable[tuple[int, float, float, float]]
     ) -> None:
-        """Write the (URL id, PageRank, hub, authority) of pages, see score/graph/.
+        """Write (URL id, PageRank, hub score, authority) of pages, in several transactions."""
+        remaining = iter(values)
+        while part := list(islice(remaining, ROWS_PER_CALL)):
+            await self.run_in_thread(partial(writer.write_ranks, crawl=crawl, values=part))
 
-        In several transactions: each value stands for itself.
-        """
-        left = iter(values)
-        while part := list(islice(left, CHUNK)):
-            await self.run(partial(writer.write_ranks, crawl=crawl, values=part))
-
-    async def finish(
+    async def finish_crawl(
         self,
         crawl: int,
         *,
@@ -175,39 +196,43 @@ class Store:
         ranks: Iterable[tuple[int, float, float, float]] = (),
         now: float,
     ) -> None:
-        """Close the crawl's run: ranks, why it ended, its report; on disk."""
-        await self.update_ranks(crawl, ranks)
+        """Store the end of a run: graph scores, its reason and report; synced to the disk."""
+        await self.write_ranks(crawl, ranks)
         values = (now, reason, report_json, crawl)
-        await self.run(partial(writer.change, sql=writer.FINISH, values=values, durable=True))
+        await self.run_in_thread(
+            partial(writer.change, sql=writer.FINISH, values=values, durable=True)
+        )
 
-    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a function of `focus.storage` whole in aiosqlite's thread.
+    async def run_in_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a function with the connection in the thread of aiosqlite; return its result.
 
-        aiosqlite's public methods would change threads once per statement.
+        The public methods of aiosqlite would change threads for each statement.
         """
         with file_check.explaining(self._path):
             result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
             return result
 
-    async def _pages(self, sql: str, crawl: int, chunk: int) -> AsyncIterator[list[Any]]:
-        """Rows that begin with their number in the crawl; no cursor left open between lists."""
+    async def _iter_row_chunks(self, sql: str, crawl: int, chunk: int) -> AsyncIterator[list[Any]]:
+        """Yield lists of rows whose first column is the id; no cursor is open between lists."""
         first, last = id_range(crawl)
 
         def read(first: int) -> asyncio.Task[list[Any]]:
             values = (first, last, chunk)
-            return asyncio.create_task(self.run(partial(writer.select, sql=sql, values=values)))
+            return asyncio.create_task(
+                self.run_in_thread(partial(writer.select, sql=sql, values=values))
+            )
 
         reading = read(first)
         try:
             while part := await reading:
-                reading = read(row_id(crawl, part[-1][0] + 1))  # while the caller is at work
+                reading = read(row_id(crawl, part[-1][0] + 1))  # while the caller uses the rows
                 yield part
         finally:
             reading.cancel()
 
 
 class CrawlWriter:
-    """The store of one crawl, as `focus.crawler` uses it."""
+    """Store of one crawl for `focus.crawler`."""
 
     def __init__(self, store: Store, crawl: int) -> None:
         self._store, self._crawl = store, crawl
@@ -216,16 +241,16 @@ class CrawlWriter:
         """Store a batch (`Store.write`)."""
         await self._store.write(self._crawl, batch)
 
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
-        """Return ids and addresses of URLs (`Store.addresses`)."""
-        return await self._store.addresses(self._crawl, ids)
+    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+        """Return (id, url) of URLs (`Store.load_addresses`)."""
+        return await self._store.load_addresses(self._crawl, ids)
 
 
 @contextmanager
-def _switching() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, SWITCH_S))
+def _short_thread_switches() -> Iterator[None]:
+    interval_before = sys.getswitchinterval()
+    sys.setswitchinterval(min(interval_before, THREAD_SWITCH_S))
     try:
         yield
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(interval_before)

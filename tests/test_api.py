@@ -31,7 +31,7 @@ def crawling(web: Path, db: Path | None = None, **options: Any) -> focus.Crawlin
     return focus.crawl(f"{HOST}/", topic="足球", db=db, **given)
 
 
-def test_a_crawl_is_iterated_over_page_by_page(web: Path) -> None:
+def test_crawl_iteration_yields_pages(web: Path) -> None:
     made = crawling(web)
     pages = list(made)
     assert pages[0].url == f"{HOST}/"
@@ -44,7 +44,7 @@ def test_a_crawl_is_iterated_over_page_by_page(web: Path) -> None:
     assert made.report.totals.pages == len(pages)
 
 
-def test_it_may_be_left_early_and_ends_in_good_order(web: Path, tmp_path: Path) -> None:
+def test_crawl_iteration_left_early_stops_in_good_order(web: Path, tmp_path: Path) -> None:
     made = crawling(web, tmp_path / "f.db")
     for page in made:
         assert page.url == f"{HOST}/"
@@ -54,12 +54,12 @@ def test_it_may_be_left_early_and_ends_in_good_order(web: Path, tmp_path: Path) 
         assert len(list(found.pages())) == made.report.totals.pages >= 1
 
 
-async def test_the_same_with_an_event_loop_of_ones_own(web: Path) -> None:
+async def test_crawl_async_iteration_yields_pages(web: Path) -> None:
     pages = [page.url async for page in crawling(web)]
     assert pages == [page.url for page in await asyncio.to_thread(list, crawling(web))]
 
 
-def test_run_crawls_to_the_end_and_the_database_is_read(web: Path, tmp_path: Path) -> None:
+def test_crawl_run_stores_pages_for_database(web: Path, tmp_path: Path) -> None:
     db = tmp_path / "f.db"
     report = crawling(web, db, strategy="bfs").run()
     assert report.stop_reason == "frontier empty"
@@ -78,7 +78,7 @@ def test_run_crawls_to_the_end_and_the_database_is_read(web: Path, tmp_path: Pat
         assert (tmp_path / "out.jsonl").read_text().count("\n") >= GOOD
 
 
-def test_a_topic_is_words_a_file_or_a_topic(web: Path, tmp_path: Path) -> None:
+def test_crawl_topic_accepts_words_file_or_topic(web: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text('name = "足球"\n[keywords]\n"足球" = 1.0\n', encoding="utf-8")
     for topic in (file, focus.read_topic("足球"), "足球"):
@@ -86,7 +86,7 @@ def test_a_topic_is_words_a_file_or_a_topic(web: Path, tmp_path: Path) -> None:
         assert made.run().topic == "足球"
 
 
-def test_mistakes_are_told_before_anything_is_asked(web: Path, tmp_path: Path) -> None:
+def test_crawl_invalid_option_raises_before_any_request(web: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no option 'max_page'; known: .*max_pages"):
         crawling(web, max_page=3)
     with pytest.raises(focus.FocusError, match="strategy: no strategy 'best'; did you mean"):
@@ -99,14 +99,14 @@ def test_mistakes_are_told_before_anything_is_asked(web: Path, tmp_path: Path) -
         made.run()
 
 
-def test_an_error_of_the_crawl_reaches_who_iterates(web: Path, tmp_path: Path) -> None:
+def test_crawl_iteration_raises_errors_of_the_crawl(web: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"no database at all" * 99)
     with pytest.raises(StoreError, match=r"broken\.db"):
         list(crawling(web, broken))
 
 
-def test_importing_focus_imports_nothing_else() -> None:
+def test_import_focus_imports_no_submodules() -> None:
     code = "import sys, focus; print([m for m in sys.modules if m.startswith('focus.')])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
@@ -116,7 +116,7 @@ def test_importing_focus_imports_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("page", ["docs/api.md", "focus/__init__.py"])
-def test_examples_of_the_documents_run(page: str, web: Path, tmp_path: Path) -> None:
+def test_documented_examples_run(page: str, web: Path, tmp_path: Path) -> None:
     """Every block of Python in docs/api.md, in order, on the recorded web."""
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
@@ -175,7 +175,7 @@ def install(folder: Path, module: str, code: str, points: str) -> dict[str, str]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
 
 
-def test_another_package_adds_a_strategy_and_a_model(web: Path, tmp_path: Path) -> None:
+def test_registry_plugin_adds_strategy_and_model(web: Path, tmp_path: Path) -> None:
     there = install(
         tmp_path, "toy", PLUGIN,
         """\
@@ -200,7 +200,7 @@ def test_another_package_adds_a_strategy_and_a_model(web: Path, tmp_path: Path) 
     assert len(pages) == 5
 
 
-def test_a_package_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+def test_registry_broken_plugin_is_named(tmp_path: Path) -> None:
     there = install(tmp_path, "broken", "import nothing_like_it\n", """\
         [focus.strategies]
         broken = broken:Broken
@@ -239,7 +239,7 @@ class Bottle(Channel):
 '''
 
 
-def test_another_package_adds_a_channel(tmp_path: Path) -> None:
+def test_registry_plugin_adds_channel(tmp_path: Path) -> None:
     there = install(tmp_path, "toy", CHANNEL, """\
         [focus.channels]
         bottle = toy:Bottle

@@ -388,8 +388,8 @@ def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
         "dropped": {},
         "seed_failures": {},
         "database": "x",
-        "again": {},
-        "led_away": {},
+        "revisits": {},
+        "redirected_seeds": {},
     }
 
     async def run(*_: object) -> RunReport:

@@ -251,7 +251,7 @@ class BrokerCluster:
             say=self.said.append,
         )
         paths = RunPaths(db=self.db(number))
-        return await asyncio.wait_for(run(config, paths, Watcher(), around=member), DEADLINE_S)
+        return await asyncio.wait_for(run(config, paths, Watcher(), runtime=member), DEADLINE_S)
 
     async def until_open(self) -> None:
         """Until the first frontier is at work."""

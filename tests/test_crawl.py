@@ -272,7 +272,7 @@ class Forgetful:
     async def write(self, batch: Batch) -> None:
         pass
 
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []
 
 

@@ -251,7 +251,7 @@ def test_the_latest_crawl_is_the_one_run_last_whatever_its_web_took_for_the_time
                 identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
                 info = await store.begin_crawl(identity, "{}", fresh=False, now=now)
                 await store.write(info.id, Batch(counters={"requests": 1.0}, now=recorded))
-                await store.finish(info.id, reason="x", report_json="{}", now=recorded)
+                await store.finish_crawl(info.id, reason="x", report_json="{}", now=recorded)
 
     def latest() -> list[int]:
         with DatabaseReader(tmp_path / "f.db") as reader:
@@ -306,7 +306,7 @@ def test_reading_rows_leaves_no_lock_behind(path: Path) -> None:
         with DatabaseReader(path) as reader:
             rows = reader.rows(Selection())
             next(rows)
-            async with Store.open(path, now=0.0, pid=1, busy_s=0.05) as store:
+            async with Store.open(path, now=0.0, pid=1, lock_timeout_s=0.05) as store:
                 await store.write(1, Batch(now=300.0))
                 busy, _, _ = await (
                     await store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -14,7 +14,7 @@ from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
 from focus.session.resume import restore
-from focus.session.revisit import look_again
+from focus.session.revisit import schedule_revisits
 from focus.storage import page_checks
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
@@ -93,13 +93,13 @@ class Rounds:
             if info.resumed:
                 await restore(self.crawl, store, info)
                 if age is not None:
-                    await look_again(self.crawl, store, info, age)
+                    await schedule_revisits(self.crawl, store, info, age)
             self.crawl.add_seeds([self.seed])
             try:
                 reason = await self.crawl.run()
             except Killed:
                 return self.asked(asked)
-            await store.finish(info.id, reason=reason, report_json="{}", now=at)
+            await store.finish_crawl(info.id, reason=reason, report_json="{}", now=at)
         return self.asked(asked)
 
     def asked(self, since: int) -> list[str]:
@@ -149,13 +149,13 @@ async def rounds(web: TinyWeb, tmp_path: Path) -> Rounds:
     return rounds
 
 
-async def test_pages_are_due_after_the_age_and_not_before(rounds: Rounds) -> None:
+async def test_revisit_page_is_due_after_age(rounds: Rounds) -> None:
     assert await rounds.run(10.5 * DAY) == []
     assert sorted(await rounds.run(11 * DAY)) == ["/", "/1", "/2"]
     assert await rounds.run(11.5 * DAY) == []
 
 
-async def test_revisits_do_not_count_for_the_recent_harvest(web: TinyWeb, tmp_path: Path) -> None:
+async def test_recent_harvest_ignores_revisits(web: TinyWeb, tmp_path: Path) -> None:
     web.page("http://a.test/1", title="足球", text="足球比赛的新闻。" * 40)
     rounds = Rounds(web, tmp_path)
     await rounds.run(10 * DAY)
@@ -166,11 +166,11 @@ async def test_revisits_do_not_count_for_the_recent_harvest(web: TinyWeb, tmp_pa
     assert rounds.crawl.recent_harvest.rate() == 0.0, "empty after a run with revisits"
 
 
-async def test_without_the_option_nothing_is_looked_at_again(rounds: Rounds) -> None:
+async def test_revisit_without_option_requests_nothing(rounds: Rounds) -> None:
     assert await rounds.run(40 * DAY, age=None) == []
 
 
-async def test_what_did_not_change_is_only_noted(rounds: Rounds) -> None:
+async def test_revisit_unchanged_page_stores_only_the_check(rounds: Rounds) -> None:
     before = rounds.pages("fetched_at", "nth")
     await rounds.run(11 * DAY)
     totals = rounds.crawl.unit_of_work.totals
@@ -180,7 +180,7 @@ async def test_what_did_not_change_is_only_noted(rounds: Rounds) -> None:
     assert rounds.check("/1")["checked_at"] // DAY == 11
 
 
-async def test_a_text_that_changed_is_stored_and_told_of(rounds: Rounds, web: TinyWeb) -> None:
+async def test_revisit_changed_text_is_stored_and_reported(rounds: Rounds, web: TinyWeb) -> None:
     web.page("http://a.test/1", title="Uno", text=LONG + "新")
     await rounds.run(11 * DAY)
     assert rounds.changes() == [("/1", 11, ["text", "title"], "One")]
@@ -192,9 +192,7 @@ async def test_a_text_that_changed_is_stored_and_told_of(rounds: Rounds, web: Ti
     assert priority > -10, "what it was taken at first"
 
 
-async def test_a_clock_and_the_frame_around_the_text_are_no_change(
-    rounds: Rounds, web: TinyWeb
-) -> None:
+async def test_revisit_changed_page_frame_is_no_change(rounds: Rounds, web: TinyWeb) -> None:
     web.page("http://a.test/1", title="One", text=f"{LONG}一 12:30:59")
     menu = "<ul><li><a href=/>Home</a><li><a href=/1>The latest of today</a></ul>"
     web.page("http://a.test/2", title="Two", text=LONG + "二", head="<meta name=x content=y>")
@@ -204,7 +202,7 @@ async def test_a_clock_and_the_frame_around_the_text_are_no_change(
     assert rounds.changes() == []
 
 
-async def test_new_links_go_first_and_are_told_of(rounds: Rounds, web: TinyWeb) -> None:
+async def test_revisit_new_links_are_requested_first(rounds: Rounds, web: TinyWeb) -> None:
     web.page("http://a.test/", links=["/1", "/2", "/3"], text=LONG)
     web.page("http://a.test/3", links=["/4"], text=LONG + "三")
     web.page("http://a.test/4", text=LONG + "四")
@@ -213,9 +211,7 @@ async def test_new_links_go_first_and_are_told_of(rounds: Rounds, web: TinyWeb) 
     assert len(rounds.pages()) == 5
 
 
-async def test_a_page_that_is_gone_is_marked_left_out_and_may_come_back(
-    rounds: Rounds, web: TinyWeb
-) -> None:
+async def test_revisit_gone_page_is_marked_and_may_return(rounds: Rounds, web: TinyWeb) -> None:
     was = web.answers["http://a.test/1"]
     web.answers["http://a.test/1"] = Answer(status=410)
     await rounds.run(11 * DAY)
@@ -229,9 +225,7 @@ async def test_a_page_that_is_gone_is_marked_left_out_and_may_come_back(
     assert sorted(rounds.pages()) == ["/", "/1", "/2"]
 
 
-async def test_a_page_that_says_not_found_or_moves_is_gone_too(
-    rounds: Rounds, web: TinyWeb
-) -> None:
+async def test_revisit_soft_404_or_redirect_counts_as_gone(rounds: Rounds, web: TinyWeb) -> None:
     web.page("http://a.test/1", title="404 Not Found", text="Nothing here")
     web.redirect("http://a.test/2", "/3")
     web.page("http://a.test/3", text=LONG + "三")
@@ -241,9 +235,7 @@ async def test_a_page_that_says_not_found_or_moves_is_gone_too(
     assert sorted(rounds.pages()) == ["/", "/3"]
 
 
-async def test_a_look_that_fails_leaves_what_was_had_with_a_mark(
-    rounds: Rounds, web: TinyWeb
-) -> None:
+async def test_revisit_failure_keeps_stored_page(rounds: Rounds, web: TinyWeb) -> None:
     before = rounds.pages("title", "fetched_at")
     web.fail("http://a.test/1", FailureKind.PROTOCOL)
     web.robots("a.test", "User-agent: *\nDisallow: /2")
@@ -260,7 +252,7 @@ async def test_a_look_that_fails_leaves_what_was_had_with_a_mark(
     assert rounds.crawl.unit_of_work.totals.unanswered == 2
 
 
-async def test_a_look_that_is_tried_again_is_a_look_still(rounds: Rounds) -> None:
+async def test_revisit_retry_remains_a_revisit(rounds: Rounds) -> None:
     rounds.world.first["http://a.test/1"] = [Answer(status=500)]
     asked = await rounds.run(11 * DAY)
     assert asked.count("/1") == 2
@@ -269,7 +261,7 @@ async def test_a_look_that_is_tried_again_is_a_look_still(rounds: Rounds) -> Non
 
 
 @pytest.mark.parametrize("answers", range(1, 4))
-async def test_a_kill_loses_nothing_and_the_rest_is_asked_again(
+async def test_revisit_round_killed_continues_with_remaining_pages(
     rounds: Rounds, web: TinyWeb, answers: int
 ) -> None:
     before = rounds.pages("title")
@@ -283,14 +275,14 @@ async def test_a_kill_loses_nothing_and_the_rest_is_asked_again(
     assert [each[0] for each in rounds.changes()] == ["/2"]
 
 
-async def test_limits_count_a_round_and_hold_over_a_kill(rounds: Rounds) -> None:
+async def test_limits_killed_round_count_all_its_requests(rounds: Rounds) -> None:
     assert len(await rounds.run(11 * DAY, max_pages=2, kill_after=2)) == 2
     assert len(await rounds.run(11.01 * DAY, max_pages=2)) == 1, "two in all"
     assert len(await rounds.run(11.02 * DAY, max_pages=2)) == 1, "a new round: the one left"
     assert await rounds.run(11.03 * DAY, max_pages=2) == []
 
 
-async def test_what_earlier_rounds_left_waiting_comes_last(web: TinyWeb, tmp_path: Path) -> None:
+async def test_revisit_leftovers_of_earlier_rounds_come_last(web: TinyWeb, tmp_path: Path) -> None:
     rounds = Rounds(web, tmp_path)
     assert await rounds.run(10 * DAY, max_pages=2) == ["/", "/1"]
     web.page("http://a.test/1", title="One", text=LONG + "一", links=["/3"])
@@ -300,14 +292,14 @@ async def test_what_earlier_rounds_left_waiting_comes_last(web: TinyWeb, tmp_pat
     assert asked[3:] == ["/2"]
 
 
-async def test_a_crawl_that_was_broken_off_goes_on_first(web: TinyWeb, tmp_path: Path) -> None:
+async def test_revisit_interrupted_crawl_continues_first(web: TinyWeb, tmp_path: Path) -> None:
     rounds = Rounds(web, tmp_path)
     assert await rounds.run(10 * DAY, kill_after=2) == ["/", "/1"]
     assert (await rounds.run(11 * DAY))[0] in ("/1", "/2")
     assert rounds.states() == {"done": 3}
 
 
-async def test_the_first_look_finds_what_changed_since_a_crawl_without_the_option(
+async def test_revisit_first_round_compares_with_stored_source(
     rounds: Rounds, web: TinyWeb
 ) -> None:
     with closing(sqlite3.connect(rounds.path)) as db, db:
@@ -317,7 +309,7 @@ async def test_the_first_look_finds_what_changed_since_a_crawl_without_the_optio
     assert rounds.changes() == [("/1", 11, ["text"], "")]
 
 
-async def test_pages_that_change_are_looked_at_more_often(web: TinyWeb, tmp_path: Path) -> None:
+async def test_revisit_changing_pages_are_due_earlier(web: TinyWeb, tmp_path: Path) -> None:
     """One of eight changes every day: it is asked for daily, the others less and less."""
     for n in range(3, 9):
         web.page(f"http://a.test/{n}", text=LONG + str(n))
@@ -333,7 +325,9 @@ async def test_pages_that_change_are_looked_at_more_often(web: TinyWeb, tmp_path
     assert [kinds for _, _, kinds, _ in rounds.changes()] == [["text"]] * 14
 
 
-async def test_a_page_that_leads_to_relevant_ones_is_news(web: TinyWeb, tmp_path: Path) -> None:
+async def test_revisit_page_leading_to_relevant_pages_counts_as_changed(
+    web: TinyWeb, tmp_path: Path
+) -> None:
     rounds = Rounds(web, tmp_path)
     await rounds.run(10 * DAY)
     web.page("http://a.test/2", title="Two", text=LONG + "二", links=["/3"])
@@ -343,7 +337,7 @@ async def test_a_page_that_leads_to_relevant_ones_is_news(web: TinyWeb, tmp_path
     assert rounds.check("/1")["news"] == 0.0
 
 
-async def test_the_order_is_the_same_every_time(web: TinyWeb, tmp_path: Path) -> None:
+async def test_revisit_order_is_deterministic(web: TinyWeb, tmp_path: Path) -> None:
     orders = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -354,7 +348,7 @@ async def test_the_order_is_the_same_every_time(web: TinyWeb, tmp_path: Path) ->
     assert orders[0] == orders[1]
 
 
-async def test_commands_tell_of_changes_of_what_is_gone_and_of_what_is_due(
+async def test_commands_report_changed_gone_and_due_pages(
     rounds: Rounds, web: TinyWeb, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settle(rounds.path.parent, monkeypatch)
@@ -381,7 +375,7 @@ async def test_commands_tell_of_changes_of_what_is_gone_and_of_what_is_due(
     assert "3 looks so far, 1 page gone; 3 pages due now" in focus("status", *db).out
 
 
-def test_looking_by_rates_beats_everything_anew_and_one_interval_for_all() -> None:
+def test_revisits_by_change_rate_beat_other_schedules() -> None:
     """A web of 40 pages over four nights, held against what its generator knows."""
     web = bench.World(1, pages=40, days=4)
     anew = bench.simulate(web, 4, None)
@@ -394,6 +388,6 @@ def test_looking_by_rates_beats_everything_anew_and_one_interval_for_all() -> No
     assert learned.fresh > anew.fresh - 0.03 > every_second.fresh
 
 
-def test_staleness_is_from_a_change_to_the_next_look() -> None:
+def test_staleness_lasts_from_change_to_next_revisit() -> None:
     # changed at 2, seen at 5; changed at 6 and 7, seen at 9; changed at 11 and never seen
     assert bench._stale([2, 6, 7, 11], [5, 9], 0, 12) == 3 + 3 + 1

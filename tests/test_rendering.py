@@ -487,7 +487,7 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
         workers=1,
     )
     db = folder / f"{mode}.db"
-    report = await run(config, RunPaths(db=db), Watcher(), signals=False)
+    report = await run(config, RunPaths(db=db), Watcher(), handle_signals=False)
     with DatabaseReader(db) as reader:
         rows = list(reader.rows(Selection(), ("url", "rendering")))
     found = {url.removeprefix("http://site.example"): rendering for url, rendering in rows}
@@ -578,4 +578,4 @@ async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: P
     config = CrawlConfig(seeds=("http://site.example/",), render=CONFIG)
     paths = RunPaths(db=tmp_path / "x.db", browser=Path("/bin/true"))
     with pytest.raises(ConfigError, match="/bin/true does not start"):
-        await run(config, paths, Watcher(), signals=False)
+        await run(config, paths, Watcher(), handle_signals=False)

@@ -12,7 +12,7 @@ from focus.config import PolitenessConfig, ScopeConfig
 from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, FetchResult, UrlState
-from focus.session.process_limits import allow_open_files
+from focus.session.process_limits import ensure_open_files
 from tests.support.crawl_runs import SCORER, CrawlRuns
 from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import World
@@ -45,7 +45,7 @@ def web() -> TinyWeb:
     return web
 
 
-async def test_a_host_rests_a_whole_delay_after_a_restart(web: TinyWeb, tmp_path: Path) -> None:
+async def test_restore_host_waits_a_whole_crawl_delay(web: TinyWeb, tmp_path: Path) -> None:
     """A kill leaves no trace of the requests that were sent just before it."""
     lives = Lives(web, tmp_path, "http://a.test/")
     await lives.live(requests=2)
@@ -55,9 +55,7 @@ async def test_a_host_rests_a_whole_delay_after_a_restart(web: TinyWeb, tmp_path
     assert web.log[asked].at >= restarted + DELAY_S
 
 
-async def test_rows_that_are_gone_are_told_and_not_taken_for_others(
-    web: TinyWeb, tmp_path: Path
-) -> None:
+async def test_restore_missing_url_rows_raises_store_error(web: TinyWeb, tmp_path: Path) -> None:
     lives = Lives(web, tmp_path, "http://a.test/")
     await lives.live()
     with closing(sqlite3.connect(tmp_path / "x.db")) as db, db:
@@ -66,7 +64,7 @@ async def test_rows_that_are_gone_are_told_and_not_taken_for_others(
         await lives.live()
 
 
-async def test_a_retry_keeps_its_time_over_a_restart(web: TinyWeb, tmp_path: Path) -> None:
+async def test_restore_retry_keeps_its_time(web: TinyWeb, tmp_path: Path) -> None:
     lives = Lives(web, tmp_path, "http://a.test/1", "http://b.test/")
     web.page("http://b.test/")
     lives.world.first["http://a.test/1"] = [Answer(status=500)]
@@ -77,7 +75,7 @@ async def test_a_retry_keeps_its_time_over_a_restart(web: TinyWeb, tmp_path: Pat
     assert web.log[-1].at >= failed_at + 10.0
 
 
-async def test_where_a_seed_was_redirected_to_stays_home(tmp_path: Path) -> None:
+async def test_restore_redirected_seed_host_stays_in_scope(tmp_path: Path) -> None:
     web = TinyWeb()
     web.redirect("http://a.test/", "http://www.b.test/")
     web.redirect("http://www.b.test/", "http://c.test/")
@@ -90,7 +88,7 @@ async def test_where_a_seed_was_redirected_to_stays_home(tmp_path: Path) -> None
     assert again == {"http://c.test/1": UrlState.DONE, "http://c.test/2": UrlState.DONE}
 
 
-async def test_a_seed_without_a_scheme_still_falls_back_to_http(tmp_path: Path) -> None:
+async def test_restore_seed_without_scheme_falls_back_to_http(tmp_path: Path) -> None:
     web = TinyWeb()
     web.page("http://a.test/")
     web.fail("https://a.test/", FailureKind.CONNECT)
@@ -100,7 +98,9 @@ async def test_a_seed_without_a_scheme_still_falls_back_to_http(tmp_path: Path) 
     assert (await lives.live())["http://a.test/"] is UrlState.DONE
 
 
-async def test_a_restored_rank_is_that_of_a_crawl_in_one_go(web: TinyWeb, tmp_path: Path) -> None:
+async def test_restore_pagerank_equals_that_of_uninterrupted_crawl(
+    web: TinyWeb, tmp_path: Path
+) -> None:
     (tmp_path / "calm").mkdir()
     calm, broken = (
         Lives(web, tmp_path / "calm", "http://a.test/"),
@@ -136,7 +136,7 @@ def catalogue() -> TinyWeb:
     return web
 
 
-async def test_what_index_pages_and_newcomers_told_outlives_a_restart(tmp_path: Path) -> None:
+async def test_restore_hub_and_newcomer_rates_are_kept(tmp_path: Path) -> None:
     """Broken off after every number of requests, it goes on in the order of one go."""
     orders = []
     for requests in (None, 3, 6, 9, 14, 20, 26):
@@ -164,7 +164,7 @@ class _OneMachine(World):
         return msgspec.structs.replace(found, address="192.0.2.1")
 
 
-async def test_what_the_hosts_of_an_address_have_spent_outlives_a_restart(
+async def test_restore_budget_of_address_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("focus.admission.domain_budget.FREE_HOSTS", 2)
@@ -184,10 +184,10 @@ async def test_what_the_hosts_of_an_address_have_spent_outlives_a_restart(
     assert domains.puts_off(fresh), "two hosts were asked there, and brought next to nothing"
 
 
-def test_more_requests_at_once_than_files_may_be_open_are_refused() -> None:
+def test_ensure_open_files_limit_too_low_raises() -> None:
     resource = pytest.importorskip("resource")
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         pytest.skip("no limit here")
     with pytest.raises(ConfigError, match="open files"):
-        allow_open_files(hard)
+        ensure_open_files(hard)

@@ -13,7 +13,7 @@ from focus.frontier import Frontier
 from focus.records import Task, UrlState
 from focus.scheduling.quantiles import priority_quantiles
 from focus.scheduling.url_table import UrlTable
-from focus.session.resume import readopt
+from focus.session.resume import resume_task
 
 LADDERS = ([(1, 9.0), (2, 5.0)], [(1, 7.0), (3, 6.0)])
 
@@ -59,7 +59,7 @@ def test_a_ladder_has_the_best_and_the_worst_of_what_waits() -> None:
 def test_a_task_of_an_earlier_run_whose_url_was_not_written_is_forgotten() -> None:
     engine = Crawl(CrawlConfig(seeds=("http://a.test/",)), ReplayTransport(None, None))  # type: ignore[arg-type]
     engine.add_seeds(("http://a.test/",))
-    assert not readopt(engine, Task(7, "http://a.test/7", "a.test"))
-    assert not readopt(engine, Task(None, "http://b.test/robots.txt", "b.test"))
+    assert not resume_task(engine, Task(7, "http://a.test/7", "a.test"))
+    assert not resume_task(engine, Task(None, "http://b.test/robots.txt", "b.test"))
     assert not engine.frontier.has_host("b.test")
-    assert readopt(engine, Task(0, "http://a.test/", "a.test"))
+    assert resume_task(engine, Task(0, "http://a.test/", "a.test"))

@@ -40,7 +40,7 @@ class Keeper:
     async def write(self, batch: Batch) -> None:
         self.batches.append(batch)
 
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []
 
 

@@ -64,7 +64,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[Store]:
-    async with Store.open(path, now=0.0, pid=1, busy_s=0.05) as opened:
+    async with Store.open(path, now=0.0, pid=1, lock_timeout_s=0.05) as opened:
         yield opened
 
 
@@ -88,7 +88,7 @@ class Url(NamedTuple):
 
 async def all_urls(store: Store, crawl: int, chunk: int = 1000) -> list[Url]:
     found: list[Url] = []
-    async for urls in store.urls(crawl, chunk=chunk):
+    async for urls in store.iter_urls(crawl, chunk=chunk):
         evidence = map(tuple, urls.link_evidence.tolist())
         columns = urls.states, urls.depths, urls.queues, urls.hops, urls.parents, urls.priorities
         rows = zip(urls.heads.tolist(), evidence, *map(np.ndarray.tolist, columns), strict=True)
@@ -141,7 +141,7 @@ def url_rows(draw: st.DrawFn) -> list[UrlRow]:
 
 @given(urls=url_rows())
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) -> None:
+def test_iter_urls_returns_stored_urls(urls: list[UrlRow], tmp_path_factory: Any) -> None:
     async def check() -> None:
         folder = tmp_path_factory.mktemp("urls")
         async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
@@ -149,7 +149,7 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
             for start in range(0, len(urls), 7):
                 await store.write(crawl, Batch(urls=urls[start : start + 7]))
             back = await all_urls(store, crawl, chunk=37)
-            addresses = await store.addresses(crawl, [u.id for u in urls[::2]])
+            addresses = await store.load_addresses(crawl, [u.id for u in urls[::2]])
         assert [
             (b.id, b.head, b.state, b.priority, b.depth, b.queue, b.hops, b.parent) for b in back
         ] == [
@@ -178,7 +178,7 @@ def test_urls_come_back_as_they_were(urls: list[UrlRow], tmp_path_factory: Any) 
 @given(values=st.lists(real, min_size=1, max_size=60))
 @example(values=[float("inf"), 1.3080876571714898e-302, 5e-324, 0.1, -1e6])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_priorities_are_exact_to_the_last_bit(values: list[float], tmp_path_factory: Any) -> None:
+def test_iter_urls_priorities_are_exact(values: list[float], tmp_path_factory: Any) -> None:
     async def check() -> None:
         folder = tmp_path_factory.mktemp("bits")
         async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
@@ -216,7 +216,7 @@ outcomes = st.builds(
 
 @given(changes=st.lists(changes, max_size=12), outcomes=st.lists(outcomes, max_size=12))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_batch_means_its_changes_one_after_the_other(
+def test_write_applies_changes_of_a_batch_in_order(
     changes: list[PriorityChange], outcomes: list[Outcome], tmp_path_factory: Any
 ) -> None:
     async def check() -> None:
@@ -256,9 +256,7 @@ def present(path: Path, crawl: int, number: int) -> Any:
     return found._replace(link_evidence=tuple(values))
 
 
-async def test_evidence_of_waiting_urls_is_appended_and_the_last_counts(
-    store: Store, path: Path
-) -> None:
+async def test_iter_evidence_last_change_of_a_url_counts(store: Store, path: Path) -> None:
     crawl = await begin(store)
     found = [
         url_row(n, priority=0.1, link_evidence=(0.1,), parent_id=0, anchor="a") for n in range(3)
@@ -272,16 +270,16 @@ async def test_evidence_of_waiting_urls_is_appended_and_the_last_counts(
     assert present(path, crawl, 0) is None
     assert present(path, crawl, 1) == (0.75, (0.75,), 7, "b")
     table = UrlTable(1)
-    async for urls in store.urls(crawl):
+    async for urls in store.iter_urls(crawl):
         table.restore(urls)
-    async for evidence in store.evidence(crawl):
+    async for evidence in store.iter_evidence(crawl):
         table.apply_link_evidence(*evidence)
     assert [*table.priority] == [0.1, 0.75, 0.2]
     assert [table.link_evidence(n)[0] for n in (1, 2)] == pytest.approx([0.75, 0.2])
     assert [*table.parent] == [0, 7, 7]
 
 
-async def test_a_url_that_is_done_with_is_told_by_its_best_link(store: Store, path: Path) -> None:
+async def test_finished_url_has_parent_and_anchor_of_best_link(store: Store, path: Path) -> None:
     crawl = await begin(store)
     await store.write(crawl, Batch(urls=[url_row(n, parent_id=0, anchor="a") for n in range(3)]))
     better = [PriorityChange(1, 0.5, (0.5,), 7, "b"), PriorityChange(2, 0.5, (0.5,), 7, "")]
@@ -292,7 +290,7 @@ async def test_a_url_that_is_done_with_is_told_by_its_best_link(store: Store, pa
     assert told == [(0, "a"), (7, "b"), (7, None)]
 
 
-async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None:
+async def test_load_queues_and_hosts_last_version_counts(store: Store) -> None:
     crawl = await begin(store)
     robots = {"https": (b"User-agent: *\n\xff", 200, 9.5), "http": (b"", 0, 1.0)}
     hosts = [
@@ -302,22 +300,22 @@ async def test_queues_and_hosts_come_back_and_are_replaced(store: Store) -> None
     queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
     await store.write(crawl, Batch(hosts=hosts[:1], queues=queues[::-1]))
     await store.write(crawl, Batch(hosts=hosts, queues=[QueueRow(1, 1, "", 7, 2.0)]))
-    saved = await store.run(partial(load, crawl=crawl))
+    saved = await store.run_in_thread(partial(load, crawl=crawl))
     assert saved.hosts == hosts
     assert saved.queues == [queues[0], QueueRow(1, 1, "", 7, 2.0)]
 
 
-async def test_graph_streams_in_order_of_requests(store: Store) -> None:
+async def test_iter_graph_yields_pages_in_request_order(store: Store) -> None:
     crawl = await begin(store)
     pages = [
         page_row(n, request_number=100 - n, target_ids=tuple(range(n, n + 3))) for n in range(5)
     ]
     await store.write(crawl, Batch(urls=[url_row(n) for n in range(8)], pages=pages))
-    found = [row async for rows in store.graph(crawl, chunk=2) for row in rows]
+    found = [row async for rows in store.iter_graph(crawl, chunk=2) for row in rows]
     assert [(n, tuple(t)) for n, t in found] == [(n, (n, n + 1, n + 2)) for n in (4, 3, 2, 1, 0)]
 
 
-async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
+async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
     crawl = await begin(store)
     page = Page(
         title="标题", keywords="a,b", part_scores={"title": 0.5}, matched_terms={"title": ["足球"]},
@@ -325,8 +323,8 @@ async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
         canonical="https://c.example/", omitted_link_count=4,
     )  # fmt: skip
     await store.write(crawl, Batch(urls=[url_row(0)], pages=[page_row(0, page=page, etag='"e"')]))
-    await store.update_ranks(crawl, [(0, 0.5, 1.0, 0.0)])
-    await store.update_ranks(crawl, [(0, 0.75, 0.5, 1.0)])  # a later run's end
+    await store.write_ranks(crawl, [(0, 0.5, 1.0, 0.0)])
+    await store.write_ranks(crawl, [(0, 0.75, 0.5, 1.0)])  # a later run's end
     assert ask(
         path, "SELECT simhash, relevance, relevant, noindex, links_cut, pagerank FROM page"
     ) == [(-5, 1.25, 1, 1, 4, 0.25)]
@@ -337,7 +335,7 @@ async def test_a_page_is_stored_whole(store: Store, path: Path) -> None:
     assert ask(path, "SELECT zstd FROM body") == [(b"\x00z",)]
 
 
-async def test_text_that_utf8_cannot_hold_does_not_stop_the_crawl(store: Store, path: Path) -> None:
+async def test_write_lone_surrogates_are_replaced(store: Store, path: Path) -> None:
     crawl = await begin(store)
     bad = Page(title="half \ud83d pair", matched_terms={"\udc00": ["x"]}, body_zstd=b"\xff")
     batch = Batch(
@@ -349,26 +347,26 @@ async def test_text_that_utf8_cannot_hold_does_not_stop_the_crawl(store: Store, 
     ]
 
 
-async def test_addresses_of_any_number_are_of_that_crawl_only(
+async def test_load_addresses_returns_urls_of_one_crawl(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("focus.store.CHUNK", 7)
+    monkeypatch.setattr("focus.store.ROWS_PER_CALL", 7)
     first = await begin(store)
     await store.write(first, Batch(urls=[url_row(n) for n in range(30)]))
     second = await begin(store, fresh=True)
     await store.write(second, Batch(urls=[url_row(5)]))
     ids = [*range(29, 3, -2), 99]
-    assert sorted(await store.addresses(first, ids)) == [
+    assert sorted(await store.load_addresses(first, ids)) == [
         (n, url_row(n).url) for n in range(5, 30, 2)
     ]
-    assert await store.addresses(second, ids) == [(5, url_row(5).url)]
-    assert await store.addresses(first, []) == []
+    assert await store.load_addresses(second, ids) == [(5, url_row(5).url)]
+    assert await store.load_addresses(first, []) == []
 
 
 # -- crawls -----------------------------------------------------------------------------------
 
 
-async def test_the_same_identity_goes_on_where_it_was(path: Path) -> None:
+async def test_begin_crawl_same_identity_continues(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
         first = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
         assert (first.resumed, first.finished, first.next_url, first.counters) == (
@@ -388,10 +386,12 @@ async def test_the_same_identity_goes_on_where_it_was(path: Path) -> None:
         assert [row.state for row in await all_urls(store, again.id)] == [0, 0, 0, 0]
 
 
-async def test_a_finished_crawl_is_continued_and_said_to_be_finished(store: Store) -> None:
+async def test_begin_crawl_finished_crawl_is_marked_finished(store: Store) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
-    await store.finish(crawl, reason="max-pages", report_json="{}", ranks=[(0, 0.5, 0, 0)], now=9.0)
+    await store.finish_crawl(
+        crawl, reason="max-pages", report_json="{}", ranks=[(0, 0.5, 0, 0)], now=9.0
+    )
     again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=10.0)
     assert (again.id, again.resumed, again.finished, again.reason) == (
         crawl,
@@ -403,7 +403,7 @@ async def test_a_finished_crawl_is_continued_and_said_to_be_finished(store: Stor
     assert (third.finished, third.reason) == (False, "")
 
 
-async def test_fresh_and_other_identities_begin_crawls_of_their_own(store: Store) -> None:
+async def test_begin_crawl_fresh_or_other_identity_starts_new_crawl(store: Store) -> None:
     first = await begin(store)
     await store.write(first, BASE)
     second = await begin(store, fresh=True)
@@ -430,14 +430,14 @@ async def _drain(stream: AsyncIterator[Any]) -> list[Any]:
 WRITES: dict[str, Call] = {
     "begin_crawl": lambda s, c: s.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0),
     "write": lambda s, c: s.write(c, Batch(urls=[url_row(9)], now=2000.0)),
-    "update_ranks": lambda s, c: s.update_ranks(c, [(0, 0.5, 0.2, 0.1)]),
-    "finish": lambda s, c: s.finish(c, reason="x", report_json="{}", now=4.0),
+    "update_ranks": lambda s, c: s.write_ranks(c, [(0, 0.5, 0.2, 0.1)]),
+    "finish": lambda s, c: s.finish_crawl(c, reason="x", report_json="{}", now=4.0),
 }
 READS: dict[str, Call] = {
-    "load": lambda s, c: s.run(partial(load, crawl=c)),
-    "urls": lambda s, c: _drain(s.urls(c)),
-    "addresses": lambda s, c: s.addresses(c, [0, 1]),
-    "graph": lambda s, c: _drain(s.graph(c)),
+    "load": lambda s, c: s.run_in_thread(partial(load, crawl=c)),
+    "urls": lambda s, c: _drain(s.iter_urls(c)),
+    "addresses": lambda s, c: s.load_addresses(c, [0, 1]),
+    "graph": lambda s, c: _drain(s.iter_graph(c)),
 }
 
 
@@ -450,7 +450,7 @@ def other(path: Path, store: Store) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.mark.parametrize("name", WRITES)
-async def test_writes_to_a_locked_database_say_so_and_work_later(
+async def test_write_locked_database_raises_and_works_later(
     name: str, store: Store, path: Path, other: sqlite3.Connection
 ) -> None:
     crawl = await begin(store)
@@ -466,7 +466,7 @@ async def test_writes_to_a_locked_database_say_so_and_work_later(
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_reads_of_a_locked_database_go_on(
+async def test_read_locked_database_succeeds(
     name: str, store: Store, other: sqlite3.Connection
 ) -> None:
     crawl = await begin(store)
@@ -476,19 +476,19 @@ async def test_reads_of_a_locked_database_go_on(
     other.execute("ROLLBACK")
 
 
-async def test_a_locked_new_database_is_not_opened(path: Path) -> None:
+async def test_open_new_database_locked_raises(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StoreError, match="another program is writing"):
-        async with Store.open(path, now=0.0, pid=1, busy_s=0.05):
+        async with Store.open(path, now=0.0, pid=1, lock_timeout_s=0.05):
             pass
     db.close()
 
 
-async def test_a_cancelled_write_ends_whole_and_wedges_nothing(store: Store) -> None:
+async def test_write_cancelled_is_completed(store: Store) -> None:
     crawl = await begin(store)
     for number in range(20):
         urls = [url_row(number * 500 + n) for n in range(500)]
@@ -501,7 +501,7 @@ async def test_a_cancelled_write_ends_whole_and_wedges_nothing(store: Store) -> 
     assert len(await all_urls(store, crawl)) == 10_001
 
 
-async def test_a_wrong_batch_leaves_no_trace(store: Store) -> None:
+async def test_write_invalid_batch_is_rolled_back(store: Store) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
     with pytest.raises(sqlite3.IntegrityError):
@@ -512,7 +512,7 @@ async def test_a_wrong_batch_leaves_no_trace(store: Store) -> None:
     }
 
 
-async def test_nothing_is_left_running_after_the_store(path: Path) -> None:
+async def test_open_after_exit_no_thread_is_running(path: Path) -> None:
     threads, interval = set(threading.enumerate()), sys.getswitchinterval()
     with pytest.raises(RuntimeError):
         async with Store.open(path, now=0.0, pid=1):
@@ -525,7 +525,7 @@ async def test_nothing_is_left_running_after_the_store(path: Path) -> None:
     assert holder(path) is None
 
 
-async def test_commits_are_synced_to_the_disk_once_a_second(store: Store, monkeypatch: Any) -> None:
+async def test_write_syncs_to_disk_once_a_second(store: Store, monkeypatch: Any) -> None:
     crawl = await begin(store)
     synced = []
     for now in (10.0, 10.2, 10.9, 11.0, 11.5, 3.0, 3.5):
@@ -537,7 +537,7 @@ async def test_commits_are_synced_to_the_disk_once_a_second(store: Store, monkey
     assert synced == [True, False, False, True, False, True, False]
 
 
-async def test_the_wal_stays_bounded_beside_a_reader(path: Path) -> None:
+async def test_wal_with_open_reader_stays_bounded(path: Path) -> None:
     body = Page(body_zstd=random.Random(1).randbytes(300_000))
     async with Store.open(path, now=0.0, pid=1) as store:
         crawl = await begin(store)
@@ -564,7 +564,7 @@ async def refusal(path: Path) -> str:
 
 
 @pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-async def test_the_database_of_another_program_is_not_touched(tmp_path: Path, mode: str) -> None:
+async def test_open_database_of_other_program_is_unchanged(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "places.sqlite"
     db = sqlite3.connect(path)
     db.execute(f"PRAGMA journal_mode = {mode}")
@@ -577,14 +577,14 @@ async def test_the_database_of_another_program_is_not_touched(tmp_path: Path, mo
     assert names(tmp_path) == {path.name}
 
 
-async def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
+async def test_open_other_file_is_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary\n" * 100)
     assert "not a database" in await refusal(path)
     assert path.read_text() == "dear diary\n" * 100
 
 
-async def test_a_database_of_a_newer_focus_is_refused(path: Path) -> None:
+async def test_open_database_of_newer_version_raises(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
     with sqlite3.connect(path) as db:
@@ -595,7 +595,7 @@ async def test_a_database_of_a_newer_focus_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [1, schema.UNRELEASED])
-async def test_a_database_of_before_the_first_release_is_refused(path: Path, version: int) -> None:
+async def test_open_database_before_first_release_raises(path: Path, version: int) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
     with closing(sqlite3.connect(path)) as db:
@@ -605,14 +605,14 @@ async def test_a_database_of_before_the_first_release_is_refused(path: Path, ver
         DatabaseReader(path)
 
 
-def test_a_change_of_the_tables_has_a_number_of_its_own() -> None:
+def test_schema_changes_have_a_new_version() -> None:
     """On failure: raise `schema.UNRELEASED` (until the first release) and note both here."""
     tables = " ".join(re.sub(r"--.*", "", "".join(schema.MIGRATIONS)).split())
     digest = hashlib.sha256(tables.encode()).hexdigest()[:16]
     assert (schema.VERSION, digest) == (23, "cae867c77ce4954a")
 
 
-async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatch: Any) -> None:
+async def test_open_older_database_is_migrated(path: Path, monkeypatch: Any) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
         await begin(store)
     steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
@@ -625,7 +625,7 @@ async def test_an_older_database_is_migrated_step_by_step(path: Path, monkeypatc
     assert ask(path, "SELECT topic FROM trial") == []
 
 
-async def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeypatch: Any) -> None:
+async def test_migration_failure_leaves_old_version(path: Path, monkeypatch: Any) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
     bad = "CREATE TABLE trial (id); CREATE TABLE url (id);"
@@ -637,7 +637,7 @@ async def test_a_migration_that_fails_leaves_the_old_version(path: Path, monkeyp
     assert ask(path, "PRAGMA user_version") == [(schema.VERSION,)]
 
 
-async def test_a_damaged_database_says_so(path: Path) -> None:
+async def test_open_damaged_database_raises(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
         crawl = await begin(store)
         await store.write(crawl, Batch(urls=[url_row(n) for n in range(5000)]))
@@ -649,7 +649,7 @@ async def test_a_damaged_database_says_so(path: Path) -> None:
             await begin(store)
 
 
-async def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path) -> None:
+async def test_open_unusable_folder_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot make the folder"):
         async with Store.open(tmp_path / "file" / "x.db", now=0.0, pid=1):
@@ -665,7 +665,7 @@ async def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_read_only_folder_says_so(tmp_path: Path) -> None:
+def test_open_read_only_folder_raises(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     assert "cannot write" in asyncio.run(refusal(tmp_path / "x.db"))
     tmp_path.chmod(0o700)
@@ -716,7 +716,7 @@ def stop(process: subprocess.Popen[str]) -> None:
     process.stdout.close()
 
 
-async def test_kills_in_the_middle_of_writing_leave_whole_batches(path: Path) -> None:
+async def test_write_killed_leaves_whole_batches(path: Path) -> None:
     before = 0
     for batches in (1, 4, 2, 7):
         process = writer(path)
@@ -728,14 +728,14 @@ async def test_kills_in_the_middle_of_writing_leave_whole_batches(path: Path) ->
         (urls,), (pages,) = (ask(path, f"SELECT count(*) FROM {t}")[0] for t in ("url", "page"))
         async with Store.open(path, now=0.0, pid=1) as store:
             crawl = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
-            links = [row async for rows in store.graph(crawl.id) for row in rows]
+            links = [row async for rows in store.iter_graph(crawl.id) for row in rows]
         assert urls == 50 * pages == 50 * crawl.counters["pages"] == 50 * len(links)
         assert ask(path, "SELECT n FROM tally") == [(pages,)]
         assert pages > before
         before = pages
 
 
-async def test_a_second_crawl_is_told_who_has_the_file(path: Path) -> None:
+async def test_open_twice_names_process_with_the_lock(path: Path) -> None:
     process = writer(path)
     try:
         assert holder(path) == process.pid
@@ -751,7 +751,7 @@ async def test_a_second_crawl_is_told_who_has_the_file(path: Path) -> None:
         assert holder(path) == 1
 
 
-def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
+def test_lock_forked_child_does_not_keep_it(tmp_path: Path) -> None:
     code = """
         import os, sys, time
         from pathlib import Path
@@ -815,7 +815,7 @@ async def fill(store: Store, crawl: int, first: int, count: int) -> int:
     return first + count
 
 
-async def test_a_full_disk_loses_nothing_and_goes_on_with_more_room(small_disk: Path) -> None:
+async def test_write_full_disk_works_after_space_is_freed(small_disk: Path) -> None:
     path = small_disk / "focus.db"
     async with Store.open(path, now=0.0, pid=1) as store:
         crawl = await begin(store)
@@ -830,7 +830,7 @@ async def test_a_full_disk_loses_nothing_and_goes_on_with_more_room(small_disk: 
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
 
 
-def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
+def test_write_file_size_limit_is_reported_as_full_disk(tmp_path: Path) -> None:
     code = """
         import asyncio, resource, signal, sys
         from pathlib import Path
@@ -856,7 +856,7 @@ def test_a_file_size_limit_is_a_full_disk(tmp_path: Path) -> None:
 # -- costs ------------------------------------------------------------------------------------
 
 
-async def test_a_waiting_url_costs_at_most_200_bytes(path: Path) -> None:
+async def test_waiting_url_takes_at_most_200_bytes(path: Path) -> None:
     rng = random.Random(5)
     async with Store.open(path, now=0.0, pid=1) as store:
         crawl = await begin(store)
@@ -873,14 +873,14 @@ async def test_a_waiting_url_costs_at_most_200_bytes(path: Path) -> None:
     assert size(path) / 50_000 <= 200
 
 
-def test_every_column_of_the_schema_is_explained() -> None:
+def test_schema_columns_have_comments() -> None:
     tables = re.findall(r"CREATE TABLE \w+ \(\n(.*?)\n\)", "".join(schema.MIGRATIONS), re.S)
     assert len(tables) > 5
     for line in "\n".join(tables).splitlines():
         assert "--" in line or re.match(r" +(PRIMARY KEY|UNIQUE) \(", line), line
 
 
-def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> None:
+def test_encodable_batch_without_surrogates_is_unchanged() -> None:
     from focus.storage.statements import encodable
 
     batch = msgspec.structs.replace(
@@ -892,7 +892,7 @@ def test_batches_survive_the_cleaning_of_their_text_otherwise_unchanged() -> Non
     assert encodable(batch) == batch
 
 
-def test_looking_at_a_file_drops_nobodys_locks(tmp_path: Path) -> None:
+def test_check_file_keeps_locks_of_open_database(tmp_path: Path) -> None:
     """Without them the other process, the last to leave as it thinks, would remove the WAL, and
     what is written after that would be gone.
     """
@@ -921,7 +921,7 @@ SQL = re.compile(r"""["']\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|DROP|ALT
 CONNECTION = re.compile(r"import sqlite3|store\.(database|connection)\b")
 
 
-def test_sql_statements_and_connections_stay_in_storage() -> None:
+def test_sql_and_connections_only_in_storage() -> None:
     texts = {
         path.relative_to(FOCUS).as_posix(): path.read_text(encoding="utf-8")
         for path in FOCUS.rglob("*.py")

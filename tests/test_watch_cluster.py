@@ -82,7 +82,7 @@ async def test_hosts_are_asked_no_sooner_than_their_delay(store: AlertStore) -> 
 class Nobody(Runtime):
     """A cluster that cannot be reached."""
 
-    async def transport(self, *_: object) -> SimpleNamespace:  # type: ignore[override]
+    async def make_transport(self, *_: object) -> SimpleNamespace:  # type: ignore[override]
         raise ClusterError("no worker of the cluster {name} is there", name="watch")
 
 

@@ -53,7 +53,7 @@ class WatchFixture:
         now = SimpleNamespace(time=self.clock, monotonic=time.monotonic)
         monkeypatch.setattr("focus.session.runtime.open_transport", open_transport)
         monkeypatch.setattr("focus.session.runner.time", now)
-        monkeypatch.setattr("focus.session.runner.collecting_rarely", nullcontext)
+        monkeypatch.setattr("focus.session.runner.infrequent_garbage_collection", nullcontext)
 
     def publish(self, site: str) -> None:
         """A new article, linked from the front page before the older ones."""

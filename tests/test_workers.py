@@ -161,7 +161,7 @@ def failures(pages: list[Page]) -> list[FailureKind | None]:
 # Ordinary work
 
 
-def test_a_page_comes_back_whole(run: Run) -> None:
+def test_score_returns_complete_page(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
             begun = time.perf_counter()
@@ -176,7 +176,7 @@ def test_a_page_comes_back_whole(run: Run) -> None:
     run(main)
 
 
-def test_many_pages_each_get_their_own_answer_from_all_workers(run: Run) -> None:
+def test_score_many_pages_return_own_results_from_all_workers(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             urls = [url(n) for n in range(200)]
@@ -190,7 +190,7 @@ def test_many_pages_each_get_their_own_answer_from_all_workers(run: Run) -> None
     run(main)
 
 
-def test_a_lone_page_does_not_wait_for_company_or_for_slow_ones(run: Run, tmp_path: Path) -> None:
+def test_score_single_page_does_not_wait_for_others(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         gate = Gate(tmp_path)
         async with pool(2) as workers:
@@ -205,7 +205,7 @@ def test_a_lone_page_does_not_wait_for_company_or_for_slow_ones(run: Run, tmp_pa
     run(main)
 
 
-def test_results_of_a_slow_batch_come_as_they_are_done(run: Run, tmp_path: Path) -> None:
+def test_score_slow_batch_returns_results_one_by_one(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         gate, slow = Gate(tmp_path), 2 * FLUSH_S
         async with pool() as workers:
@@ -220,7 +220,7 @@ def test_results_of_a_slow_batch_come_as_they_are_done(run: Run, tmp_path: Path)
     run(main)
 
 
-def test_pages_of_a_batch_may_compute_longer_together_than_the_limit_of_one(run: Run) -> None:
+def test_time_limit_applies_to_page_not_batch(run: Run) -> None:
     async def main() -> None:
         async with pool(limit_s=0.5) as workers:
             pages = await score_all(workers, [url(n, "burn=0.2") for n in range(4)])
@@ -231,7 +231,7 @@ def test_pages_of_a_batch_may_compute_longer_together_than_the_limit_of_one(run:
         run(main)
 
 
-def test_silence_counts_from_the_last_answer(tmp_path: Path) -> None:
+def test_silence_limit_counts_from_last_reply(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
         gates = [Gate(tmp_path) for _ in range(3)]
         async with pool() as workers:
@@ -250,7 +250,7 @@ def test_silence_counts_from_the_last_answer(tmp_path: Path) -> None:
     by_hand(main)
 
 
-def test_time_without_a_processor_is_not_held_against_a_page(run: Run) -> None:
+def test_time_limit_ignores_time_without_cpu(run: Run) -> None:
     async def main() -> None:
         async with pool(limit_s=0.1) as workers:
             page = await workers.score(url(1, "sleep=0.5"), b"", None)
@@ -261,7 +261,7 @@ def test_time_without_a_processor_is_not_held_against_a_page(run: Run) -> None:
         run(main)
 
 
-def test_large_bodies_and_small_ones_share_the_pool(run: Run) -> None:
+def test_score_large_and_small_bodies_in_one_pool(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             sizes = [0, 5_000_000, 1, 900_000, 900_000, 2, 3_000_000] * 3
@@ -273,7 +273,7 @@ def test_large_bodies_and_small_ones_share_the_pool(run: Run) -> None:
     run(main)
 
 
-def test_an_update_holds_for_later_pages_in_every_worker(run: Run) -> None:
+def test_update_applies_to_later_pages_in_every_worker(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             before = [asyncio.create_task(workers.score(url(n), b"", None)) for n in range(40)]
@@ -292,7 +292,7 @@ def test_an_update_holds_for_later_pages_in_every_worker(run: Run) -> None:
     run(main)
 
 
-def test_what_a_library_prints_does_not_come_between(run: Run) -> None:
+def test_worker_output_of_libraries_does_not_break_replies(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
             pages = await score_all(workers, [url(n, "print=hello") for n in range(5)])
@@ -304,7 +304,7 @@ def test_what_a_library_prints_does_not_come_between(run: Run) -> None:
 # Guilty pages
 
 
-def test_an_exception_is_a_failed_page(run: Run) -> None:
+def test_score_exception_returns_failed_page(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
             (page, other) = await score_all(workers, [url(0, "fail=a%0Ab"), url(1)])
@@ -326,7 +326,7 @@ def test_an_exception_is_a_failed_page(run: Run) -> None:
         ("babble=3&exit=1", "exit code 1"),
     ],
 )
-def test_a_crash_costs_exactly_that_page(run: Run, query: str, detail: str) -> None:
+def test_score_crash_fails_only_that_page(run: Run, query: str, detail: str) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             urls = [url(n) for n in range(40)]
@@ -341,7 +341,7 @@ def test_a_crash_costs_exactly_that_page(run: Run, query: str, detail: str) -> N
     run(main)
 
 
-def test_a_page_that_computes_without_end_costs_exactly_that_page(run: Run) -> None:
+def test_score_endless_computation_fails_only_that_page(run: Run) -> None:
     async def main() -> None:
         async with pool(2, limit_s=0.3) as workers:
             urls = [url(n) for n in range(3 * MAX_BATCH)]
@@ -357,7 +357,7 @@ def test_a_page_that_computes_without_end_costs_exactly_that_page(run: Run) -> N
         run(main)
 
 
-def test_a_page_that_hangs_costs_exactly_that_page(tmp_path: Path) -> None:
+def test_score_hang_fails_only_that_page(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
         gate = Gate(tmp_path)
         async with pool() as workers:
@@ -379,7 +379,7 @@ def test_a_page_that_hangs_costs_exactly_that_page(tmp_path: Path) -> None:
     by_hand(main)
 
 
-def test_a_page_that_crashes_by_chance_is_tried_again(run: Run, tmp_path: Path) -> None:
+def test_score_page_after_first_crash_is_retried(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         async with pool() as workers:
             marker = tmp_path / "crashed"
@@ -391,7 +391,7 @@ def test_a_page_that_crashes_by_chance_is_tried_again(run: Run, tmp_path: Path) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="address space limits of Linux")
-def test_a_memory_bomb_is_a_failed_page(run: Run) -> None:
+def test_score_memory_bomb_returns_failed_page(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
             page, other = await score_all(workers, [url(0, "allocate=100000"), url(1)])
@@ -401,7 +401,7 @@ def test_a_memory_bomb_is_a_failed_page(run: Run) -> None:
     run(main)
 
 
-def test_every_page_guilty(run: Run) -> None:
+def test_score_all_pages_crash_returns_failed_pages(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             pages = await score_all(workers, [url(n, "exit=1") for n in range(6)])
@@ -410,7 +410,7 @@ def test_every_page_guilty(run: Run) -> None:
     run(main)
 
 
-def test_time_in_which_the_parent_stands_still_is_not_held_against_a_page(tmp_path: Path) -> None:
+def test_silence_limit_ignores_time_of_stopped_parent(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
         gate = Gate(tmp_path)
         async with pool() as workers:
@@ -426,7 +426,7 @@ def test_time_in_which_the_parent_stands_still_is_not_held_against_a_page(tmp_pa
     by_hand(main)
 
 
-def test_a_stopped_worker_is_replaced() -> None:
+def test_stopped_worker_is_replaced() -> None:
     async def main(clock: Clock) -> None:
         async with pool() as workers:
             first = await workers.score(url(), b"", None)
@@ -441,7 +441,7 @@ def test_a_stopped_worker_is_replaced() -> None:
     by_hand(main)
 
 
-def test_ctrl_c_and_sigterm_are_not_for_workers(run: Run) -> None:
+def test_worker_ignores_ctrl_c_and_sigterm(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
             first = await workers.score(url(), b"", None)
@@ -465,7 +465,7 @@ def test_ctrl_c_and_sigterm_are_not_for_workers(run: Run) -> None:
         ("no.such.Thing", "ModuleNotFoundError: No module named 'no'"),
     ],
 )
-def test_workers_that_cannot_start_are_one_clear_line(run: Run, analyst: str, reason: str) -> None:
+def test_start_failure_raises_one_line_error(run: Run, analyst: str, reason: str) -> None:
     async def main() -> None:
         with pytest.raises(FocusError) as error:
             await pool(2, analyst=analyst).start()
@@ -475,7 +475,7 @@ def test_workers_that_cannot_start_are_one_clear_line(run: Run, analyst: str, re
     run(main)
 
 
-def test_pages_wait_for_workers_that_are_on_their_way(run: Run) -> None:
+def test_score_before_workers_are_ready_waits(run: Run) -> None:
     async def main() -> None:
         workers = pool(2)
         workers.begin()
@@ -485,7 +485,7 @@ def test_pages_wait_for_workers_that_are_on_their_way(run: Run) -> None:
     run(main)
 
 
-def test_a_page_hears_of_workers_that_cannot_start(run: Run) -> None:
+def test_score_workers_cannot_start_raises(run: Run) -> None:
     async def main() -> None:
         workers = pool(1, analyst="no.such.Thing")
         workers.begin()
@@ -496,7 +496,9 @@ def test_a_page_hears_of_workers_that_cannot_start(run: Run) -> None:
     run(main)
 
 
-def test_a_missing_interpreter_is_one_clear_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_missing_interpreter_raises_one_line_error(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     async def main() -> None:
@@ -506,7 +508,7 @@ def test_a_missing_interpreter_is_one_clear_line(run: Run, monkeypatch: pytest.M
     run(main)
 
 
-def test_workers_that_cannot_be_replaced_end_the_pool(run: Run, tmp_path: Path) -> None:
+def test_score_workers_cannot_be_replaced_raises(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         file = tmp_path / "there"
         file.touch()
@@ -523,7 +525,7 @@ def test_workers_that_cannot_be_replaced_end_the_pool(run: Run, tmp_path: Path) 
     run(main)
 
 
-def test_idle_workers_that_die_are_replaced(run: Run) -> None:
+def test_idle_worker_that_dies_is_replaced(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             for _ in range(4):
@@ -535,7 +537,7 @@ def test_idle_workers_that_die_are_replaced(run: Run) -> None:
     run(main)
 
 
-def test_a_page_is_not_blamed_for_a_worker_that_died_at_rest(
+def test_score_worker_died_while_idle_page_is_scored(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("focus.workers.pool.MAX_CRASHES", 1)  # who is blamed once has failed
@@ -550,7 +552,7 @@ def test_a_page_is_not_blamed_for_a_worker_that_died_at_rest(
     run(main)
 
 
-def test_closing_in_the_middle_of_work_cancels_it(run: Run, tmp_path: Path) -> None:
+def test_close_busy_pool_cancels_pages(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         gate = Gate(tmp_path)
         workers = pool(2, limit_s=3600.0)
@@ -571,7 +573,7 @@ def test_closing_in_the_middle_of_work_cancels_it(run: Run, tmp_path: Path) -> N
     run(main)
 
 
-def test_closing_while_a_worker_is_replaced(run: Run) -> None:
+def test_close_during_replacement_leaves_no_process(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             tasks = [
@@ -583,7 +585,7 @@ def test_closing_while_a_worker_is_replaced(run: Run) -> None:
     run(main)
 
 
-def test_a_start_that_is_cancelled_leaves_nothing(run: Run) -> None:
+def test_start_cancelled_leaves_no_process(run: Run) -> None:
     async def main() -> None:
         told: list[dict[str, Any]] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
@@ -600,7 +602,7 @@ def test_a_start_that_is_cancelled_leaves_nothing(run: Run) -> None:
     run(main)
 
 
-def test_pages_nobody_waits_for_any_more_are_left_out(run: Run, tmp_path: Path) -> None:
+def test_score_cancelled_pages_are_skipped(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         gate = Gate(tmp_path)
         async with pool() as workers:
@@ -619,7 +621,7 @@ def test_pages_nobody_waits_for_any_more_are_left_out(run: Run, tmp_path: Path) 
     run(main)
 
 
-def test_a_worker_imports_no_event_loop() -> None:
+def test_worker_process_imports_no_event_loop() -> None:
     program = """
 import sys
 import focus.workers.child, focus.score.analysis
@@ -633,7 +635,7 @@ print(sorted({"asyncio", "aiohttp", "numpy"} & sys.modules.keys()))
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_workers_die_with_their_parent(tmp_path: Path, loop: str) -> None:
+def test_worker_ends_with_its_parent(tmp_path: Path, loop: str) -> None:
     pytest.importorskip(loop)
     note, gate = tmp_path / "worker", Gate(tmp_path)
     program = f"""
@@ -669,7 +671,7 @@ def gone(pid: int) -> None:
 # The same without processes
 
 
-def test_inline_scorer_is_the_same_to_its_caller(run: Run) -> None:
+def test_inline_scorer_has_interface_of_pool(run: Run) -> None:
     async def main() -> None:
         scorer = InlineScorer(AnalysisConfig(), analyst=HOOKED)
         page = await scorer.score(url(1), b"body", "text/html")
@@ -688,7 +690,9 @@ def test_inline_scorer_is_the_same_to_its_caller(run: Run) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 9), max_size=30), st.lists(st.text(max_size=50), max_size=5))
-def test_replies_survive_any_cut_of_the_stream(cuts: list[int], titles: list[str]) -> None:
+def test_frame_decoder_any_split_of_stream_returns_replies(
+    cuts: list[int], titles: list[str]
+) -> None:
     replies: list[Reply] = [Ready(), *(Scored([Page(title=title), Page()]) for title in titles)]
     stream = b"".join(pack(reply) for reply in replies)
     unpacker, found = Unpacker(), []
@@ -700,7 +704,7 @@ def test_replies_survive_any_cut_of_the_stream(cuts: list[int], titles: list[str
 
 @settings(deadline=None)
 @given(st.binary(max_size=200))
-def test_nonsense_on_the_wire_is_an_error_of_one_kind(data: bytes) -> None:
+def test_frame_decoder_invalid_bytes_raise_value_error(data: bytes) -> None:
     with suppress(ValueError):
         Unpacker().feed(data)
     with pytest.raises(ValueError):

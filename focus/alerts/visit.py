@@ -162,9 +162,9 @@ async def visit(
         config,
         RunPaths(db=store.path, archive=web.archive, browser=web.browser),
         watcher,
-        known_as={"topic": site.host, "strategy": "watch"},
-        news_from=_first_news_url(site),
-        around=None if around is None else around(),
+        identity={"topic": site.host, "strategy": "watch"},
+        exclude_ids_below=_first_news_url(site),
+        runtime=None if around is None else around(),
     )
     now = clock()
     failure = _failure_reason(report, watcher)

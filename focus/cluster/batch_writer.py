@@ -42,7 +42,7 @@ class ShardStore(CrawlWriter):
         """Keep a batch; then the broker may forget what it came from."""
         pending, owed = self._pending()
         also = partial(settle, crawl=self._crawl, pending=pending)
-        await self._store.write(self._crawl, batch, also=also)
+        await self._store.write(self._crawl, batch, extra_write=also)
         await self._written(pending, owed)
 
     async def flush(self, unit_of_work: UnitOfWork) -> None:
@@ -51,7 +51,7 @@ class ShardStore(CrawlWriter):
             return
         pending, owed = self._pending()
         if any(pending):
-            await self._store.run(partial(_settle, crawl=self._crawl, pending=pending))
+            await self._store.run_in_thread(partial(_settle, crawl=self._crawl, pending=pending))
         await self._written(pending, owed)
 
     def _pending(self) -> tuple[Pending, Sequence[IncomingMessage]]:

@@ -38,7 +38,7 @@ from focus.errors import ClusterError
 from focus.records import Task
 from focus.score.strategy import strategy_class
 from focus.session import Runtime
-from focus.session.resume import readopt
+from focus.session.resume import resume_task
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import seed_candidates
@@ -74,7 +74,7 @@ class ShardNode(Runtime):
         self._heartbeat = Heartbeat(self.context, self._consumer)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def transport(
+    async def make_transport(
         self,
         config: CrawlConfig,
         paths: RunPaths,
@@ -102,12 +102,12 @@ class ShardNode(Runtime):
         context.was_killed = info.resumed and not info.finished
         stack.push_async_callback(self._close)
         await context.connection.open()
-        await store.run(partial(rows.begin, crawl=info.id, row=row))
+        await store.run_in_thread(partial(rows.begin, crawl=info.id, row=row))
         return context.transport
 
     async def _row(self, store: Store, info: CrawlInfo) -> rows.ShardRow:
         """The shard as stored, one run further; ClusterError if it was another."""
-        before = await store.run(partial(rows.shard_of, crawl=info.id))
+        before = await store.run_in_thread(partial(rows.shard_of, crawl=info.id))
         shard = self.context.shard
         if before is None:
             if info.resumed and shard.of > 1:
@@ -128,20 +128,20 @@ class ShardNode(Runtime):
             )
         return before._replace(run=before.run + 1)
 
-    def partition(self, config: CrawlConfig) -> Partition:
+    def make_partition(self, config: CrawlConfig) -> Partition:
         self.context.forwarded.max_depth = config.scope.max_depth
         return self.context.forwarded
 
-    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+    def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         self._crawl_store = ShardStore(
             store, info.id, self.context.transport, self.context.forwarded
         )
         return self._crawl_store
 
-    async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    async def on_opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         context = self.context
         context.opened = OpenShard(crawl, store, info.id, self._crawl_store)
-        for url in await store.run(partial(rows.homes, crawl=info.id)):
+        for url in await store.run_in_thread(partial(rows.homes, crawl=info.id)):
             crawl.scope.add_home(seed_candidates(url)[0])
         await self._adopt(context.opened)
         context.is_open = True
@@ -172,9 +172,9 @@ class ShardNode(Runtime):
     async def _adopt(self, opened: OpenShard) -> None:
         """Leases of an earlier run: their results may come, their hosts must not be asked."""
         transport, now, useless = self.context.transport, self.context.clock(), []
-        for row in await opened.store.run(partial(rows.leases, crawl=opened.id)):
+        for row in await opened.store.run_in_thread(partial(rows.leases, crawl=opened.id)):
             task = msgspec.msgpack.decode(row.task, type=Task)
-            if readopt(opened.crawl, task):
+            if resume_task(opened.crawl, task):
                 transport.in_flight += 1
                 transport.leases.adopt(Lease(row.id, task, row.expires_at, row.losses), now)
             else:

@@ -58,7 +58,7 @@ class ShardPublisher:
                 )
                 for lease in going
             ]
-            await self._context.opened.store.run(
+            await self._context.opened.store.run_in_thread(
                 partial(rows.give, crawl=self._context.opened.id, rows=written)
             )
             size = self._message_size(len(going))
@@ -99,7 +99,7 @@ class ShardPublisher:
         while True:
             await self._context.connection.is_up.wait()
             self._context.opened.crawl_store.has_outgoing.clear()
-            found = await self._context.opened.store.run(
+            found = await self._context.opened.store.run_in_thread(
                 partial(rows.outgoing_links, crawl=self._context.opened.id, most=MESSAGE)
             )
             try:
@@ -115,5 +115,5 @@ class ShardPublisher:
         message = packed([msgspec.Raw(links) for _, _, links in found], "links")
         await self._context.connection.send(self._context.names.links(shard), **message)
         ids = [row for row, _, _ in found]
-        await self._context.opened.store.run(partial(rows.delete_links, ids=ids))
+        await self._context.opened.store.run_in_thread(partial(rows.delete_links, ids=ids))
         self._context.transport.activity += 1

@@ -47,7 +47,7 @@ from focus.cluster.topology import Names, declare_all, declare_own_queue, packed
 from focus.errors import ClusterError
 from focus.i18n import msg
 from focus.records import FetchResult
-from focus.session.process_limits import allow_open_files
+from focus.session.process_limits import ensure_open_files
 from focus.text.formatting import printable
 
 HEARTBEAT_INTERVAL_S = 1.0
@@ -116,7 +116,7 @@ class WorkerRole:
 
     async def run(self) -> str:
         """Work until told to stop; why it ended. ClusterError when it cannot, or may not."""
-        allow_open_files(self._plan.slots)
+        ensure_open_files(self._plan.slots)
         loop = asyncio.get_running_loop()
         self._ending = loop.create_future()
         self._heard_at = loop.time()

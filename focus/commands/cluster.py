@@ -172,7 +172,7 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
     def crawl(watcher: Any) -> Any:
         async def work() -> Any:
             around = ShardNode(number, address, say=watcher.say)
-            return await run(order.config, order.paths, watcher, around=around)
+            return await run(order.config, order.paths, watcher, runtime=around)
 
         return run_loop(work())
 

@@ -167,10 +167,12 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
     order = settings.order(options)
     if options["dry_run"]:
         from focus.commands.dry_run import HAVE_ROWS, order_lines
-        from focus.session import identity
+        from focus.session import crawl_identity
         from focus.storage.reader import last_crawl
 
-        known = None if order.paths.fresh else last_crawl(order.paths.db, identity(order.config))
+        known = (
+            None if order.paths.fresh else last_crawl(order.paths.db, crawl_identity(order.config))
+        )
         tell(order_lines(order, said(ctx, but=HAVE_ROWS), continues=known))
         return
     ctx.exit(_crawled(order, options))

@@ -76,7 +76,7 @@ def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
 def _found_elsewhere(report: RunReport) -> bool:
     """Whether there was only what all seeds led to on other sites: a log-in, mostly."""
     ended = report.stop_reason == "frontier empty" and not report.totals.relevant
-    return ended and 0 < report.totals.pages <= len(report.led_away)
+    return ended and 0 < report.totals.pages <= len(report.redirected_seeds)
 
 
 def error_rate(report: RunReport) -> float:
@@ -85,7 +85,7 @@ def error_rate(report: RunReport) -> float:
     URLs that were failed unasked because their host was given up do not count.
     """
     failed = sum(n for kind, n in report.failures.items() if kind != FailureKind.HOST_ABANDONED)
-    asked = failed + report.run_pages + report.run_looked
+    asked = failed + report.run_pages + report.answered_revisits
     return failed / asked if asked else 0.0
 
 
@@ -138,8 +138,8 @@ def summary(report: RunReport) -> list[str]:
         lines.append(translate(scripts_needed_message(totals.shells)))
     if totals.pages:  # else `complaint` names them
         lines += seed_lines(report)
-    if report.led_away and not _found_elsewhere(report):  # else `complaint` says it
-        lines.append(say("Note: {line}", line=_led_away(report.led_away)))
+    if report.redirected_seeds and not _found_elsewhere(report):  # else `complaint` says it
+        lines.append(say("Note: {line}", line=_led_away(report.redirected_seeds)))
     if report.stop_reason in _BROKEN_OFF:
         lines.append(say("The same command continues it."))
     return lines
@@ -193,7 +193,7 @@ def _rendered(totals: Totals) -> str:
 
 def _again(report: RunReport) -> list[tuple[str, str]]:
     """What looks at pages of earlier runs came to, in this one."""
-    found = report.again
+    found = report.revisits
     if not any(found.values()):
         return []
     line = say(
@@ -253,7 +253,7 @@ def seed_lines(report: RunReport) -> list[str]:
 def complaint(report: RunReport, code: int) -> list[str]:
     """What has to be said of a bad end even to those who want to hear nothing."""
     if code == NOTHING_FETCHED and _found_elsewhere(report):
-        return [say("focus: error: {line}", line=_led_away(report.led_away))]
+        return [say("focus: error: {line}", line=_led_away(report.redirected_seeds))]
     if code == NOTHING_FETCHED:
         return [say("focus: error: not one page was fetched"), *seed_lines(report)]
     if code == OFFLINE:

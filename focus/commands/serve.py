@@ -68,9 +68,9 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     from focus.alerts.settings import delete_sealed
     from focus.commands.settings import watched_web
     from focus.serve.scheduler import SchedulerOptions, SendingOptions
-    from focus.session.process_limits import raise_open_files
+    from focus.session.process_limits import raise_open_file_limit
 
-    if (most := raise_open_files(OPEN_FILES)) < OPEN_FILES:
+    if (most := raise_open_file_limit(OPEN_FILES)) < OPEN_FILES:
         raise ConfigError(
             "focus serve needs {open_files} open files and this process may have {most}; "
             "raise that (ulimit -n)",

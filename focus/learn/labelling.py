@@ -96,11 +96,11 @@ async def questions(
     store: Store, *, crawl: int, topic: str, threshold: float, limit: int
 ) -> AsyncIterator[tuple[int, LabelQuestion]]:
     """(Row id, question) of unlabelled stored pages, the most doubtful first."""
-    rows = await store.run(
+    rows = await store.run_in_thread(
         partial(labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
     )
     for row in rows:
-        page = await store.run(partial(labels.page, row=row))
+        page = await store.run_in_thread(partial(labels.page, row=row))
         yield row, question(page)
 
 
@@ -145,7 +145,7 @@ async def sitting(
             answers.skipped += 1
             continue
         verdict = PageLabel(row, each.url, said == "y")
-        await store.run(partial(labels.put, topic=topic, said=verdict, now=now()))
+        await store.run_in_thread(partial(labels.put, topic=topic, said=verdict, now=now()))
         answers.on += verdict.relevant
         answers.off += not verdict.relevant
     return answers
@@ -158,9 +158,9 @@ Labelled = tuple[JudgedPage, bool]
 
 async def labelled_pages(store: Store, topic: str) -> list[Labelled]:
     """All labelled pages of a topic, of all crawls, with what was said of them."""
-    verdicts = await store.run(partial(labels.labelled, topic=topic))
+    verdicts = await store.run_in_thread(partial(labels.labelled, topic=topic))
     return [
-        (await store.run(partial(labels.page, row=verdict.page)), verdict.relevant)
+        (await store.run_in_thread(partial(labels.page, row=verdict.page)), verdict.relevant)
         for verdict in verdicts
     ]
 

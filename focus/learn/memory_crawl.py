@@ -72,7 +72,7 @@ class _MemoryStore:
             html = zstd.decompress(row.page.body_zstd).decode("utf-8", "replace")
             self.pages.append((row.id, row.url, html))
 
-    async def addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
+    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []  # the frontier holds everything
 
 

@@ -98,10 +98,10 @@ async def rerank(
                     )
                 )
             if len(batch) >= CHUNK:
-                await store.run(partial(labels.rejudge, crawl=info.id, judged=batch))
+                await store.run_in_thread(partial(labels.rejudge, crawl=info.id, judged=batch))
                 batch = []
             watch(replay.found.pages + replay.found.kept, crawl.unit_of_work.totals.pages)
-    await store.run(partial(labels.rejudge, crawl=info.id, judged=batch))
+    await store.run_in_thread(partial(labels.rejudge, crawl=info.id, judged=batch))
     await store.write(info.id, replay.batch(now))
     return replay.found
 
@@ -114,7 +114,9 @@ async def _judged(
     async with WorkerPool(analysis, workers=workers) as pool:
         under_way: deque[tuple[JudgedPage, asyncio.Task[Page] | None]] = deque()
         after = -1
-        while part := await store.run(partial(labels.pages, crawl=crawl, after=after, limit=CHUNK)):
+        while part := await store.run_in_thread(
+            partial(labels.pages, crawl=crawl, after=after, limit=CHUNK)
+        ):
             after = part[-1].nth
             for stored in part:
                 scoring = (

@@ -74,7 +74,7 @@ async def teach(
     """
     topic = lesson.topic
     async with Store.open(lesson.db, now=time.time(), pid=os.getpid()) as store:
-        text, info = await store.run(partial(labels.crawl_info, crawl=lesson.crawl))
+        text, info = await store.run_in_thread(partial(labels.crawl_info, crawl=lesson.crawl))
         config = msgspec.json.decode(text, type=CrawlConfig)
         _check(config, lesson)
         relevance, answers = config.analysis.relevance, Answers()

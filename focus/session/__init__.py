@@ -19,7 +19,7 @@ It must not import commands, reports or the packages that start runs (`alerts/`,
 """
 
 from focus.session.report import RunReport
-from focus.session.runner import identity, run
+from focus.session.runner import crawl_identity, run
 from focus.session.runtime import Runtime, open_transport
 from focus.session.signals import GRACE_S
 from focus.session.watcher import Watcher
@@ -29,7 +29,7 @@ __all__ = [
     "RunReport",
     "Runtime",
     "Watcher",
-    "identity",
+    "crawl_identity",
     "open_transport",
     "run",
 ]

@@ -13,23 +13,23 @@ from focus.session.report import RunReport
 from focus.store import CrawlInfo, Store
 
 
-async def finish(
+async def finish_run(
     store: Store, crawl: Crawl, info: CrawlInfo, report: RunReport, *, now: float
 ) -> None:
     """Store the report of a run, and PageRank, hub and authority of all pages."""
-    # A run that added no page to one that came to its end finds all of it written.
-    is_same = info.finished and not report.run_pages and not report.run_looked
-    await store.finish(
+    # If a finished crawl got no new page in this run, its graph scores are stored already.
+    is_unchanged = info.finished and not report.run_pages and not report.answered_revisits
+    await store.finish_crawl(
         info.id,
         reason=report.stop_reason,
         report_json=msgspec.json.encode(report, enc_hook=str).decode(),
-        ranks=() if is_same else _ranks(crawl),
+        ranks=() if is_unchanged else _ranks(crawl),
         now=now,
     )
 
 
 def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
-    """(URL id, PageRank, hub, authority) of every page, in order of id."""
+    """Return (URL id, PageRank, hub, authority) of every page, in order of id."""
     import numpy as np
 
     crawl.graph.push_all()

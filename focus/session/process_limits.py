@@ -1,4 +1,4 @@
-"""Holds this process to what the machine has: open files, memory, time spent on garbage."""
+"""Limits of this process: open files, retained memory, and frequency of garbage collection."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from collections.abc import Iterator
 from focus.errors import ConfigError
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
-GARBAGE = 15_000
-"""New objects between two looks for garbage in circles (700 by default). A page makes hundreds
-of objects and hardly a circle; what the crawl knows would be walked through again and again.
-A look takes 1 µs for each of them: with 50,000 it was the longest pause of the loop."""
-SPARE_FILES = 128  # descriptors for all that is no connection: database, workers, look-ups
+GC_THRESHOLD = 15_000
+"""New objects between two collections of cyclic garbage (700 by default). A page creates hundreds
+of objects and hardly a cycle, and a collection takes 1 µs per new object: with a threshold of
+50,000 it was the longest pause of the event loop."""
+SPARE_FILES = 128  # descriptors for other uses: database, workers, DNS look-ups
 
 
-def allow_open_files(concurrency: int) -> None:
-    """Raise our own limit of open files; ConfigError if the system's is too low.
+def ensure_open_files(concurrency: int) -> None:
+    """Raise the limit of open files as far as `concurrency` needs; ConfigError if it cannot be.
 
-    A connection for each request, and as many idle ones that wait for their host's next.
+    Each request needs a connection, and as many idle connections are kept for later requests.
     """
     needed = 2 * concurrency + SPARE_FILES
-    most = raise_open_files(needed)
-    if most < needed:
-        fitting = (most - SPARE_FILES) // 2
-        instead = f" or give --concurrency {fitting}" if fitting > 0 else ""
+    limit = raise_open_file_limit(needed)
+    if limit < needed:
+        possible = (limit - SPARE_FILES) // 2
+        instead = f" or give --concurrency {possible}" if possible > 0 else ""
         raise ConfigError(
             "--concurrency {concurrency} needs {needed:,} open files and this process may "
             "have {most:,}; raise that (ulimit -n){instead}",
             concurrency=concurrency,
             needed=needed,
-            most=most,
+            most=limit,
             instead=instead,
         )
 
 
-def raise_open_files(needed: int) -> int:
-    """Have the system let us open so many files; how many it lets us open, if fewer."""
+def raise_open_file_limit(needed: int) -> int:
+    """Raise the limit of open files to `needed`; return it, or the highest possible limit."""
     try:
         import resource  # not on Windows, whose sockets are no files
     except ImportError:
@@ -54,11 +54,11 @@ def raise_open_files(needed: int) -> int:
 
 
 @contextlib.contextmanager
-def collecting_rarely() -> Iterator[None]:
-    """Look for garbage in circles less often, and not among what is there already."""
+def infrequent_garbage_collection() -> Iterator[None]:
+    """Collect cyclic garbage less often, and ignore existing objects."""
     before = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(GARBAGE, *before[1:])
+    gc.set_threshold(GC_THRESHOLD, *before[1:])
     try:
         yield
     finally:
@@ -66,9 +66,10 @@ def collecting_rarely() -> Iterator[None]:
         gc.unfreeze()
 
 
-def give_memory_back() -> None:
-    """Have glibc give back what large bodies took: else it keeps them for the next ones, and pages
-    of 8 MB leave 50 MiB behind.
+def return_freed_memory() -> None:
+    """Make glibc return freed memory of large bodies to the system.
+
+    By default it retains the memory: pages of 8 MB leave 50 MiB allocated.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         libc = ctypes.CDLL(None)

@@ -11,16 +11,17 @@ from focus.engine.unit_of_work import Totals
 from focus.records import UrlState
 from focus.store import CrawlInfo
 
-LOOKS = ("looked", "unchanged", "changed", "gone", "unanswered")
+REVISIT_COUNTS = ("looked", "unchanged", "changed", "gone", "unanswered")
 
 
 class RunReport(msgspec.Struct, frozen=True):
-    """The outcome of a run; `--report` writes it as JSON.
+    """Outcome of a run; `--report` writes it as JSON.
 
-    totals are of the crawl over all its runs, `run_*` of this run alone; `outage` is the one
-    that it ended in, `archive_damage` what of a recorded web could not be read. `again`: this
-    run's looks at pages of earlier ones, by what came of them (`Totals`). `led_away`: seed ->
-    host, where every single seed led to another site.
+    totals   counts of the crawl over all its runs; `run_*` fields count this run only
+    outage   the outage during which the run ended
+    archive_damage  why parts of a recorded web could not be read
+    revisits  number of revisits in this run by result (fields of `Totals`)
+    redirected_seeds  seed -> host, if every seed redirected to another site
     """
 
     crawl: int
@@ -43,21 +44,21 @@ class RunReport(msgspec.Struct, frozen=True):
     outage: Outage | None = None
     warc: str | None = None
     archive_damage: str | None = None
-    again: dict[str, int] = {}
-    led_away: dict[str, str] = {}
+    revisits: dict[str, int] = msgspec.field(name="again", default_factory=dict)
+    redirected_seeds: dict[str, str] = msgspec.field(name="led_away", default_factory=dict)
 
     @property
-    def run_looked(self) -> int:
-        """Looks at pages of earlier runs that were answered in this one."""
-        return self.again.get("looked", 0)
+    def answered_revisits(self) -> int:
+        """Number of revisits in this run that had a response."""
+        return self.revisits.get("looked", 0)
 
 
 def make_report(
     crawl: Crawl,
     info: CrawlInfo,
-    before: Totals,
+    totals_before: Totals,
     reason: str,
-    seconds: float,
+    duration_s: float,
     paths: RunPaths,
 ) -> RunReport:
     """Return the report of a run that ended for `reason` after `seconds`.
@@ -65,7 +66,7 @@ def make_report(
     before: The totals of the crawl when the run began.
     """
     totals, unit_of_work = crawl.unit_of_work.totals, crawl.unit_of_work
-    pages = totals.pages - before.pages
+    pages = totals.pages - totals_before.pages
     topic = crawl.config.analysis.topic
     return RunReport(
         crawl=info.id,
@@ -74,19 +75,21 @@ def make_report(
         strategy=crawl.config.strategy,
         topic=str(topic.get("name", "")),
         totals=totals,
-        run_requests=totals.requests - before.requests,
+        run_requests=totals.requests - totals_before.requests,
         run_pages=pages,
-        run_seconds=round(seconds, 3),
-        pages_per_second=round(pages / seconds, 2) if seconds > 0 else 0.0,
+        run_seconds=round(duration_s, 3),
+        pages_per_second=round(pages / duration_s, 2) if duration_s > 0 else 0.0,
         harvest_rate=round(totals.relevant / totals.pages, 4) if totals.pages else 0.0,
         states={state.name.lower(): crawl.url_table.counts[state] for state in UrlState},
         hosts=len(crawl.frontier.hosts),
         failures=dict(unit_of_work.failures.most_common()),
         dropped=dict(unit_of_work.drops.most_common()),
         seed_failures=dict(crawl.seeds.failures),
-        led_away=crawl.seeds.redirected_away(),
+        redirected_seeds=crawl.seeds.redirected_away(),
         database=str(paths.db),
         outage=crawl.outages.current,
         warc=str(paths.warc) if paths.warc else None,
-        again={name: getattr(totals, name) - getattr(before, name) for name in LOOKS},
+        revisits={
+            name: getattr(totals, name) - getattr(totals_before, name) for name in REVISIT_COUNTS
+        },
     )

@@ -1,8 +1,8 @@
-"""Restores a crawl from its database, with everything that its decisions depend on.
+"""Restores a crawl from its database, with all state that its decisions depend on.
 
-Restored are hosts with their rests, rules and addresses, queues with their hit rates, what domains
-and addresses have spent of their budgets, every known URL, the link graph, hubs, texts that were
-seen. Addresses stay in the store until their queue runs dry.
+Restored are hosts with crawl delays, robots.txt and addresses; queues with hit rates; the spent
+budgets of domains and IP addresses; every known URL; the link graph; hub pages; and text
+fingerprints. URL strings are loaded later, when a queue needs them.
 """
 
 from __future__ import annotations
@@ -27,54 +27,56 @@ from focus.store import CrawlInfo, Store
 
 
 async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-    """Bring back what an earlier run knew; queues fill from the store as needed.
+    """Restore the state of an earlier run; queues load their URLs from the store later.
 
-    Raises StoreError when the database has lost URLs.
+    Raises StoreError if URLs are missing in the database.
     """
-    # Where the clock was put back, so are the instants kept.
-    ahead = max(0.0, info.seen_at - crawl.transport.now())
-    saved = await store.run(partial(writer.load, crawl=info.id))
-    _hosts(crawl, saved, ahead)
-    _queues(crawl, saved)
+    # If the clock was set back since the last run, stored times are set back as well.
+    clock_setback_s = max(0.0, info.seen_at - crawl.transport.now())
+    saved = await store.run_in_thread(partial(writer.load, crawl=info.id))
+    _restore_hosts(crawl, saved, clock_setback_s)
+    _restore_queues(crawl, saved)
     crawl.link_handler.domains.restored()
-    await _urls(crawl, store, info, ahead)
-    _homes(crawl)
-    await _graph(crawl, store, info)
+    await _restore_urls(crawl, store, info, clock_setback_s)
+    _restore_seed_homes(crawl)
+    await _restore_graph(crawl, store, info)
     hit_rates = crawl.link_handler.hit_rates
     if crawl.strategy.learns:
-        for hub, fetched, yielded in await store.run(partial(writer.hubs, crawl=info.id)):
+        for hub, fetched, yielded in await store.run_in_thread(partial(writer.hubs, crawl=info.id)):
             crawl.ranker.count_hub(hub, Tally(fetched, yielded))
         if not any(row.bonus for row in saved.queues):
-            hit_rates.reset_bonuses()  # the file was an older focus's, which kept none
-    for url_id, simhash in await store.run(partial(writer.simhashes, crawl=info.id)):
+            hit_rates.reset_bonuses()  # an older version of focus did not store bonuses
+    for url_id, simhash in await store.run_in_thread(partial(writer.simhashes, crawl=info.id)):
         crawl.view.near_duplicates.add(url_id, simhash)
     crawl.frontier.mark_all_evicted()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
-    await _recent_harvest(crawl, store, info)
-    await _titles(crawl, store, info)
+    await _restore_recent_harvest(crawl, store, info)
+    await _restore_titles(crawl, store, info)
 
 
-async def _recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-    """Restore which of the last requests found a relevant page.
+async def _restore_recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    """Restore which of the last requests returned a relevant page.
 
-    Revisits do not count but have numbers as well, so a crawl with revisits begins with none.
+    Revisits have request numbers but do not count, so a crawl with revisits starts without history.
     """
     totals = crawl.unit_of_work.totals
     if totals.refreshed_from:
         return
     first = max(0, totals.requests - WINDOW)
-    relevant = await store.run(partial(writer.relevant_requests, crawl=info.id, first=first))
+    relevant = await store.run_in_thread(
+        partial(writer.relevant_requests, crawl=info.id, first=first)
+    )
     crawl.recent_harvest.add(nth in relevant for nth in range(first + 1, totals.requests + 1))
 
 
-def readopt(crawl: Crawl, task: Task) -> bool:
-    """Wait for a task that an earlier run sent; False if its result is of no use now."""
-    # Killed before the page that links to it was written: it will be found anew.
+def resume_task(crawl: Crawl, task: Task) -> bool:
+    """Mark a task that an earlier run sent as in flight; False if its result is not needed."""
+    # The page that links to it was not written before the kill: the URL will be discovered again.
     if not crawl.frontier.has_host(task.host) or (task.id or 0) >= len(crawl.url_table):
         return False
-    if task.is_lookup:  # its host's next turn asks anew
+    if task.is_lookup:  # repeated when the host is due
         return False
     host, now = crawl.frontier.host(task.host), crawl.transport.now()
     if task.id is not None:
@@ -86,41 +88,43 @@ def readopt(crawl: Crawl, task: Task) -> bool:
     elif host.active or crawl.view.robots_gate.question(host, task.url, now) is None:
         return False
     crawl.frontier.start_request(host, now)
-    crawl.frontier.record_send(host, now)  # long ago, for all that is known
+    crawl.frontier.record_send(host, now)  # the true time is unknown
     if task.id is None:
         crawl.frontier.pause_host(host, math.inf, now)
     return True
 
 
-async def _titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+async def _restore_titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     strategy = crawl.strategy
     if strategy.resume_pages:
-        titles = await store.run(partial(writer.titles, crawl=info.id, last=strategy.resume_pages))
+        titles = await store.run_in_thread(
+            partial(writer.titles, crawl=info.id, last=strategy.resume_pages)
+        )
         strategy.resume_at(crawl.unit_of_work.totals.pages - len(titles))
         segmenter = topic_segmenter(crawl.config.analysis.topic)
         for row in titles:
             strategy.learn_from_page(TitledPage.from_title(*row, segmenter))
 
 
-def _hosts(crawl: Crawl, saved: Saved, ahead: float) -> None:
+def _restore_hosts(crawl: Crawl, saved: Saved, clock_setback_s: float) -> None:
     now = crawl.transport.now()
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
         host.address = row.address
         if row.is_abandoned:
-            host.failures = FAILURES_BEFORE_LAST_TRY  # its robots.txt first, and no further try
+            host.failures = FAILURES_BEFORE_LAST_TRY  # one request of its robots.txt is left
         else:
             host.failures, host.robots = row.failures, dict(row.robots)
         for scheme in list(host.robots):
             crawl.view.robots_gate.restore(host, scheme)
-        # Nobody wrote down what was asked in the moment before a kill: a whole rest.
-        next_at = min(row.next_at - ahead, now + MAX_WAIT_S)
+        # Requests just before a kill are not stored, so wait for a whole crawl delay.
+        next_at = min(row.next_at - clock_setback_s, now + MAX_WAIT_S)
         host.next_at = max(next_at, now + host.delay_s)
-        if ahead:
+        if clock_setback_s:
             crawl.unit_of_work.update_host(host)
 
 
-def _queues(crawl: Crawl, saved: Saved) -> None:
+def _restore_queues(crawl: Crawl, saved: Saved) -> None:
     frontier, hit_rates = crawl.frontier, crawl.link_handler.hit_rates
     for row in saved.queues:
         queue = frontier.queue(frontier.hosts[row.host_id], row.pattern)
@@ -129,15 +133,17 @@ def _queues(crawl: Crawl, saved: Saved) -> None:
     hit_rates.restore_hosts()
 
 
-async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> None:
+async def _restore_urls(
+    crawl: Crawl, store: Store, info: CrawlInfo, clock_setback_s: float
+) -> None:
     import numpy as np
 
     url_table, frontier, now = crawl.url_table, crawl.frontier, crawl.transport.now()
-    async for urls in store.urls(info.id):
+    async for urls in store.iter_urls(info.id):
         url_table.restore(urls)
         for url_id, tries, retry_at in urls.retries:
             crawl.requests[url_id] = Request(tries=tries)
-            at = min((retry_at or 0.0) - ahead, now + MAX_WAIT_S)
+            at = min((retry_at or 0.0) - clock_setback_s, now + MAX_WAIT_S)
             frontier.defer(url_id, None, max(now, at))
     if len(url_table) != info.next_url:
         raise StoreError(
@@ -147,24 +153,25 @@ async def _urls(crawl: Crawl, store: Store, info: CrawlInfo, ahead: float) -> No
             url_table=len(url_table),
             next_url=info.next_url,
         )
-    async for evidence in store.evidence(info.id):
+    async for evidence in store.iter_evidence(info.id):
         url_table.apply_link_evidence(*evidence)
     url_table.build_index()
     for queue_id, count in enumerate(np.bincount(np.asarray(url_table.queue)).tolist()):
         crawl.link_handler.traps.count(frontier.queues[queue_id].host, count)
 
 
-async def _graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+async def _restore_graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     crawl.graph.reserve(len(crawl.url_table))
-    async for pages in store.graph(info.id):
+    async for pages in store.iter_graph(info.id):
         crawl.graph.restore(pages)
     crawl.graph.push_all()
 
 
-def _homes(crawl: Crawl) -> None:
-    """Where seeds redirected to is home to the scope, too: walk back to see which it was.
+def _restore_seed_homes(crawl: Crawl) -> None:
+    """Add the hosts that seeds redirected to to the scope.
 
-    What a seed led to in the end is kept for its name, which is not known yet (`Sower.sow`).
+    Redirects are followed backwards from their targets. The final host of a seed is stored until
+    `Seeder.add_seeds` knows the text of the seed.
     """
     url_table, frontier = crawl.url_table, crawl.frontier
     for url_id, hops in sorted(url_table.hops.items()):
@@ -172,9 +179,9 @@ def _homes(crawl: Crawl) -> None:
         while hops > 0 and (parent := url_table.parent[chain[-1]]) >= 0:
             chain.append(parent)
             hops -= 1
-        is_of_seed = len(chain) > 1 and url_table.parent[chain[-1]] < 0
-        if is_of_seed and url_table.state[url_id] != UrlState.DROPPED:
-            hosts = [frontier.queues[url_table.queue[each]].host.name for each in chain]
+        starts_at_seed = len(chain) > 1 and url_table.parent[chain[-1]] < 0
+        if starts_at_seed and url_table.state[url_id] != UrlState.DROPPED:
+            hosts = [frontier.queues[url_table.queue[ancestor]].host.name for ancestor in chain]
             for host in hosts:
                 crawl.scope.add_home(f"http://{host}/")
             crawl.seeds.led_before[chain[-1]] = hosts[0]

@@ -1,14 +1,14 @@
-"""Has the pages of an earlier run looked at again that are due, after a crawl was brought back.
+"""Schedules the revisits of pages of earlier runs that are due, after a crawl was restored.
 
-    new links first, by priority, and what a run that was broken off has left; then the pages that
-    are due, those with the most news to be expected first; then what earlier rounds have left
+Order of requests: new links and the remaining URLs of an interrupted run, by priority; then due
+pages, those with the most expected changes first; then remaining URLs of earlier rounds.
 
-How soon a page is due is told by its own news (`scheduling.revisits`): changes of its main text or
-title, and relevant pages that it led to. What a look brings is decided in `engine.results`; what
-was had of a page stays as it is until an answer has come, whatever happens meanwhile.
+The time when a page is due depends on its own changes (`scheduling.revisits`): of its main text or
+title, and relevant pages found through its links. `engine.results` decides what follows from a
+revisit. The stored page does not change before a response has arrived.
 
-A *round* is what one order looks at: it ends with the run that comes to an end of its own, and
-goes on after a kill, Ctrl-C or an outage. Limits count what a round asks for.
+A *revisit round* ends with the first run that ends normally, and continues after a kill, Ctrl-C
+or an outage. Limits count the requests of a round.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from focus.storage import page_checks
 from focus.storage.labels import unpacked
 from focus.store import CrawlInfo, Store
 
-BROKEN_OFF = ("interrupted", "terminated", "offline")
-"""Reasons of an end after which the same round goes on."""
+INTERRUPTED_REASONS = ("interrupted", "terminated", "offline")
+"""Reasons for the end of a run after which the next run continues the same round."""
 
 
-async def look_again(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) -> int:
-    """Have what is due looked at again; how many pages that are."""
+async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) -> int:
+    """Schedule revisits of all due pages; return their number."""
     totals = crawl.unit_of_work.totals
-    if info.finished and info.reason not in BROKEN_OFF:
+    if info.finished and info.reason not in INTERRUPTED_REASONS:
         totals.round_from = info.next_url
         totals.round_pages = totals.pages + totals.looked
         totals.round_requests, totals.round_bytes = totals.requests, totals.bytes
@@ -41,21 +41,27 @@ async def look_again(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) 
     if totals.round_from:
         crawl.frontier.exclude_ids_below(totals.round_from, include_last=True)
     totals.refreshed_from = totals.refreshed_from or info.next_url
-    now, most, listings = crawl.transport.now(), _most(crawl), crawl.config.fetch.listings
+    now, limit, uses_sitemaps = (
+        crawl.transport.now(),
+        _remaining_pages(crawl),
+        crawl.config.fetch.listings,
+    )
 
     def due(db: sqlite3.Connection) -> list[StoredPage]:
-        how = make_revisit_policy(age_s, page_checks.watched(db, info.id))
-        found = how.due(page_checks.kept_pages(db, info.id, listings=listings), now)[:most]
-        return _with_digests(db, info.id, found)
+        policy = make_revisit_policy(age_s, page_checks.watched(db, info.id))
+        due_pages = policy.due(page_checks.kept_pages(db, info.id, listings=uses_sitemaps), now)[
+            :limit
+        ]
+        return _add_missing_digests(db, info.id, due_pages)
 
-    pages = await store.run(due)
-    for place, page in enumerate(pages):
-        _ask_again(crawl, page, REVISIT_PRIORITY - place)
+    pages = await store.run_in_thread(due)
+    for position, page in enumerate(pages):
+        _schedule_revisit(crawl, page, REVISIT_PRIORITY - position)
     return len(pages)
 
 
-def _ask_again(crawl: Crawl, page: StoredPage, priority: float) -> None:
-    """Let it wait behind all links; in the store it stays what it is until it has answered."""
+def _schedule_revisit(crawl: Crawl, page: StoredPage, priority: float) -> None:
+    """Add the page to the frontier behind all links; its stored state does not change yet."""
     before = UrlState.DROPPED if page.is_url_source else UrlState.DONE
     validators = conditional_headers(page.etag, page.last_modified)
     crawl.requests[page.id] = Request(before=before, conditions=validators, stored_page=page)
@@ -63,16 +69,18 @@ def _ask_again(crawl: Crawl, page: StoredPage, priority: float) -> None:
     crawl.frontier.push(page.id, page.url, priority)
 
 
-def _most(crawl: Crawl) -> int | None:
-    """Pages that the limits leave room for, at most; None: no limit says so."""
+def _remaining_pages(crawl: Crawl) -> int | None:
+    """Return how many pages the limits of the crawl still allow; None if nothing limits them."""
     limits, done = crawl.config.limits, round_totals(crawl.unit_of_work.totals)
     pairs = (limits.max_pages, done.pages), (limits.max_requests, done.requests)
-    return min((max(0, most - spent) for most, spent in pairs if most is not None), default=None)
+    return min((max(0, limit - spent) for limit, spent in pairs if limit is not None), default=None)
 
 
-def _with_digests(db: sqlite3.Connection, crawl: int, pages: list[StoredPage]) -> list[StoredPage]:
-    """Find by their stored sources what pages said that were had without `--refresh`."""
-    lacking = {page.id: page for page in pages if not (page.text_digest or page.is_url_source)}
-    for number, packed in page_checks.sources(db, crawl, [*lacking]):
-        lacking[number].text_digest = text_digest(own_text(unpacked(packed)))
+def _add_missing_digests(
+    db: sqlite3.Connection, crawl: int, pages: list[StoredPage]
+) -> list[StoredPage]:
+    """Compute the text digests of pages stored by a run without `--refresh`."""
+    pages_by_id = {page.id: page for page in pages if not (page.text_digest or page.is_url_source)}
+    for url_id, packed in page_checks.sources(db, crawl, [*pages_by_id]):
+        pages_by_id[url_id].text_digest = text_digest(own_text(unpacked(packed)))
     return pages

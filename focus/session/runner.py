@@ -19,8 +19,12 @@ from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl
 from focus.errors import StoreLocked
 from focus.i18n import msg
-from focus.session.close import finish
-from focus.session.process_limits import allow_open_files, collecting_rarely, give_memory_back
+from focus.session.close import finish_run
+from focus.session.process_limits import (
+    ensure_open_files,
+    infrequent_garbage_collection,
+    return_freed_memory,
+)
 from focus.session.report import RunReport, make_report
 from focus.session.resume import restore
 from focus.session.runtime import Runtime
@@ -36,69 +40,80 @@ async def run(
     paths: RunPaths,
     watcher: Watcher,
     *,
-    known_as: dict[str, object] | None = None,
-    news_from: float = 0.0,
-    around: Runtime | None = None,
-    signals: bool = True,
+    identity: dict[str, object] | None = None,
+    exclude_ids_below: float = 0.0,
+    runtime: Runtime | None = None,
+    handle_signals: bool = True,
 ) -> RunReport:
-    """Crawl as configured until it ends; what came of it.
+    """Crawl as configured until the crawl ends; return the report of the run.
 
-    known_as   what makes the crawl this one and no other; None: `identity`
-    news_from  leave aside what waited when the crawl's last run ended, of URLs under that id
-    around     what it works with; None: this machine alone
-    signals    stop in good order at Ctrl-C and SIGTERM; only the main thread can hear of them
+    Args:
+        config: The settings of the crawl.
+        paths: The files of the run.
+        watcher: Receives the events of the run.
+        identity: Values that identify the crawl in the database. None: `crawl_identity`.
+        exclude_ids_below: Leave out URLs under this id that an earlier run left waiting.
+        runtime: Supplies transport and store. None: those of this machine.
+        handle_signals: Stop in good order at Ctrl-C and SIGTERM; needs the main thread.
 
-    Raises FocusError for a database, archive or output that cannot be used.
+    Raises:
+        FocusError: A database, archive or output cannot be used.
     """
-    if paths.archive is None and around is None:
-        allow_open_files(config.concurrency)
-    around = around or Runtime()
-    async with _opened(paths) as store, contextlib.AsyncExitStack() as stack:
-        damage = _damage(paths.archive, watcher)
-        text = msgspec.json.encode(config).decode()
+    if paths.archive is None and runtime is None:
+        ensure_open_files(config.concurrency)
+    runtime = runtime or Runtime()
+    async with _open_store(paths) as store, contextlib.AsyncExitStack() as stack:
+        damage = _report_archive_damage(paths.archive, watcher)
+        config_json = msgspec.json.encode(config).decode()
         info = await store.begin_crawl(
-            known_as or identity(config),
-            text,
+            identity or crawl_identity(config),
+            config_json,
             fresh=paths.fresh,
             now=time.time(),
-            revive=paths.retry_failed,
+            retry_reasons=paths.retry_failed,
         )
-        transport = await around.transport(config, paths, store, info, stack)
-        crawl_store = around.crawl_store(store, info)
+        transport = await runtime.make_transport(config, paths, store, info, stack)
+        crawl_store = runtime.make_crawl_store(store, info)
         crawl = Crawl(
             config,
             transport,
-            partition=around.partition(config),
+            partition=runtime.make_partition(config),
             crawl_store=crawl_store,
             observe=watcher.event,
             on_outage=watcher.outage,
         )
-        stack.enter_context(collecting_rarely())
-        give_memory_back()
+        stack.enter_context(infrequent_garbage_collection())
+        return_freed_memory()
         if info.resumed:
             await restore(crawl, store, info)
-            if news_from:
-                crawl.frontier.exclude_ids_below(news_from)
+            if exclude_ids_below:
+                crawl.frontier.exclude_ids_below(exclude_ids_below)
             if config.refresh_s is not None:
-                from focus.session.revisit import look_again
+                from focus.session.revisit import schedule_revisits
 
-                await look_again(crawl, store, info, config.refresh_s)
-        await around.opened(crawl, store, info)
+                await schedule_revisits(crawl, store, info, config.refresh_s)
+        await runtime.on_opened(crawl, store, info)
         crawl.add_seeds(config.seeds)
-        before = msgspec.structs.replace(crawl.unit_of_work.totals)
-        began = time.monotonic()
-        with stop_on_signals(crawl, transport, watcher) if signals else contextlib.nullcontext():
-            watcher.started(crawl, info)  # who reads it may press Ctrl-C
+        totals_before = msgspec.structs.replace(crawl.unit_of_work.totals)
+        started_at = time.monotonic()
+        with (
+            stop_on_signals(crawl, transport, watcher)
+            if handle_signals
+            else contextlib.nullcontext()
+        ):
+            watcher.started(crawl, info)  # from here on Ctrl-C stops the crawl in good order
             asyncio.get_running_loop().call_later(_NUMPY_AFTER_S, _import_numpy)
             reason = await crawl.run()
-        report = make_report(crawl, info, before, reason, time.monotonic() - began, paths)
+        report = make_report(
+            crawl, info, totals_before, reason, time.monotonic() - started_at, paths
+        )
         report = msgspec.structs.replace(report, archive_damage=damage)
-        await finish(store, crawl, info, report, now=time.time())
+        await finish_run(store, crawl, info, report, now=time.time())
         return report
 
 
-def identity(config: CrawlConfig) -> dict[str, object]:
-    """What makes two orders the same crawl: the second continues the first."""
+def crawl_identity(config: CrawlConfig) -> dict[str, object]:
+    """Return the values that identify a crawl: a run with the same values continues it."""
     return {
         "seeds": list(config.seeds),
         "topic": config.analysis.topic,
@@ -117,8 +132,8 @@ def _import_numpy() -> None:
 
 
 @contextlib.asynccontextmanager
-async def _opened(paths: RunPaths) -> AsyncIterator[Store]:
-    """The database, waited for up to `wait_s` if another crawl holds it."""
+async def _open_store(paths: RunPaths) -> AsyncIterator[Store]:
+    """Open the database; wait up to `wait_s` while another crawl uses it."""
     deadline = time.monotonic() + paths.wait_s
     while True:
         try:
@@ -131,8 +146,8 @@ async def _opened(paths: RunPaths) -> AsyncIterator[Store]:
             await asyncio.sleep(0.2)
 
 
-def _damage(archive: Path | None, watcher: Watcher) -> str | None:
-    """What of a recorded web cannot be read, which the user is told."""
+def _report_archive_damage(archive: Path | None, watcher: Watcher) -> str | None:
+    """Return a description of the damage of a recorded web, if any, after reporting it."""
     if archive is None:
         return None
     from focus.archive.replay import Archive

@@ -1,4 +1,4 @@
-"""The transport, scorer workers and store that a crawl of this machine runs with."""
+"""Transport, scorer workers and store of a crawl on this machine."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from focus.workers import WorkerPool
 
 
 class Runtime:
-    """The surroundings of a crawl: here a web and scorer workers of its own."""
+    """Factory for the parts that a crawl runs with: here on this machine alone."""
 
-    async def transport(
+    async def make_transport(
         self,
         config: CrawlConfig,
         paths: RunPaths,
@@ -34,28 +34,29 @@ class Runtime:
         info: CrawlInfo,
         stack: contextlib.AsyncExitStack,
     ) -> Transport:
-        """What carries its tasks; closed with the stack."""
+        """Open the transport of the crawl; the stack closes it."""
         del store, info
         return await open_transport(config, paths, stack)
 
-    def partition(self, config: CrawlConfig) -> Partition:
-        """Whose hosts are whose."""
+    def make_partition(self, config: CrawlConfig) -> Partition:
+        """Return the assignment of hosts to crawls."""
         del config
         return Partition()
 
-    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        """Where its batches go."""
+    def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+        """Return the store that receives the batches of the crawl."""
         return CrawlWriter(store, info.id)
 
-    async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        """It knows what an earlier run knew, its seeds come next."""
+    async def on_opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+        """Called when the crawl has been restored, before its seeds are added."""
 
 
 async def open_transport(
     config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
 ) -> Transport:
-    """The live web or a recorded one, its scorer workers on their way: the first requests go
-    out while these load their dictionaries.
+    """Open the live web or an archive and start the scorer workers.
+
+    It does not wait for the workers: the first requests are sent while they load dictionaries.
     """
     pool = WorkerPool(
         strategy_class(config.strategy).extend_analysis(config.analysis),
@@ -100,7 +101,7 @@ def worker_count(config: CrawlConfig) -> int:
 
 
 def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
-    """What requests carry besides; ConfigError for a file that cannot be used."""
+    """Return credentials and cookies for requests; ConfigError if their file cannot be used."""
     credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
     if paths.cookie is not None:
         hosts = [url_host(seed_candidates(seed)[0]) for seed in config.seeds]

@@ -12,7 +12,7 @@ from focus.engine.transports import Transport
 from focus.i18n import msg
 from focus.session.watcher import Watcher
 
-GRACE_S = 10.0  # what is in flight may take so long after a stop
+GRACE_S = 10.0  # maximum time for requests in flight after a stop
 
 
 @contextlib.contextmanager
@@ -26,7 +26,7 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
     sends when it goes away, unless it is ignored (nohup).
     """
     loop = asyncio.get_running_loop()
-    graces: list[asyncio.TimerHandle] = []
+    grace_timers: list[asyncio.TimerHandle] = []
 
     def on_signal(number: int) -> None:
         if crawl.stop_reason:
@@ -35,7 +35,7 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
             loop.remove_signal_handler(number)
             return
         crawl.stop("interrupted" if number == signal.SIGINT else "terminated")
-        graces.append(loop.call_later(GRACE_S, transport.cancel))
+        grace_timers.append(loop.call_later(GRACE_S, transport.cancel))
         watcher.stopping(
             msg(
                 "letting {n} requests finish, at most {grace_s:.0f} s",
@@ -44,23 +44,23 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
             )
         )
 
-    ends = [signal.SIGTERM]
+    termination_signals = [signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        ends.append(signal.SIGHUP)
-    for number in (signal.SIGINT, *ends):
+        termination_signals.append(signal.SIGHUP)
+    for number in (signal.SIGINT, *termination_signals):
         with contextlib.suppress(NotImplementedError):  # Windows loops have none
             loop.add_signal_handler(number, on_signal, number)
     try:
         yield
     finally:
-        for grace in graces:
-            grace.cancel()
+        for timer in grace_timers:
+            timer.cancel()
         with contextlib.suppress(NotImplementedError):
-            if loop.remove_signal_handler(signal.SIGINT) and graces:
-                signal.signal(signal.SIGINT, _spare_one)
-            for number in ends:
-                loop.add_signal_handler(number, lambda: None)  # it is ending already
+            if loop.remove_signal_handler(signal.SIGINT) and grace_timers:
+                signal.signal(signal.SIGINT, _ignore_once)
+            for number in termination_signals:
+                loop.add_signal_handler(number, lambda: None)  # the process is ending already
 
 
-def _spare_one(number: int, _: object) -> None:
+def _ignore_once(number: int, _: object) -> None:
     signal.signal(number, signal.default_int_handler)

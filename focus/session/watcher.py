@@ -8,19 +8,19 @@ from focus.store import CrawlInfo
 
 
 class Watcher:
-    """A listener to a run, such as a user interface; every method may be replaced."""
+    """Listener to the events of a run, such as a user interface. All methods do nothing here."""
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        """The crawl is open and about to go."""
+        """Called when the crawl is open, before its first request."""
 
     def event(self, event: Event) -> None:
-        """A request came to an end."""
+        """Called for each finished request."""
 
-    def stopping(self, how: str) -> None:
-        """A signal was taken in; `how` says what happens now."""
+    def stopping(self, message: str) -> None:
+        """Called when a signal was received; `message` says what happens next."""
 
     def outage(self, outage: Outage | None) -> None:
-        """No host at all can be reached any more; None: one has answered again."""
+        """Called when no host can be reached, and with None when one can be reached again."""
 
     def say(self, text: str) -> None:
-        """A remark of the program's own."""
+        """Called with a note for the user."""

@@ -36,7 +36,7 @@ from focus.records import FetchResult, Result, Task
 from focus.score.strategy import strategy_class
 from focus.session import RunReport as Summary
 from focus.session import Runtime, Watcher, run
-from focus.session.resume import readopt
+from focus.session.resume import resume_task
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.workers import InlineScorer
@@ -113,7 +113,7 @@ class SimulatedCluster(Runtime, Watcher):
 
     async def crawl(self, config: CrawlConfig, db: Path) -> Summary:
         try:
-            return await run(config, RunPaths(db=db), self, around=self)
+            return await run(config, RunPaths(db=db), self, runtime=self)
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -122,7 +122,7 @@ class SimulatedCluster(Runtime, Watcher):
                 if not isinstance(each, asyncio.CancelledError | None):
                     raise each
 
-    async def transport(
+    async def make_transport(
         self,
         config: CrawlConfig,
         paths: RunPaths,
@@ -140,17 +140,17 @@ class SimulatedCluster(Runtime, Watcher):
         self.transport.waits = asyncio.Event()
         return self.transport
 
-    def crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
+    def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         return ShardStore(store, info.id, self.transport, ForwardedLinks(Shard()))
 
     def outage(self, outage: Outage | None) -> None:
         self.outages.append(outage)
 
-    async def opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        found = await store.run(partial(rows.leases, crawl=info.id))
+    async def on_opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+        found = await store.run_in_thread(partial(rows.leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)
-            if not readopt(crawl, task):  # a look-up, or a try whether the network is back
+            if not resume_task(crawl, task):  # a look-up, or a try whether the network is back
                 assert task.id is None
                 self.transport.forget([row.id])
                 continue
@@ -174,7 +174,7 @@ class SimulatedCluster(Runtime, Watcher):
             rows.LeaseRow(each.id, each.losses, each.expires_at, msgspec.msgpack.encode(each.task))
             for each in going
         ]
-        await store.run(partial(rows.give, crawl=info.id, rows=packed))
+        await store.run_in_thread(partial(rows.give, crawl=info.id, rows=packed))
         self.rng.shuffle(going)
         for lease in going:
             if self.most is not None and len(self.web.log) >= self.most:

@@ -46,7 +46,7 @@ class CrawlRuns:
         async with Store.open(self.folder / "x.db", now=self.at, pid=1) as store:
             identity = {"seeds": list(self.config.seeds)}
             info = await store.begin_crawl(
-                identity, "{}", fresh=False, now=self.at, revive=retry_failed
+                identity, "{}", fresh=False, now=self.at, retry_reasons=retry_failed
             )
             self.crawl = Crawl(
                 self.config,

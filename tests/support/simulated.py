@@ -189,7 +189,7 @@ def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[N
     with (
         mock.patch("focus.session.runtime.open_transport", opened),
         mock.patch("focus.session.runner.time", watch),
-        mock.patch("focus.session.runner.collecting_rarely", nullcontext),
+        mock.patch("focus.session.runner.infrequent_garbage_collection", nullcontext),
     ):
         yield
 

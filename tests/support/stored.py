@@ -60,7 +60,7 @@ def store_crawl(
             for batch in batches:
                 await store.write(crawl, batch)
             if report:
-                await store.finish(
+                await store.finish_crawl(
                     crawl, reason="max-pages", report_json=report, ranks=ranks, now=200.0
                 )
             return crawl
