@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from focus.cli import cli
 from focus.errors import KnowledgeError
 from focus.http import zstd
-from focus.learn.kb.base import KnowledgeBase, opened, shipped
 from focus.learn.kb.dump import MAX_LINE, FactReader
-from focus.learn.kb.file import names_of
 from focus.learn.kb.importing import import_dump
+from focus.learn.kb.knowledge_base import KnowledgeBase, load_football, open_knowledge_base
+from focus.learn.kb.schema import list_names
 from focus.score.statistics.entities import (
     MAX_NAME_CHARS,
     candidate_spans,
@@ -60,28 +60,28 @@ def imported(folder: Path, text: str | bytes, name: str = "dump.tsv") -> FactRea
 # -- in and out ---------------------------------------------------------------------
 
 
-def test_a_dump_comes_back_as_entities(tmp_path: Path) -> None:
+def test_import_dump_stores_entities(tmp_path: Path) -> None:
     report = imported(tmp_path, DUMP)
-    assert (report.lines, report.kept, report.malformed, report.damage) == (9, 9, 0, None)
+    assert (report.lines, report.fact_count, report.malformed, report.damage) == (9, 9, 0, None)
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        apple = kb.entity("苹果公司")
+        apple = kb.load_entity("苹果公司")
         assert apple is not None
         assert apple.aliases == ("苹果", "Apple Inc")
         assert apple.categories == ("公司",)
         assert apple.description.startswith("生产手机")
         assert ("创始人", "乔布斯") in apple.facts  # told of later, in a row of its own
-        assert kb.entity("苹果") is None
-        assert [each.name for each in kb.find("苹果")] == ["苹果公司", "苹果（水果）"]
-        assert [each.name for each in kb.find("APPLE  inc")] == ["苹果公司"]
-        assert kb.find("梨") == []
+        assert kb.load_entity("苹果") is None
+        assert [each.name for each in kb.find_entities("苹果")] == ["苹果公司", "苹果（水果）"]
+        assert [each.name for each in kb.find_entities("APPLE  inc")] == ["苹果公司"]
+        assert kb.find_entities("梨") == []
 
 
-def test_a_list_of_aliases_adds_names(tmp_path: Path) -> None:
+def test_import_dump_alias_list_adds_names(tmp_path: Path) -> None:
     imported(tmp_path, DUMP)
     report = imported(tmp_path, "曼彻斯特联\t曼联\n牛顿苹果\t苹果公司\n", "aliases.tsv")
-    assert report.kept == 2
+    assert report.fact_count == 2
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        united = kb.find("曼彻斯特联")[0]
+        united = kb.find_entities("曼彻斯特联")[0]
         assert (united.name, united.aliases) == (
             "曼联",
             ("红魔", "Manchester United", "曼彻斯特联"),
@@ -89,28 +89,28 @@ def test_a_list_of_aliases_adds_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
-def test_packed_dumps_are_read(tmp_path: Path, pack: type) -> None:
+def test_import_dump_reads_compressed_files(tmp_path: Path, pack: type) -> None:
     packed = pack(DUMP.encode())
-    assert imported(tmp_path, packed + packed).kept == 18  # two members, as `cat` makes them
+    assert imported(tmp_path, packed + packed).fact_count == 18  # two members, as `cat` makes them
 
 
-def test_a_dump_that_breaks_off_is_taken_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_import_dump_truncated_file_is_imported_partly(tmp_path: Path) -> None:
     whole = gzip.compress("".join(f"甲{n}\t属性\t{n * n}\n" for n in range(20_000)).encode())
     report = imported(tmp_path, whole[: len(whole) // 2])
     assert report.damage is not None
     assert "breaks off after line" in report.damage
-    assert 100 < report.kept < 20_000
+    assert 100 < report.fact_count < 20_000
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        assert kb.entity("甲7") is not None
+        assert kb.load_entity("甲7") is not None
 
 
-def test_malformed_lines_are_told_with_their_number_and_the_rest_is_kept(tmp_path: Path) -> None:
+def test_import_dump_malformed_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     bad = [b"one column", b"a\tb", b"a\t\tc", b"\xff\xfe\tb\tc", b"x" * (MAX_LINE + 5), b""]
     text = b"\n".join(
         [b"\xef\xbb\xbf" + "甲\t属性\t值\r".encode(), *bad, "乙\t属性\t一\t二".encode()]
     )
     report = imported(tmp_path, text)
-    assert (report.kept, report.malformed, report.lines) == (2, 5, 8)
+    assert (report.fact_count, report.malformed, report.lines) == (2, 5, 8)
     said = [complaint.removeprefix(f"{tmp_path}/dump.tsv:") for complaint in report.complaints]
     assert [line.partition(":")[0] for line in said] == ["2", "3", "4", "5", "6"]
     assert "1 columns where 3 belong" in said[0]
@@ -118,35 +118,35 @@ def test_malformed_lines_are_told_with_their_number_and_the_rest_is_kept(tmp_pat
     assert "not UTF-8" in said[3]
     assert "longer than 1 MiB" in said[4]
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        second = kb.entity("乙")
+        second = kb.load_entity("乙")
         assert second is not None
         assert second.facts == (("属性", "一\t二"),)
-        assert kb.entity("甲") is not None
+        assert kb.load_entity("甲") is not None
 
 
-def test_only_the_first_complaints_are_kept(tmp_path: Path) -> None:
+def test_import_dump_keeps_first_complaints_only(tmp_path: Path) -> None:
     report = imported(tmp_path, "甲\t属性\t值\n" + "bad\n" * 100)
     assert (report.malformed, len(report.complaints)) == (100, 10)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense\n", "\n\n"])
-def test_a_file_without_facts_is_refused_and_leaves_nothing(tmp_path: Path, text: str) -> None:
+def test_import_dump_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(KnowledgeError, match="not one of its"):
         imported(tmp_path, text)
     assert not (tmp_path / "kb.db").exists()
 
 
-def test_a_failed_import_leaves_the_base_as_it_was(tmp_path: Path) -> None:
+def test_import_dump_failure_changes_nothing(tmp_path: Path) -> None:
     imported(tmp_path, DUMP)
     with pytest.raises(KnowledgeError):
         imported(tmp_path, "nonsense\n", "other.tsv")
     with pytest.raises(KnowledgeError, match="cannot be read"):
         import_dump(tmp_path / "nowhere.tsv", tmp_path / "kb.db")
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        assert [each.name for each in kb.find("红魔")] == ["曼联"]
+        assert [each.name for each in kb.find_entities("红魔")] == ["曼联"]
 
 
-def test_other_files_are_refused_untouched(tmp_path: Path) -> None:
+def test_check_file_other_file_is_refused_unchanged(tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("CREATE TABLE t (x)").connection.close()
     before = other.read_bytes()
@@ -158,7 +158,7 @@ def test_other_files_are_refused_untouched(tmp_path: Path) -> None:
     assert other.read_bytes() == before
 
 
-def test_a_base_of_another_version_is_refused(tmp_path: Path) -> None:
+def test_check_file_other_version_is_refused(tmp_path: Path) -> None:
     imported(tmp_path, DUMP)
     db = sqlite3.connect(tmp_path / "kb.db")
     db.execute("PRAGMA user_version = 9")
@@ -173,19 +173,19 @@ _CELL = st.text(
 
 
 @given(st.lists(st.tuples(_CELL, _CELL, _CELL), min_size=1, max_size=30))
-def test_every_fact_comes_back(
+def test_import_dump_stores_every_fact(
     tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("kb")
     text = "".join("\t".join(fact) + "\n" for fact in facts)
     reader = FactReader(dump(folder, text), lambda done, lines: None)
-    assert list(reader.facts()) == [
+    assert list(reader.read_facts()) == [
         tuple(cell.removeprefix("\ufeff") if at == n == 0 else cell for n, cell in enumerate(fact))
         for at, fact in enumerate(facts)
     ]
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_import_dump_reports_progress(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     file = dump(tmp_path, "甲\t属性\t值\n" * 50_000)
     import_dump(file, tmp_path / "kb.db", lambda done, lines: told.append((done, lines)))
@@ -193,21 +193,21 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told[-1][0] == file.stat().st_size
 
 
-def test_names_of_an_entity() -> None:
+def test_list_names_of_entity() -> None:
     facts = [("别名", "红魔、Ｍan Utd/曼联队"), ("成立", "1878")]
-    assert names_of("曼联（足球俱乐部）", facts) == {
+    assert list_names("曼联（足球俱乐部）", facts) == {
         "曼联(足球俱乐部)", "曼联", "红魔", "man utd", "曼联队",
     }  # fmt: skip
 
 
-def test_the_football_base_comes_along(segmenter: Segmenter) -> None:
-    kb = shipped(segmenter)
+def test_load_football_has_entities(segmenter: Segmenter) -> None:
+    kb = load_football(segmenter)
     assert len(kb) > 100
-    assert kb.find("红魔")[0].name == "曼联"
-    assert kb.entities(["梅西", "无此人"]).keys() == {"梅西"}
-    assert "足球运动员" in kb.entities(["梅西"])["梅西"].categories
-    assert set(kb.names(1000, {"足球教练"})) >= {"瓜迪奥拉", "穆里尼奥"}
-    assert len(kb.names(3)) == 3
+    assert kb.find_entities("红魔")[0].name == "曼联"
+    assert kb.load_entities(["梅西", "无此人"]).keys() == {"梅西"}
+    assert "足球运动员" in kb.load_entities(["梅西"])["梅西"].categories
+    assert set(kb.list_names(1000, {"足球教练"})) >= {"瓜迪奥拉", "穆里尼奥"}
+    assert len(kb.list_names(3)) == 3
 
 
 # -- linking ------------------------------------------------------------------------
@@ -217,9 +217,9 @@ def linked(text: str, kb: KnowledgeBase, segmenter: Segmenter) -> list[tuple[str
     return [(m.text, m.entity) for m in link_entities(text, segmenter.tokens(text), kb)]
 
 
-def test_names_are_found_in_a_text(segmenter: Segmenter) -> None:
+def test_link_entities_finds_names_in_text(segmenter: Segmenter) -> None:
     text = "红魔在老特拉福德击败皇家马德里，C罗进球。The UEFA Champions League！"
-    assert linked(text, shipped(segmenter), segmenter) == [
+    assert linked(text, load_football(segmenter), segmenter) == [
         ("红魔", "曼联"),
         ("皇家马德里", "皇马"),
         ("c罗", "C罗"),
@@ -228,11 +228,11 @@ def test_names_are_found_in_a_text(segmenter: Segmenter) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "中", "ajaxa xajax", "她的梅", "\n梅\n西"])
-def test_nothing_is_found_where_nothing_is(text: str, segmenter: Segmenter) -> None:
-    assert linked(text, shipped(segmenter), segmenter) == []
+def test_link_entities_text_without_names_is_empty(text: str, segmenter: Segmenter) -> None:
+    assert linked(text, load_football(segmenter), segmenter) == []
 
 
-def test_an_ambiguous_name_goes_by_its_surroundings(tmp_path: Path, segmenter: Segmenter) -> None:
+def test_link_entities_ambiguous_name_uses_context(tmp_path: Path, segmenter: Segmenter) -> None:
     imported(tmp_path, DUMP)
     with KnowledgeBase.open(tmp_path / "kb.db", segmenter) as kb:
         assert linked("苹果的手机和电脑", kb, segmenter) == [("苹果", "苹果公司")]
@@ -240,20 +240,20 @@ def test_an_ambiguous_name_goes_by_its_surroundings(tmp_path: Path, segmenter: S
         assert linked("我喜欢苹果", kb, segmenter) == []  # nothing speaks for either
 
 
-def test_worked_numbers_of_linking() -> None:
+def test_link_entities_examples_match_docstrings() -> None:
     assert longest_spans([(0, 2), (0, 4), (2, 6), (5, 7)]) == [(0, 4), (5, 7)]
     contexts = {"firm": ["公司", "手机", "电脑", "品牌"], "fruit": ["水果", "植物", "栽培", "果实"]}
     assert choose_entity(["fruit", "firm"], contexts, {"手机", "发布"}) == "firm"
     assert choose_entity(["fruit", "firm"], contexts, {"天气"}) is None
 
 
-def test_a_name_of_two_signs_must_be_a_word() -> None:
+def test_link_entities_name_of_two_ideographs_must_be_token() -> None:
     assert list(candidate_spans("中国民航", 1, 1 << 2, {"中国", "民航"})) == []
     assert list(candidate_spans("国民经济", 0, 1 << 2, {"国民", "经济"})) == [(0, 2)]
     assert list(candidate_spans("登贝莱说", 0, 1 << 3, {"登", "贝莱说"})) == [(0, 3)]
 
 
-def test_names_that_are_too_short_too_long_or_numbers_are_not_linked() -> None:
+def test_is_linkable_short_long_or_number_is_false() -> None:
     assert [is_linkable(name) for name in ("a", "1984", "曼联", "x" * (MAX_NAME_CHARS + 1))] == [
         False, False, True, False,
     ]  # fmt: skip
@@ -263,7 +263,7 @@ _NAMES = st.sets(st.text(alphabet="足球队a b", min_size=2, max_size=5).map(st
 
 
 @given(_NAMES, st.text(alphabet="足球队a b", max_size=30))
-def test_table_and_database_link_alike(names: set[str], text: str) -> None:
+def test_link_entities_table_and_database_agree(names: set[str], text: str) -> None:
     """The slow obvious way (every piece of the text) finds the same."""
     names = {name for name in names if is_linkable(name)}
     table = make_gazetteer_table({name: [name.upper()] for name in names}, {})
@@ -286,21 +286,21 @@ def _allowed(text: str, start: int, words: Collection[str]) -> list[tuple[int, i
 _SEGMENTER = Segmenter()
 
 
-def test_the_shipped_one_is_opened_by_its_name_unless_a_file_has_it(
+def test_open_knowledge_base_football_unless_file_exists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with opened(Path("football")) as known:
-        assert known.find("红魔")[0].name == "曼联"
+    with open_knowledge_base(Path("football")) as known:
+        assert known.find_entities("红魔")[0].name == "曼联"
     with pytest.raises(KnowledgeError, match="rugby"):
-        opened(Path("rugby"))
+        open_knowledge_base(Path("rugby"))
     imported(tmp_path, "苹果公司\t别名\tApple\n")
     (tmp_path / "kb.db").rename(tmp_path / "football")
-    with opened(Path("football")) as known:
-        assert known.find("红魔") == []
+    with open_knowledge_base(Path("football")) as known:
+        assert known.find_entities("红魔") == []
 
 
-def test_topic_new_takes_the_names_of_the_shipped_one(
+def test_topic_new_uses_names_of_football_base(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

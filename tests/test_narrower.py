@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from focus.errors import TopicError
-from focus.learn.kb.base import KnowledgeBase
 from focus.learn.kb.importing import import_dump
-from focus.learn.narrower import with_narrower
+from focus.learn.kb.knowledge_base import KnowledgeBase
+from focus.learn.narrower_terms import add_narrower_terms
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.topic import Topic, from_toml, from_words, parse_narrower_terms, to_builtins
 from focus.topic.topic_file import to_toml
@@ -36,7 +36,7 @@ def kb(tmp_path: Path) -> KnowledgeBase:
 
 def test_with_narrower_adds_terms_of_knowledge_base(kb: KnowledgeBase) -> None:
     """Two firms' names are shared; names with the topic's word in them add nothing."""
-    found = with_narrower(from_words("数据库"), kb)
+    found = add_narrower_terms(from_words("数据库"), kb)
     assert found.narrower == {
         "索引": 0.6, "事务": 0.6, "mysql": 0.6, "麦斯扣": 0.6, "oracle": 0.3, "innodb": 0.4,
     }  # fmt: skip
@@ -48,14 +48,14 @@ def test_with_narrower_adds_terms_of_knowledge_base(kb: KnowledgeBase) -> None:
 
 def test_with_narrower_unknown_topic_adds_nothing(kb: KnowledgeBase) -> None:
     topic = from_words("足球")
-    assert with_narrower(topic, kb) == topic
+    assert add_narrower_terms(topic, kb) == topic
 
 
 def test_with_narrower_keeps_best_known_terms(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("focus.learn.narrower.TERMS", 3)
-    assert list(with_narrower(from_words("数据库"), kb).narrower) == ["索引", "事务", "mysql"]
+    monkeypatch.setattr("focus.learn.narrower_terms.MAX_TERMS", 3)
+    assert list(add_narrower_terms(from_words("数据库"), kb).narrower) == ["索引", "事务", "mysql"]
 
 
 # -- in a topic ---------------------------------------------------------------------

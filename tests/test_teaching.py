@@ -16,12 +16,12 @@ from focus.errors import ConfigError
 from focus.learn.labelling import (
     LabelQuestion,
     check_teachable,
-    moved,
-    moved_numbers,
-    moved_vector,
-    snippet,
+    fit_parameters,
+    learn_from_labels,
+    make_snippet,
+    update_topic_vector,
 )
-from focus.learn.model_file import LearnedTopic, load
+from focus.learn.model_file import LearnedTopic, load_model
 from focus.score.relevance.evidence import Evidence
 from focus.storage import url_log
 from focus.storage.labels import JudgedPage
@@ -103,7 +103,7 @@ RELEVANCE = (
 # -- a sitting ----------------------------------------------------------------------
 
 
-def test_labels_move_the_judge_and_the_crawl_goes_on(focus: Focus, tmp_path: Path) -> None:
+def test_label_updates_model_and_crawl_continues(focus: Focus, tmp_path: Path) -> None:
     assert focus(*crawl("a.db"))[0] == 0
     before = {url: relevance for url, relevance, _ in ask("a.db", RELEVANCE)}
     code, out, err = focus(*label("a.db"), said="n\n" * 8 + "s\nq\n")
@@ -113,7 +113,7 @@ def test_labels_move_the_judge_and_the_crawl_goes_on(focus: Focus, tmp_path: Pat
     assert "relevance 0." in err
     assert "text: 足球" in err
     assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
-    numbers = load(tmp_path / "t.model.json").params["evidence"]
+    numbers = load_model(tmp_path / "t.model.json").params["evidence"]
     assert numbers["text"] < Evidence.defaults["text"]
     after = {url: relevance for url, relevance, _ in ask("a.db", RELEVANCE)}
     assert all(after[url] < before[url] for url in (*ON, *OFF))
@@ -123,7 +123,7 @@ def test_labels_move_the_judge_and_the_crawl_goes_on(focus: Focus, tmp_path: Pat
 
 
 @pytest.mark.parametrize("strategy", ["best-first", "best-link", "yield", "bfs"])
-def test_where_nothing_was_learned_nothing_moves(focus: Focus, strategy: str) -> None:
+def test_rerank_same_model_changes_nothing(focus: Focus, strategy: str) -> None:
     focus(*crawl("a.db", "--strategy", strategy))
     before = waiting("a.db"), ask("a.db", RELEVANCE), ask("a.db", "SELECT * FROM queue")
     code, out, _ = focus(*label("a.db", "--rank-only"))
@@ -137,7 +137,7 @@ def test_where_nothing_was_learned_nothing_moves(focus: Focus, strategy: str) ->
 
 
 @pytest.mark.parametrize("strategy", ["best-first", "best-link", "yield"])
-def test_a_reranked_crawl_is_as_if_it_had_known_all_along(focus: Focus, strategy: str) -> None:
+def test_rerank_equals_crawl_with_new_model(focus: Focus, strategy: str) -> None:
     """The portal's links are the best there are, so that both crawls fetch the same pages."""
     more = ["--strategy", strategy]
     focus(*crawl("a.db", *more))
@@ -153,19 +153,19 @@ def test_a_reranked_crawl_is_as_if_it_had_known_all_along(focus: Focus, strategy
     assert ask("a.db", counters) == ask("b.db", counters)
 
 
-def test_labels_count_once_however_often_one_sits_down(focus: Focus, tmp_path: Path) -> None:
+def test_learn_from_labels_counts_labels_once_over_sessions(focus: Focus, tmp_path: Path) -> None:
     focus(*crawl("a.db"))
     focus(*label("a.db"), said="n\nn\ny\nq\n")
-    first = load(tmp_path / "t.model.json")
+    first = load_model(tmp_path / "t.model.json")
     assert "3 labels: 1 on, 2 off" in focus(*label("a.db", "--rank-only"))[1]
-    assert load(tmp_path / "t.model.json") == first
+    assert load_model(tmp_path / "t.model.json") == first
     asked = focus(*label("a.db"), said="")[2]
     labelled = [url for (url,) in ask("a.db", "SELECT url FROM label")]
     assert len(labelled) == 3
     assert not any(url in asked for url in labelled)
 
 
-def test_a_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> None:
+def test_update_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> None:
     for kind, words in (("on", "比赛 球队 进球"), ("off", "代码 网络 数据")):
         lines = [
             json.dumps({"text": f"{word}{n}，很好的一段话。"})
@@ -188,7 +188,7 @@ def test_a_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> None:
     code, out, _ = focus(*label("a.db"), said=said)
     assert code == 0
     assert "6 on topic, 6 off" in out
-    bayes = load(tmp_path / "t.model.json").bayes
+    bayes = load_model(tmp_path / "t.model.json").bayes
     assert bayes is not None
     assert (bayes.labelled.on, bayes.labelled.off) == (6, 6)
     assert bayes.corrected is not None
@@ -196,17 +196,17 @@ def test_a_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> None:
     assert min(relevance[url] for url in ON) > max(relevance[url] for url in OFF)
 
 
-def test_the_vector_of_a_topic_moves(focus: Focus, tmp_path: Path) -> None:
+def test_label_updates_topic_vector(focus: Focus, tmp_path: Path) -> None:
     assert focus(*crawl("a.db", "--relevance", "cosine"))[0] == 0
     focus(*label("a.db", "--limit", "3"), said="y\ny\nn\n")
-    assert load(tmp_path / "t.model.json").features["足球"] == 1.0
+    assert load_model(tmp_path / "t.model.json").features["足球"] == 1.0
     assert ask("a.db", "SELECT count(*) FROM label") == [(3,)]
 
 
 # -- what is refused ----------------------------------------------------------------
 
 
-def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_stay(focus: Focus) -> None:
+def test_label_invalid_answer_is_reported_and_earlier_ones_are_stored(focus: Focus) -> None:
     focus(*crawl("a.db"))
     code, out, err = focus(*label("a.db"), said="y\nmaybe\n")
     assert (code, out) == (2, "")
@@ -214,7 +214,7 @@ def test_a_line_that_is_no_answer_is_named_and_the_answers_before_it_stay(focus:
     assert ask("a.db", "SELECT relevant FROM label") == [(1,)]
 
 
-def test_misuse_is_one_clear_line(focus: Focus, tmp_path: Path) -> None:
+def test_label_misuse_prints_one_line(focus: Focus, tmp_path: Path) -> None:
     assert "there is no database" in focus(*label("none.db"))[2]
     focus(*crawl("a.db", "--relevance", "position"))
     code, _, err = focus(*label("a.db"), said="y\n")
@@ -228,7 +228,7 @@ def test_misuse_is_one_clear_line(focus: Focus, tmp_path: Path) -> None:
         assert focus(*label("a.db"))[0] == 5
 
 
-def test_without_answers_nothing_is_touched(focus: Focus, tmp_path: Path) -> None:
+def test_label_without_answers_changes_nothing(focus: Focus, tmp_path: Path) -> None:
     focus(*crawl("a.db"))
     code, out, _ = focus(*label("a.db"), said="s\nq\n")
     assert code == 0
@@ -244,49 +244,49 @@ def stored(parts: dict[str, float], html: str = "") -> JudgedPage:
     return JudgedPage(0, 1, "http://a.test/", "", "", 0.5, False, parts, {}, html)
 
 
-def test_numbers_stay_near_the_tuned_ones_and_never_turn_around() -> None:
+def test_fit_parameters_stay_near_tuned_and_keep_sign() -> None:
     told = [(stored({"title": 1.0}), False) for _ in range(200)]
-    numbers = moved_numbers("evidence", told)
+    numbers = fit_parameters("evidence", told)
     assert numbers["bias"] < Evidence.defaults["bias"]
     assert 0.0 <= numbers["title"] < Evidence.defaults["title"]
-    few = moved_numbers("evidence", told[:1])
+    few = fit_parameters("evidence", told[:1])
     assert abs(few["title"] - Evidence.defaults["title"]) < 1.0
-    assert moved_numbers("evidence", [(stored({}), True)]) == {}
+    assert fit_parameters("evidence", [(stored({}), True)]) == {}
 
 
-def test_worked_number_of_rocchio() -> None:
+def test_update_topic_vector_example_matches_docstring() -> None:
     topic = from_toml(
         'name = "x"\nkeywords = ["足球"]\nfeatures = {"足球" = 1.0, "看台" = 0.5}', "t"
     )
     page = stored({}, "<p>门将，门将，门将，门将。门将扑救，门将扑救，足球足球足球足球，门将扑救。")
-    on = moved_vector(topic, "cosine", [(page, True)])
+    on = update_topic_vector(topic, "cosine", [(page, True)])
     assert max(on.values()) == 1.0
     assert {"门将", "扑救"} <= on.keys()
-    off = moved_vector(topic, "cosine", [(page, False)])
+    off = update_topic_vector(topic, "cosine", [(page, False)])
     assert "门将" not in off
-    assert moved_vector(topic, "cosine", []) == {"足球": 1.0, "看台": 0.5}
+    assert update_topic_vector(topic, "cosine", []) == {"足球": 1.0, "看台": 0.5}
 
 
-def test_only_some_models_can_be_taught() -> None:
+def test_check_teachable_other_models_are_refused() -> None:
     for name in ("bayes", "evidence", "cosine", "euclid", "adaptive"):
         check_teachable(name)
     with pytest.raises(ConfigError, match="bayes, evidence"):
         check_teachable("boolean")
     with pytest.raises(ConfigError, match="focus train"):
-        moved(LearnedTopic("足球"), from_words("足球"), "bayes", [])
+        learn_from_labels(LearnedTopic("足球"), from_words("足球"), "bayes", [])
 
 
-def test_snippets_show_the_first_word_found() -> None:
+def test_make_snippet_begins_near_first_word() -> None:
     text = "前" * 300 + "足球" + "后" * 300
-    shown = snippet(text, ["足球"])
+    shown = make_snippet(text, ["足球"])
     assert shown.startswith("…前")
     assert shown.endswith("后…")
     assert "足球" in shown
-    assert snippet("短文", ["足球"]) == "短文"
-    assert "\x1b" not in snippet("\x1b[31m红", [])
+    assert make_snippet("短文", ["足球"]) == "短文"
+    assert "\x1b" not in make_snippet("\x1b[31m红", [])
 
 
-def test_keys_are_read_one_by_one(
+def test_label_reads_single_keys(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     class Terminal(io.StringIO):

@@ -11,10 +11,18 @@ import pytest
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
-from focus.learn.corpus import of_html
+from focus.learn.corpus import html_document
 from focus.learn.kb.importing import import_dump
-from focus.learn.memory_crawl import PageSource, fetch_pages, pilot
-from focus.learn.topics import Bench, SourcedPage, Widening, build, widen, widened, with_aliases
+from focus.learn.memory_crawl import PageSource, crawl_briefly, fetch_pages
+from focus.learn.topic_building import (
+    ExpansionLimits,
+    ModelSet,
+    SourcedPage,
+    add_aliases,
+    add_features,
+    add_proposed_keywords,
+    propose_topic_keywords,
+)
 from focus.report import export
 from focus.score.statistics.profile import make_profile, make_published_profile, suggest_threshold
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
@@ -61,20 +69,20 @@ def read(path: str) -> Topic:
 
 
 def sample(title: str, words: str, host: str = "") -> SourcedPage:
-    return SourcedPage(title, host, of_html(html(title, words)))
+    return SourcedPage(title, host, html_document(html(title, words)))
 
 
 # -- building -----------------------------------------------------------------------
 
 
-def test_a_profile_is_the_centroid_beside_the_keywords() -> None:
+def test_make_profile_returns_centroid_without_keywords() -> None:
     """Worked in the docstring: centroid 足球 0.9, 英超 0.3, so 英超 weighs a third."""
     found = make_profile([{"足球": 0.8, "英超": 0.6}, {"足球": 1.0}], [], {"足球"})
     assert found.features == {"英超": 0.3333}
     assert found.sources == {"英超": "on 1 of 2 examples"}
 
 
-def test_a_word_of_a_single_site_is_no_feature_where_several_sites_speak() -> None:
+def test_make_profile_several_sites_omits_words_of_one_site() -> None:
     pages = [{"英超": 1.0, "版权": 3.0}, {"英超": 1.0, "版权": 3.0}, {"英超": 1.0, "西甲": 1.0}]
     assert make_profile(pages, [], {"足球"}, sites=["a", "a", "b"]).features.keys() == {"英超"}
     assert make_profile(pages, [], {"足球"}, sites=["a", "a", "a"]).features.keys() == {
@@ -83,7 +91,7 @@ def test_a_word_of_a_single_site_is_no_feature_where_several_sites_speak() -> No
     }
 
 
-def test_features_as_p4_and_p5_weigh_them() -> None:
+def test_make_published_profile_matches_p4_and_p5() -> None:
     on, off = [{"足球": 1.0, "英超": 1.0}], [{"新闻": 2.0, "足球": 2.0}]
     p4 = make_published_profile("p4", on, off, set())
     assert p4.features == {"英超": 1.0}  # W = 1/2·ln 2; 足球 is on both: ln 1 = 0
@@ -95,33 +103,33 @@ def test_features_as_p4_and_p5_weigh_them() -> None:
     assert p5.sources["足球"] == "on 1 of 1 example, 1 of 1 others"
 
 
-def test_w_of_p4_and_w_of_p5_worked_numbers() -> None:
+def test_tf_idf_formulas_match_examples_of_p4_and_p5() -> None:
     idf = collection_idf({"足球": 1}, 10)
     assert tf_idf({"足球": 2, "新闻": 2}, idf)["足球"] == pytest.approx(2 / 4 * math.log(10))
     found = improved_tf_idf({"a": 2, "b": 1}, {"a": 1, "b": 2}, 2, weight=lambda word: 1.0)
     assert found == pytest.approx({"a": 0.998, "b": 0.064}, abs=5e-4)
 
 
-def test_a_threshold_parts_examples_from_others() -> None:
+def test_suggest_threshold_separates_examples() -> None:
     assert suggest_threshold([0.5, 0.3], [0.1]) == pytest.approx(0.2)
     assert suggest_threshold([0.5, 0.3], []) == pytest.approx(0.15)
 
 
-def test_examples_give_features_and_a_threshold_that_tells_them_apart() -> None:
+def test_add_features_sets_features_and_threshold() -> None:
     on = [sample(f"球{n}", "足球射门，越位，裁判吹哨") for n in range(3)]
     off = [sample(f"码{n}", "函数和接口，程序报错") for n in range(3)]
     words = from_words("足球")
-    topic = build(Topic("足球", words.keywords, relevance="cosine"), on, off)
+    topic = add_features(Topic("足球", words.keywords, relevance="cosine"), on, off)
     assert {"射门", "越位", "裁判"} <= topic.features.keys()
     assert not {"足球", "函数", "接口"} & topic.features.keys()
     assert topic.sources["射门"] == "on 3 of 3 examples, 0 of 3 others"
-    bench = Bench(topic)
+    bench = ModelSet(topic)
     assert all(bench.judge(each.page)[0].relevant for each in on)
     assert not any(bench.judge(each.page)[0].relevant for each in off)
-    assert build(words, [], off) == words
+    assert add_features(words, [], off) == words
 
 
-def test_other_names_come_from_a_knowledge_base(tmp_path: Path) -> None:
+def test_add_aliases_uses_knowledge_base(tmp_path: Path) -> None:
     dump = tmp_path / "kb.tsv"
     rows = [
         "曼联\t别名\t红魔、曼彻斯特联",
@@ -132,16 +140,19 @@ def test_other_names_come_from_a_knowledge_base(tmp_path: Path) -> None:
     ]
     dump.write_text("\n".join(rows) + "\n", encoding="utf-8")
     import_dump(dump, tmp_path / "kb.db", lambda done, lines: None)
-    from focus.learn.kb.base import KnowledgeBase
+    from focus.learn.kb.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        topic = with_aliases(from_words("曼联:0.9"), kb, [])
-        same = with_aliases(from_words("苹果"), kb, [])
-        fruit = with_aliases(from_words("苹果,水果"), kb, [])
+        topic = add_aliases(from_words("曼联:0.9"), kb, [])
+        same = add_aliases(from_words("苹果"), kb, [])
+        fruit = add_aliases(from_words("苹果,水果"), kb, [])
     weights = {each.text: each.weight for each in topic.keywords}
     assert weights == {"曼联": 0.9, "曼彻斯特联": 0.72, "红魔": 0.36}
     assert topic.sources["红魔"] == "another name of 曼联"
-    assert build(topic, [sample("球", "足球射门")], []).sources["红魔"] == "another name of 曼联"
+    assert (
+        add_features(topic, [sample("球", "足球射门")], []).sources["红魔"]
+        == "another name of 曼联"
+    )
     assert [each.text for each in same.keywords] == ["苹果"]
     assert "苹果（公司）" not in {each.text for each in fruit.keywords}
 
@@ -149,7 +160,7 @@ def test_other_names_come_from_a_knowledge_base(tmp_path: Path) -> None:
 # -- widening -----------------------------------------------------------------------
 
 
-def test_words_of_sure_pages_are_proposed_without_labels() -> None:
+def test_propose_topic_keywords_needs_no_labels() -> None:
     pages = [
         sample(f"足球{BALL[n % 3]}", f"足球，{BALL[n % 3]}，{BALL[(n + 1) % 3]}", host)
         for n in range(12)
@@ -157,24 +168,26 @@ def test_words_of_sure_pages_are_proposed_without_labels() -> None:
     ]
     pages += [sample("编译", "，".join(CODE), host) for host in ("a.test", "b.test")] * 12
     topic = from_words("足球")
-    found = widen(topic, pages, Widening(5, 0.3))
+    found = propose_topic_keywords(topic, pages, ExpansionLimits(5, 0.3))
     assert (found.on, found.off) == (24, 24)
     assert {each.word for each in found.proposals} == set(BALL)
-    wide = widened(topic, found)
+    wide = add_proposed_keywords(topic, found)
     assert wide.keywords[0] == topic.keywords[0]
     assert all(each.weight <= 0.3 for each in wide.keywords[1:])
     assert wide.sources["射门"].startswith("expanded: on 16 of 24 relevant pages, 0 of 24")
 
 
-def test_without_a_sure_page_nothing_is_proposed() -> None:
+def test_propose_topic_keywords_without_certain_page_is_refused() -> None:
     with pytest.raises(ConfigError, match="none of these pages is surely on topic"):
-        widen(from_words("足球"), [sample("编译", "函数")], Widening(5, 0.3))
+        propose_topic_keywords(
+            from_words("足球"), [sample("编译", "函数")], ExpansionLimits(5, 0.3)
+        )
 
 
 # -- small crawls -------------------------------------------------------------------
 
 
-def test_a_page_that_moved_is_fetched_under_its_new_address_and_no_other() -> None:
+def test_fetch_pages_follows_redirect_and_nothing_else() -> None:
     site = TinyWeb()
     site.page("http://a.test/new", title="足球", links=["/more"])
     site.page("http://a.test/more")
@@ -197,12 +210,14 @@ def test_a_page_that_moved_is_fetched_under_its_new_address_and_no_other() -> No
     assert "http://a.test/robots.txt" in site.urls(robots=True)
 
 
-def test_a_pilot_crawl_of_an_archive_is_the_same_each_time(focus: Focus, tmp_path: Path) -> None:
+def test_crawl_briefly_archive_is_repeatable(focus: Focus, tmp_path: Path) -> None:
     def crawled() -> list[str]:
         seeds = ["http://a.test/", "http://b.test/"]
         recorded = PageSource(archive=tmp_path / "web.warc.gz")
         found = asyncio.run(
-            pilot(from_words("足球"), seeds, recorded, requests=24, watch=lambda event: None)
+            crawl_briefly(
+                from_words("足球"), seeds, recorded, requests=24, observe=lambda event: None
+            )
         )
         return [page.url for page in found.pages]
 
@@ -212,7 +227,7 @@ def test_a_pilot_crawl_of_an_archive_is_the_same_each_time(focus: Focus, tmp_pat
     assert {"http://a.test/", "http://b.test/"} <= set(once)
 
 
-def test_workers_fill_what_the_strategy_wants_whoever_orders_the_crawl(
+def test_crawl_briefly_fills_link_data_of_strategy(
     focus: Focus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[AnalysisConfig] = []
@@ -224,7 +239,9 @@ def test_workers_fill_what_the_strategy_wants_whoever_orders_the_crawl(
 
     monkeypatch.setattr("focus.session.runtime.WorkerPool", Pool)
     recorded = PageSource(archive=tmp_path / "web.warc.gz")
-    asyncio.run(pilot(from_words("足球"), ["http://a.test/"], recorded, requests=1, watch=str))
+    asyncio.run(
+        crawl_briefly(from_words("足球"), ["http://a.test/"], recorded, requests=1, observe=str)
+    )
     assert told[0].titles
     assert told[0].url_patterns
 
@@ -235,7 +252,7 @@ NEW = ("topic", "new", "football", "--keyword", "足球", "--keyword", "英超:0
 SEEDS = ("--seed", "http://a.test/", "--seed", "http://b.test/")
 
 
-def test_a_topic_is_made_shown_tried_widened_and_crawled_for(focus: Focus) -> None:
+def test_topic_commands_work_together(focus: Focus) -> None:
     code, out, err = focus(*NEW, *SEEDS, "-o", "f.toml")
     assert (code, out) == (0, "")
     assert "2 keywords" in err
@@ -267,7 +284,7 @@ def test_a_topic_is_made_shown_tried_widened_and_crawled_for(focus: Focus) -> No
     assert json.loads(out)["proposals"]
 
 
-def test_one_example_page_is_enough_to_begin(focus: Focus, tmp_path: Path) -> None:
+def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
     folder = tmp_path / "on"
     folder.mkdir()
     (folder / "1.html").write_text(html("足球", "足球射门，越位，裁判吹哨"), encoding="utf-8")
@@ -286,7 +303,7 @@ def test_one_example_page_is_enough_to_begin(focus: Focus, tmp_path: Path) -> No
     assert "no trained classifier" in out
 
 
-def test_examples_may_come_from_an_archive(focus: Focus) -> None:
+def test_topic_new_examples_from_archive(focus: Focus) -> None:
     pages = [f"http://a.test/ball{n}" for n in range(3)]
     given = [part for page in pages for part in ("--example", page)]
     off = ("--not-example", "http://b.test/code1", "--not-example", "http://b.test/gone")
@@ -297,7 +314,7 @@ def test_examples_may_come_from_an_archive(focus: Focus) -> None:
     assert "越位" in read("f.toml").features
 
 
-def test_a_file_that_is_there_is_not_overwritten_by_mistake(focus: Focus) -> None:
+def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
     assert focus(*NEW, "-o", "f.toml")[0] == 0
     Path("f.toml").write_text("mine")
     code, _, err = focus(*NEW, "-o", "f.toml")
@@ -323,7 +340,9 @@ def test_a_file_that_is_there_is_not_overwritten_by_mistake(focus: Focus) -> Non
         (["expand", "足球", "--db", "none.db"], "no database at none.db"),
     ],
 )
-def test_misuse_gets_one_line(focus: Focus, arguments: list[str], complaint: str) -> None:
+def test_topic_commands_misuse_prints_one_line(
+    focus: Focus, arguments: list[str], complaint: str
+) -> None:
     Path("bad.toml").write_text('name = "f"\nkeyword = ["a"]\n')
     code, out, err = focus("topic", *arguments)
     assert code in (1, 2)
@@ -333,7 +352,7 @@ def test_misuse_gets_one_line(focus: Focus, arguments: list[str], complaint: str
     assert err.count("focus: error") == 1
 
 
-def test_the_network_options_of_focus_toml_hold_here_too(focus: Focus) -> None:
+def test_topic_commands_use_network_options_of_focus_toml(focus: Focus) -> None:
     Path("focus.toml").write_text('[crawl]\nproxy = "http://p:1"\n')
     code, _, err = focus("topic", "test", "足球", "http://a.test/", "--connect-to", "127.0.0.1:9")
     assert code == 2
@@ -343,7 +362,7 @@ def test_the_network_options_of_focus_toml_hold_here_too(focus: Focus) -> None:
 # -- the main content of what was found ---------------------------------------------
 
 
-def test_main_content_is_exported_in_every_format(focus: Focus) -> None:
+def test_export_main_content_in_every_format(focus: Focus) -> None:
     archive = ("--archive", "web.warc.gz", "--db", "c.db", "--seed", "http://a.test/")
     more = ("--concurrency", "1", "--max-pages", "9")
     assert focus("crawl", "-q", "--topic", "足球", *archive, *more)[0] == 0
@@ -366,7 +385,7 @@ def test_main_content_is_exported_in_every_format(focus: Focus) -> None:
     assert parquet.read_table("x.pq").column("text").to_pylist() == [row["text"] for row in rows]
 
 
-def test_text_that_was_not_kept_is_null(focus: Focus) -> None:
+def test_export_missing_text_is_null(focus: Focus) -> None:
     archive = ("--archive", "web.warc.gz", "--db", "c.db", "--seed", "http://a.test/")
     assert focus("crawl", "-q", "--topic", "足球", *archive, "--keep", "none")[0] == 0
     code, out, _ = focus("export", "--db", "c.db", "--text", "--limit", "1")
@@ -374,7 +393,7 @@ def test_text_that_was_not_kept_is_null(focus: Focus) -> None:
     assert json.loads(out)["text"] is None
 
 
-def test_long_texts_are_written_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_long_texts_are_written_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "CHUNK_CHARS", 10)
     rows = [(n, "x" * 6) for n in range(5)]
     parts = list(export._chunks(rows, 512))

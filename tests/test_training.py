@@ -6,10 +6,16 @@ from pathlib import Path
 import pytest
 
 from focus.errors import ConfigError
-from focus.learn.corpus import of_html, of_text, read_pages
-from focus.learn.kb.base import shipped
-from focus.learn.model_file import Trained, load
-from focus.learn.training import Extractor, TrainingOptions, examples, telling, train_on
+from focus.learn.corpus import html_document, read_pages, text_document
+from focus.learn.kb.knowledge_base import load_football
+from focus.learn.model_file import TrainedClassifier, load_model
+from focus.learn.training import (
+    FeatureExtractor,
+    TrainingOptions,
+    keep_shared_features,
+    make_examples,
+    train_classifier,
+)
 from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.bayes import page_text
@@ -23,17 +29,19 @@ PLAN = TrainingOptions(number=40)
 OFF = [f"第{n}个函数读取数据库，程序的接口返回结果，测试通过。" for n in range(12)]
 
 
-def trained(*, entities: bool, plan: TrainingOptions = PLAN) -> Trained:
-    extractor = Extractor(MATCHER.segmenter, shipped(MATCHER.segmenter) if entities else None)
+def trained(*, entities: bool, plan: TrainingOptions = PLAN) -> TrainedClassifier:
+    extractor = FeatureExtractor(
+        MATCHER.segmenter, load_football(MATCHER.segmenter) if entities else None
+    )
     pages = [
-        *examples(map(of_text, ON), True, extractor),
-        *examples(map(of_text, OFF), False, extractor),
+        *make_examples(map(text_document, ON), True, extractor),
+        *make_examples(map(text_document, OFF), False, extractor),
     ]
-    return train_on(pages, extractor, plan)
+    return train_classifier(pages, extractor, plan)
 
 
 @pytest.mark.parametrize("select", ["ig", "chi", "mi", "df"])
-def test_a_classifier_is_trained_and_tested(select: str) -> None:
+def test_train_classifier_returns_tested_classifier(select: str) -> None:
     found = trained(entities=False, plan=TrainingOptions(select, 30))
     assert list(found.verdicts) == ["words", "words, calibrated"]
     assert found.verdicts["words"].quality.f1 > 0.9
@@ -42,21 +50,21 @@ def test_a_classifier_is_trained_and_tested(select: str) -> None:
     assert found == trained(entities=False, plan=TrainingOptions(select, 30))
 
 
-def test_a_club_never_seen_is_known_by_what_it_is() -> None:
+def test_train_classifier_entities_recognise_unseen_club() -> None:
     import msgspec
 
     judge = {}
     for entities in (False, True):
-        payload = msgspec.msgpack.encode(trained(entities=entities).classifier())
+        payload = msgspec.msgpack.encode(trained(entities=entities).make_classifier())
         model = make_model("bayes", MATCHER, {}, trained=payload)
-        judge[entities] = model.judge(of_text("尤文图斯和马竞今天有消息。")).relevance
+        judge[entities] = model.judge(text_document("尤文图斯和马竞今天有消息。")).relevance
     assert judge[True] > judge[False] + 0.1
     assert trained(entities=True).verdicts.keys() > {"words", "words and entities"}
 
 
-def test_words_of_one_entity_alone_are_no_features() -> None:
-    extractor = Extractor(MATCHER.segmenter, shipped(MATCHER.segmenter))
-    pages = telling(examples(map(of_text, ON), True, extractor), extractor)
+def test_keep_shared_features_omits_words_of_one_entity() -> None:
+    extractor = FeatureExtractor(MATCHER.segmenter, load_football(MATCHER.segmenter))
+    pages = keep_shared_features(make_examples(map(text_document, ON), True, extractor), extractor)
     kept = {each for page in pages for each in page.expansion}
     assert "足球俱乐部" in kept
     assert "曼联" in kept
@@ -66,20 +74,20 @@ def test_words_of_one_entity_alone_are_no_features() -> None:
 @pytest.mark.parametrize(
     ("on", "off", "said"), [(2, 12, "--positive: only 2"), (10, 0, "--negative")]
 )
-def test_too_few_pages_are_refused(on: int, off: int, said: str) -> None:
-    extractor = Extractor(MATCHER.segmenter)
+def test_train_classifier_too_few_pages_is_refused(on: int, off: int, said: str) -> None:
+    extractor = FeatureExtractor(MATCHER.segmenter)
     pages = [
-        *examples(map(of_text, ON[:on]), True, extractor),
-        *examples(map(of_text, OFF[:off]), False, extractor),
+        *make_examples(map(text_document, ON[:on]), True, extractor),
+        *make_examples(map(text_document, OFF[:off]), False, extractor),
     ]
     with pytest.raises(ConfigError, match=said):
-        train_on(pages, extractor, TrainingOptions())
+        train_classifier(pages, extractor, TrainingOptions())
 
 
 # -- pages --------------------------------------------------------------------------
 
 
-def test_pages_are_read_from_folders_and_files(tmp_path: Path) -> None:
+def test_read_pages_reads_folders_and_files(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "a.html").write_text("<title>甲</title><p>正文在此，很长。", encoding="gb18030")
     (tmp_path / "below" / "b.TXT").write_text("乙说的话，很长很长。", encoding="utf-8")
@@ -94,7 +102,7 @@ def test_pages_are_read_from_folders_and_files(tmp_path: Path) -> None:
     assert len(list(read_pages(tmp_path / "d.png", told.append))) == 1  # named: taken as it is
 
 
-def test_a_malformed_line_is_told_with_its_number(tmp_path: Path) -> None:
+def test_read_pages_malformed_line_is_reported_with_number(tmp_path: Path) -> None:
     file = tmp_path / "pages.jsonl"
     file.write_bytes(b'{"text": "a b"}\nnonsense\n{"text": 5}\n{}\n\xff\n{"html": "<p>x"}\n')
     told: list[str] = []
@@ -107,15 +115,15 @@ def test_a_malformed_line_is_told_with_its_number(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
+def test_read_pages_without_page_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         list(read_pages(tmp_path / "none", print))
     with pytest.raises(ConfigError, match="no page in it"):
         list(read_pages(tmp_path, print))
 
 
-def test_meta_data_count_as_text() -> None:
-    page = of_html("<title>标题</title><meta name=keywords content=足球><p>正文。")
+def test_page_text_includes_meta_data() -> None:
+    page = html_document("<title>标题</title><meta name=keywords content=足球><p>正文。")
     assert "足球" in page_text(page)
 
 
@@ -140,14 +148,14 @@ def focus(
 TRAIN = ("train", "--topic", "t.toml", "--positive", "on", "--negative", "off")
 
 
-def test_train_prints_its_quality_and_names_the_model(focus: Focus, tmp_path: Path) -> None:
+def test_train_prints_quality_and_writes_model_name(focus: Focus, tmp_path: Path) -> None:
     code, out, err = focus(*TRAIN, "--entities", "--features", "30")
     assert code == 0
     assert "words and entities, calibrated" in out
     assert "Brier" in out
     assert "Model in t.model.json" in err
     assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
-    learned = load(tmp_path / "t.model.json")
+    learned = load_model(tmp_path / "t.model.json")
     assert learned.bayes is not None
     assert learned.bayes.expansion is not None
     shown = focus(
@@ -157,7 +165,7 @@ def test_train_prints_its_quality_and_names_the_model(focus: Focus, tmp_path: Pa
     assert "bayes" in shown[1]
 
 
-def test_a_model_file_of_another_version_is_made_anew(focus: Focus, tmp_path: Path) -> None:
+def test_train_replaces_model_file_of_other_version(focus: Focus, tmp_path: Path) -> None:
     focus(*TRAIN)
     file = tmp_path / "t.model.json"
     data = json.loads(file.read_text(encoding="utf-8"))
@@ -170,7 +178,7 @@ def test_a_model_file_of_another_version_is_made_anew(focus: Focus, tmp_path: Pa
     code, _, err = focus(*TRAIN)
     assert code == 0
     assert "version 99" in err
-    assert load(file).bayes is not None
+    assert load_model(file).bayes is not None
 
 
 @pytest.mark.parametrize(
@@ -187,7 +195,7 @@ def test_a_model_file_of_another_version_is_made_anew(focus: Focus, tmp_path: Pa
         (("kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
     ],
 )
-def test_misuse_is_one_clear_line(focus: Focus, arguments: tuple[str, ...], said: str) -> None:
+def test_train_misuse_prints_one_line(focus: Focus, arguments: tuple[str, ...], said: str) -> None:
     code, out, err = focus(*arguments)
     assert code in (1, 2)
     assert out == ""
@@ -196,13 +204,13 @@ def test_misuse_is_one_clear_line(focus: Focus, arguments: tuple[str, ...], said
     assert said in lines[-1]
 
 
-def test_topic_words_need_a_place_and_are_told_what_to_write(focus: Focus) -> None:
+def test_train_topic_words_without_file_is_refused(focus: Focus) -> None:
     code, _, err = focus("train", "--topic", "足球", *TRAIN[3:], "-o", "m.json")
     assert code == 0
     assert 'model = "m.json"' in err
 
 
-def test_kb_commands_work_together(focus: Focus, tmp_path: Path) -> None:
+def test_kb_import_and_show_work_together(focus: Focus, tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text("甲\t别名\t乙\nbad\n甲\tDESC\t好\n", encoding="utf-8")
     code, out, err = focus("kb", "import", "d.tsv", "--kb", "kb.db")
     assert (code, out) == (0, "")

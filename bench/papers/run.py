@@ -48,7 +48,7 @@ from focus.evaluate.judgments import Remarks, TopicTask, read_topics
 from focus.evaluate.ranking import TopicTruth, TrialResult
 from focus.evaluate.trial import Trial
 from focus.evaluate.variants import list_variants
-from focus.learn.topics import SourcedPage, build, sample
+from focus.learn.topic_building import SourcedPage, add_features, make_sourced_page
 from focus.metrics import measures
 from focus.metrics.significance import mean
 from focus.text.charset import decode
@@ -178,7 +178,7 @@ def _described(
         for task in tasks:
             answers = [(url, archive.lookup(url)) for url in task.seeds]
             pages[task.name] = [
-                sample(url, decode(answer.body, answer.header("content-type"))[0])
+                make_sourced_page(url, decode(answer.body, answer.header("content-type"))[0])
                 for url, answer in answers
             ]
     descriptions = {}
@@ -186,7 +186,9 @@ def _described(
         off = [page for name, others in pages.items() if name != task.name for page in others]
         for form in FORMS:
             paper = experiment.topic if form == "published" else ""
-            descriptions[form, task.name] = build(task.topic, pages[task.name], off, paper=paper)
+            descriptions[form, task.name] = add_features(
+                task.topic, pages[task.name], off, paper=paper
+            )
     return descriptions
 
 

@@ -26,7 +26,7 @@ from focus.errors import TopicError
 from focus.html.main_content import main_blocks
 from focus.html.parser import Parsed, parse
 from focus.html.publication_date import published_at
-from focus.learn.model_file import LearnedTopic, applied
+from focus.learn.model_file import LearnedTopic, apply_model
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model, relevance_threshold
 from focus.storage import labels
@@ -183,7 +183,7 @@ class Criteria:
         self.words = query.parse(alert.words) if alert.words.strip() else WordQuery()
         relevance = topic.relevance or AnalysisConfig().relevance
         params = topic.params.get(relevance, {})
-        bare_topic, trained = applied(topic, relevance, params, learned=learned)
+        bare_topic, trained = apply_model(topic, relevance, params, learned=learned)
         self._by_keywords = relevance in KEYWORD_MODELS
         self.matcher = Matcher(bare_topic, segmenter if self._by_keywords else None)
         self._model = make_model(relevance, self.matcher, params, trained=trained)

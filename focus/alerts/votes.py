@@ -13,8 +13,8 @@ from typing import NamedTuple
 from focus.alerts.page_match import alert_topic
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
-from focus.learn.labelling import TEACHABLE, Labelled, moved
-from focus.learn.model_file import LearnedTopic, load_for
+from focus.learn.labelling import TEACHABLE_MODELS, LabelledPage, learn_from_labels
+from focus.learn.model_file import LearnedTopic, load_topic_model
 from focus.score.relevance import model_class, relevance_threshold
 from focus.score.statistics.logistic import sigmoid
 from focus.storage.alerts.records import StoredAlert, Vote
@@ -81,21 +81,21 @@ def learn_from_votes(store: AlertStore, alert: int, topic: Topic) -> LearnedTopi
     Raises ConfigError for an unusable model file of the topic.
     """
     relevance = topic.relevance or AnalysisConfig().relevance
-    if relevance not in TEACHABLE:
+    if relevance not in TEACHABLE_MODELS:
         return None
     by_parts = relevance == "evidence"  # it learns from the parts of the relevance alone
     votes = store.matches.votes(alert, most=MAX_VOTES, with_source=not by_parts)
     if not votes:
         return None
-    known = load_for(topic) or LearnedTopic(topic.name)
+    known = load_topic_model(topic) or LearnedTopic(topic.name)
     try:
         pages = [_labelled(vote) for vote in votes]
-        return moved(known, topic, relevance, pages, patience=VOTES_FOR_HALF)
+        return learn_from_labels(known, topic, relevance, pages, patience=VOTES_FOR_HALF)
     except ConfigError:  # an untrained `bayes` topic; scoring reports it
         return None
 
 
-def _labelled(vote: Vote) -> Labelled:
+def _labelled(vote: Vote) -> LabelledPage:
     page = JudgedPage(
         id=0,
         nth=0,

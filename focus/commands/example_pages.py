@@ -15,8 +15,8 @@ from focus.errors import ConfigError
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
-    from focus.learn.kb.base import KnowledgeBase
-    from focus.learn.sources import Sources, StoredCrawls
+    from focus.learn.kb.knowledge_base import KnowledgeBase
+    from focus.learn.page_sources import PageSources, StoredCrawls
 
 ARCHIVE = option(
     "--archive",
@@ -52,22 +52,22 @@ example_options = adding(
 """--example and --not-example."""
 
 
-def sources(ctx: click.Context, options: dict[str, Any]) -> Sources:
+def sources(ctx: click.Context, options: dict[str, Any]) -> PageSources:
     """Where pages of URLs come from, as ordered."""
     from focus.commands.settings import web_of
-    from focus.learn.sources import Sources
+    from focus.learn.page_sources import PageSources
 
     stored, archive = _stored(ctx, options), options["archive"]
     if archive is not None and stored is not None:
         raise ConfigError("--archive and --db (or --crawl) exclude each other; give one of them")
     if archive is not None and not archive.is_file():
         raise ConfigError("--archive {archive}: there is no such file", archive=archive)
-    return Sources(web_of(options, archive), stored)
+    return PageSources(web_of(options, archive), stored)
 
 
 def _stored(ctx: click.Context, options: dict[str, Any]) -> StoredCrawls | None:
     """The crawls meant by --db or --crawl; None when neither was typed."""
-    from focus.learn.sources import StoredCrawls
+    from focus.learn.page_sources import StoredCrawls
 
     typed = ctx.get_parameter_source("db") is ParameterSource.COMMANDLINE
     if options["crawl"] is None and not typed:
@@ -79,9 +79,9 @@ def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
     """The knowledge base of --kb, open until the stack ends."""
     if path is None:
         return None
-    from focus.learn.kb.base import opened
+    from focus.learn.kb.knowledge_base import open_knowledge_base
 
-    return stack.enter_context(opened(path))
+    return stack.enter_context(open_knowledge_base(path))
 
 
 def complain(line: str) -> None:

@@ -16,7 +16,7 @@ from focus.errors import ConfigError
 from focus.text.formatting import format_count, format_duration, format_table, printable
 
 if TYPE_CHECKING:
-    from focus.learn.kb.importing import Imported
+    from focus.learn.kb.importing import ImportResult
     from focus.score.statistics.entities import Entity
 
 SHOWN = 10  # entities of one name
@@ -63,7 +63,7 @@ def import_(ctx: click.Context, file: Path, base: Path) -> None:
     ctx.exit(1 if report.reader.damage else 0)
 
 
-def import_lines(report: Imported, base: Path, seconds: float) -> list[str]:
+def import_lines(report: ImportResult, base: Path, seconds: float) -> list[str]:
     """What came of an import."""
     read = report.reader
     lines = [f"focus: {complaint}" for complaint in read.complaints]
@@ -98,10 +98,10 @@ def show(entity: str, base: Path, as_json: bool) -> None:
     Example:
         focus kb show 红魔
     """
-    from focus.learn.kb.base import opened
+    from focus.learn.kb.knowledge_base import open_knowledge_base
 
-    with opened(base) as known:
-        found = known.find(entity)
+    with open_knowledge_base(base) as known:
+        found = known.find_entities(entity)
     if as_json:
         tell_json(found)
         return

@@ -15,8 +15,8 @@ from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
     from focus.learn.labelling import LabelQuestion
-    from focus.learn.reranking import Reranked
-    from focus.learn.teaching import Taught
+    from focus.learn.reranking import RerankCounts
+    from focus.learn.teaching import TeachingResult
 
 _WORDS = {"y": "yes", "n": "no", "s": "skip"}
 
@@ -44,23 +44,23 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     import asyncio
 
     from focus.commands.settings import read_topic
-    from focus.learn.model_file import name_in_topic, path_beside
-    from focus.learn.teaching import Lesson, teach
+    from focus.learn.model_file import model_path, write_model_name
+    from focus.learn.teaching import TeachingOptions, teach
     from focus.storage.reader import DatabaseReader
 
     subject = read_topic(str(topic))
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
-    model = Path(subject.model) if subject.model else path_beside(topic)
+    model = Path(subject.model) if subject.model else model_path(topic)
     asker = PageAsker(_WORDS, kept=msg("the answers before it are stored"))
-    lesson = Lesson(db.expanduser(), number, subject, model, limit, rank_only)
+    lesson = TeachingOptions(db.expanduser(), number, subject, model, limit, rank_only)
     with bar("Judging again") as progress:
         taught = asyncio.run(
             teach(
                 lesson,
                 ask=lambda question: asker.ask(question_lines(question)),
-                learned_to=lambda path: name_in_topic(topic, path),
-                watch=progress,
+                on_model_written=lambda path: write_model_name(topic, path),
+                report_progress=progress,
             )
         )
     tell(taught_lines(taught, model))
@@ -80,7 +80,7 @@ def question_lines(question: LabelQuestion) -> list[str]:
     ]
 
 
-def taught_lines(taught: Taught, model: Path) -> list[str]:
+def taught_lines(taught: TeachingResult, model: Path) -> list[str]:
     """What came of a sitting."""
     answers, (on, off), ranked = taught.answers, taught.labels, taught.reranked
     said = f"{answers.on} on topic, {answers.off} off, {answers.skipped} skipped"
@@ -96,9 +96,9 @@ def taught_lines(taught: Taught, model: Path) -> list[str]:
     return [*lines, *ranked_lines(ranked)]
 
 
-def ranked_lines(ranked: Reranked) -> list[str]:
+def ranked_lines(ranked: RerankCounts) -> list[str]:
     """What another judgement has changed in a crawl."""
-    kept = f", {ranked.kept:,} kept theirs (no text stored)" if ranked.kept else ""
+    kept = f", {ranked.unscored:,} kept theirs (no text stored)" if ranked.unscored else ""
     return [
         f"{format_count(ranked.pages, 'page')} judged again{kept}: "
         f"{ranked.turned_on:,} became relevant, {ranked.turned_off:,} no longer are",

@@ -31,7 +31,7 @@ from focus.config import (
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, LIBRARIES
 from focus.errors import ConfigError, TopicError
 from focus.learn.memory_crawl import PageSource
-from focus.learn.model_file import applied
+from focus.learn.model_file import apply_model
 from focus.registry import check_removed
 from focus.rendering import usable
 from focus.score.parameters import PublishedParams, default_params
@@ -136,7 +136,7 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
     if not published:
         ours = {**topic_params(topic, wanted), **ours}
         models = {**topic_params(topic, model_class(relevance)), **models}
-    topic, trained = applied(topic, relevance, models)
+    topic, trained = apply_model(topic, relevance, models)
     config = filled(CrawlConfig, options)
     agent = product(options["user_agent"])
     alone = options["proxy"] or options["connect_to"]

@@ -27,8 +27,8 @@ from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
     from focus.learn.memory_crawl import PageSource
-    from focus.learn.sources import Sources
-    from focus.learn.topics import SourcedPage
+    from focus.learn.page_sources import PageSources
+    from focus.learn.topic_building import SourcedPage
     from focus.topic.topic import Topic
 
 PILOT = 300  # requests of a pilot crawl
@@ -91,27 +91,27 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         focus topic new football --keyword 足球 --keyword 英超:0.8 \\
             --seed sports.sina.com.cn --example pages/ -o football.toml
     """
-    from focus.learn.narrower import with_narrower
-    from focus.learn.sources import collect
-    from focus.learn.topics import build, with_aliases, with_entities
+    from focus.learn.narrower_terms import add_narrower_terms
+    from focus.learn.page_sources import collect_pages
+    from focus.learn.topic_building import add_aliases, add_entity_features, add_features
 
     target = options["output"] or Path(f"{name.replace('/', '_')}.toml")
     _refuse(target, force=options["force"])
     made = _given(name, options)
     paths = sources(ctx, options)
-    on = collect(options["example"], paths, made, complain)
-    off = collect(options["not_example"], paths, made, complain)
+    on = collect_pages(options["example"], paths, made, complain)
+    off = collect_pages(options["not_example"], paths, made, complain)
     if options["example"] and not on:
         raise ConfigError("none of the pages given with --example could be read")
     with ExitStack() as stack:
         base = knowledge(options["base"], stack)
         if base is not None:
-            made = with_aliases(made, base, on)
-        made = build(made, on, off, paper=options["as_published"] or "")
+            made = add_aliases(made, base, on)
+        made = add_features(made, on, off, paper=options["as_published"] or "")
         if base is not None and on:
-            made = with_entities(made, base, on)
+            made = add_entity_features(made, base, on)
         if base is not None:
-            made = with_narrower(made, base)
+            made = add_narrower_terms(made, base)
     _write(target, made)
     tell(_made_lines(made, target, on, off), err=True)
 
@@ -207,13 +207,13 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     """
     from focus.commands import topic_output
     from focus.commands.settings import read_topic
-    from focus.learn.sources import collect
-    from focus.learn.topics import Bench
+    from focus.learn.page_sources import collect_pages
+    from focus.learn.topic_building import ModelSet
 
     subject = read_topic(file)
     names = list(dict.fromkeys(options["relevance"]))
-    bench = Bench(subject, list(MODEL.names()) if _EVERY in names else names)
-    found = collect(pages, sources(ctx, options), subject, complain)
+    bench = ModelSet(subject, list(MODEL.names()) if _EVERY in names else names)
+    found = collect_pages(pages, sources(ctx, options), subject, complain)
     if not found:
         raise ConfigError("no page to judge")
     said = [(each, bench.judge(each.page), bench.absent) for each in found]
@@ -273,28 +273,33 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         focus topic expand football.toml --explain -o wide.toml
     """
     from focus.commands.settings import read_topic
-    from focus.learn.narrower import with_narrower
-    from focus.learn.sources import collect
-    from focus.learn.topics import Widening, widen, widened, with_aliases
+    from focus.learn.narrower_terms import add_narrower_terms
+    from focus.learn.page_sources import collect_pages
+    from focus.learn.topic_building import (
+        ExpansionLimits,
+        add_aliases,
+        add_proposed_keywords,
+        propose_topic_keywords,
+    )
 
     subject = read_topic(file)
     if options["output"] is not None and options["output"] != Path(file):
         _refuse(options["output"], force=options["force"])
     paths = sources(ctx, options)
-    on = collect(options["example"], paths, subject, complain)
-    off = collect(options["not_example"], paths, subject, complain)
-    plan = Widening(options["limit"], options["max_weight"])
+    on = collect_pages(options["example"], paths, subject, complain)
+    off = collect_pages(options["not_example"], paths, subject, complain)
+    plan = ExpansionLimits(options["limit"], options["max_weight"])
     with ExitStack() as stack:
         base = knowledge(options["base"], stack)
         if base is not None:
-            before, subject = len(subject.keywords), with_aliases(subject, base, on)
+            before, subject = len(subject.keywords), add_aliases(subject, base, on)
             more = format_count(len(subject.keywords) - before, "other name")
             print_note("{things} from {file}", things=more, file=options["base"])
         judged = _judged(subject, paths, options, stack)
-        found = widen(subject, judged, plan, on=on, off=off)
+        found = propose_topic_keywords(subject, judged, plan, on=on, off=off)
         if base is not None:
-            subject = with_narrower(subject, base)
-    wide = widened(subject, found)
+            subject = add_narrower_terms(subject, base)
+    wide = add_proposed_keywords(subject, found)
     if options["as_json"]:
         tell_json(found)
     else:
@@ -308,10 +313,10 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
 
 
 def _judged(
-    subject: Topic, paths: Sources, options: dict[str, Any], stack: ExitStack
+    subject: Topic, paths: PageSources, options: dict[str, Any], stack: ExitStack
 ) -> Iterable[SourcedPage]:
     """The pages that words are looked for on, besides examples."""
-    from focus.learn.topics import stored
+    from focus.learn.topic_building import read_crawl_pages
     from focus.storage.reader import DatabaseReader
 
     if paths.stored is None and (options["archive"] is not None or options["pilot"]):
@@ -320,14 +325,14 @@ def _judged(
         return ()
     reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
     crawl = paths.stored.crawl if paths.stored is not None else "latest"
-    return stored(reader, reader.crawl_id(crawl))
+    return read_crawl_pages(reader, reader.crawl_id(crawl))
 
 
 def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable[SourcedPage]:
     import asyncio
 
-    from focus.learn.memory_crawl import pilot
-    from focus.learn.topics import sample
+    from focus.learn.memory_crawl import crawl_briefly
+    from focus.learn.topic_building import make_sourced_page
 
     seeds = list(options["seed"] or subject.seeds)
     if not seeds:
@@ -341,11 +346,11 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
             done += 1
             progress(done, requests)
 
-        gathered = asyncio.run(pilot(subject, seeds, web, requests=requests, watch=watch))
+        gathered = asyncio.run(crawl_briefly(subject, seeds, web, requests=requests, observe=watch))
     for seed, why in gathered.failures.items():
         complain(f"{seed}: {why}")
     print_note("Pilot crawl: {pages}", pages=format_count(len(gathered.pages), "page"))
-    return (sample(page.url, page.html) for page in gathered.pages)
+    return (make_sourced_page(page.url, page.html) for page in gathered.pages)
 
 
 # -- shared -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from focus.i18n import say, say_all
-from focus.learn.topics import Opinion, SourcedPage
+from focus.learn.topic_building import ModelJudgement, SourcedPage
 from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
 from focus.score.statistics.expansion import HostCounts, Proposal, TopicExpansion
@@ -63,10 +63,10 @@ def _words(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[s
 
 
 def tested_lines(
-    page: SourcedPage, opinions: Sequence[Opinion], absent: Mapping[str, str]
+    page: SourcedPage, opinions: Sequence[ModelJudgement], absent: Mapping[str, str]
 ) -> list[str]:
     """What each model says of a page, part by part."""
-    lines = [printable(page.page.title or say("(no title)"), 96), f"  {printable(page.where, 94)}"]
+    lines = [printable(page.page.title or say("(no title)"), 96), f"  {printable(page.source, 94)}"]
     for each in opinions:
         verdict = say("relevant") if each.relevant else say("not relevant")
         sign = ">" if each.relevant else "≤"
@@ -76,7 +76,7 @@ def tested_lines(
     return lines
 
 
-def _parts(said: Opinion) -> list[str]:
+def _parts(said: ModelJudgement) -> list[str]:
     rows = []
     for part, value in said.parts.items():
         weight = said.weights.get(part)
@@ -87,11 +87,11 @@ def _parts(said: Opinion) -> list[str]:
 
 
 def tested(
-    page: SourcedPage, opinions: Sequence[Opinion], absent: Mapping[str, str]
+    page: SourcedPage, opinions: Sequence[ModelJudgement], absent: Mapping[str, str]
 ) -> dict[str, Any]:
     """The same as plain data."""
     return {
-        "page": page.where,
+        "page": page.source,
         "title": page.page.title,
         "models": {each.pop("model"): each for each in map(msgspec.to_builtins, opinions)},
         "absent": dict(absent),

@@ -14,8 +14,8 @@ from focus.errors import ConfigError
 from focus.text.formatting import format_count, format_percent, format_table, printable
 
 if TYPE_CHECKING:
-    from focus.learn.model_file import LearnedTopic, Trained
-    from focus.learn.training import Extractor
+    from focus.learn.model_file import LearnedTopic, TrainedClassifier
+    from focus.learn.training import FeatureExtractor
     from focus.score.relevance import Document
     from focus.text.tokenisation import Segmenter
     from focus.topic.topic import Topic
@@ -78,7 +78,7 @@ def train(**options: Any) -> None:
         focus train --topic football.toml --positive pages/on --negative pages/off --entities
     """
     from focus.commands.settings import read_topic
-    from focus.learn.training import TrainingOptions, train_on
+    from focus.learn.training import TrainingOptions, train_classifier
 
     topic = read_topic(options["topic"])
     target = _model_path(options["topic"], options["output"])
@@ -86,30 +86,30 @@ def train(**options: Any) -> None:
         extractor = _extractor(topic, options, stack)
         pages = _examples(topic, extractor, options, stack)
         plan = TrainingOptions(options["select"], options["features"])
-        trained = train_on(pages, extractor, plan)
+        trained = train_classifier(pages, extractor, plan)
     tell(trained_lines(trained))
     _keep(topic, trained, options["topic"], target)
 
 
-def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Extractor:
-    from focus.learn.kb.base import SHIPPED, opened
-    from focus.learn.training import Extractor
+def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> FeatureExtractor:
+    from focus.learn.kb.knowledge_base import FOOTBALL_FILE, open_knowledge_base
+    from focus.learn.training import FeatureExtractor
     from focus.score.matching import Matcher
 
     segmenter: Segmenter = Matcher(topic).segmenter
     base = options["base"]
     if base is None and not options["entities"]:
-        return Extractor(segmenter)
-    known = opened(base or Path(SHIPPED.stem), segmenter)
-    return Extractor(segmenter, stack.enter_context(known))
+        return FeatureExtractor(segmenter)
+    known = open_knowledge_base(base or Path(FOOTBALL_FILE.stem), segmenter)
+    return FeatureExtractor(segmenter, stack.enter_context(known))
 
 
 def _examples(
-    topic: Topic, extractor: Extractor, options: dict[str, Any], stack: ExitStack
+    topic: Topic, extractor: FeatureExtractor, options: dict[str, Any], stack: ExitStack
 ) -> list[Any]:
     """All labelled pages, taken apart; complaints are told at once."""
-    from focus.learn.corpus import of_crawl, read_pages, stored_pages
-    from focus.learn.training import examples
+    from focus.learn.corpus import read_pages, read_stored_pages, select_training_rows
+    from focus.learn.training import make_examples
     from focus.storage.reader import DatabaseReader
 
     if not (options["from_crawl"] or (options["positive"] and options["negative"])):
@@ -124,19 +124,19 @@ def _examples(
     }
     if options["from_crawl"]:
         reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
-        chosen = of_crawl(reader, reader.crawl_id(options["from_crawl"]), topic.name)
-        sources[True].append(stored_pages(reader, chosen.on))
-        sources[False].append(stored_pages(reader, chosen.off))
+        chosen = select_training_rows(reader, reader.crawl_id(options["from_crawl"]), topic.name)
+        sources[True].append(read_stored_pages(reader, chosen.on))
+        sources[False].append(read_stored_pages(reader, chosen.off))
     return [
         each
         for is_on, iterators in sources.items()
         for pages in iterators
-        for each in examples(pages, is_on, extractor)
+        for each in make_examples(pages, is_on, extractor)
     ]
 
 
 def _model_path(topic: str, output: Path | None) -> Path:
-    from focus.learn.model_file import path_beside
+    from focus.learn.model_file import model_path
 
     if output is not None:
         return output
@@ -144,10 +144,10 @@ def _model_path(topic: str, output: Path | None) -> Path:
         raise ConfigError(
             "--topic {topic}: is no topic file; say where to write with -o FILE", topic=topic
         )
-    return path_beside(Path(topic))
+    return model_path(Path(topic))
 
 
-def trained_lines(trained: Trained) -> list[str]:
+def trained_lines(trained: TrainedClassifier) -> list[str]:
     """How the classifier did, for people."""
     counts = trained.counts
     rows: list[tuple[str, ...]] = [("", "P", "R", "F", "Brier", "distinct")]
@@ -162,22 +162,22 @@ def trained_lines(trained: Trained) -> list[str]:
     ]
 
 
-def _keep(topic: Topic, trained: Trained, topic_file: str, target: Path) -> None:
+def _keep(topic: Topic, trained: TrainedClassifier, topic_file: str, target: Path) -> None:
     """Write the model file and name it in the topic file."""
     import msgspec
 
-    from focus.learn.model_file import LearnedTopic, load_for, name_in_topic, save
+    from focus.learn.model_file import LearnedTopic, load_topic_model, save_model, write_model_name
 
     before: LearnedTopic | None = None
     try:
-        before = load_for(topic)
+        before = load_topic_model(topic)
     except ConfigError as error:  # damaged, or of another version: it is made anew
         tell([f"focus: {error}"], err=True)
     learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
-    save(target, learned)
+    save_model(target, learned)
     print_note("Model in {file}", file=target)
     if topic_file.endswith(".toml"):
-        name_in_topic(Path(topic_file), target)
+        write_model_name(Path(topic_file), target)
         command = f"focus crawl --topic {topic_file} --relevance bayes"
         print_note("Use it: {command}", command=command)
         return

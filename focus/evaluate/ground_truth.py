@@ -32,7 +32,7 @@ from focus.evaluate.link_graph import LinkGraph, PageIndex, code_digest
 from focus.evaluate.ranking import TopicTruth, sample_curve
 from focus.evaluate.trial import judge_topics
 from focus.i18n import mark
-from focus.learn.model_file import applied
+from focus.learn.model_file import apply_model
 from focus.metrics.measures import area_under_recall
 from focus.metrics.oracle import oracle_curve, reachable_targets
 from focus.score.relevance import model_class
@@ -271,7 +271,7 @@ def analysis_config(
     task: TopicTask, relevance: str, params: Mapping[str, float], variant: Variant | None = None
 ) -> AnalysisConfig:
     """Return the configuration of the relevance model of a variant, or of the judge."""
-    topic, trained = applied(task.topic, relevance, params)
+    topic, trained = apply_model(task.topic, relevance, params)
     relevance_class = model_class(relevance)
     differs = bool(relevance_class.published) or relevance_class.published_threshold is not None
     strategy = strategy_class(variant.strategy) if variant else None

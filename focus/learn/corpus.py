@@ -17,20 +17,20 @@ from focus.storage.reader import DatabaseReader
 from focus.text.charset import decode
 from focus.text.formatting import printable
 
-HTML = frozenset((".html", ".htm", ".xhtml", ".shtml"))
-TEXT = frozenset((".txt", ".text", ".md"))
+HTML_SUFFIXES = frozenset((".html", ".htm", ".xhtml", ".shtml"))
+TEXT_SUFFIXES = frozenset((".txt", ".text", ".md"))
 SURE_ON, SURE_OFF = 0.9, 0.1
 """Relevance from which on a stored page counts as an example though nobody labelled it."""
 
-Complain = Callable[[str], None]
+ReportProblem = Callable[[str], None]
 
 
-def read_pages(path: Path, complain: Complain) -> Iterator[Document]:
+def read_pages(path: Path, report_problem: ReportProblem) -> Iterator[Document]:
     """The pages of `read_named`, without their names."""
-    return (page for _, page in read_named(path, complain))
+    return (page for _, page in read_named_pages(path, report_problem))
 
 
-def read_named(path: Path, complain: Complain) -> Iterator[tuple[str, Document]]:
+def read_named_pages(path: Path, report_problem: ReportProblem) -> Iterator[tuple[str, Document]]:
     """The pages of a folder (with all below), of one file, or of a .jsonl file, one by one.
 
     .html and .txt files are a page each; a line of .jsonl is one, an object with "html" or
@@ -41,36 +41,38 @@ def read_named(path: Path, complain: Complain) -> Iterator[tuple[str, Document]]
     if not path.exists():
         raise ConfigError("{path}: there is no such file or folder", path=path)
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
-    empty = True
+    is_empty = True
     for file in files:
-        for page in _of_file(file, complain, sole=file == path):
-            empty = False
+        for page in _read_file(file, report_problem, is_named=file == path):
+            is_empty = False
             yield page
-    if empty:
-        kinds = ", ".join(sorted(HTML | TEXT | {".jsonl"}))
+    if is_empty:
+        suffixes = ", ".join(sorted(HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl"}))
         raise ConfigError(
-            "{path}: there is no page in it (files that count: {kinds})", path=path, kinds=kinds
+            "{path}: there is no page in it (files that count: {kinds})", path=path, kinds=suffixes
         )
 
 
-def _of_file(file: Path, complain: Complain, *, sole: bool) -> Iterator[tuple[str, Document]]:
-    kind = file.suffix.lower()
-    if not file.is_file() or not (sole or kind in HTML | TEXT | {".jsonl"}):
+def _read_file(
+    file: Path, report_problem: ReportProblem, *, is_named: bool
+) -> Iterator[tuple[str, Document]]:
+    suffix = file.suffix.lower()
+    if not file.is_file() or not (is_named or suffix in HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl"}):
         return
     try:
         data = file.read_bytes()
     except OSError as error:
-        complain(f"{file}: cannot be read: {error.strerror}")
+        report_problem(f"{file}: cannot be read: {error.strerror}")
         return
-    if kind == ".jsonl":
-        yield from _of_lines(file, data, complain)
-    elif kind in TEXT:
-        yield str(file), of_text(decode(data, "text/plain")[0])
+    if suffix == ".jsonl":
+        yield from _read_json_lines(file, data, report_problem)
+    elif suffix in TEXT_SUFFIXES:
+        yield str(file), text_document(decode(data, "text/plain")[0])
     else:
-        yield str(file), of_html(decode(data, None)[0])
+        yield str(file), html_document(decode(data, None)[0])
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _JsonPage(msgspec.Struct, frozen=True):
     """A page in a .jsonl file; other keys are left alone."""
 
     html: str = ""
@@ -78,64 +80,66 @@ class _Line(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-def _of_lines(file: Path, data: bytes, complain: Complain) -> Iterator[tuple[str, Document]]:
+def _read_json_lines(
+    file: Path, data: bytes, report_problem: ReportProblem
+) -> Iterator[tuple[str, Document]]:
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            page = msgspec.json.decode(line, type=_Line)
+            page = msgspec.json.decode(line, type=_JsonPage)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            complain(f"{file}:{number}: is no page: {printable(str(error), 100)}")
+            report_problem(f"{file}:{number}: is no page: {printable(str(error), 100)}")
             continue
         if page.html:
-            yield f"{file}:{number}", of_html(page.html)
+            yield f"{file}:{number}", html_document(page.html)
         elif page.text or page.title:
-            yield f"{file}:{number}", of_text(page.text, page.title)
+            yield f"{file}:{number}", text_document(page.text, page.title)
         else:
-            complain(f'{file}:{number}: is no page: neither "html" nor "text" in it')
+            report_problem(f'{file}:{number}: is no page: neither "html" nor "text" in it')
 
 
-def of_html(html: str) -> Document:
+def html_document(html: str) -> Document:
     """A page out of its source."""
     return Document.from_parsed(parse(html), html.encode("utf-8", "replace"))
 
 
-def of_text(text: str, title: str = "") -> Document:
+def text_document(text: str, title: str = "") -> Document:
     """A page out of plain text, a block a line."""
     blocks = [Block(line.strip(), 0, "p") for line in text.splitlines() if line.strip()]
     return Document(title=title, blocks=lambda: blocks)
 
 
-class OfCrawl(msgspec.Struct):
+class TrainingRows(msgspec.Struct):
     """The stored pages of a crawl that are training pages, by row id."""
 
     on: list[int] = []
     off: list[int] = []
 
 
-def of_crawl(reader: DatabaseReader, crawl: int, topic: str) -> OfCrawl:
+def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> TrainingRows:
     """The pages labelled by hand, and those that the crawl's judge was sure of.
 
     Sure: relevance over 0.9 and relevant, or under 0.1 and not. Of the off-topic ones at
     most three times as many as on-topic ones, evenly over the crawl: a classifier trained
     on one relevant page in a hundred has nothing to lose by always saying no.
     """
-    said = {v.page: v.relevant for v in reader.run(partial(labels.labelled, topic=topic))}
-    sure: dict[bool, list[int]] = {True: [], False: []}
+    labelled = {v.page: v.relevant for v in reader.run(partial(labels.labelled, topic=topic))}
+    certain: dict[bool, list[int]] = {True: [], False: []}
     for row, relevance, relevant in reader.run(partial(labels.judged, crawl=crawl)):
-        if row not in said and (relevance > SURE_ON if relevant else relevance < SURE_OFF):
-            sure[bool(relevant)].append(row)
-    on = [row for row, relevant in said.items() if relevant] + sure[True]
-    off = [row for row, relevant in said.items() if not relevant]
-    room = max(0, 3 * len(on) - len(off))
-    step = max(1.0, len(sure[False]) / room) if room else math.inf
-    off += [sure[False][int(at * step)] for at in range(min(room, len(sure[False])))]
-    return OfCrawl(on, off)
+        if row not in labelled and (relevance > SURE_ON if relevant else relevance < SURE_OFF):
+            certain[bool(relevant)].append(row)
+    on = [row for row, relevant in labelled.items() if relevant] + certain[True]
+    off = [row for row, relevant in labelled.items() if not relevant]
+    max_off = max(0, 3 * len(on) - len(off))
+    step = max(1.0, len(certain[False]) / max_off) if max_off else math.inf
+    off += [certain[False][int(at * step)] for at in range(min(max_off, len(certain[False])))]
+    return TrainingRows(on, off)
 
 
-def stored_pages(reader: DatabaseReader, rows: Iterable[int]) -> Iterator[Document]:
+def read_stored_pages(reader: DatabaseReader, rows: Iterable[int]) -> Iterator[Document]:
     """Stored pages as documents; those whose text was not kept are left out."""
     for row in rows:
         page = reader.run(partial(labels.page, row=row))
         if page.html:
-            yield of_html(page.html)
+            yield html_document(page.html)

@@ -24,8 +24,8 @@ from functools import partial
 import msgspec
 
 from focus.errors import ConfigError
-from focus.learn.corpus import of_html
-from focus.learn.model_file import VECTOR_MODELS, LearnedTopic, Trained
+from focus.learn.corpus import html_document
+from focus.learn.model_file import VECTOR_MODELS, LearnedTopic, TrainedClassifier
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import make_model, model_class
 from focus.score.relevance.bayes import feature_words, link_page_entities, page_text
@@ -46,17 +46,17 @@ from focus.text.formatting import printable
 from focus.text.tokenisation import Segmenter
 from focus.topic.topic import Topic
 
-SNIPPET = 160  # characters
+SNIPPET_CHARS = 160  # characters
 BIAS_SPREAD, WEIGHT_SPREAD = 1.5, 1.0
 """How far a number of `evidence` may be from its tuned value, as standard deviations."""
 
-ROCCHIO = (1.0, 0.75, 0.25)
+ROCCHIO_WEIGHTS = (1.0, 0.75, 0.25)
 """Weights of the vector as it was, of the on-topic pages and of the off-topic ones."""
 
-FEWEST_FEATURES = 50
+MIN_FEATURES = 50
 """A topic of keywords alone gets so many words beside them."""
 
-TEACHABLE = ("bayes", "evidence", *VECTOR_MODELS)
+TEACHABLE_MODELS = ("bayes", "evidence", *VECTOR_MODELS)
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class LabelQuestion(msgspec.Struct, frozen=True):
     snippet: str
 
 
-class Answers(msgspec.Struct):
+class LabelCounts(msgspec.Struct):
     """The answers of one sitting."""
 
     on: int = 0
@@ -84,15 +84,15 @@ class Answers(msgspec.Struct):
 
 def check_teachable(relevance: str) -> None:
     """ConfigError for a relevance model that learns nothing from labels."""
-    if relevance not in TEACHABLE:
+    if relevance not in TEACHABLE_MODELS:
         raise ConfigError(
             "relevance model {relevance}: learns nothing from labels; these do: {teachable}",
             relevance=relevance,
-            teachable=", ".join(TEACHABLE),
+            teachable=", ".join(TEACHABLE_MODELS),
         )
 
 
-async def questions(
+async def uncertain_pages(
     store: Store, *, crawl: int, topic: str, threshold: float, limit: int
 ) -> AsyncIterator[tuple[int, LabelQuestion]]:
     """(Row id, question) of unlabelled stored pages, the most doubtful first."""
@@ -101,26 +101,30 @@ async def questions(
     )
     for row in rows:
         page = await store.run_in_thread(partial(labels.page, row=row))
-        yield row, question(page)
+        yield row, make_question(page)
 
 
-def question(page: JudgedPage) -> LabelQuestion:
+def make_question(page: JudgedPage) -> LabelQuestion:
     """A stored page as it is shown."""
-    words = [word for found in page.matched.values() for word in found]
-    text = " ".join(of_html(page.html).content.split()) or page.description
-    return LabelQuestion(page.url, page.title, page.relevance, page.matched, snippet(text, words))
+    words = [word for part_words in page.matched.values() for word in part_words]
+    text = " ".join(html_document(page.html).content.split()) or page.description
+    return LabelQuestion(
+        page.url, page.title, page.relevance, page.matched, make_snippet(text, words)
+    )
 
 
-def snippet(text: str, words: Sequence[str]) -> str:
+def make_snippet(text: str, words: Sequence[str]) -> str:
     """The text around the first of the words that stands in it, else its beginning."""
     folded = fold_body(text)
-    places = [at for word in words if (at := folded.find(fold_body(word))) >= 0]
-    start = max(0, min(places) - SNIPPET // 3) if places else 0
-    cut = text[start : start + SNIPPET]
-    return printable(("…" if start else "") + cut + ("…" if start + SNIPPET < len(text) else ""))
+    positions = [at for word in words if (at := folded.find(fold_body(word))) >= 0]
+    start = max(0, min(positions) - SNIPPET_CHARS // 3) if positions else 0
+    excerpt = text[start : start + SNIPPET_CHARS]
+    return printable(
+        ("…" if start else "") + excerpt + ("…" if start + SNIPPET_CHARS < len(text) else "")
+    )
 
 
-async def sitting(
+async def ask_for_labels(
     store: Store,
     *,
     crawl: int,
@@ -129,47 +133,47 @@ async def sitting(
     limit: int,
     ask: Callable[[LabelQuestion], str],
     now: Callable[[], float],
-) -> Answers:
+) -> LabelCounts:
     """Ask about page after page until "q" or no more; each answer is stored at once.
 
     ask   "y" on topic, "n" off topic, "s" neither, "q" enough
     """
-    answers = Answers(ended="no more pages")
-    asked = questions(store, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
-    async for row, each in asked:
-        said = ask(each)
-        if said == "q":
-            answers.ended = "quit"
+    counts = LabelCounts(ended="no more pages")
+    questions = uncertain_pages(store, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
+    async for row, question in questions:
+        answer = ask(question)
+        if answer == "q":
+            counts.ended = "quit"
             break
-        if said == "s":
-            answers.skipped += 1
+        if answer == "s":
+            counts.skipped += 1
             continue
-        verdict = PageLabel(row, each.url, said == "y")
-        await store.run_in_thread(partial(labels.put, topic=topic, said=verdict, now=now()))
-        answers.on += verdict.relevant
-        answers.off += not verdict.relevant
-    return answers
+        label = PageLabel(row, question.url, answer == "y")
+        await store.run_in_thread(partial(labels.put, topic=topic, said=label, now=now()))
+        counts.on += label.relevant
+        counts.off += not label.relevant
+    return counts
 
 
 # -- what follows -------------------------------------------------------------------
 
-Labelled = tuple[JudgedPage, bool]
+LabelledPage = tuple[JudgedPage, bool]
 
 
-async def labelled_pages(store: Store, topic: str) -> list[Labelled]:
+async def load_labelled_pages(store: Store, topic: str) -> list[LabelledPage]:
     """All labelled pages of a topic, of all crawls, with what was said of them."""
-    verdicts = await store.run_in_thread(partial(labels.labelled, topic=topic))
+    page_labels = await store.run_in_thread(partial(labels.labelled, topic=topic))
     return [
-        (await store.run_in_thread(partial(labels.page, row=verdict.page)), verdict.relevant)
-        for verdict in verdicts
+        (await store.run_in_thread(partial(labels.page, row=label.page)), label.relevant)
+        for label in page_labels
     ]
 
 
-def moved(
+def learn_from_labels(
     learned: LearnedTopic,
     topic: Topic,
     relevance: str,
-    pages: Sequence[Labelled],
+    pages: Sequence[LabelledPage],
     *,
     patience: float = 0.0,
 ) -> LearnedTopic:
@@ -183,20 +187,22 @@ def moved(
             raise ConfigError(
                 "topic {name!r}: has no classifier to teach; see `focus train`", name=topic.name
             )
-        trained = moved_classifier(learned.bayes, Matcher(topic).segmenter, pages)
+        trained = update_classifier(learned.bayes, Matcher(topic).segmenter, pages)
         return msgspec.structs.replace(learned, bayes=trained)
     if relevance in VECTOR_MODELS:
-        vector = moved_vector(topic, relevance, pages)
+        vector = update_topic_vector(topic, relevance, pages)
         return msgspec.structs.replace(learned, features=vector)
-    numbers = moved_numbers(relevance, pages, patience=patience)
+    numbers = fit_parameters(relevance, pages, patience=patience)
     return msgspec.structs.replace(learned, params={**learned.params, relevance: numbers})
 
 
-def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Labelled]) -> Trained:
+def update_classifier(
+    trained: TrainedClassifier, segmenter: Segmenter, pages: Sequence[LabelledPage]
+) -> TrainedClassifier:
     """The classifier of the training pages and the labelled ones together."""
     samples: list[LabelledWords] = []
     for page, is_on in pages:
-        text = page_text(of_html(page.html))
+        text = page_text(html_document(page.html))
         tokens = segmenter.tokens(text)
         words = feature_words(tokens)
         if trained.expansion is not None:
@@ -204,38 +210,38 @@ def moved_classifier(trained: Trained, segmenter: Segmenter, pages: Sequence[Lab
                 link_page_entities(text, tokens, trained.expansion.table)
             )
         samples.append((words, is_on))
-    counted = count_words(samples)
-    together = trained.counts.combine(counted)
-    best = select_words(together, trained.select, trained.number)
+    label_counts = count_words(samples)
+    all_counts = trained.counts.combine(label_counts)
+    best = select_words(all_counts, trained.select, trained.number)
     features = list(dict.fromkeys((*best, *trained.features)))
     return msgspec.structs.replace(
         trained,
         features=features,
-        labelled=counted,
-        corrected=_corrected(trained.calibration, together, features, samples),
+        labelled=label_counts,
+        corrected=_correct_calibration(trained.calibration, all_counts, features, samples),
     )
 
 
-def _corrected(
-    before: Calibration,
-    together: WordCounts,
+def _correct_calibration(
+    prior: Calibration,
+    all_counts: WordCounts,
     features: Sequence[str],
     samples: Sequence[LabelledWords],
 ) -> Calibration:
     """The calibration that the labelled pages call for, each scored without itself."""
-    looked_at = set(features)
-    words = {word: n for word, n in together.words.items() if word in looked_at}
-    counts = WordCounts(together.on, together.off, words)
+    used_words = set(features)
+    words = {word: n for word, n in all_counts.words.items() if word in used_words}
+    counts = WordCounts(all_counts.on, all_counts.off, words)
     scored = []
     for page, is_on in samples:
-        own: LabelledWords = ({word for word in page if word in looked_at}, is_on)
+        own: LabelledWords = ({word for word in page if word in used_words}, is_on)
         model = train_naive_bayes(counts.combine(count_words([own]), -1), features)
         scored.append((model.log_odds(own[0]), is_on))
-    return fit_calibration(scored, prior=before)
+    return fit_calibration(scored, prior=prior)
 
 
-def moved_numbers(
-    relevance: str, pages: Sequence[Labelled], *, patience: float = 0.0
+def fit_parameters(
+    relevance: str, pages: Sequence[LabelledPage], *, patience: float = 0.0
 ) -> dict[str, float]:
     """Bias and weights of `evidence` as these labels correct them; {} if none says anything.
 
@@ -246,15 +252,15 @@ def moved_numbers(
               for many. Worked: 6 and one label: 0.38, 6 labels: 0.71, 54: 0.95
     """
     tuned = model_class(relevance).defaults
-    told = [(page.parts, is_on) for page, is_on in pages if page.parts]
-    names = [name for name in tuned if any(name in parts for parts, _ in told)]
-    if not told:
+    informative = [(page.parts, is_on) for page, is_on in pages if page.parts]
+    names = [name for name in tuned if any(name in parts for parts, _ in informative)]
+    if not informative:
         return {}
-    share = math.sqrt(len(told) / (len(told) + patience))
-    rows = [(1.0, *(parts.get(name, 0.0) for name in names)) for parts, _ in told]
+    share = math.sqrt(len(informative) / (len(informative) + patience))
+    rows = [(1.0, *(parts.get(name, 0.0) for name in names)) for parts, _ in informative]
     weights = fit_logistic(
         rows,
-        [float(is_on) for _, is_on in told],
+        [float(is_on) for _, is_on in informative],
         prior=[tuned["bias"], *(tuned[name] for name in names)],
         spread=[share * BIAS_SPREAD, *(share * WEIGHT_SPREAD for _ in names)],
     )
@@ -262,7 +268,9 @@ def moved_numbers(
     return {"bias": bias, **{n: max(0.0, w) for n, w in zip(names, others, strict=True)}}
 
 
-def moved_vector(topic: Topic, relevance: str, pages: Sequence[Labelled]) -> dict[str, float]:
+def update_topic_vector(
+    topic: Topic, relevance: str, pages: Sequence[LabelledPage]
+) -> dict[str, float]:
     """q' = a·q + b·centroid(on) - c·centroid(off), all of length 1 (Rocchio 1971).
 
     It keeps as many words as it had (50 at least), none below 0, the strongest at 1 as in a
@@ -270,17 +278,17 @@ def moved_vector(topic: Topic, relevance: str, pages: Sequence[Labelled]) -> dic
     """
     model = make_model(relevance, Matcher(topic), {})
     assert isinstance(model, VectorModel)
-    kept, on_part, off_part = ROCCHIO
-    total = {word: kept * weight for word, weight in unit_vector(model.topic).items()}
-    for wanted, share in ((True, on_part), (False, -off_part)):
+    old_part, on_part, off_part = ROCCHIO_WEIGHTS
+    total = {word: old_part * weight for word, weight in unit_vector(model.topic).items()}
+    for label, share in ((True, on_part), (False, -off_part)):
         vectors = [
-            unit_vector(model.page_vector(of_html(page.html)))
+            unit_vector(model.page_vector(html_document(page.html)))
             for page, is_on in pages
-            if is_on is wanted
+            if is_on is label
         ]
         for word, weight in centroid(vectors).items():
             total[word] = total.get(word, 0.0) + share * weight
     positive = {word: weight for word, weight in total.items() if weight > 0.0}
     largest = max(positive.values(), default=1.0)
-    number = max(FEWEST_FEATURES, len(model.topic))
+    number = max(MIN_FEATURES, len(model.topic))
     return {word: weight / largest for word, weight in strongest_words(positive, number).items()}

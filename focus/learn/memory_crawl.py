@@ -29,7 +29,7 @@ from focus.session import open_transport
 from focus.topic.topic import Topic, to_builtins
 
 _PILOT_STRATEGY = "yield"
-_ALL = 1 << 40
+_UNLIMITED = 1 << 40
 
 
 class PageSource(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class PageSource(msgspec.Struct, frozen=True):
     browser: Path | None = None
 
 
-class Found(msgspec.Struct, frozen=True):
+class FetchedPage(msgspec.Struct, frozen=True):
     """A page as it was fetched, decoded; `seed`: that it is the answer to, "" for none."""
 
     url: str
@@ -54,10 +54,10 @@ class Found(msgspec.Struct, frozen=True):
     seed: str
 
 
-class Gathered(msgspec.Struct, frozen=True):
+class FetchedPages(msgspec.Struct, frozen=True):
     """The pages that came; `failures`: seeds from which nothing came, and why."""
 
-    pages: list[Found]
+    pages: list[FetchedPage]
     failures: dict[str, str]
 
 
@@ -76,7 +76,7 @@ class _MemoryStore:
         return []  # the frontier holds everything
 
 
-async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> Gathered:
+async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> FetchedPages:
     """These pages and no others; one that moved, from where it is now."""
     config = CrawlConfig(
         seeds=tuple(urls),
@@ -84,17 +84,17 @@ async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> Gathere
         scope=ScopeConfig(max_depth=0),
         analysis=AnalysisConfig(topic=to_builtins(topic), relevance="boolean"),
     )
-    return await _gather(config, web, lambda event: None)
+    return await _run_crawl(config, web, lambda event: None)
 
 
-async def pilot(
+async def crawl_briefly(
     topic: Topic,
     seeds: list[str],
     web: PageSource,
     *,
     requests: int,
-    watch: Callable[[Event], None],
-) -> Gathered:
+    observe: Callable[[Event], None],
+) -> FetchedPages:
     """The pages of a short crawl for the topic, on the sites of its seeds.
 
     Of a recorded web with one request at a time, best link first: so it goes on where a site
@@ -108,31 +108,36 @@ async def pilot(
         scope=ScopeConfig(scope="domain"),
         analysis=AnalysisConfig(topic=to_builtins(topic)),
     )
-    return await _gather(config, web, watch)
+    return await _run_crawl(config, web, observe)
 
 
-async def _gather(config: CrawlConfig, web: PageSource, watch: Callable[[Event], None]) -> Gathered:
+async def _run_crawl(
+    config: CrawlConfig, web: PageSource, observe: Callable[[Event], None]
+) -> FetchedPages:
     config = msgspec.structs.replace(
         config,
         workers=1,
         max_offline_s=0.0,
-        frontier_memory=_ALL,
+        frontier_memory=_UNLIMITED,
         agent=web.agent,
         fetch=web.fetch,
         politeness=web.politeness,
     )
-    basket = _MemoryStore()
+    memory_store = _MemoryStore()
     async with AsyncExitStack() as stack:
         paths = RunPaths(db=Path(), archive=web.archive)
         transport = await open_transport(config, paths, stack)
-        crawl = Crawl(config, transport, crawl_store=basket, observe=watch)
+        crawl = Crawl(config, transport, crawl_store=memory_store, observe=observe)
         crawl.add_seeds(config.seeds)
         await crawl.run()
-    pages = [Found(url, html, _seed_of(crawl, number)) for number, url, html in basket.pages]
-    return Gathered(pages, dict(crawl.seeds.failures))
+    pages = [
+        FetchedPage(url, html, _find_seed(crawl, number))
+        for number, url, html in memory_store.pages
+    ]
+    return FetchedPages(pages, dict(crawl.seeds.failures))
 
 
-def _seed_of(crawl: Crawl, url_id: int) -> str:
+def _find_seed(crawl: Crawl, url_id: int) -> str:
     """The seed, as it was typed, that a page is the answer to after redirects."""
     url_table = crawl.url_table
     hops = url_table.hops[url_id]

@@ -28,7 +28,7 @@ SUFFIX = ".model.json"
 VECTOR_MODELS = ("cosine", "euclid", "adaptive")
 
 
-class Trained(msgspec.Struct, frozen=True):
+class TrainedClassifier(msgspec.Struct, frozen=True):
     """A naive Bayes classifier, with the counts that it can be made anew from.
 
     counts     pages by word: of the training pages (words of one page only are left out)
@@ -48,7 +48,7 @@ class Trained(msgspec.Struct, frozen=True):
     labelled: WordCounts = WordCounts(0, 0, {})
     corrected: Calibration | None = None
 
-    def classifier(self) -> Classifier:
+    def make_classifier(self) -> Classifier:
         """As the scorer workers want it."""
         bayes = train_naive_bayes(self.counts.combine(self.labelled), self.features)
         return Classifier(bayes, self.corrected or self.calibration, self.expansion)
@@ -63,19 +63,19 @@ class LearnedTopic(msgspec.Struct, frozen=True):
     """
 
     topic: str
-    bayes: Trained | None = None
+    bayes: TrainedClassifier | None = None
     params: dict[str, dict[str, float]] = {}
     features: dict[str, float] = {}
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _FileHead(msgspec.Struct, frozen=True):
     """The beginning of every version of the file."""
 
     format: str = ""
     version: int = 0
 
 
-class _File(msgspec.Struct, frozen=True):
+class _ModelFile(msgspec.Struct, frozen=True):
     """The whole of this version's file."""
 
     format: str
@@ -83,13 +83,13 @@ class _File(msgspec.Struct, frozen=True):
     learned: LearnedTopic
 
 
-def save(path: Path, learned: LearnedTopic) -> None:
+def save_model(path: Path, learned: LearnedTopic) -> None:
     """Write the file; it appears whole or not at all. ExportError when it cannot be written."""
-    data = msgspec.json.encode(_File(FORMAT, VERSION, learned))
+    data = msgspec.json.encode(_ModelFile(FORMAT, VERSION, learned))
     write_whole(path, msgspec.json.format(data, indent=0) + b"\n")
 
 
-def load(path: Path) -> LearnedTopic:
+def load_model(path: Path) -> LearnedTopic:
     """Read a file of `save`; ConfigError, one line, for anything else."""
     try:
         data = path.read_bytes()
@@ -100,7 +100,7 @@ def load(path: Path) -> LearnedTopic:
             error=error,
         ) from None
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        head = msgspec.json.decode(data, type=_FileHead)
         if head.format == FORMAT and head.version != VERSION:
             raise ConfigError(
                 "model file {path}: made by another focus (version {version}, this one knows "
@@ -113,7 +113,7 @@ def load(path: Path) -> LearnedTopic:
             raise ConfigError(
                 "model file {path}: is none of focus; make one with `focus train`", path=path
             )
-        return msgspec.json.decode(data, type=_File).learned
+        return msgspec.json.decode(data, type=_ModelFile).learned
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(
             "model file {path}: is damaged ({error}); make it again with `focus train`",
@@ -125,19 +125,19 @@ def load(path: Path) -> LearnedTopic:
 # -- the topic file -----------------------------------------------------------------
 
 
-def path_beside(topic_file: Path) -> Path:
+def model_path(topic_file: Path) -> Path:
     """Where the model of a topic file is kept: football.toml → football.model.json."""
     return topic_file.with_suffix(SUFFIX)
 
 
-def load_for(topic: Topic) -> LearnedTopic | None:
+def load_topic_model(topic: Topic) -> LearnedTopic | None:
     """What is known of a topic whose `model` is a path that can be opened; None: it names none.
 
     TopicError when the file is another topic's.
     """
     if topic.model is None:
         return None
-    learned = load(Path(topic.model))
+    learned = load_model(Path(topic.model))
     if learned.topic != topic.name:
         raise TopicError(
             "model file {model}: is of the topic {topic!r}, not {name!r}",
@@ -148,21 +148,21 @@ def load_for(topic: Topic) -> LearnedTopic | None:
     return learned
 
 
-_LINE = re.compile(r"^model\s*=.*$", re.MULTILINE)
-_TABLE = re.compile(r"^\s*\[", re.MULTILINE)
+_MODEL_LINE = re.compile(r"^model\s*=.*$", re.MULTILINE)
+_TABLE_HEAD = re.compile(r"^\s*\[", re.MULTILINE)
 
 
-def named_in(text: str, where: str, model: str) -> str:
+def set_model_line(text: str, where: str, model: str) -> str:
     """The text of a topic file with `model = "…"` in it; all else, comments too, stays.
 
     TopicError when the file is written so that the line cannot be put in.
     """
-    first_table = _TABLE.search(text)
+    first_table = _TABLE_HEAD.search(text)
     end = first_table.start() if first_table else len(text)
     top, rest = text[:end], text[end:]
     line = f"model = {msgspec.json.encode(model).decode()}"
-    if _LINE.search(top):
-        top = _LINE.sub(lambda _: line, top, count=1)
+    if _MODEL_LINE.search(top):
+        top = _MODEL_LINE.sub(lambda _: line, top, count=1)
     else:
         top = f"{top.rstrip()}\n{line}\n" + ("\n" if rest else "")
     if from_toml(top + rest, where).model != model:
@@ -172,7 +172,7 @@ def named_in(text: str, where: str, model: str) -> str:
     return top + rest
 
 
-def name_in_topic(topic_file: Path, model: Path) -> None:
+def write_model_name(topic_file: Path, model: Path) -> None:
     """Write `model = "…"` into a topic file, as a path from its folder; ConfigError if not."""
     try:
         text = topic_file.read_text(encoding="utf-8-sig")
@@ -181,11 +181,11 @@ def name_in_topic(topic_file: Path, model: Path) -> None:
             "topic file {path}: cannot be read: {error}", path=topic_file, error=error
         ) from None
     name = Path(os.path.relpath(model.absolute(), topic_file.absolute().parent)).as_posix()
-    named = named_in(text, str(topic_file), name)
-    if named == text:
+    new_text = set_model_line(text, str(topic_file), name)
+    if new_text == text:
         return
     try:
-        topic_file.write_text(named, encoding="utf-8")
+        topic_file.write_text(new_text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
             'topic file {path}: cannot be written: {error}; put model = "{name}" into it',
@@ -198,7 +198,7 @@ def name_in_topic(topic_file: Path, model: Path) -> None:
 # -- for the workers ----------------------------------------------------------------
 
 
-def applied(
+def apply_model(
     topic: Topic,
     relevance: str,
     chosen: Mapping[str, float] | None = None,
@@ -212,7 +212,7 @@ def applied(
     Raises ConfigError for a file that cannot be used, or that is not there when the model
     needs it (`bayes`). Where a model lies is no part of what a crawl is about.
     """
-    learned = learned or load_for(topic)
+    learned = learned or load_topic_model(topic)
     bare = msgspec.structs.replace(topic, model=None, params={})
     if relevance == "bayes":
         if learned is None or learned.bayes is None:
@@ -221,9 +221,9 @@ def applied(
                 "`focus train --topic FILE.toml --positive DIR --negative DIR`",
                 name=topic.name,
             )
-        return bare, msgspec.msgpack.encode(learned.bayes.classifier())
+        return bare, msgspec.msgpack.encode(learned.bayes.make_classifier())
     if learned is None:
         return bare, b""
-    moved = learned.features if relevance in VECTOR_MODELS else learned.params.get(relevance, {})
-    left = {name: value for name, value in moved.items() if name not in (chosen or {})}
-    return bare, msgspec.msgpack.encode(left) if left else b""
+    values = learned.features if relevance in VECTOR_MODELS else learned.params.get(relevance, {})
+    free_values = {name: value for name, value in values.items() if name not in (chosen or {})}
+    return bare, msgspec.msgpack.encode(free_values) if free_values else b""

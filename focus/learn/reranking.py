@@ -34,15 +34,15 @@ from focus.storage.writer import CrawlInfo
 from focus.store import Store
 from focus.workers import WorkerPool
 
-AHEAD = 64  # pages given to the workers before the first comes back
+MAX_UNSCORED = 64  # pages given to the workers before the first comes back
 CHUNK = 256  # pages per read and per write
 _HTML = "text/html; charset=utf-8"
 
-Watch = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Told now and then: pages judged so far, pages in all."""
 
 
-class Reranked(msgspec.Struct):
+class RerankCounts(msgspec.Struct):
     """The outcome of ranking anew.
 
     pages      judged again; `kept` as they were, for their text is not stored
@@ -51,14 +51,14 @@ class Reranked(msgspec.Struct):
     """
 
     pages: int = 0
-    kept: int = 0
+    unscored: int = 0
     turned_on: int = 0
     turned_off: int = 0
     waiting: int = 0
     moved: int = 0
 
 
-class _Still:
+class _IdleTransport:
     """A transport of a crawl that goes nowhere."""
 
     in_flight = 0
@@ -71,22 +71,27 @@ class _Still:
 
 
 async def rerank(
-    store: Store, info: CrawlInfo, config: CrawlConfig, *, now: float, watch: Watch
-) -> Reranked:
+    store: Store,
+    info: CrawlInfo,
+    config: CrawlConfig,
+    *,
+    now: float,
+    report_progress: ReportProgress,
+) -> RerankCounts:
     """Judge all stored pages of a crawl by `config.analysis` and rank what waits anew.
 
     Pages are written as they are judged, priorities at the end: broken off in between, the
     same call begins again and comes to the same end.
     """
-    crawl = Crawl(config, cast(Transport, _Still()))
+    crawl = Crawl(config, cast(Transport, _IdleTransport()))
     await restore(crawl, store, info)
     replay = _Replay(crawl)
     analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
     analysis = msgspec.structs.replace(analysis, keep="none")
     batch: list[Rejudged] = []
-    async with aclosing(_judged(store, info.id, analysis)) as judged:
+    async with aclosing(_score_stored_pages(store, info.id, analysis)) as judged:
         async for stored, page in judged:
-            replay.take(stored, page)
+            replay.add_page(stored, page)
             if page is not None:
                 batch.append(
                     Rejudged(
@@ -100,36 +105,38 @@ async def rerank(
             if len(batch) >= CHUNK:
                 await store.run_in_thread(partial(labels.rejudge, crawl=info.id, judged=batch))
                 batch = []
-            watch(replay.found.pages + replay.found.kept, crawl.unit_of_work.totals.pages)
+            report_progress(
+                replay.counts.pages + replay.counts.unscored, crawl.unit_of_work.totals.pages
+            )
     await store.run_in_thread(partial(labels.rejudge, crawl=info.id, judged=batch))
-    await store.write(info.id, replay.batch(now))
-    return replay.found
+    await store.write(info.id, replay.make_batch(now))
+    return replay.counts
 
 
-async def _judged(
+async def _score_stored_pages(
     store: Store, crawl: int, analysis: AnalysisConfig
 ) -> AsyncGenerator[tuple[JudgedPage, Page | None]]:
     """Stored pages in order, each with what it is judged now; None: its text is not there."""
     workers = max(1, (os.cpu_count() or 2) - 1)
     async with WorkerPool(analysis, workers=workers) as pool:
-        under_way: deque[tuple[JudgedPage, asyncio.Task[Page] | None]] = deque()
-        after = -1
+        in_progress: deque[tuple[JudgedPage, asyncio.Task[Page] | None]] = deque()
+        last_nth = -1
         while part := await store.run_in_thread(
-            partial(labels.pages, crawl=crawl, after=after, limit=CHUNK)
+            partial(labels.pages, crawl=crawl, after=last_nth, limit=CHUNK)
         ):
-            after = part[-1].nth
+            last_nth = part[-1].nth
             for stored in part:
                 scoring = (
                     pool.score(stored.url, stored.html.encode(), _HTML) if stored.html else None
                 )
-                under_way.append((stored, asyncio.create_task(scoring) if scoring else None))
-                if len(under_way) > AHEAD:
-                    yield await _done(under_way.popleft())
-        while under_way:
-            yield await _done(under_way.popleft())
+                in_progress.append((stored, asyncio.create_task(scoring) if scoring else None))
+                if len(in_progress) > MAX_UNSCORED:
+                    yield await _finish_scoring(in_progress.popleft())
+        while in_progress:
+            yield await _finish_scoring(in_progress.popleft())
 
 
-async def _done(
+async def _finish_scoring(
     pair: tuple[JudgedPage, asyncio.Task[Page] | None],
 ) -> tuple[JudgedPage, Page | None]:
     stored, task = pair
@@ -141,43 +148,43 @@ class _Replay:
     """Takes the pages of a crawl in their order and collects what follows for its URLs."""
 
     def __init__(self, crawl: Crawl) -> None:
-        self.found = Reranked()
+        self.counts = RerankCounts()
         self._crawl = crawl
         self._url_table = crawl.url_table
-        self._touched = bytearray(len(crawl.url_table))  # evidence made anew
-        self._before: dict[
+        self._is_replaced = bytearray(len(crawl.url_table))  # evidence made anew
+        self._old_evidence: dict[
             int, tuple[float, ...]
         ] = {}  # link_evidence of waiting URLs that changed
-        self._brought: dict[int, str] = {}  # waiting URL with another parent -> anchor
+        self._new_anchors: dict[int, str] = {}  # waiting URL with another parent -> anchor
         self._rewards_changed = False
         crawl.strategy.resume_at(0)
         self._segmenter = topic_segmenter(crawl.config.analysis.topic)
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
-    def take(self, stored: JudgedPage, page: Page | None) -> None:
+    def add_page(self, stored: JudgedPage, page: Page | None) -> None:
         """The next page, and how it is judged now."""
         if page is None:
-            self.found.kept += 1
-            self._saw(stored, stored.relevant)
+            self.counts.unscored += 1
+            self._learn_from_page(stored, stored.relevant)
             return
-        self.found.pages += 1
-        self.found.turned_on += page.is_relevant and not stored.relevant
-        self.found.turned_off += stored.relevant and not page.is_relevant
-        self._count(stored, page)
+        self.counts.pages += 1
+        self.counts.turned_on += page.is_relevant and not stored.relevant
+        self.counts.turned_off += stored.relevant and not page.is_relevant
+        self._change_reward(stored, page)
         if not page.nofollow:
-            self._give(stored, page)
-        self._saw(stored, page.is_relevant)
+            self._add_link_evidence(stored, page)
+        self._learn_from_page(stored, page.is_relevant)
 
-    def _saw(self, stored: JudgedPage, relevant: bool) -> None:
+    def _learn_from_page(self, stored: JudgedPage, is_relevant: bool) -> None:
         if self._crawl.strategy.resume_pages:
-            page = stored.url, stored.title, relevant, self._url_table.parent[stored.id]
+            page = stored.url, stored.title, is_relevant, self._url_table.parent[stored.id]
             self._crawl.strategy.learn_from_page(TitledPage.from_title(*page, self._segmenter))
 
-    def _count(self, stored: JudgedPage, page: Page) -> None:
+    def _change_reward(self, stored: JudgedPage, page: Page) -> None:
         """The page's reward has changed: for its queue, its host, and the page it came from."""
         reward = self._crawl.strategy.reward
-        before = msgspec.structs.replace(page, relevance=stored.relevance)
-        change = reward(page) - reward(before)
+        old_page = msgspec.structs.replace(page, relevance=stored.relevance)
+        change = reward(page) - reward(old_page)
         self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.relevant
         if not change:
             return
@@ -190,13 +197,13 @@ class _Replay:
         if (hub := self._url_table.parent[stored.id]) >= 0:
             self._crawl.ranker.count_hub(hub, Tally(0, change))
 
-    def _give(self, stored: JudgedPage, page: Page) -> None:
+    def _add_link_evidence(self, stored: JudgedPage, page: Page) -> None:
         """Its links give their targets the evidence that they would give today."""
         url_table = self._url_table
         queue = self._crawl.frontier.queues[url_table.queue[stored.id]]
         parent = Parent(
             id=stored.id,
-            nth=self.found.pages + self.found.kept,
+            nth=self.counts.pages + self.counts.unscored,
             depth=url_table.depth[stored.id],
             host=queue.host.name,
             pattern=queue.pattern,
@@ -214,33 +221,33 @@ class _Replay:
                 and target >= 0
                 and url_table.priority[target] < SEED_PRIORITY
             ):
-                self._strengthen(target, link_evidence, stored.id, link)
+                self._raise_evidence(target, link_evidence, stored.id, link)
 
-    def _strengthen(
+    def _raise_evidence(
         self, target: int, link_evidence: Sequence[float], parent: int, link: Link
     ) -> None:
         url_table, strategy = self._url_table, self._crawl.strategy
         old = url_table.link_evidence(target)
-        waits = url_table.state[target] == UrlState.WAITING
-        if not self._touched[target]:
-            self._touched[target] = 1
+        is_waiting = url_table.state[target] == UrlState.WAITING
+        if not self._is_replaced[target]:
+            self._is_replaced[target] = 1
             source = url_table.parent[target]
             if source >= 0 and url_table.state[source] == UrlState.DROPPED:
                 self._redirected.append((source, target))
-            if waits:
-                self._before[target] = old
-            new, better = tuple(link_evidence), True
+            if is_waiting:
+                self._old_evidence[target] = old
+            new, is_better = tuple(link_evidence), True
         elif url_table.improves(target, link_evidence):
             new = tuple(map(max, old, link_evidence))
-            better = strategy.priority(target, new) > strategy.priority(target, old)
+            is_better = strategy.priority(target, new) > strategy.priority(target, old)
         else:
             return
         url_table.set_link_evidence(target, new)
-        if waits and better and url_table.parent[target] != parent:
+        if is_waiting and is_better and url_table.parent[target] != parent:
             url_table.parent[target] = parent
-            self._brought[target] = link.anchor
+            self._new_anchors[target] = link.anchor
 
-    def batch(self, now: float) -> Batch:
+    def make_batch(self, now: float) -> Batch:
         """Everything that has changed, for the store."""
         url_table, unit_of_work = self._url_table, self._crawl.unit_of_work
         if self._rewards_changed:
@@ -253,17 +260,17 @@ class _Replay:
             )
         changes = []
         for url_id in url_table.waiting_ids():
-            self.found.waiting += 1
+            self.counts.waiting += 1
             priority = self._crawl.ranker.present_priority(url_id)
             link_evidence = url_table.link_evidence(url_id)
-            moved = abs(priority - url_table.priority[url_id]) > 1e-9
-            self.found.moved += moved
+            is_changed = abs(priority - url_table.priority[url_id]) > 1e-9
+            self.counts.moved += is_changed
             if (
-                moved
-                or url_id in self._brought
-                or link_evidence != self._before.get(url_id, link_evidence)
+                is_changed
+                or url_id in self._new_anchors
+                or link_evidence != self._old_evidence.get(url_id, link_evidence)
             ):
-                changes.append(self._change(url_id, priority, link_evidence))
+                changes.append(self._make_change(url_id, priority, link_evidence))
         return Batch(
             queues=[unit_of_work.queue_row(queue) for queue in self._crawl.frontier.queues],
             priority_changes=changes,
@@ -271,14 +278,14 @@ class _Replay:
             now=now,
         )
 
-    def _change(
+    def _make_change(
         self, url_id: int, priority: float, link_evidence: tuple[float, ...]
     ) -> PriorityChange:
-        brought = self._brought.get(url_id)
+        anchor = self._new_anchors.get(url_id)
         return PriorityChange(
             id=url_id,
             priority=priority,
             link_evidence=link_evidence,
-            parent_id=None if brought is None else self._url_table.parent[url_id],
-            anchor=brought or "",
+            parent_id=None if anchor is None else self._url_table.parent[url_id],
+            anchor=anchor or "",
         )

@@ -19,22 +19,22 @@ import msgspec
 from focus.config import CrawlConfig
 from focus.errors import ConfigError
 from focus.learn.labelling import (
-    Answers,
+    LabelCounts,
     LabelQuestion,
+    ask_for_labels,
     check_teachable,
-    labelled_pages,
-    moved,
-    sitting,
+    learn_from_labels,
+    load_labelled_pages,
 )
-from focus.learn.model_file import LearnedTopic, applied, load_for, save
-from focus.learn.reranking import Reranked, Watch, rerank
+from focus.learn.model_file import LearnedTopic, apply_model, load_topic_model, save_model
+from focus.learn.reranking import ReportProgress, RerankCounts, rerank
 from focus.score.relevance import relevance_threshold
 from focus.storage import labels
 from focus.store import Store
 from focus.topic.topic import Topic, to_builtins
 
 
-class Lesson(msgspec.Struct, frozen=True):
+class TeachingOptions(msgspec.Struct, frozen=True):
     """An order to teach a topic.
 
     topic      as its file says; `model` names an absolute path or None
@@ -51,37 +51,37 @@ class Lesson(msgspec.Struct, frozen=True):
     rank_only: bool = False
 
 
-class Taught(msgspec.Struct, frozen=True):
+class TeachingResult(msgspec.Struct, frozen=True):
     """The outcome of a lesson. `labels`: of the topic, from all sittings, (on, off)."""
 
     relevance: str
-    answers: Answers
+    answers: LabelCounts
     labels: tuple[int, int]
-    reranked: Reranked | None = None
+    reranked: RerankCounts | None = None
 
 
 async def teach(
-    lesson: Lesson,
+    options: TeachingOptions,
     *,
     ask: Callable[[LabelQuestion], str],
-    learned_to: Callable[[Path], None],
-    watch: Watch,
-) -> Taught:
+    on_model_written: Callable[[Path], None],
+    report_progress: ReportProgress,
+) -> TeachingResult:
     """Teach a topic; `learned_to` is told when its model file is written.
 
     ConfigError when the crawl's relevance model cannot learn, StoreLocked while a crawl
     runs. Labels are kept whatever happens afterwards.
     """
-    topic = lesson.topic
-    async with Store.open(lesson.db, now=time.time(), pid=os.getpid()) as store:
-        text, info = await store.run_in_thread(partial(labels.crawl_info, crawl=lesson.crawl))
+    topic = options.topic
+    async with Store.open(options.db, now=time.time(), pid=os.getpid()) as store:
+        text, info = await store.run_in_thread(partial(labels.crawl_info, crawl=options.crawl))
         config = msgspec.json.decode(text, type=CrawlConfig)
-        _check(config, lesson)
-        relevance, answers = config.analysis.relevance, Answers()
-        if not lesson.rank_only:
-            answers = await sitting(
+        _check_crawl(config, options)
+        relevance, answers = config.analysis.relevance, LabelCounts()
+        if not options.rank_only:
+            answers = await ask_for_labels(
                 store,
-                crawl=lesson.crawl,
+                crawl=options.crawl,
                 topic=topic.name,
                 threshold=relevance_threshold(
                     relevance,
@@ -89,40 +89,46 @@ async def teach(
                     option=config.analysis.threshold,
                     as_published=config.analysis.as_published,
                 ),
-                limit=lesson.limit,
+                limit=options.limit,
                 ask=ask,
                 now=time.time,
             )
-        pages = await labelled_pages(store, topic.name)
+        pages = await load_labelled_pages(store, topic.name)
         on = sum(is_on for _, is_on in pages)
-        found = (on, len(pages) - on)
-        if not (answers.on or answers.off or lesson.rank_only):
-            return Taught(relevance, answers, found)
+        label_counts = (on, len(pages) - on)
+        if not (answers.on or answers.off or options.rank_only):
+            return TeachingResult(relevance, answers, label_counts)
         if pages:
-            learned = load_for(topic) or LearnedTopic(topic.name)
-            save(lesson.model, moved(learned, topic, relevance, pages))
-            learned_to(lesson.model)
-            topic = msgspec.structs.replace(topic, model=str(lesson.model))
-        reranked = await rerank(store, info, _taught(config, topic), now=time.time(), watch=watch)
-        return Taught(relevance, answers, found, reranked)
+            learned = load_topic_model(topic) or LearnedTopic(topic.name)
+            save_model(options.model, learn_from_labels(learned, topic, relevance, pages))
+            on_model_written(options.model)
+            topic = msgspec.structs.replace(topic, model=str(options.model))
+        reranked = await rerank(
+            store,
+            info,
+            _config_with_topic(config, topic),
+            now=time.time(),
+            report_progress=report_progress,
+        )
+        return TeachingResult(relevance, answers, label_counts, reranked)
 
 
-def _check(config: CrawlConfig, lesson: Lesson) -> None:
+def _check_crawl(config: CrawlConfig, options: TeachingOptions) -> None:
     name = config.analysis.topic.get("name")
-    if name != lesson.topic.name:
+    if name != options.topic.name:
         raise ConfigError(
             "crawl {crawl} is about {name!r}, the topic file about {topic!r}; choose another "
             "with --crawl",
-            crawl=lesson.crawl,
+            crawl=options.crawl,
             name=name,
-            topic=lesson.topic.name,
+            topic=options.topic.name,
         )
     check_teachable(config.analysis.relevance)
 
 
-def _taught(config: CrawlConfig, topic: Topic) -> CrawlConfig:
+def _config_with_topic(config: CrawlConfig, topic: Topic) -> CrawlConfig:
     """The crawl's configuration with the topic as it is now."""
     analysis = config.analysis
-    bare, trained = applied(topic, analysis.relevance, analysis.params)
+    bare, trained = apply_model(topic, analysis.relevance, analysis.params)
     analysis = msgspec.structs.replace(analysis, topic=to_builtins(bare), trained=trained)
     return msgspec.structs.replace(config, analysis=analysis)

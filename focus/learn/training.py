@@ -16,9 +16,9 @@ from random import Random
 import msgspec
 
 from focus.errors import ConfigError
-from focus.learn.kb.base import KnowledgeBase
-from focus.learn.kb.file import folded, names_of
-from focus.learn.model_file import Trained
+from focus.learn.kb.knowledge_base import KnowledgeBase
+from focus.learn.kb.schema import fold_name, list_names
+from focus.learn.model_file import TrainedClassifier
 from focus.score.relevance import Document
 from focus.score.relevance.bayes import (
     MAX_ENTITY_CHARS,
@@ -46,8 +46,8 @@ from focus.score.statistics.naive_bayes import (
 )
 from focus.text.tokenisation import Segmenter
 
-PARTS = 5  # a classifier is tested on each by a classifier of the others
-FEWEST = 5
+PARTS = 5  # a classifier is tested on feature by a classifier of the others
+MIN_PAGES = 5
 """Pages of each kind that a classifier needs at least: one per part of the validation."""
 
 MAX_ENTITIES = 20_000
@@ -57,7 +57,7 @@ MAX_ENTITIES = 20_000
 # -- features -----------------------------------------------------------------------
 
 
-class Extractor:
+class FeatureExtractor:
     """Takes the features out of pages; remembers which entities they speak of.
 
     kb   where entities are known, None: words only
@@ -72,18 +72,18 @@ class Extractor:
         """The words of a page that may be features."""
         return feature_words(self._segmenter.tokens(page_text(page)))
 
-    def expansion(self, page: Document) -> set[str]:
+    def entity_features(self, page: Document) -> set[str]:
         """What the entities stand for that a page speaks of (none without knowledge base)."""
         if self.kb is None:
             return set()
         text = page_text(page)
         mentions = link_entities(text[:MAX_ENTITY_CHARS], self._segmenter.tokens(text), self.kb)
-        found = {mention.entity for mention in mentions}
-        for name, entity in self.kb.entities(found - self.entities.keys()).items():
+        names = {mention.entity for mention in mentions}
+        for name, entity in self.kb.load_entities(names - self.entities.keys()).items():
             self.entities[name] = entity_features(entity, self._segmenter)
-        return {each for name in found for each in self.entities.get(name, ())}
+        return {feature for name in names for feature in self.entities.get(name, ())}
 
-    def embedded(self, features: Collection[str]) -> EntityExpansion | None:
+    def make_expansion(self, features: Collection[str]) -> EntityExpansion | None:
         """The part of the knowledge base that a classifier of these features needs.
 
         All of a small base; of a large one the entities that were met, then such of the
@@ -91,28 +91,34 @@ class Extractor:
         """
         if self.kb is None:
             return None
-        wanted = set(features)
-        met = [name for name, each in self.entities.items() if not wanted.isdisjoint(each)]
+        feature_set = set(features)
+        mentioned = [
+            name for name, known in self.entities.items() if not feature_set.isdisjoint(known)
+        ]
         if len(self.kb) <= MAX_ENTITIES:
-            names = self.kb.names(MAX_ENTITIES)
+            names = self.kb.list_names(MAX_ENTITIES)
         else:
-            kinds = {kind for each in self.kb.entities(met).values() for kind in each.categories}
-            more = self.kb.names(MAX_ENTITIES - len(met), kinds & wanted)
-            names = list(dict.fromkeys((*met, *more)))[:MAX_ENTITIES]
-        entities = self.kb.entities(names)
-        brought = {
-            name: sorted(entity_features(entity, self._segmenter) & wanted)
+            categories = {
+                category
+                for entity in self.kb.load_entities(mentioned).values()
+                for category in entity.categories
+            }
+            similar = self.kb.list_names(MAX_ENTITIES - len(mentioned), categories & feature_set)
+            names = list(dict.fromkeys((*mentioned, *similar)))[:MAX_ENTITIES]
+        entities = self.kb.load_entities(names)
+        features_by_entity = {
+            name: sorted(entity_features(entity, self._segmenter) & feature_set)
             for name, entity in entities.items()
         }
-        useful = {name: each for name, each in brought.items() if each}
+        useful = {name: words for name, words in features_by_entity.items() if words}
         texts = {
             text
             for name in useful
-            for text in names_of(name, entities[name].facts)
+            for text in list_names(name, entities[name].facts)
             if is_linkable(text)
         }
         bearers = self.kb.entities_by_name(texts)
-        shared = {name for each in bearers.values() if len(each) > 1 for name in each}
+        shared = {name for group in bearers.values() if len(group) > 1 for name in group}
         around = {name: sorted(words) for name, words in self.kb.context_words(shared).items()}
         return EntityExpansion(make_gazetteer_table(bearers, around), useful)
 
@@ -129,21 +135,27 @@ class Example(msgspec.Struct, frozen=True):
         return (self.words | self.expansion if entities else self.words, self.is_on)
 
 
-def examples(pages: Iterable[Document], is_on: bool, extractor: Extractor) -> list[Example]:
+def make_examples(
+    pages: Iterable[Document], is_on: bool, extractor: FeatureExtractor
+) -> list[Example]:
     """Pages of one label, taken apart one after the other."""
-    return [Example(extractor.words(page), extractor.expansion(page), is_on) for page in pages]
+    return [
+        Example(extractor.words(page), extractor.entity_features(page), is_on) for page in pages
+    ]
 
 
-def telling(pages: Sequence[Example], extractor: Extractor) -> list[Example]:
+def keep_shared_features(pages: Sequence[Example], extractor: FeatureExtractor) -> list[Example]:
     """The examples with only such features of entities as say more than the entity's name.
 
     A word of one entity's description alone comes and goes with that entity's name; naive
     Bayes would count the name ten times over. Left are names, and what several share.
     """
-    bringers = Counter(each for features in extractor.entities.values() for each in features)
-    names = {folded(name) for name in extractor.entities}
-    kept = names | {each for each, number in bringers.items() if number > 1}
-    return [msgspec.structs.replace(page, expansion=page.expansion & kept) for page in pages]
+    entity_counts = Counter(
+        feature for features in extractor.entities.values() for feature in features
+    )
+    names = {fold_name(name) for name in extractor.entities}
+    allowed = names | {feature for feature, number in entity_counts.items() if number > 1}
+    return [msgspec.structs.replace(page, expansion=page.expansion & allowed) for page in pages]
 
 
 # -- training -----------------------------------------------------------------------
@@ -156,7 +168,9 @@ class TrainingOptions(msgspec.Struct, frozen=True):
     number: int = 500
 
 
-def with_entities(plan: TrainingOptions, brought: Collection[str]) -> FeatureSelector:
+def make_entity_selector(
+    options: TrainingOptions, all_entity_features: Collection[str]
+) -> FeatureSelector:
     """The features when entities are at hand: the best of all, and the entities' own join.
 
     P3 4.3.3 adds every feature of every entity; here as many as there are words at most, the
@@ -164,64 +178,72 @@ def with_entities(plan: TrainingOptions, brought: Collection[str]) -> FeatureSel
     """
 
     def choose(counts: WordCounts) -> Sequence[str]:
-        best = select_words(counts, plan.select, plan.number)
-        own = WordCounts(
-            counts.on, counts.off, {w: n for w, n in counts.words.items() if w in brought}
+        best = select_words(counts, options.select, options.number)
+        entity_counts = WordCounts(
+            counts.on,
+            counts.off,
+            {w: n for w, n in counts.words.items() if w in all_entity_features},
         )
-        return list(dict.fromkeys((*best, *select_words(own, plan.select, plan.number))))
+        return list(
+            dict.fromkeys((*best, *select_words(entity_counts, options.select, options.number)))
+        )
 
     return choose
 
 
-def train_on(pages: Sequence[Example], extractor: Extractor, plan: TrainingOptions) -> Trained:
+def train_classifier(
+    pages: Sequence[Example], extractor: FeatureExtractor, options: TrainingOptions
+) -> TrainedClassifier:
     """A classifier of labelled pages, tested with and without entities, calibrated.
 
     ConfigError when there are too few pages of a kind.
     """
-    _check(pages)
-    pages = telling(pages, extractor)
-    brought = {each for page in pages for each in page.expansion}
-    plain: list[LabelledWords] = [page.sample(entities=False) for page in pages]
-    parts = make_folds(plain, PARTS, Random(0))
-    choose, samples = make_feature_selector(plan.select, plan.number), plain
-    scored, verdicts = _validated("words", plain, parts, choose)
+    _check_page_numbers(pages)
+    pages = keep_shared_features(pages, extractor)
+    all_entity_features = {feature for page in pages for feature in page.expansion}
+    word_samples: list[LabelledWords] = [page.sample(entities=False) for page in pages]
+    folds = make_folds(word_samples, PARTS, Random(0))
+    select_features, samples = make_feature_selector(options.select, options.number), word_samples
+    scored, verdicts = _validate_features("words", word_samples, folds, select_features)
     if extractor.kb is not None:
         samples = [page.sample(entities=True) for page in pages]
-        choose = with_entities(plan, brought)
-        scored, more = _validated("words and entities", samples, parts, choose)
-        verdicts |= more
+        select_features = make_entity_selector(options, all_entity_features)
+        scored, entity_verdicts = _validate_features(
+            "words and entities", samples, folds, select_features
+        )
+        verdicts |= entity_verdicts
     counts = count_words(samples)
-    features = list(choose(counts))
+    features = list(select_features(counts))
     frequent = {word: n for word, n in counts.words.items() if sum(n) > 1}
-    return Trained(
-        select=plan.select,
-        number=plan.number,
+    return TrainedClassifier(
+        select=options.select,
+        number=options.number,
         features=features,
         counts=WordCounts(counts.on, counts.off, frequent),
         calibration=fit_calibration(scored),
-        expansion=extractor.embedded(features),
+        expansion=extractor.make_expansion(features),
         verdicts=verdicts,
     )
 
 
-def _check(pages: Sequence[Example]) -> None:
-    for wanted, option in ((True, "--positive"), (False, "--negative")):
-        number = sum(page.is_on is wanted for page in pages)
-        if number < FEWEST:
+def _check_page_numbers(pages: Sequence[Example]) -> None:
+    for label, option in ((True, "--positive"), (False, "--negative")):
+        number = sum(page.is_on is label for page in pages)
+        if number < MIN_PAGES:
             raise ConfigError(
                 "{option}: only {number} pages; a classifier needs {fewest} of each kind at least",
                 option=option,
                 number=number,
-                fewest=FEWEST,
+                fewest=MIN_PAGES,
             )
 
 
-def _validated(
+def _validate_features(
     name: str,
     samples: Sequence[LabelledWords],
-    parts: Sequence[Sequence[int]],
-    choose: FeatureSelector,
+    folds: Sequence[Sequence[int]],
+    select_features: FeatureSelector,
 ) -> tuple[list[ScoredLabel], dict[str, ClassifierTest]]:
-    scored = cross_validate(samples, parts, choose)
-    raw, calibrated = evaluate_classifier(scored, parts)
+    scored = cross_validate(samples, folds, select_features)
+    raw, calibrated = evaluate_classifier(scored, folds)
     return scored, {name: raw, f"{name}, calibrated": calibrated}

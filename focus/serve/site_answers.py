@@ -17,7 +17,7 @@ from focus.config import FetchConfig
 from focus.html.parser import parse
 from focus.html.shell import lack
 from focus.i18n import decode_message, encode_message, msg
-from focus.learn.memory_crawl import Found, Gathered, PageSource, fetch_pages
+from focus.learn.memory_crawl import FetchedPage, FetchedPages, PageSource, fetch_pages
 from focus.topic.topic import from_words
 
 MAX_SITES = 5  # maximum number of sites
@@ -77,8 +77,8 @@ async def fetch_answers(question: SiteQuestion) -> list[SiteAnswer]:
     return [_make_answer(site, gathered) for site in question.sites]
 
 
-def _make_answer(site: str, gathered: Gathered) -> SiteAnswer:
-    pages: dict[str, Found] = {page.seed: page for page in gathered.pages}
+def _make_answer(site: str, gathered: FetchedPages) -> SiteAnswer:
+    pages: dict[str, FetchedPage] = {page.seed: page for page in gathered.pages}
     if site in pages:
         html = pages[site].html
         page = parse(html)

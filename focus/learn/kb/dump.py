@@ -20,13 +20,13 @@ from focus.http.zstd import DecompressionParameter, ZstdError, ZstdFile
 from focus.text.formatting import printable
 
 Fact = tuple[str, str, str]
-Watch = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Told now and then: bytes of the file read so far, lines so far."""
 
 ALIAS = "别名"
 MAX_LINE = 1 << 20  # bytes; a longer line is no line of a dump
-TOLD = 10  # malformed lines that are told one by one
-_WATCHED = 20_000  # lines between two calls of `watch`
+MAX_COMPLAINTS = 10  # malformed lines that are told one by one
+_PROGRESS_LINES = 20_000  # lines between two calls of `watch`
 _WINDOW_LOG = 27  # zstd --long=27; a larger one would not fit into memory
 
 
@@ -37,15 +37,15 @@ class FactReader:
     damage       why the file ended before its end, None if it did not
     """
 
-    def __init__(self, path: Path, watch: Watch) -> None:
-        self.lines = self.kept = self.malformed = 0
+    def __init__(self, path: Path, report_progress: ReportProgress) -> None:
+        self.lines = self.fact_count = self.malformed = 0
         self.complaints: list[str] = []
         self.damage: str | None = None
         self._path = path
-        self._watch = watch
+        self._report_progress = report_progress
         self._columns = 0
 
-    def facts(self) -> Iterator[Fact]:
+    def read_facts(self) -> Iterator[Fact]:
         """The facts in order; KnowledgeError if the file cannot be opened."""
         with ExitStack() as stack:
             try:
@@ -54,18 +54,18 @@ class FactReader:
                 raise KnowledgeError(
                     "{path}: cannot be read: {error}", path=self._path, error=error
                 ) from None
-            plain = stack.enter_context(unpacked(raw))
+            plain = stack.enter_context(decompress(raw))
             try:
                 yield from self._read(raw, plain)
             except (EOFError, OSError, zlib.error, ZstdError) as error:
                 self.damage = f"{self._path}: breaks off after line {self.lines:,}: {error}"
-            self._watch(raw.tell(), self.lines)
+            self._report_progress(raw.tell(), self.lines)
 
     def _read(self, raw: BinaryIO, plain: BinaryIO) -> Iterator[Fact]:
         while line := plain.readline(MAX_LINE):
             self.lines += 1
-            if self.lines % _WATCHED == 0:
-                self._watch(raw.tell(), self.lines)
+            if self.lines % _PROGRESS_LINES == 0:
+                self._report_progress(raw.tell(), self.lines)
             if len(line) == MAX_LINE and not line.endswith(b"\n"):
                 while (rest := plain.readline(MAX_LINE)) and not rest.endswith(b"\n"):
                     pass
@@ -76,12 +76,12 @@ class FactReader:
             except UnicodeDecodeError as error:
                 self._complain(f"is not UTF-8 (byte {error.start})")
                 continue
-            fact = self._fact(text.removeprefix("\ufeff") if self.lines == 1 else text)
+            fact = self._parse_line(text.removeprefix("\ufeff") if self.lines == 1 else text)
             if fact is not None:
-                self.kept += 1
+                self.fact_count += 1
                 yield fact
 
-    def _fact(self, line: str) -> Fact | None:
+    def _parse_line(self, line: str) -> Fact | None:
         columns = self._columns
         parts = [part.strip() for part in line.split("\t", columns - 1 if columns == 3 else -1)]
         if not columns and len(parts) > 1 and all(parts):
@@ -90,24 +90,24 @@ class FactReader:
         if len(parts) == columns and all(parts):
             return (parts[0], parts[1], parts[2]) if columns == 3 else (parts[1], ALIAS, parts[0])
         if len(parts) > 1 or parts[0]:  # an empty line is nothing to complain about
-            self._complain(_fault(parts, columns or 3))
+            self._complain(_describe_fault(parts, columns or 3))
         return None
 
     def _complain(self, what: str) -> None:
         self.malformed += 1
-        if len(self.complaints) < TOLD:
+        if len(self.complaints) < MAX_COMPLAINTS:
             self.complaints.append(f"{self._path}:{self.lines}: {what}")
 
 
-def _fault(parts: list[str], columns: int) -> str:
+def _describe_fault(parts: list[str], columns: int) -> str:
     line = printable("\t".join(parts), 60)
     if len(parts) == columns:
         return f"an empty column: {line!r}"
-    wanted = "entity, attribute, value" if columns == 3 else "alias, entity"
-    return f"{len(parts)} columns where {columns} belong ({wanted}): {line!r}"
+    expected = "entity, attribute, value" if columns == 3 else "alias, entity"
+    return f"{len(parts)} columns where {columns} belong ({expected}): {line!r}"
 
 
-def unpacked(raw: BinaryIO) -> BinaryIO:
+def decompress(raw: BinaryIO) -> BinaryIO:
     """The text of a file that may be compressed, by its first bytes."""
     magic = cast(io.BufferedReader, raw).peek(4)[:4]
     if magic.startswith(b"\x1f\x8b"):

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import KnowledgeError
-from focus.learn.kb.dump import Fact, FactReader, Watch
-from focus.learn.kb.file import CACHE_KIB, SCHEMA, check, explaining, names_of
+from focus.learn.kb.dump import Fact, FactReader, ReportProgress
+from focus.learn.kb.schema import CACHE_KIB, SCHEMA, check_file, explain_errors, list_names
 from focus.score.statistics.entities import HEAD_CHARS, is_linkable
 
 _BATCH = 5_000  # entities per statement
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """The outcome of an import: what was read, and how much came of it."""
 
     reader: FactReader
@@ -31,18 +31,20 @@ class Imported(NamedTuple):
     aliases: int
 
 
-def import_dump(file: Path, kb: Path, watch: Watch = lambda done, lines: None) -> Imported:
+def import_dump(
+    file: Path, kb: Path, report_progress: ReportProgress = lambda done, lines: None
+) -> ImportResult:
     """Add a dump to a knowledge base, making that if need be; all of it or, on errors, nothing.
 
     KnowledgeError when the dump cannot be read at all or the base not be written. A dump
     that breaks off (compressed, half copied) is taken as far as it goes, see `FactReader.damage`.
     """
-    with explaining(kb):
-        check(kb, must_exist=False)
+    with explain_errors(kb):
+        check_file(kb, must_exist=False)
         is_new = not kb.exists()
         db = sqlite3.connect(kb, isolation_level=None)
         try:
-            return fill(db, file, watch)
+            return import_into(db, file, report_progress)
         except BaseException:
             if is_new:
                 kb.unlink(missing_ok=True)
@@ -51,60 +53,62 @@ def import_dump(file: Path, kb: Path, watch: Watch = lambda done, lines: None) -
             db.close()
 
 
-def fill(db: sqlite3.Connection, file: Path, watch: Watch) -> Imported:
+def import_into(
+    db: sqlite3.Connection, file: Path, report_progress: ReportProgress
+) -> ImportResult:
     """The same into an open database."""
     db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     db.execute("PRAGMA temp_store = FILE")
     db.execute("PRAGMA cache_spill = ON")
     for statement in filter(str.strip, SCHEMA.split(";\n")):
         db.execute(statement)
-    reading = FactReader(file, watch)
+    reader = FactReader(file, report_progress)
     db.execute("BEGIN IMMEDIATE")
     try:
         db.execute("DROP INDEX IF EXISTS alias_text")
         (last,) = db.execute("SELECT ifnull(max(id), 0) FROM entity").fetchone()
-        rows, names = _rows(db, reading.facts(), last)
+        rows, names = _insert_entities(db, reader.read_facts(), last)
         if not rows:
-            raise KnowledgeError(_nothing_in(file, reading))
+            raise KnowledgeError(_describe_empty_dump(file, reader))
         db.execute("CREATE INDEX alias_text ON alias (text, entity)")
         db.execute("DELETE FROM head")
-        db.executemany("INSERT INTO head VALUES (?, ?)", _heads(db))
+        db.executemany("INSERT INTO head VALUES (?, ?)", _read_heads(db))
         db.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
             db.execute("ROLLBACK")
         raise
-    return Imported(reading, rows, names)
+    return ImportResult(reader, rows, names)
 
 
-def _nothing_in(file: Path, reading: FactReader) -> str:
-    if reading.damage:
-        return reading.damage
-    first = f"; the first: {reading.complaints[0]}" if reading.complaints else ""
-    return f"{file}: not one of its {reading.lines:,} lines is a fact or an alias{first}"
+def _describe_empty_dump(file: Path, reader: FactReader) -> str:
+    if reader.damage:
+        return reader.damage
+    first = f"; the first: {reader.complaints[0]}" if reader.complaints else ""
+    return f"{file}: not one of its {reader.lines:,} lines is a fact or an alias{first}"
 
 
-def _rows(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int, int]:
+def _insert_entities(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int, int]:
     """Write entities and their names; how many."""
     encode = msgspec.json.Encoder().encode
     written = names = 0
     grouped = itertools.groupby(facts, key=lambda fact: fact[0])
     numbered = (
-        (n, name, [f[1:] for f in each]) for n, (name, each) in enumerate(grouped, last + 1)
+        (n, name, [f[1:] for f in group]) for n, (name, group) in enumerate(grouped, last + 1)
     )
     while batch := list(itertools.islice(numbered, _BATCH)):
         rows = [(n, name, len(own)) for n, name, own in batch]
-        facts_of = [(n, encode(own).decode()) for n, _, own in batch]
-        aliases = [(text, n) for n, name, own in batch for text in names_of(name, own)]
+        fact_rows = [(n, encode(own).decode()) for n, _, own in batch]
+        aliases = [(text, n) for n, name, own in batch for text in list_names(name, own)]
         db.executemany("INSERT INTO entity VALUES (?, ?, ?)", rows)
-        db.executemany("INSERT INTO fact VALUES (?, ?)", facts_of)
+        db.executemany("INSERT INTO fact VALUES (?, ?)", fact_rows)
         db.executemany("INSERT INTO alias VALUES (?, ?)", aliases)
         written += len(rows)
         names += len(aliases)
     return written, names
 
 
-def _heads(db: sqlite3.Connection) -> Iterator[tuple[str, int]]:
+def _read_heads(db: sqlite3.Connection) -> Iterator[tuple[str, int]]:
     """Head and length bits of all names, out of the sorted index."""
     texts = (row[0] for row in db.execute("SELECT DISTINCT text FROM alias ORDER BY text"))
     for head, names in itertools.groupby(

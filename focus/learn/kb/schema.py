@@ -38,7 +38,7 @@ NARROWER = frozenset(
 """The other way round: their values are narrower than the entity."""
 DESCRIPTIONS = frozenset(("DESC", "描述", "简介", "摘要", "description"))
 
-MANY_NAMES = re.compile("[、，,；;/|]")
+NAME_SEPARATOR = re.compile("[、，,；;/|]")
 """Parts names where a value holds several."""
 
 _SENSE = re.compile(r"\s*[(（][^()（）]*[)）]$")  # 苹果（水果）
@@ -63,26 +63,26 @@ PRAGMA user_version = {VERSION};
 """
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as it is looked up: folded, white space made one."""
     return " ".join(fold(name).split())
 
 
-def without_sense(name: str) -> str:
+def remove_sense(name: str) -> str:
     """苹果（水果） → 苹果."""
     return _SENSE.sub("", name)
 
 
-def names_of(name: str, facts: Iterable[tuple[str, str]]) -> set[str]:
+def list_names(name: str, facts: Iterable[tuple[str, str]]) -> set[str]:
     """Every folded name of an entity: 苹果（水果） is also 苹果, 别名 红魔、曼彻斯特联 two more."""
-    texts = [name, without_sense(name)]
+    texts = [name, remove_sense(name)]
     for attribute, value in facts:
         if attribute in ALIASES:
-            texts += MANY_NAMES.split(value)
-    return {name for name in map(folded, texts) if name}
+            texts += NAME_SEPARATOR.split(value)
+    return {name for name in map(fold_name, texts) if name}
 
 
-def check(path: Path, *, must_exist: bool) -> None:
+def check_file(path: Path, *, must_exist: bool) -> None:
     """KnowledgeError unless `path` is a knowledge base that we can read (or nothing yet)."""
     try:
         with path.open("rb") as file:
@@ -113,7 +113,7 @@ def check(path: Path, *, must_exist: bool) -> None:
 
 
 @contextmanager
-def explaining(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """SQLite's complaints about the file as one line."""
     try:
         yield

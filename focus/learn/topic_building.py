@@ -14,11 +14,11 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import ConfigError
-from focus.learn.corpus import of_html
-from focus.learn.kb.base import KnowledgeBase
-from focus.learn.kb.file import names_of
-from focus.learn.model_file import applied
-from focus.learn.training import Extractor
+from focus.learn.corpus import html_document
+from focus.learn.kb.knowledge_base import KnowledgeBase
+from focus.learn.kb.schema import list_names
+from focus.learn.model_file import apply_model
+from focus.learn.training import FeatureExtractor
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, relevance_threshold
 from focus.score.relevance.bayes import page_text
@@ -44,20 +44,20 @@ from focus.urls.normal_form import url_host, url_words
 SURE_ON, SURE_OFF = 0.8, 0.2
 """Relevance (of `evidence`) from which on a page counts as on topic, up to which as off."""
 
-MAX_RELEVANT, MAX_OTHERS = 2000, 4000  # stored pages that are looked at
+MAX_RELEVANT, MAX_IRRELEVANT = 2000, 4000  # stored pages that are looked at
 
 
 class SourcedPage(NamedTuple):
     """A page and where it is from; `host` stands for the site that made it."""
 
-    where: str
+    source: str
     host: str
     page: Document
 
 
-def sample(url: str, html: str) -> SourcedPage:
+def make_sourced_page(url: str, html: str) -> SourcedPage:
     """A fetched page."""
-    page = of_html(html)
+    page = html_document(html)
     page.url_words = url_words(url)
     return SourcedPage(url, url_host(url), page)
 
@@ -65,7 +65,7 @@ def sample(url: str, html: str) -> SourcedPage:
 # -- building -----------------------------------------------------------------------
 
 
-def build(
+def add_features(
     topic: Topic, on: Sequence[SourcedPage], off: Sequence[SourcedPage], *, paper: str = ""
 ) -> Topic:
     """The topic with the features of its example pages and, for a model that compares
@@ -79,21 +79,25 @@ def build(
     model = make_model("cosine", matcher, {}, as_published=bool(paper))
     assert isinstance(model, VectorModel)
     if paper:
-        near, far = (
-            [model.weighted_term_counts(each.page) for each in pages] for pages in (on, off)
+        on_vectors, off_vectors = (
+            [model.weighted_term_counts(sourced.page) for sourced in pages] for pages in (on, off)
         )
-        found = make_published_profile(paper, near, far, model.keywords)
+        profile = make_published_profile(paper, on_vectors, off_vectors, model.keywords)
     else:
-        near, far = ([model.full_vector(each.page) for each in pages] for pages in (on, off))
-        found = make_profile(near, far, model.keywords, sites=[each.host for each in on])
-    given = {each.text: "given" for each in topic.keywords}
-    sources = {**given, **topic.sources, **found.sources}
-    topic = msgspec.structs.replace(topic, features=found.features, sources=sources)
+        on_vectors, off_vectors = (
+            [model.full_vector(sourced.page) for sourced in pages] for pages in (on, off)
+        )
+        profile = make_profile(
+            on_vectors, off_vectors, model.keywords, sites=[sourced.host for sourced in on]
+        )
+    keyword_sources = {keyword.text: "given" for keyword in topic.keywords}
+    sources = {**keyword_sources, **topic.sources, **profile.sources}
+    topic = msgspec.structs.replace(topic, features=profile.features, sources=sources)
     name = topic.relevance or Evidence.name
     if paper or topic.threshold is not None or not issubclass(RELEVANCE[name], VectorModel):
         return topic
     model = make_model(name, Matcher(topic, matcher.segmenter), {})
-    scores = [[model.judge(each.page).relevance for each in pages] for pages in (on, off)]
+    scores = [[model.judge(sourced.page).relevance for sourced in pages] for pages in (on, off)]
     return msgspec.structs.replace(topic, threshold=round(suggest_threshold(*scores), 4))
 
 
@@ -102,67 +106,67 @@ SHARED_WEIGHT = 0.4  # the same for a name that several entities go by
 MAX_ALIASES = 20  # of one keyword
 
 
-def with_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) -> Topic:
+def add_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) -> Topic:
     """The topic with the other names of what its keywords name, as a knowledge base has them.
 
     A keyword that several entities go by means the one whose context the pages and the
     other keywords share; if they share none, nothing is added.
     """
     segmenter = Matcher(topic).segmenter
-    words = {word for each in pages for word in segmenter.tokens(page_text(each.page))}
-    words |= {token for each in topic.keywords for token in segmenter.tokens(each.text)}
-    keywords = {fold(each.text): each for each in topic.keywords}
+    words = {word for sourced in pages for word in segmenter.tokens(page_text(sourced.page))}
+    words |= {token for keyword in topic.keywords for token in segmenter.tokens(keyword.text)}
+    keywords = {fold(keyword.text): keyword for keyword in topic.keywords}
     sources = dict(topic.sources)
-    for given in topic.keywords:
-        name = _meant(fold(given.text), kb, words)
-        entity = kb.entity(name) if name else None
-        names = sorted(names_of(entity.name, entity.facts)) if entity else []
+    for keyword in topic.keywords:
+        name = _choose_meaning(fold(keyword.text), kb, words)
+        entity = kb.load_entity(name) if name else None
+        names = sorted(list_names(entity.name, entity.facts)) if entity else []
         bearers = kb.entities_by_name(names)
         for alias in [n for n in names if n not in keywords and is_linkable(n)][:MAX_ALIASES]:
             share = ALIAS_WEIGHT if len(bearers.get(alias, ())) < 2 else SHARED_WEIGHT
-            keywords[alias] = Keyword(alias, round(share * given.weight, 2))
-            sources[alias] = f"another name of {given.text}"
+            keywords[alias] = Keyword(alias, round(share * keyword.weight, 2))
+            sources[alias] = f"another name of {keyword.text}"
     return msgspec.structs.replace(topic, keywords=tuple(keywords.values()), sources=sources)
 
 
-def _meant(text: str, kb: KnowledgeBase, words: Collection[str]) -> str | None:
+def _choose_meaning(text: str, kb: KnowledgeBase, words: Collection[str]) -> str | None:
     bearers = kb.entities_by_name([text]).get(text, [])
     if len(bearers) < 2:
         return bearers[0] if bearers else None
     return choose_entity(bearers, kb.context_words(bearers), set(words) - {text})
 
 
-def with_entities(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) -> Topic:
+def add_entity_features(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) -> Topic:
     """The topic with features for what the entities of its examples are (P3 ch. 4).
 
     weight = ½ · share of the examples that speak of such an entity; a feature that the
     examples' own words gave keeps its weight.
     """
-    extractor = Extractor(Matcher(topic).segmenter, kb)
-    found = count_documents(extractor.expansion(each.page) for each in on)
-    taken = {fold(each.text) for each in topic.keywords} | topic.features.keys()
-    least = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
+    extractor = FeatureExtractor(Matcher(topic).segmenter, kb)
+    page_counts = count_documents(extractor.entity_features(sourced.page) for sourced in on)
+    known_words = {fold(keyword.text) for keyword in topic.keywords} | topic.features.keys()
+    min_pages = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
     shares = {
         word: number / len(on)
-        for word, number in found.items()
-        if number >= least and word not in taken and is_term(word)
+        for word, number in page_counts.items()
+        if number >= min_pages and word not in known_words and is_term(word)
     }
-    more = {
+    new_features = {
         word: round(share / 2, 4) for word, share in strongest_words(shares, MAX_FEATURES).items()
     }
     sources = {
-        word: f"what entities on {found[word]} of {format_count(len(on), 'example')} are"
-        for word in more
+        word: f"what entities on {page_counts[word]} of {format_count(len(on), 'example')} are"
+        for word in new_features
     }
     return msgspec.structs.replace(
-        topic, features={**topic.features, **more}, sources={**topic.sources, **sources}
+        topic, features={**topic.features, **new_features}, sources={**topic.sources, **sources}
     )
 
 
 # -- trying -------------------------------------------------------------------------
 
 
-class Opinion(msgspec.Struct, frozen=True):
+class ModelJudgement(msgspec.Struct, frozen=True):
     """A model's judgement of a page.
 
     relevant   whether the relevance is over the threshold
@@ -180,20 +184,20 @@ class Opinion(msgspec.Struct, frozen=True):
     matched: dict[str, list[str]]
 
 
-class Bench:
+class ModelSet:
     """Relevance models set up for a topic, all over one segmenter.
 
     names   which of them; the topic's own for none
     """
 
     def __init__(self, topic: Topic, names: Sequence[str] = ()) -> None:
-        own = topic.relevance or Evidence.name
+        default_model = topic.relevance or Evidence.name
         self.absent: dict[str, str] = {}  # model -> why it cannot judge
         self._models: list[tuple[Model, float]] = []
         matcher = Matcher(msgspec.structs.replace(topic, model=None))
-        for name in names or (own,):
+        for name in names or (default_model,):
             try:
-                bare, trained = applied(topic, name)
+                bare, trained = apply_model(topic, name)
                 model = make_model(name, Matcher(bare, matcher.segmenter), {}, trained=trained)
             except ConfigError as error:
                 if len(names) < 2:
@@ -202,50 +206,58 @@ class Bench:
                 continue
             self._models.append((model, relevance_threshold(name, topic)))
 
-    def judge(self, page: Document) -> list[Opinion]:
+    def judge(self, page: Document) -> list[ModelJudgement]:
         """What each of the models says."""
-        return [_opinion(model, threshold, page) for model, threshold in self._models]
+        return [_judge_page(model, threshold, page) for model, threshold in self._models]
 
 
-def _opinion(model: Model, threshold: float, page: Document) -> Opinion:
-    said = model.judge(page)
-    weights = {part: model.params[part] for part in said.parts if part in model.params}
-    relevant = said.relevance > threshold
-    return Opinion(
-        model.name, said.relevance, threshold, relevant, said.parts, weights, said.matched
+def _judge_page(model: Model, threshold: float, page: Document) -> ModelJudgement:
+    judgement = model.judge(page)
+    weights = {part: model.params[part] for part in judgement.parts if part in model.params}
+    relevant = judgement.relevance > threshold
+    return ModelJudgement(
+        model.name,
+        judgement.relevance,
+        threshold,
+        relevant,
+        judgement.parts,
+        weights,
+        judgement.matched,
     )
 
 
 # -- widening -----------------------------------------------------------------------
 
 
-def stored(reader: DatabaseReader, crawl: int) -> Iterator[SourcedPage]:
+def read_crawl_pages(reader: DatabaseReader, crawl: int) -> Iterator[SourcedPage]:
     """Pages of a crawl whose text was kept: the relevant ones, and others evenly over it."""
     rows: dict[bool, list[int]] = {True: [], False: []}
     for row, _, relevant in reader.run(partial(labels.judged, crawl=crawl)):
         rows[bool(relevant)].append(row)
-    for row in sorted((*_evenly(rows[True], MAX_RELEVANT), *_evenly(rows[False], MAX_OTHERS))):
+    for row in sorted(
+        (*_sample_evenly(rows[True], MAX_RELEVANT), *_sample_evenly(rows[False], MAX_IRRELEVANT))
+    ):
         page = reader.run(partial(labels.page, row=row))
         if page.html:
-            yield sample(page.url, page.html)
+            yield make_sourced_page(page.url, page.html)
 
 
-def _evenly(rows: Sequence[int], number: int) -> list[int]:
+def _sample_evenly(rows: Sequence[int], number: int) -> list[int]:
     step = max(1.0, len(rows) / number)
     return [rows[int(at * step)] for at in range(min(number, len(rows)))]
 
 
-class Widening(msgspec.Struct, frozen=True):
+class ExpansionLimits(msgspec.Struct, frozen=True):
     """The bounds of widening: so many words, none weightier than this."""
 
     limit: int
     max_weight: float
 
 
-def widen(
+def propose_topic_keywords(
     topic: Topic,
     judged: Iterable[SourcedPage],
-    plan: Widening,
+    limits: ExpansionLimits,
     *,
     on: Sequence[SourcedPage] = (),
     off: Sequence[SourcedPage] = (),
@@ -259,47 +271,49 @@ def widen(
     matcher = Matcher(topic)
     model = make_model("evidence", matcher, {})
     segmenter = matcher.segmenter
-    seen = {
-        True: [_sighting(s, segmenter) for s in on],
-        False: [_sighting(s, segmenter) for s in off],
+    page_words = {
+        True: [_make_page_words(s, segmenter) for s in on],
+        False: [_make_page_words(s, segmenter) for s in off],
     }
-    for each in judged:
-        relevance = model.judge(each.page).relevance
+    for sourced in judged:
+        relevance = model.judge(sourced.page).relevance
         if relevance > SURE_ON or relevance < SURE_OFF:
-            seen[relevance > SURE_ON].append(_sighting(each, segmenter))
-    if not seen[True]:
+            page_words[relevance > SURE_ON].append(_make_page_words(sourced, segmenter))
+    if not page_words[True]:
         raise ConfigError(
             "topic {name!r}: none of these pages is surely on topic, so no word can be "
             "proposed; crawl longer, or give pages with --example",
             name=topic.name,
         )
     return propose_keywords(
-        seen[True],
-        seen[False],
+        page_words[True],
+        page_words[False],
         matcher.segmenter_words,
         idf=background_idf(),
-        limit=plan.limit,
-        max_weight=plan.max_weight,
+        limit=limits.limit,
+        max_weight=limits.max_weight,
     )
 
 
-def _sighting(each: SourcedPage, segmenter: Segmenter) -> PageWords:
-    title = frozenset(filter(is_term, segmenter.tokens(each.page.title)))
-    content = segmenter.tokens(each.page.content[:MAX_CONTENT_CHARS])
-    return PageWords(each.host, title.union(filter(is_term, content)), title)
+def _make_page_words(sourced: SourcedPage, segmenter: Segmenter) -> PageWords:
+    title = frozenset(filter(is_term, segmenter.tokens(sourced.page.title)))
+    content = segmenter.tokens(sourced.page.content[:MAX_CONTENT_CHARS])
+    return PageWords(sourced.host, title.union(filter(is_term, content)), title)
 
 
-def widened(topic: Topic, expansion: TopicExpansion) -> Topic:
+def add_proposed_keywords(topic: Topic, expansion: TopicExpansion) -> Topic:
     """The topic with the proposed words as keywords, and where these came from."""
-    more = tuple(Keyword(each.word, each.weight) for each in expansion.proposals)
+    new_keywords = tuple(
+        Keyword(proposal.word, proposal.weight) for proposal in expansion.proposals
+    )
     sources = {
-        each.word: f"expanded: on {each.on} of {expansion.on} relevant pages, "
-        f"{each.off} of {expansion.off} others"
-        for each in expansion.proposals
+        proposal.word: f"expanded: on {proposal.on} of {expansion.on} relevant pages, "
+        f"{proposal.off} of {expansion.off} others"
+        for proposal in expansion.proposals
     }
-    given = {each.text: "given" for each in topic.keywords}
+    keyword_sources = {proposal.text: "given" for proposal in topic.keywords}
     return msgspec.structs.replace(
         topic,
-        keywords=(*topic.keywords, *more),
-        sources={**given, **topic.sources, **sources},
+        keywords=(*topic.keywords, *new_keywords),
+        sources={**keyword_sources, **topic.sources, **sources},
     )

@@ -15,23 +15,23 @@ from typing import Any
 
 import msgspec
 
-from focus.learn.kb.file import (
+from focus.learn.kb.importing import import_into
+from focus.learn.kb.schema import (
     ALIASES,
     BROADER,
     CACHE_KIB,
     CATEGORIES,
     DESCRIPTIONS,
-    MANY_NAMES,
-    check,
-    explaining,
-    folded,
-    without_sense,
+    NAME_SEPARATOR,
+    check_file,
+    explain_errors,
+    fold_name,
+    remove_sense,
 )
-from focus.learn.kb.importing import fill
 from focus.score.statistics.entities import Entity
 from focus.text.tokenisation import Segmenter, has_han
 
-SHIPPED = Path(__file__).parent / "data" / "football.tsv"
+FOOTBALL_FILE = Path(__file__).parent / "data" / "football.tsv"
 
 
 class KnowledgeBase:
@@ -42,15 +42,15 @@ class KnowledgeBase:
 
     def __init__(self, db: sqlite3.Connection, where: Path, segmenter: Segmenter | None) -> None:
         self._db = db
-        self._where = where
+        self._path = where
         self._segmenter = segmenter or Segmenter()
-        self._context = lru_cache(maxsize=20_000)(self._read_context)
+        self._cached_context = lru_cache(maxsize=20_000)(self._read_context)
 
     @classmethod
     def open(cls, path: Path, segmenter: Segmenter | None = None) -> KnowledgeBase:
         """KnowledgeError when there is no knowledge base at `path`."""
-        with explaining(path):
-            check(path, must_exist=True)
+        with explain_errors(path):
+            check_file(path, must_exist=True)
             db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
             db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             return cls(db, path, segmenter)
@@ -65,147 +65,149 @@ class KnowledgeBase:
         """Let go of the file."""
         self._db.close()
 
-    def entity(self, name: str) -> Entity | None:
+    def load_entity(self, name: str) -> Entity | None:
         """The entity of exactly that name; None when there is none."""
-        return next((each for each in self.find(name) if each.name == name), None)
+        return next((entity for entity in self.find_entities(name) if entity.name == name), None)
 
-    def find(self, name: str) -> list[Entity]:
+    def find_entities(self, name: str) -> list[Entity]:
         """The entities that go by a name, the best known first; that of this very name leads."""
-        asked = folded(name)
-        found = self._entities(self.entities_by_name([asked]).get(asked, ()))
-        return sorted(found, key=lambda each: each.name != name)
+        text = fold_name(name)
+        entities = self._load_in_order(self.entities_by_name([text]).get(text, ()))
+        return sorted(entities, key=lambda entity: entity.name != name)
 
     def entities_by_name(self, texts: Collection[str]) -> dict[str, list[str]]:
         """See `Gazetteer`."""
-        found: dict[str, list[str]] = {}
-        for text, name in self._all(_NAMED, texts):
-            names = found.setdefault(text, [])
+        names_by_text: dict[str, list[str]] = {}
+        for text, name in self._query(_ENTITIES_SQL, texts):
+            names = names_by_text.setdefault(text, [])
             if name not in names:
                 names.append(name)
-        return found
+        return names_by_text
 
     def name_lengths(self, heads: Collection[str]) -> dict[str, int]:
         """See `Gazetteer`."""
-        return dict(self._all(_HEADS, heads))
+        return dict(self._query(_HEADS_SQL, heads))
 
     def context_words(self, entities: Collection[str]) -> dict[str, frozenset[str]]:
         """See `Gazetteer`: the words of categories and description."""
-        return {name: self._context(name) for name in entities}
+        return {name: self._cached_context(name) for name in entities}
 
-    def entities(self, names: Collection[str]) -> dict[str, Entity]:
+    def load_entities(self, names: Collection[str]) -> dict[str, Entity]:
         """Those of exactly these names."""
-        return {each.name: each for each in self._entities(names)}
+        return {entity.name: entity for entity in self._load_in_order(names)}
 
     def __len__(self) -> int:
         """How many entities, more or less: those told of in several places count often."""
         number: int = self._db.execute("SELECT count(*) FROM entity").fetchone()[0]
         return number
 
-    def names(self, limit: int, categories: Collection[str] | None = None) -> list[str]:
+    def list_names(self, limit: int, categories: Collection[str] | None = None) -> list[str]:
         """The first so many entities of the dump, of all or of any of these categories.
 
         One pass over everything: meant for training, not for a crawl.
         """
-        found: dict[str, None] = {}
-        with explaining(self._where):
-            for name, facts in self._db.execute(_EVERYTHING):
-                if len(found) >= limit:
+        names: dict[str, None] = {}
+        with explain_errors(self._path):
+            for name, facts in self._db.execute(_ALL_FACTS_SQL):
+                if len(names) >= limit:
                     break
                 if categories is None or (
-                    any(each in facts for each in categories)
+                    any(category in facts for category in categories)
                     and not set(categories).isdisjoint(
-                        _entity(name, _facts.decode(facts)).categories
+                        _make_entity(name, _facts_decoder.decode(facts)).categories
                     )
                 ):
-                    found[name] = None
-        return list(found)
+                    names[name] = None
+        return list(names)
 
-    def narrower(self, words: Collection[str]) -> Iterator[tuple[Entity, str]]:
+    def find_narrower(self, words: Collection[str]) -> Iterator[tuple[Entity, str]]:
         """Entities that a fact puts under one of these folded words, each with "attribute value".
 
         Under 数据库: what is an instance, subclass or part of it, or of what ends with it
         (关系型数据库). One pass over everything.
         """
-        with explaining(self._where):
-            for name, text in self._db.execute(_EVERYTHING):
-                if any(each in text for each in BROADER):
-                    facts = _facts.decode(text)
-                    above = (fact for fact in facts if fact[0] in BROADER)
-                    under = next((f"{a} {v}" for a, v in above if _is_under(v, words)), None)
-                    if under is not None:
-                        yield _entity(name, facts), under
+        with explain_errors(self._path):
+            for name, text in self._db.execute(_ALL_FACTS_SQL):
+                if any(attribute in text for attribute in BROADER):
+                    facts = _facts_decoder.decode(text)
+                    broader_facts = (fact for fact in facts if fact[0] in BROADER)
+                    match = next(
+                        (f"{a} {v}" for a, v in broader_facts if _is_narrower(v, words)), None
+                    )
+                    if match is not None:
+                        yield _make_entity(name, facts), match
 
-    def _entities(self, names: Collection[str]) -> list[Entity]:
+    def _load_in_order(self, names: Collection[str]) -> list[Entity]:
         """In the order of the names; unknown ones left out."""
         facts: dict[str, list[tuple[str, str]]] = {}
-        for name, text in self._all(_FACTS, {folded(name) for name in names}):
+        for name, text in self._query(_FACTS_SQL, {fold_name(name) for name in names}):
             if name in names:
-                facts.setdefault(name, []).extend(_facts.decode(text))
-        return [_entity(name, facts[name]) for name in dict.fromkeys(names) if name in facts]
+                facts.setdefault(name, []).extend(_facts_decoder.decode(text))
+        return [_make_entity(name, facts[name]) for name in dict.fromkeys(names) if name in facts]
 
     def _read_context(self, name: str) -> frozenset[str]:
-        entity = next(iter(self._entities([name])), None)
+        entity = next(iter(self._load_in_order([name])), None)
         if entity is None:
             return frozenset()
         text = "\n".join((*entity.categories, entity.description))
         return frozenset(word for word in self._segmenter.tokens(text) if len(word) > 1)
 
-    def _all(self, sql: str, texts: Collection[str]) -> list[Any]:
-        asked = msgspec.json.encode(sorted(texts)).decode("utf-8", "replace")
-        with explaining(self._where):
-            return self._db.execute(sql, (asked,)).fetchall()
+    def _query(self, sql: str, texts: Collection[str]) -> list[Any]:
+        texts_json = msgspec.json.encode(sorted(texts)).decode("utf-8", "replace")
+        with explain_errors(self._path):
+            return self._db.execute(sql, (texts_json,)).fetchall()
 
 
-def opened(path: Path, segmenter: Segmenter | None = None) -> KnowledgeBase:
+def open_knowledge_base(path: Path, segmenter: Segmenter | None = None) -> KnowledgeBase:
     """The knowledge base at `path`; of the name `football` with no such file, the shipped one."""
-    if str(path) == SHIPPED.stem and not path.exists():
-        return shipped(segmenter)
+    if str(path) == FOOTBALL_FILE.stem and not path.exists():
+        return load_football(segmenter)
     return KnowledgeBase.open(path, segmenter)
 
 
-def shipped(segmenter: Segmenter | None = None) -> KnowledgeBase:
+def load_football(segmenter: Segmenter | None = None) -> KnowledgeBase:
     """The football knowledge base that comes with focus: 127 entities, 20 ms to load."""
     db = sqlite3.connect(":memory:", isolation_level=None)
-    fill(db, SHIPPED, lambda done, lines: None)
-    return KnowledgeBase(db, SHIPPED, segmenter)
+    import_into(db, FOOTBALL_FILE, lambda done, lines: None)
+    return KnowledgeBase(db, FOOTBALL_FILE, segmenter)
 
 
-_facts = msgspec.json.Decoder(list[tuple[str, str]])
+_facts_decoder = msgspec.json.Decoder(list[tuple[str, str]])
 
 
-def _entity(name: str, facts: Sequence[tuple[str, str]]) -> Entity:
+def _make_entity(name: str, facts: Sequence[tuple[str, str]]) -> Entity:
     facts = tuple(dict.fromkeys(facts))
     aliases = [
         alias.strip()
         for attribute, value in facts
         if attribute in ALIASES
-        for alias in MANY_NAMES.split(value)
+        for alias in NAME_SEPARATOR.split(value)
     ]
     return Entity(
         name=name,
-        aliases=tuple(each for each in dict.fromkeys(aliases) if each and each != name),
+        aliases=tuple(alias for alias in dict.fromkeys(aliases) if alias and alias != name),
         categories=tuple(dict.fromkeys(value for key, value in facts if key in CATEGORIES)),
         description="\n".join(value for key, value in facts if key in DESCRIPTIONS),
         facts=facts,
     )
 
 
-def _is_under(value: str, words: Collection[str]) -> bool:
-    broader = {folded(without_sense(each)) for each in MANY_NAMES.split(value)}
+def _is_narrower(value: str, words: Collection[str]) -> bool:
+    broader = {fold_name(remove_sense(term)) for term in NAME_SEPARATOR.split(value)}
     return any(
-        each == word or each.endswith(word if has_han(word) else f" {word}")
-        for each in broader
+        term == word or term.endswith(word if has_han(word) else f" {word}")
+        for term in broader
         for word in words
     )
 
 
-_HEADS = "SELECT text, lengths FROM json_each(?) AS asked JOIN head ON head.text = asked.value"
-_NAMED = """
+_HEADS_SQL = "SELECT text, lengths FROM json_each(?) AS asked JOIN head ON head.text = asked.value"
+_ENTITIES_SQL = """
 SELECT alias.text, entity.name FROM json_each(?) AS asked
 CROSS JOIN alias ON alias.text = asked.value CROSS JOIN entity ON entity.id = alias.entity
 ORDER BY alias.text, entity.size DESC, entity.id"""
-_FACTS = """
+_FACTS_SQL = """
 SELECT entity.name, fact.facts FROM json_each(?) AS asked
 CROSS JOIN alias ON alias.text = asked.value CROSS JOIN entity ON entity.id = alias.entity
 CROSS JOIN fact ON fact.id = entity.id ORDER BY entity.id"""
-_EVERYTHING = "SELECT name, facts FROM entity JOIN fact USING (id) ORDER BY id"
+_ALL_FACTS_SQL = "SELECT name, facts FROM entity JOIN fact USING (id) ORDER BY id"

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from focus.learn.corpus import HTML, TEXT, Complain, read_named
+from focus.learn.corpus import HTML_SUFFIXES, TEXT_SUFFIXES, ReportProblem, read_named_pages
 from focus.learn.memory_crawl import PageSource, fetch_pages
-from focus.learn.topics import SourcedPage, sample
+from focus.learn.topic_building import SourcedPage, make_sourced_page
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates, url_fingerprint
 
-_FILES = HTML | TEXT | {".jsonl", ".toml"}
+_SUFFIXES = HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl", ".toml"}
 
 
 class StoredCrawls(msgspec.Struct, frozen=True):
@@ -27,15 +27,15 @@ class StoredCrawls(msgspec.Struct, frozen=True):
     crawl: str = "latest"
 
 
-class Sources(msgspec.Struct, frozen=True):
+class PageSources(msgspec.Struct, frozen=True):
     """The sources of pages by URL: these crawls if they are given, else that web."""
 
     web: PageSource
     stored: StoredCrawls | None = None
 
 
-def collect(
-    places: Sequence[str], sources: Sources, topic: Topic, complain: Complain
+def collect_pages(
+    places: Sequence[str], sources: PageSources, topic: Topic, report_problem: ReportProblem
 ) -> list[SourcedPage]:
     """The pages of files, folders and URLs, in this order.
 
@@ -45,13 +45,16 @@ def collect(
     urls = [place for place in places if _is_url(place)]
     for url in urls:
         seed_candidates(url)
-    found = _pages_of(urls, sources, topic, complain) if urls else {}
+    pages = _load_urls(urls, sources, topic, report_problem) if urls else {}
     samples: list[SourcedPage] = []
     for place in places:
         if place in urls:
-            samples += [found[place]] if place in found else []
+            samples += [pages[place]] if place in pages else []
         else:
-            samples += [SourcedPage(w, "", page) for w, page in read_named(Path(place), complain)]
+            samples += [
+                SourcedPage(name, "", page)
+                for name, page in read_named_pages(Path(place), report_problem)
+            ]
     return samples
 
 
@@ -60,39 +63,39 @@ def _is_url(place: str) -> bool:
     if "://" in place:
         return True
     host, path = place.partition("/")[0], Path(place)
-    return "." in host.strip(".") and not path.exists() and path.suffix.lower() not in _FILES
+    return "." in host.strip(".") and not path.exists() and path.suffix.lower() not in _SUFFIXES
 
 
-def _pages_of(
-    urls: Sequence[str], sources: Sources, topic: Topic, complain: Complain
+def _load_urls(
+    urls: Sequence[str], sources: PageSources, topic: Topic, report_problem: ReportProblem
 ) -> dict[str, SourcedPage]:
     if sources.stored is not None:
-        return dict(_stored(urls, sources.stored, complain))
+        return dict(_load_stored(urls, sources.stored, report_problem))
     gathered = asyncio.run(fetch_pages(list(urls), sources.web, topic))
-    found = {page.seed: sample(page.url, page.html) for page in gathered.pages}
+    pages = {page.seed: make_sourced_page(page.url, page.html) for page in gathered.pages}
     for url in urls:
-        if url not in found:
+        if url not in pages:
             reason = gathered.failures.get(url, "nothing came of it; is it the page of another?")
-            complain(f"{url}: {reason}")
-    return found
+            report_problem(f"{url}: {reason}")
+    return pages
 
 
-def _stored(
-    urls: Sequence[str], stored: StoredCrawls, complain: Complain
+def _load_stored(
+    urls: Sequence[str], stored: StoredCrawls, report_problem: ReportProblem
 ) -> Iterator[tuple[str, SourcedPage]]:
     with DatabaseReader(stored.db) as reader:
         crawls = reader.ids(stored.crawl)[::-1]
         for url in urls:
-            page = _stored_page(reader, crawls, url)
+            page = _find_stored_page(reader, crawls, url)
             if page is None:
-                complain(f"{url}: no such page in {stored.db} (crawl {stored.crawl})")
+                report_problem(f"{url}: no such page in {stored.db} (crawl {stored.crawl})")
             elif not page.html:
-                complain(f"{url}: its text was not kept (see `focus crawl --keep`)")
+                report_problem(f"{url}: its text was not kept (see `focus crawl --keep`)")
             else:
-                yield url, sample(page.url, page.html)
+                yield url, make_sourced_page(page.url, page.html)
 
 
-def _stored_page(
+def _find_stored_page(
     reader: DatabaseReader, crawls: Sequence[int], url: str
 ) -> labels.JudgedPage | None:
     target = seed_candidates(url)[0]

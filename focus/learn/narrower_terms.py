@@ -12,41 +12,41 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from focus.learn.kb.base import KnowledgeBase
-from focus.learn.kb.file import MANY_NAMES, NARROWER, folded, names_of, without_sense
+from focus.learn.kb.knowledge_base import KnowledgeBase
+from focus.learn.kb.schema import NAME_SEPARATOR, NARROWER, fold_name, list_names, remove_sense
 from focus.score.statistics.entities import is_linkable
 from focus.text.tokenisation import has_han
 from focus.topic.topic import Topic
 
-TERMS = 300  # of a topic, the best known
-WEIGHTS = 0.6, 0.4  # of what stands right under a topic, of what stands under that
-SHARED = 0.5  # of the weight for a name that several entities go by
+MAX_TERMS = 300  # of a topic, the best known
+LEVEL_WEIGHTS = 0.6, 0.4  # of what stands right under a topic, of what stands under that
+SHARED_NAME_FACTOR = 0.5  # of the weight for a name that several entities go by
 
-Term = tuple[str, str]
+NamedFact = tuple[str, str]
 """A folded name, and the fact that speaks for it."""
 
 
-def with_narrower(topic: Topic, kb: KnowledgeBase) -> Topic:
+def add_narrower_terms(topic: Topic, kb: KnowledgeBase) -> Topic:
     """The topic with its instances, subclasses and parts, two levels down, as narrower terms.
 
     Weighs 0.6 what stands right under a keyword, 0.4 what stands under such a term; half of it
     where several entities have the name. Names that hold a keyword are left out: a link with such
     a name has a word of the topic anyway.
     """
-    words = {folded(each.text) for each in topic.keywords}
+    words = {fold_name(keyword.text) for keyword in topic.keywords}
     weights: dict[str, float] = dict(topic.narrower)
     sources: dict[str, str] = {}
     level: Collection[str] = words
-    for weight in WEIGHTS:
+    for weight in LEVEL_WEIGHTS:
         terms: dict[str, str] = {}
-        for name, why in _under(kb, level):
-            if _is_new(name, words, weights):
-                terms.setdefault(name, why)
-        names = list(terms)[: max(0, TERMS - len(weights))]
+        for name, fact in _find_terms_below(kb, level):
+            if _is_new_term(name, words, weights):
+                terms.setdefault(name, fact)
+        names = list(terms)[: max(0, MAX_TERMS - len(weights))]
         bearers = kb.entities_by_name(names)
         for name in names:
-            shared = SHARED if len(bearers.get(name, ())) > 1 else 1.0
-            weights[name] = round(weight * shared, 2)
+            factor = SHARED_NAME_FACTOR if len(bearers.get(name, ())) > 1 else 1.0
+            weights[name] = round(weight * factor, 2)
             sources[name] = f"knowledge base: {terms[name]}"
         level = names
         if not level:
@@ -54,24 +54,28 @@ def with_narrower(topic: Topic, kb: KnowledgeBase) -> Topic:
     return msgspec.structs.replace(topic, narrower=weights, sources={**sources, **topic.sources})
 
 
-def _under(kb: KnowledgeBase, words: Collection[str]) -> Iterator[Term]:
+def _find_terms_below(kb: KnowledgeBase, words: Collection[str]) -> Iterator[NamedFact]:
     """The names of what stands under these words, of the best known first."""
     for word in words:
-        for entity in kb.find(word):
+        for entity in kb.find_entities(word):
             for attribute, value in entity.facts:
                 if attribute in NARROWER:
-                    for name in MANY_NAMES.split(value):
-                        yield folded(without_sense(name)), f"{entity.name} {attribute}"
-    best = heapq.nlargest(TERMS, kb.narrower(words), key=lambda found: len(found[0].facts))
-    for entity, fact in best:
-        for name in sorted(names_of(entity.name, entity.facts)):
+                    for name in NAME_SEPARATOR.split(value):
+                        yield fold_name(remove_sense(name)), f"{entity.name} {attribute}"
+    best_known = heapq.nlargest(
+        MAX_TERMS, kb.find_narrower(words), key=lambda pair: len(pair[0].facts)
+    )
+    for entity, fact in best_known:
+        for name in sorted(list_names(entity.name, entity.facts)):
             if "(" not in name:
                 yield name, fact
 
 
-def _is_new(name: str, words: Collection[str], known: Collection[str]) -> bool:
-    return is_linkable(name) and name not in known and not any(_holds(name, w) for w in words)
+def _is_new_term(name: str, words: Collection[str], known: Collection[str]) -> bool:
+    return (
+        is_linkable(name) and name not in known and not any(_contains_word(name, w) for w in words)
+    )
 
 
-def _holds(name: str, word: str) -> bool:
+def _contains_word(name: str, word: str) -> bool:
     return word in name if has_han(word) else f" {word} " in f" {name} "
