@@ -1,14 +1,11 @@
 """Comparing strategies on a recorded web."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
-import focus
 from focus.archive.replay import Archive
 from focus.commands.compare_output import board_lines
 from focus.errors import ArchiveError, ConfigError
@@ -16,9 +13,7 @@ from focus.evaluate.compare import RUNS_FILE, group_trials, run_comparison, shuf
 from focus.evaluate.comparison import Comparison, load_comparison
 from focus.evaluate.ground_truth import parse_budget
 from focus.evaluate.link_graph import (
-    CODE_OUTSIDE_CRAWLS,
     PageIndex,
-    code_digest,
     find_recorded_hosts,
     load_link_graph,
 )
@@ -323,26 +318,3 @@ def test_group_trials_splits_few_groups_for_jobs() -> None:
     trials = [Trial(str(n), "v", "t", n, CrawlConfig()) for n in range(5)]
     assert sorted(len(batch.trials) for batch in group_trials(trials, 2)) == [2, 3]
     assert len(group_trials(trials, 1)) == 1
-
-
-# -- which code a stored trial depends on -------------------------------------------
-
-
-def test_trial_imports_no_module_excluded_from_its_digest() -> None:
-    """A change of such a module would leave outdated trials in an interrupted comparison."""
-    code = "import sys, focus.evaluate.trial; print(*(m for m in sys.modules if 'focus.' in m))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    judging = {"focus.evaluate.ranking", "focus.metrics"}
-    judging |= {"focus.metrics.measures", "focus.metrics.significance"}
-    for module in set(loaded.stdout.split()) - judging:
-        path = module.removeprefix("focus.").replace(".", "/")
-        parts = {path + ".py", path, path.partition("/")[0]}
-        assert parts.isdisjoint(CODE_OUTSIDE_CRAWLS), module
-
-
-def test_code_excluded_from_digests_exists() -> None:
-    root = Path(focus.__file__).parent
-    assert [part for part in CODE_OUTSIDE_CRAWLS if not (root / part).exists()] == []
-    assert code_digest(excluded=CODE_OUTSIDE_CRAWLS) != code_digest()

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -34,7 +33,6 @@ from focus.evaluate.ground_truth import (
 )
 from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select_topics
 from focus.evaluate.link_graph import (
-    CODE_OUTSIDE_CRAWLS,
     PageIndex,
     Progress,
     code_digest,
@@ -144,7 +142,6 @@ def plan_trials(
 
     `max_pages` limits the pages of a crawl in place of the requests of its budget.
     """
-    code = _crawl_code_digest()
     recorded_hosts = web.graph.recorded_hosts if variant.unrecorded == "skip" else None
     max_requests = topic.truth.budget if max_pages is None else None
     limits = LimitConfig(max_requests=max_requests, max_pages=max_pages)
@@ -162,14 +159,8 @@ def plan_trials(
             limits=limits,
             analysis=analysis,
         )
-        key = trial_key(web.digest, code, config, recorded_hosts)
+        key = trial_key(web.digest, code_digest(), config, recorded_hosts)
         yield Trial(key, variant.id, topic.task.name, order, config, recorded_hosts)
-
-
-@cache
-def _crawl_code_digest() -> str:
-    """Return a digest of the code on which the result of a trial depends."""
-    return code_digest(excluded=CODE_OUTSIDE_CRAWLS)
 
 
 def group_trials(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:

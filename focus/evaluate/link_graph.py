@@ -15,12 +15,12 @@ other hosts the archive has a sample, and a missing page means nothing.
 from __future__ import annotations
 
 import hashlib
-import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -37,6 +37,7 @@ from focus.http.robots import Robots, from_answer
 from focus.http.robots_tag import of_headers
 from focus.http.semantics import refreshed
 from focus.score.analysis import PageScorer
+from focus.storage.whole_file import write_whole
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 from focus.workers.child import analyse
@@ -54,38 +55,14 @@ _CHUNK = 250
 _LINKS_ONLY = AnalysisConfig(
     topic=to_builtins(from_words("x0no0such0word")), relevance="boolean", keep="none"
 )
-_GRAPH_CODE = (
-    "html", "urls", "text", "score/analysis.py", "score/outlinks.py", "admission/scope.py",
-    "http/robots.py", "http/semantics.py", "http/robots_tag.py",
-    "archive/replay.py", "archive/pack.py", "evaluate/link_graph.py",
-)  # fmt: skip
-"""Code on which the graph depends besides the archive."""
-
-CODE_OUTSIDE_CRAWLS = (
-    "__main__.py", "cli.py", "commands", "report", "demo", "learn", "storage",
-    "metrics/measures.py", "metrics/oracle.py", "metrics/significance.py",
-    "session", "store.py", "fetch.py",
-    "http/connection.py", "http/dns.py", "http/network_errors.py", "http/requests.py",
-    "http/tls.py",
-    "http/ssrf_guard.py", "topic/topic_file.py", "evaluate/comparison.py",
-    "evaluate/ground_truth.py", "evaluate/compare.py", "evaluate/ranking.py",
-    "evaluate/judgments.py", "evaluate/variants.py", "alerts", "serve", "cluster",
-)  # fmt: skip
-"""Code on which the order of requests of a configured crawl of an archive does not depend: code
-that makes the configuration, and code that processes the results.
-"""
 
 
-def code_digest(parts: Sequence[str] = ("",), *, excluded: Collection[str] = ()) -> str:
-    """Return SHA-256 over these files and folders of the package; the whole package by default."""
+@cache
+def code_digest() -> str:
+    """Return SHA-256 over the source files of the package."""
     root, digest = Path(focus.__file__).parent, hashlib.sha256()
-    excluded_paths = {root / part for part in excluded}
-    for part in parts:
-        path = root / part
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if not excluded_paths.isdisjoint((file, *file.parents)):
-                continue
-            digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
+    for file in sorted(root.rglob("*.py")):
+        digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -120,15 +97,13 @@ def load_link_graph(
 ) -> LinkGraph:
     """Return the link graph of an archive, from the cache if this code made it before."""
     folder = cache_dir or Path(platformdirs.user_cache_dir("focus")) / "archives"
-    file = folder / f"{archive.digest[:20]}-{code_digest(_GRAPH_CODE)[:12]}.links"
+    file = folder / f"{archive.digest[:20]}-{code_digest()[:12]}.links"
     try:
         return msgspec.msgpack.decode(file.read_bytes(), type=LinkGraph)
     except (OSError, msgspec.MsgspecError):
         pass  # not cached, or incomplete
     graph = _build_link_graph(path, archive, jobs=jobs, progress=progress, cache_dir=cache_dir)
-    partial_file = file.with_suffix(f".{os.getpid()}.part")
-    partial_file.write_bytes(msgspec.msgpack.encode(graph))
-    partial_file.replace(file)
+    write_whole(file, msgspec.msgpack.encode(graph))
     for old_file in folder.glob(f"{archive.digest[:20]}-*.links"):
         if old_file != file:
             old_file.unlink(missing_ok=True)
