@@ -27,7 +27,7 @@ from focus.cli import cli
 from focus.commands.settings import CrawlOrder, order, read_topic
 from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
-from focus.html.main_content import own_text
+from focus.html.main_content import main_text_from_html
 from focus.records import Batch, PageRow
 from focus.report.export import write_rows as write
 from focus.session import RunReport, Runtime, Watcher, run
@@ -83,7 +83,7 @@ class CrawledPage(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The main text, a block a line, "" where the source was not kept."""
-        return own_text(self.html) if self.packed else ""
+        return main_text_from_html(self.html) if self.packed else ""
 
 
 def crawl(

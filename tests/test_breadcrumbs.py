@@ -5,7 +5,7 @@ import json
 import pytest
 
 from focus.config import AnalysisConfig
-from focus.html.breadcrumbs import MOST, Crumb, crumbs_in
+from focus.html.breadcrumbs import MAX_TRAIL_LINKS, Crumb, parse_crumbs
 from focus.html.parser import parse
 from focus.records import Link, Page, Region
 from focus.score.analysis import PageScorer
@@ -57,7 +57,7 @@ def test_breadcrumb_all_notations_are_read(html: str) -> None:
     "html",
     [
         '<div class="layout has-breadcrumb"><a href="/c/5">足球</a></div>',
-        f"<div class=breadcrumbs>{'<a href=/x>x</a>' * (MOST + 1)}</div>",  # around a whole page
+        f"<div class=breadcrumbs>{'<a href=/x>x</a>' * (MAX_TRAIL_LINKS + 1)}</div>",  # a wrapper
         '<div><a href="/">首页</a> | <a href="/c/5">足球</a></div>',  # a menu
         '<p><a href="/c/5">足球</a> &gt; <a href="/">首页</a></p>',
     ],
@@ -79,14 +79,14 @@ def test_breadcrumb_similar_lists_are_ignored(html: str) -> None:
     ],
 )
 def test_breadcrumb_invalid_json_ld_is_ignored(items: object) -> None:
-    assert [*crumbs_in({"@type": "BreadcrumbList", "itemListElement": items})] == []
+    assert [*parse_crumbs({"@type": "BreadcrumbList", "itemListElement": items})] == []
 
 
 def test_breadcrumb_json_ld_depth_is_limited() -> None:
     items = [{"name": "x", "item": f"/{n}"} for n in range(1000)]
     thing = {"@type": "BreadcrumbList", "itemListElement": items}
-    assert len([*crumbs_in(thing)]) == MOST
-    assert len(parse(spoken([thing] * 50)).crumbs) < 2 * MOST
+    assert len([*parse_crumbs(thing)]) == MAX_TRAIL_LINKS
+    assert len(parse(spoken([thing] * 50)).crumbs) < 2 * MAX_TRAIL_LINKS
 
 
 def test_ancestor_pages_omit_home_itself_and_other_hosts() -> None:

@@ -14,7 +14,7 @@ from focus.documents import pdf
 from focus.documents.convert import MAX_FILES, MAX_UNPACKED_BYTES, to_html
 from focus.documents.html_writer import MAX_CHARS, HtmlWriter, to_linked_html
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, DocumentError, document_kind
-from focus.html.parser import Parsed, parse
+from focus.html.parser import ParsedPage, parse
 from focus.http.semantics import HTML_TYPES, is_html
 from focus.records import DropReason, FailureKind
 from focus.score.analysis import PageScorer
@@ -32,12 +32,12 @@ ALL = {
 LINKED = set(ALL) - {"xlsx"}
 
 
-def read(kind: str, body: bytes) -> Parsed:
+def read(kind: str, body: bytes) -> ParsedPage:
     return parse(to_html(kind, body))
 
 
-def text_of(page: Parsed) -> str:
-    return " ".join(block.text for block in page.blocks())
+def text_of(page: ParsedPage) -> str:
+    return " ".join(block.text for block in page.extract_blocks())
 
 
 # -- what there is ----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 
 from focus.config import AnalysisConfig
-from focus.html.reader import MAX_LD, kinds_of, things_of
+from focus.html.reader import MAX_JSON_LD, parse_json_ld, schema_types
 from focus.records import Page
 from focus.score.analysis import PageScorer
 from focus.score.index_pages import Role, address_role, series_address
@@ -158,12 +158,20 @@ def test_named_index_page_uses_title_and_address() -> None:
 
 
 def kinds(script: str) -> list[str]:
-    return [kind for thing in things_of(script) for kind in kinds_of(thing)]
+    return [kind for thing in parse_json_ld(script) for kind in schema_types(thing)]
 
 
 def test_metadata_malformed_json_ld_is_read_partly() -> None:
     assert kinds('{"@type": "WebPage", "mainEntity": {"@type": "ItemList"}}') == ["WebPage"]
     graph = '[{"@type": ["Blog", 7]}, {"@graph": [{"@type": "Article"}, 3]}]'
     assert kinds(graph) == ["Blog", "Article"]
-    for broken in ("", "{", "7", "null", '{"@graph": 1}', "[" * 5000, " " * (MAX_LD + 1) + "{}"):
+    for broken in (
+        "",
+        "{",
+        "7",
+        "null",
+        '{"@graph": 1}',
+        "[" * 5000,
+        " " * (MAX_JSON_LD + 1) + "{}",
+    ):
         assert kinds(broken) == []

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from focus.errors import ExportError
 from focus.html.markdown import to_markdown
-from focus.html.metadata import PageMetadata, metadata_of
+from focus.html.metadata import PageMetadata, read_metadata
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
 URL = "https://a.test/x"
 
 
 def said(html: str) -> PageMetadata:
-    return metadata_of(html, URL, fetched_at=NOW)
+    return read_metadata(html, URL, fetched_at=NOW)
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def said(html: str) -> PageMetadata:
         '<script type="application/ld+json">no json</script><meta name=author content=李雷>',
     ],
 )
-def test_author(html: str) -> None:
+def test_read_metadata_author_sources(html: str) -> None:
     assert said(html).author == "李雷"
 
 
-def test_several_authors_are_named_once_each() -> None:
+def test_read_metadata_several_authors_are_unique() -> None:
     html = (
         '<script type="application/ld+json">[{"author":[{"name":"A"},{"name":"B"},"A"]}]</script>'
     )
@@ -49,7 +49,7 @@ def test_several_authors_are_named_once_each() -> None:
         '<script type="application/ld+json">{"publisher": {"name": "体育"}}</script>',
     ],
 )
-def test_site(html: str) -> None:
+def test_read_metadata_site_sources(html: str) -> None:
     assert said(html).site == "体育"
 
 
@@ -61,14 +61,14 @@ def test_site(html: str) -> None:
         '<time itemprop="dateModified" datetime="2026-11-21T08:30Z">x</time>',
     ],
 )
-def test_last_change(html: str) -> None:
+def test_read_metadata_modification_date(html: str) -> None:
     page = said(html)
     assert page.modified == datetime(2026, 11, 21, 8, 30, tzinfo=UTC).timestamp()
     assert page.published is None
 
 
 @given(st.text())
-def test_any_text_is_a_page(text: str) -> None:
+def test_read_metadata_any_text_never_raises(text: str) -> None:
     assert said(text).site is None or "site" in text.lower() or "publisher" in text
 
 
@@ -82,17 +82,17 @@ ARTICLE = (
 )
 
 
-def test_markdown_keeps_headings_links_and_tables() -> None:
+def test_to_markdown_keeps_headings_links_and_tables() -> None:
     text = to_markdown(ARTICLE, URL)
     assert "# 标题" in text and "[战报](https://a.test/m)" in text and "| 皇马 | 3 |" in text
     assert "首页" not in text
 
 
-def test_no_page_no_markdown() -> None:
+def test_to_markdown_without_content_is_empty() -> None:
     assert to_markdown("", URL) == ""
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_markdown_without_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: Any, **others: Any) -> Any:

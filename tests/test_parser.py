@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.html.blocks import runs_with
-from focus.html.contexts import MAX_CONTEXT, around
-from focus.html.parser import Block, Parsed, RawLink, parse
-from focus.html.regions import region_of
-from focus.html.size_guard import GUARD_BYTES, MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, guard
+from focus.html.blocks import find_runs
+from focus.html.contexts import MAX_CONTEXT, text_around
+from focus.html.parser import Block, ParsedPage, RawLink, parse
+from focus.html.regions import element_region
+from focus.html.size_guard import (
+    MAX_ATTRIBUTES,
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_UNGUARDED_BYTES,
+    limit_markup,
+)
 from focus.http.robots_tag import RobotsTag
 from focus.records import Region
 
@@ -26,7 +32,7 @@ def only_link(html: str, *, context: bool = False) -> RawLink:
 # The head
 
 
-def test_head_is_read() -> None:
+def test_parse_head_reads_all_fields() -> None:
     page = parse(
         """<!doctype html><html lang="zh-CN"><head><title>
         足球\u3000 新闻
@@ -39,10 +45,10 @@ def test_head_is_read() -> None:
     assert page.description == "今日 比赛"
     assert page.language == "zh-CN"
     assert (page.base, page.canonical) == ("/sub/", "/a?b=1")
-    assert (page.refresh, page.asked) == (None, RobotsTag())
+    assert (page.refresh_url, page.robots) == (None, RobotsTag())
 
 
-def test_tags_and_sections_of_open_graph_are_keywords_too() -> None:
+def test_parse_open_graph_tags_are_keywords() -> None:
     page = parse(
         '<meta property="article:section" content="Sport"><meta name=keywords content="goal">'
         '<meta property="article:tag" content="Cup"><meta property="article:tag" content="Final">'
@@ -50,25 +56,25 @@ def test_tags_and_sections_of_open_graph_are_keywords_too() -> None:
     assert page.keywords == "goal, Sport, Cup, Final"
 
 
-def test_an_empty_page_has_nothing() -> None:
+def test_parse_empty_page_has_no_content() -> None:
     page = parse("")
-    assert (page.title, page.links, page.headings, page.text(), page.blocks()) == (
+    assert (page.title, page.links, page.headings, page.extract_text(), page.extract_blocks()) == (
         "",
         [],
         [],
         "",
         [],
     )
-    assert page.canonical is page.base is page.refresh is None
-    assert Parsed().text() == "" and Parsed().blocks() == []
+    assert page.canonical is page.base is page.refresh_url is None
+    assert ParsedPage().extract_text() == "" and ParsedPage().extract_blocks() == []
 
 
-def test_first_title_that_says_something_wins_and_an_icons_title_is_none() -> None:
+def test_parse_title_first_non_empty_outside_svg() -> None:
     svg = "<svg><title>icon</title></svg>"
     assert parse(f"<body>{svg}<title> </title><title>a</title><title>b</title>").title == "a"
 
 
-def test_long_titles_are_cut() -> None:
+def test_parse_long_title_is_cut() -> None:
     assert len(parse(f"<title>{'球' * 9999}</title>").title) == 500
 
 
@@ -81,7 +87,7 @@ def test_long_titles_are_cut() -> None:
         ("<meta name=description content=''><meta property=og:description content=og>", "og"),
     ],
 )
-def test_description_before_the_one_for_sharing(metas: str, description: str) -> None:
+def test_parse_description_precedes_og_description(metas: str, description: str) -> None:
     assert parse(metas).description == description
 
 
@@ -97,14 +103,14 @@ def test_description_before_the_one_for_sharing(metas: str, description: str) ->
         ("<meta name=robots content='max-snippet:-1'>", False, False),
     ],
 )
-def test_meta_robots(meta: str, noindex: bool, nofollow: bool) -> None:
+def test_parse_meta_robots_rules(meta: str, noindex: bool, nofollow: bool) -> None:
     page = parse(meta)
-    assert (page.asked.noindex, page.asked.nofollow) == (noindex, nofollow)
+    assert (page.robots.noindex, page.robots.nofollow) == (noindex, nofollow)
 
 
-def test_meta_robots_in_the_name_of_the_user_agent() -> None:
+def test_parse_meta_robots_for_our_agent() -> None:
     page = parse("<meta name=MyBot content=noindex><meta name=focus content=none>", agent="mybot")
-    assert (page.asked.noindex, page.asked.nofollow) == (True, False)
+    assert (page.robots.noindex, page.robots.nofollow) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -121,17 +127,17 @@ def test_meta_robots_in_the_name_of_the_user_agent() -> None:
         ("<template><meta http-equiv=refresh content='0;/x'></template>", None, []),
     ],
 )
-def test_a_refresh_sends_on_at_once_or_is_a_link(
+def test_parse_refresh_early_is_redirect_late_is_link(
     meta: str, refresh: str | None, links: list[str]
 ) -> None:
     page = parse(meta)
-    assert (page.refresh, [link.href for link in page.links]) == (refresh, links)
+    assert (page.refresh_url, [link.href for link in page.links]) == (refresh, links)
 
 
 # Links
 
 
-def test_links_come_in_document_order() -> None:
+def test_parse_links_in_document_order() -> None:
     page = parse(
         "<a href=/1>one</a><iframe src=/2></iframe><map><area href=/3 alt=drei></map>"
         "<p><a href=' /4\n'>four</a><a name=x>none</a><a href>none</a>"
@@ -145,13 +151,13 @@ def test_links_come_in_document_order() -> None:
     ]
 
 
-def test_frames_of_a_frameset_are_links() -> None:
+def test_parse_frameset_frames_are_links() -> None:
     page = parse("<frameset><frame src=/menu><frame src=/main></frameset>")
     assert [link.href for link in page.links] == ["/menu", "/main"]
-    assert page.text() == "" and page.blocks() == []
+    assert page.extract_text() == "" and page.extract_blocks() == []
 
 
-def test_links_in_templates_are_not_links_those_in_noscript_are() -> None:
+def test_parse_links_in_noscript_but_not_in_template() -> None:
     page = parse("<template><a href=/t>t</a></template><noscript><a href=/n>n</a></noscript>")
     assert [link.href for link in page.links] == ["/n"]
 
@@ -172,11 +178,11 @@ def test_links_in_templates_are_not_links_those_in_noscript_are() -> None:
         ("", "title"),
     ],
 )
-def test_anchor_text(inside: str, anchor: str) -> None:
+def test_parse_anchor_text_sources(inside: str, anchor: str) -> None:
     assert only_link(f"<a href=/x title=title>{inside}</a>").anchor == anchor
 
 
-def test_aria_label_is_the_last_anchor_to_try() -> None:
+def test_parse_anchor_aria_label_is_last_fallback() -> None:
     assert only_link("<a href=/x aria-label=label><i></i></a>").anchor == "label"
     assert only_link("<a href=/x><i></i></a>").anchor == ""
 
@@ -185,19 +191,19 @@ def test_aria_label_is_the_last_anchor_to_try() -> None:
     ("rel", "nofollow"),
     [("nofollow", True), ("noopener UGC", True), ("sponsored", True), ("next", False), ("", False)],
 )
-def test_rel_nofollow(rel: str, nofollow: bool) -> None:
+def test_parse_rel_nofollow_values(rel: str, nofollow: bool) -> None:
     assert only_link(f"<a rel='{rel}' href=/x>x</a>").nofollow is nofollow
 
 
-def test_links_beyond_the_cap_are_counted() -> None:
+def test_parse_links_over_limit_are_counted() -> None:
     page = parse("<a href=/x>x</a><a href=#>-</a><iframe src=/f></iframe>" * 1000, max_links=30)
-    assert (len(page.links), page.links_cut) == (30, 1970)
+    assert (len(page.links), page.omitted_links) == (30, 1970)
 
 
 # Headings and regions
 
 
-def test_heading_above_a_link() -> None:
+def test_parse_link_heading_is_nearest_above() -> None:
     page = parse(
         "<a href=/0>0</a><h1>足球 <b>标签</b></h1><a href=/1>1</a>"
         "<div><h3><a href=/2>文章</a></h3><p><a href=/3>more</a></div>"
@@ -216,7 +222,7 @@ def test_heading_above_a_link() -> None:
     assert page.headings == ["足球 标签", "文章", "二", "6"]
 
 
-def test_a_heading_holds_for_links_of_its_own_region_only() -> None:
+def test_parse_link_heading_stays_in_its_region() -> None:
     page = parse(
         "<header><h1>站</h1></header><a href=/1></a>"
         "<aside><a href=/2></a><h3>热门</h3><a href=/3></a></aside>"
@@ -255,60 +261,60 @@ def test_a_heading_holds_for_links_of_its_own_region_only() -> None:
         ("<div class=navy>{}</div>", Region.BODY),
     ],
 )
-def test_region_of_a_link(around_link: str, region: Region) -> None:
+def test_parse_link_regions(around_link: str, region: Region) -> None:
     assert only_link(around_link.format("<a href=/x>x</a>")).region is region
 
 
-def test_names_of_any_length_are_searched() -> None:
-    assert region_of("div", {"class": "a-" * 500_000 + "nav"}) is None
-    assert region_of("div", {"class": None, "id": None}) is None
+def test_element_region_very_long_names() -> None:
+    assert element_region("div", {"class": "a-" * 500_000 + "nav"}) is None
+    assert element_region("div", {"class": None, "id": None}) is None
 
 
 # Context
 
 
-def test_context_is_made_only_on_demand() -> None:
+def test_parse_context_only_on_request() -> None:
     html = "<p>昨晚 <a href=/x>曼联</a> 三比一获胜</p>"
     assert only_link(html).context == ""
     assert only_link(html, context=True).context == "昨晚 三比一获胜"
 
 
-def test_context_climbs_to_the_block_that_says_more_than_the_link() -> None:
+def test_link_context_uses_nearest_larger_block() -> None:
     html = "<div><h3><a href=/x>标题</a></h3><p>摘要在此</p></div>"
     assert only_link(html, context=True).context == "摘要在此"
     assert only_link("<ul><li><a href=/x>alone</a></ul>", context=True).context == ""
 
 
 @given(st.text(max_size=300), st.text(max_size=300), st.text(min_size=1, max_size=20))
-def test_context_is_cut_around_the_anchor(before: str, after: str, anchor: str) -> None:
-    context = around(before + anchor + after, anchor)
+def test_text_around_any_text_is_cut_around_anchor(before: str, after: str, anchor: str) -> None:
+    context = text_around(before + anchor + after, anchor)
     assert len(context) <= MAX_CONTEXT
     assert context == context.strip()
 
 
-def test_context_takes_from_both_sides() -> None:
-    assert around("a" * 200 + "X" + "b" * 200, "X") == "a" * 59 + " " + "b" * 60
-    assert around("a" * 200 + "X" + "b", "X") == "a" * 118 + " b"
+def test_text_around_long_text_uses_both_sides() -> None:
+    assert text_around("a" * 200 + "X" + "b" * 200, "X") == "a" * 59 + " " + "b" * 60
+    assert text_around("a" * 200 + "X" + "b", "X") == "a" * 118 + " b"
 
 
 # Text and blocks
 
 
-def test_text_is_what_a_reader_sees() -> None:
+def test_extract_text_visible_text_only() -> None:
     page = parse(
         "<title>T</title><style>s{}</style><p>足球</p><p>比赛<br>结果</p><script>x</script>"
         "<noscript>no</noscript><template>t</template><svg><text>v</text></svg><ul><li>a<li>b</ul>"
     )
-    assert page.text().split() == ["足球", "比赛", "结果", "a", "b"]
-    assert page.text() == page.text()
+    assert page.extract_text().split() == ["足球", "比赛", "结果", "a", "b"]
+    assert page.extract_text() == page.extract_text()
 
 
-def test_blocks_know_their_links() -> None:
+def test_extract_blocks_count_link_characters() -> None:
     page = parse(
         "<h1>头</h1><div>前 <b>中</b>间 <a href=/x>链 接</a><p>段<br>落</p>后</div>"
         "<ul><li><a href=/y>甲<i>乙</i></a></ul><script>x</script> <div> </div>"
     )
-    assert page.blocks() == [
+    assert page.extract_blocks() == [
         Block("头", 0, "h1"),
         Block("前 中间 链 接", 3, "div"),
         Block("段 落", 0, "p"),
@@ -330,15 +336,15 @@ def test_blocks_know_their_links() -> None:
         ('见<a href="/1">这里</a>。', "这里"),
     ],
 )
-def test_what_stands_between_the_links_of_a_menu_belongs_to_them(html: str, linked: str) -> None:
-    (block,) = parse(f"<body><div>{html}</div>").blocks()
+def test_extract_blocks_menu_separators_count_as_links(html: str, linked: str) -> None:
+    (block,) = parse(f"<body><div>{html}</div>").extract_blocks()
     assert block.link_chars == len(linked)
 
 
-def test_blocks_and_text_can_both_be_asked_for() -> None:
+def test_extract_text_and_blocks_in_any_order() -> None:
     page = parse("<p>a<script>x</script><p>b")
-    assert page.text().split() == ["a", "b"]
-    assert [block.text for block in page.blocks()] == ["a", "b"]
+    assert page.extract_text().split() == ["a", "b"]
+    assert [block.text for block in page.extract_blocks()] == ["a", "b"]
 
 
 # Hostile pages
@@ -357,68 +363,68 @@ _PIECES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(_PIECES | st.text(max_size=8), max_size=60).map("".join), st.booleans())
-def test_nothing_raises(html: str, context: bool) -> None:
+def test_parse_any_text_never_raises(html: str, context: bool) -> None:
     page = parse(html, max_links=5, context=context)
     for link in page.links:
         assert link.href == link.href.strip("\t\n\f\r ") != ""
         assert len(link.anchor) <= 200 and len(link.context) <= MAX_CONTEXT
-        (link.href + link.anchor + link.heading + page.title + page.text()).encode()
-    for block in page.blocks():
+        (link.href + link.anchor + link.heading + page.title + page.extract_text()).encode()
+    for block in page.extract_blocks():
         assert 0 <= block.link_chars <= len(block.text)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=2000))
-def test_bytes_taken_for_text_do_not_raise(body: bytes) -> None:
+def test_parse_any_bytes_never_raises(body: bytes) -> None:
     parse(body.decode("latin-1"))
-    parse(body.decode("utf-8", "surrogateescape")).text()
+    parse(body.decode("utf-8", "surrogateescape")).extract_text()
 
 
-def test_a_hundred_thousand_links() -> None:
+def test_parse_hundred_thousand_links_is_fast() -> None:
     page = parse("<a href=x>x</a>" * 100_000)
-    assert (len(page.links), page.links_cut) == (2000, 98_000)
+    assert (len(page.links), page.omitted_links) == (2000, 98_000)
 
 
-def test_attributes_of_one_tag_are_bounded() -> None:
+def test_parse_many_attributes_are_bounded() -> None:
     many = " ".join(f"a{n}='>'" if n % 7 == 0 else f"a{n}=x" for n in range(40_000))
     plain = many.replace("'>'", "y")
     page = parse(f"<a href=/before>b</a><div {plain}>text<a href=/after>a</a>")
     assert [link.href for link in page.links] == ["/before", "/after"]
 
 
-def test_depth_is_bounded() -> None:
+def test_parse_deep_nesting_is_bounded() -> None:
     page = parse("<a href=/first>x</a>" + "<div>" * 100_000 + "<a href=/deep>y</a>")
     assert [link.href for link in page.links] == ["/first"]
 
 
-def test_nested_headings_are_read() -> None:
+def test_parse_nested_headings() -> None:
     page = parse("<h1><div>" * 4000 + "<a href=/x>x</a> words " * 1000)
     assert page.links
 
 
-def test_the_guard_leaves_ordinary_pages_alone() -> None:
-    short = b"<div>" * (GUARD_BYTES // 5)
-    assert guard(short) is short
+def test_limit_markup_ordinary_page_is_unchanged() -> None:
+    short = b"<div>" * (MAX_UNGUARDED_BYTES // 5)
+    assert limit_markup(short) is short
     flat = b"<div><p>text<br><img src=x></div>" * 5000
-    assert guard(flat) is flat
+    assert limit_markup(flat) is flat
     image = b"<p>" * 100 + b'<img alt="a b" src="data:image/png;base64,' + b"A" * 200_000 + b'">'
-    assert guard(image) == image
+    assert limit_markup(image) == image
     path = b'<path d="' + b"M 1 2 " * 20_000 + b'"/>'
-    assert guard(path) == path
+    assert limit_markup(path) == path
 
 
-def test_the_guard_cuts_exactly() -> None:
+def test_limit_markup_cuts_at_exact_limits() -> None:
     attributes = b"".join(b" attribute%d='x y'" % n for n in range(9000))
-    assert guard(b"<div" + attributes + b">").count(b"attribute") == MAX_ATTRIBUTES
-    assert guard(b"<div>" * 20_000) == b"<div>" * MAX_DEPTH
-    assert guard(b"<p>" + b"x" * MAX_BYTES) == b"<p>" + b"x" * (MAX_BYTES - 3)
+    assert limit_markup(b"<div" + attributes + b">").count(b"attribute") == MAX_ATTRIBUTES
+    assert limit_markup(b"<div>" * 20_000) == b"<div>" * MAX_DEPTH
+    assert limit_markup(b"<p>" + b"x" * MAX_BYTES) == b"<p>" + b"x" * (MAX_BYTES - 3)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.binary(max_size=300), st.integers(1, 400))
-def test_the_guard_only_takes_away(piece: bytes, times: int) -> None:
+def test_limit_markup_any_page_never_grows(piece: bytes, times: int) -> None:
     data = (piece * (1 + 200_000 // max(1, len(piece)))) + b"<" * times
-    assert len(guard(data)) <= len(data)
+    assert len(limit_markup(data)) <= len(data)
 
 
 @pytest.mark.parametrize(
@@ -433,5 +439,5 @@ def test_the_guard_only_takes_away(piece: bytes, times: int) -> None:
         ("word", ["word"]),
     ],
 )
-def test_runs_of_markup_with_a_word(html: str, runs: list[str]) -> None:
-    assert [*runs_with(html.encode(), [b"word", b"nowhere"])] == [run.encode() for run in runs]
+def test_find_runs_containing_word(html: str, runs: list[str]) -> None:
+    assert [*find_runs(html.encode(), [b"word", b"nowhere"])] == [run.encode() for run in runs]

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from focus.alerts import message
 from focus.alerts.snippet import MARK, cut_snippet, fold_aligned, snippet_source
-from focus.html.publication_date import EARLIEST, instant, of_url, published_at
+from focus.html.publication_date import (
+    EARLIEST,
+    parse_timestamp,
+    read_publication_time,
+    timestamp_from_url,
+)
 from focus.score.matching import Matcher
 from focus.text.formatting import cell_width
 from focus.topic.topic import from_words
@@ -21,7 +26,7 @@ FETCHED = MORNING + 6 * 3600
 
 
 def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | None:
-    return published_at(html, url, fetched_at=fetched_at, zone=SHANGHAI)
+    return read_publication_time(html, url, fetched_at=fetched_at, zone=SHANGHAI)
 
 
 # -- where ----------------------------------------------------------------------------
@@ -53,14 +58,14 @@ def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | N
         "<h1>A</h1><script>var d = '2020-01-01 10:00'</script>2026.11.21 上午8:30",
     ],
 )
-def test_page_says_when_it_was_published(html: str) -> None:
+def test_read_publication_time_all_sources(html: str) -> None:
     assert said(html) == MORNING
 
 
 @pytest.mark.parametrize(
     "byline", ["来源：新华社", "來源：中央社", "责任编辑：王一", "By A. Writer"]
 )
-def test_a_day_without_an_hour_is_believed_beside_a_byline(byline: str) -> None:
+def test_read_publication_time_day_beside_byline_counts(byline: str) -> None:
     midnight = datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
     assert said(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
     assert said("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
@@ -75,7 +80,7 @@ def test_a_day_without_an_hour_is_believed_beside_a_byline(byline: str) -> None:
         "<h1>决赛</h1><div><span>2026-11-21</span> · 1 min</div>",
     ],
 )
-def test_a_day_that_stands_alone_is_believed(html: str) -> None:
+def test_read_publication_time_standalone_day_counts(html: str) -> None:
     assert said(html) == datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
 
 
@@ -90,7 +95,7 @@ def test_a_day_that_stands_alone_is_believed(html: str) -> None:
         ("/blog/2026-11-16-final.html", 16),
     ],
 )
-def test_address_is_the_last_resort(path: str, day: int) -> None:
+def test_read_publication_time_url_is_last_source(path: str, day: int) -> None:
     midnight = datetime(2026, 11, day, tzinfo=SHANGHAI).timestamp()
     assert said("<h1>no date</h1>", f"https://example.org{path}") == midnight
     assert said('<meta name=pubdate content="2026-11-21 08:30">', URL + path) == MORNING
@@ -111,11 +116,11 @@ def test_address_is_the_last_resort(path: str, day: int) -> None:
         "datepublished",
     ],
 )
-def test_page_says_nothing_of_use(html: str) -> None:
+def test_read_publication_time_without_date_is_none(html: str) -> None:
     assert said(html) is None
 
 
-def test_implausible_date_gives_way_to_the_next() -> None:
+def test_read_publication_time_implausible_date_is_skipped() -> None:
     html = (
         '<script>{"datePublished": "0001-01-01T00:00:00Z"}</script>'
         '<meta name="pubdate" content="2099-01-01"><h1>A</h1> 2026-11-21 08:30'
@@ -135,16 +140,18 @@ def test_implausible_date_gives_way_to_the_next() -> None:
         ),
     ],
 )
-def test_a_day_is_the_same_day_for_who_reads_of_it(html: str, url: str, moment: datetime) -> None:
-    found = published_at(html, url, fetched_at=FETCHED, zone=SHANGHAI, days=UTC)
+def test_read_publication_time_day_zone_keeps_the_day(
+    html: str, url: str, moment: datetime
+) -> None:
+    found = read_publication_time(html, url, fetched_at=FETCHED, zone=SHANGHAI, day_zone=UTC)
     assert found == moment.timestamp()
 
 
 @pytest.mark.parametrize(
     "path", ["/p/20269999/x", "/id/1202611211", "/2026/", "/v20261121", "/2026/13/45/"]
 )
-def test_number_in_address_is_no_date(path: str) -> None:
-    assert of_url(f"https://example.org{path}", UTC) is None
+def test_timestamp_from_url_other_numbers_are_none(path: str) -> None:
+    assert timestamp_from_url(f"https://example.org{path}", UTC) is None
 
 
 # -- how ------------------------------------------------------------------------------
@@ -160,22 +167,26 @@ FORMS = [
 
 
 @given(moment=moments, form=st.sampled_from(FORMS))
-def test_every_form_reads_as_the_same_instant(moment: datetime, form: str) -> None:
+def test_parse_timestamp_all_forms_are_equal(moment: datetime, form: str) -> None:
     expected = moment.replace(tzinfo=SHANGHAI).timestamp()
-    assert instant(moment.strftime(form), SHANGHAI) == expected
-    assert instant(f"发布：{moment.strftime(form)} 来源", SHANGHAI) == expected
+    assert parse_timestamp(moment.strftime(form), SHANGHAI) == expected
+    assert parse_timestamp(f"发布：{moment.strftime(form)} 来源", SHANGHAI) == expected
 
 
 @given(moment=moments, minutes=st.integers(-14 * 60, 14 * 60))
-def test_offset_goes_before_the_zone_given(moment: datetime, minutes: int) -> None:
+def test_parse_timestamp_offset_overrides_zone(moment: datetime, minutes: int) -> None:
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
-    assert instant(aware.isoformat(), SHANGHAI) == aware.timestamp()
+    assert parse_timestamp(aware.isoformat(), SHANGHAI) == aware.timestamp()
 
 
 @given(moment=moments)
-def test_epoch_is_read_in_seconds_and_milliseconds(moment: datetime) -> None:
+def test_parse_timestamp_epoch_seconds_and_milliseconds(moment: datetime) -> None:
     seconds = moment.replace(tzinfo=UTC, year=2015).timestamp() if moment.day < 29 else 1.5e9
-    assert instant(f"{seconds:.0f}", SHANGHAI) == instant(f"{seconds:.0f}123", SHANGHAI) == seconds
+    assert (
+        parse_timestamp(f"{seconds:.0f}", SHANGHAI)
+        == parse_timestamp(f"{seconds:.0f}123", SHANGHAI)
+        == seconds
+    )
 
 
 ATOMS = st.sampled_from([
@@ -187,7 +198,7 @@ ATOMS = st.sampled_from([
 
 
 @given(html=st.one_of(st.text(), st.lists(ATOMS, max_size=60).map("".join)), url=st.text())
-def test_nothing_raises_and_what_comes_is_plausible(html: str, url: str) -> None:
+def test_read_publication_time_any_text_is_plausible_or_none(html: str, url: str) -> None:
     found = said(html, f"https://a.test/{url}")
     assert found is None or EARLIEST <= found <= FETCHED + 86400
 
@@ -235,11 +246,11 @@ def test_snippet_cuts_no_latin_word() -> None:
     )
 
 
-def test_messages_read_the_same_marks() -> None:
+def test_snippet_messages_use_the_same_marks() -> None:
     assert message.MARK == MARK
 
 
-def test_marks_of_the_page_itself_are_taken_out() -> None:
+def test_snippet_marks_in_page_text_are_removed() -> None:
     assert cut(f"{MARK}a{MARK} 足球") == f"a {MARK}足球{MARK}"
 
 

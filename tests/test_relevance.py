@@ -219,7 +219,7 @@ def test_evidence_text_omits_site_boilerplate(football: Matcher) -> None:
 
     def judge(html: str) -> dict[str, float]:
         page = parse(html)
-        return evidence.judge(Document(blocks=page.blocks, region=page.region)).parts
+        return evidence.judge(Document(blocks=page.extract_blocks, region=page.block_region)).parts
 
     assert judge(html) == {}
     assert judge(f"<header><p>足球</p></header>{html}").keys() == {"lead", "text"}  # its heading
@@ -249,7 +249,7 @@ def test_evidence_skips_blocks_without_keyword(pieces: list[str], word: str) -> 
 
     def judge(source: bytes | None) -> object:
         page = parse(html)
-        parts = {"links": page.links, "blocks": page.blocks, "region": page.region}
+        parts = {"links": page.links, "blocks": page.extract_blocks, "region": page.block_region}
         return evidence.judge(Document(source=source, **parts))
 
     assert judge(html.encode()) == judge(None)

@@ -4,21 +4,21 @@ import pytest
 
 from focus.config import AnalysisConfig
 from focus.html.parser import parse
-from focus.html.shell import FEW_LINKS, LITTLE_TEXT, lack
+from focus.html.shell import MIN_OWN_LINKS, MIN_TEXT_WIDTH, detect_shell
 from focus.records import Rendering
 from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 
 SCRIPT = "<script src=/app.js></script>"
 TEXT = "昨晚的比赛以二比一结束。" * 40
-LINKS = "".join(f"<li><a href=/news/{number}>比赛 {number}</a>" for number in range(FEW_LINKS))
+LINKS = "".join(f"<li><a href=/news/{number}>比赛 {number}</a>" for number in range(MIN_OWN_LINKS))
 SHORT = f"<p>{'一个人的博客。' * 15}"
 MENU = "<nav>" + "".join(f"<a href=/{number}>栏目</a>" for number in range(30)) + "</nav>"
 
 
 def lacking(body: str, script: str = SCRIPT) -> Rendering:
     source = f"<!doctype html><title>x</title><body>{body}{script}".encode()
-    return lack(parse(source), source)
+    return detect_shell(parse(source), source)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def lacking(body: str, script: str = SCRIPT) -> Rendering:
         ("<canvas></canvas>", "no-text"),
     ],
 )
-def test_a_shell_is_told_by_what_it_lacks(body: str, sign: str) -> None:
+def test_detect_shell_signs(body: str, sign: str) -> None:
     assert lacking(body) == sign
 
 
@@ -56,21 +56,21 @@ def test_a_shell_is_told_by_what_it_lacks(body: str, sign: str) -> None:
         "<a href=/next>go on</a>",
     ],
 )
-def test_a_page_with_something_of_its_own_is_whole(body: str) -> None:
+def test_detect_shell_page_with_content_is_none(body: str) -> None:
     assert lacking(body) is Rendering.NONE
 
 
-def test_without_scripts_nothing_is_missing() -> None:
+def test_detect_shell_page_without_scripts_is_none() -> None:
     assert lacking("<div id=app></div>", script="") is Rendering.NONE
 
 
-def test_ideographs_say_as_much_as_two_letters() -> None:
+def test_detect_shell_ideographs_count_twice() -> None:
     shell = "<div id=app></div>"
-    assert lacking(shell + "文" * (LITTLE_TEXT // 2)) is Rendering.NONE
-    assert lacking(shell + "x" * (LITTLE_TEXT // 2)) is Rendering.EMPTY_ROOT
+    assert lacking(shell + "文" * (MIN_TEXT_WIDTH // 2)) is Rendering.NONE
+    assert lacking(shell + "x" * (MIN_TEXT_WIDTH // 2)) is Rendering.EMPTY_ROOT
 
 
-def test_a_worker_says_what_a_page_lacks() -> None:
+def test_page_scorer_reports_shell() -> None:
     analyst = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球"))))
     page = analyst.score("http://a.test/", f"<div id=app></div>{SCRIPT}".encode(), "text/html")
     assert page.rendering is Rendering.EMPTY_ROOT

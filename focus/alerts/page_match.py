@@ -24,8 +24,8 @@ from focus.alerts.snippet import cut_snippet, fold_aligned, snippet_source
 from focus.config import AnalysisConfig
 from focus.errors import TopicError
 from focus.html.main_content import main_blocks
-from focus.html.parser import Parsed, parse
-from focus.html.publication_date import published_at
+from focus.html.parser import ParsedPage, parse
+from focus.html.publication_date import read_publication_time
 from focus.learn.model_file import LearnedTopic, apply_model
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model, relevance_threshold
@@ -75,12 +75,12 @@ class PageView:
         """Return when the page says it was published; `zone` is the reader's."""
         if zone not in self._dates:
             language_zone = ZONES.get(self.language)
-            self._dates[zone] = published_at(
+            self._dates[zone] = read_publication_time(
                 self.html,
                 self.stored.url,
                 fetched_at=self.stored.fetched_at,
                 zone=ZoneInfo(language_zone) if language_zone else zone,
-                days=zone,
+                day_zone=zone,
             )
         return self._dates[zone]
 
@@ -105,7 +105,7 @@ class PageView:
         return need[0] <= characters and need[1] <= latin
 
     @cached_property
-    def _parsed(self) -> Parsed:
+    def _parsed(self) -> ParsedPage:
         return parse(self.html)
 
     @cached_property

@@ -1,13 +1,13 @@
 """Separates the main content of a page from the text of the site around it.
 
-P3 3.3-3.4 splits a page into blocks, drops links, navigation and version lines, keeps
-what holds sentence punctuation and takes the part of the page that weighs most. Here a
-block weighs its characters outside links minus those in links, and the own text is the
-run of blocks with the largest sum (found in one pass, Kadane). So a table of scores or
-a poem without any full stop stays in, and a menu between two menus does not.
+P3 3.3-3.4 splits a page into blocks, drops links, navigation and version lines, keeps blocks with
+sentence punctuation and takes the heaviest part of the page. Here the weight of a block is its
+number of characters outside links minus those in links, and the main content is the run of blocks
+with the largest sum (found in one pass, Kadane). So a table of scores or a poem without a full
+stop is included, and a menu between two menus is not.
 
-A page with hardly any text is a list: then its links are what it says. Those of a list
-are titles, those of a menu are single words: a block weighs its length over `MENU`.
+A page with hardly any text is an index page, whose links are its content. The links of a list are
+titles, those of a menu are single words: there a block weighs its length minus `MENU_WORD_BYTES`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from focus.html.parser import Block, blocks_of
+from focus.html.parser import Block, parse_blocks
 
-MAX_LINK_SHARE = 0.6  # of a block within the text: more is a list of related pages
-MAX_GAP = 400  # characters: what one interruption (a table of contents) can cost
-SENTENCE = 40  # characters that make a block a sentence without punctuation
-IMPRINT_COST = 40  # a copyright line ends the text unless much more follows
-LISTING = 200  # a text that weighs less gives way to a list of twice its weight
-MENU = 10  # bytes of UTF-8 that a menu's word has: ten letters, three ideographs
+MAX_LINK_SHARE = 0.6  # of a block in the run; above it, a list of related pages
+MAX_GAP = 400  # characters; maximum cost of one interruption, such as a table of contents
+MIN_SENTENCE_CHARS = 40  # characters outside links of a sentence without punctuation
+IMPRINT_COST = 40  # a copyright line ends the content unless much more text follows
+MIN_TEXT_WEIGHT = 200  # a lighter text is replaced by a list of twice its weight
+MENU_WORD_BYTES = 10  # UTF-8 bytes of a word in a menu: ten letters, three ideographs
 _MAX_IMPRINT = 200
 
 _PUNCTUATION = re.compile("[，。？！；、,?!;]|[.](?=\\s|$)")
@@ -33,47 +33,47 @@ _IMPRINT = re.compile(
 
 
 def main_blocks(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks of a page's own text, in document order; [] for a page of links only.
+    """Return the blocks of the main content in document order; [] for a page without any.
 
-    Worked, characters outside/in links: menu 0/30, heading 8/0, text 290/5, list of links
-    0/60, text 50/0, menu 0/40. Sums: 0, 8, 293, 233, 283, 243: heading and first text are
-    it. With a second text of 80 characters the sum reaches 313, and both texts are; the
-    links between them are left out. Nine links of 30 letters and nothing else: no text, but
-    as a list 9·(30 - 10) = 180, so they are it.
+    Example, characters outside/in links: menu 0/30, heading 8/0, text 290/5, list of links
+    0/60, text 50/0, menu 0/40. Sums: 0, 8, 293, 233, 283, 243: the result is heading and first
+    text. With a second text of 80 characters the sum reaches 313, and both texts are in the
+    result without the links between them. Nine links of 30 letters and nothing else are no text,
+    but a list of weight 9·(30 - 10) = 180, so the result is the links.
     """
     imprints = [_is_imprint(block) for block in blocks]
     first, end, weight = _heaviest_run(
         blocks, [len(b.text) - 2 * b.link_chars for b in blocks], imprints
     )
-    share = MAX_LINK_SHARE
-    if weight < LISTING:
-        titles = [len(b.text.encode("utf-8", "replace")) - MENU for b in blocks]
-        run = _heaviest_run(blocks, titles, imprints)
+    max_link_share = MAX_LINK_SHARE
+    if weight < MIN_TEXT_WEIGHT:
+        title_weights = [len(b.text.encode("utf-8", "replace")) - MENU_WORD_BYTES for b in blocks]
+        run = _heaviest_run(blocks, title_weights, imprints)
         if run[2] > 2 * weight:
-            first, end, share = run[0], run[1], 1.0
+            first, end, max_link_share = run[0], run[1], 1.0
     return [
         block
         for block, imprint in zip(blocks[first:end], imprints[first:end], strict=True)
-        if not imprint and block.link_chars <= share * len(block.text)
+        if not imprint and block.link_chars <= max_link_share * len(block.text)
     ]
 
 
-def own_text(html: str) -> str:
-    """The own text of a page by its source: `main_text` of its blocks."""
-    return main_text(blocks_of(html))
+def main_text_from_html(html: str) -> str:
+    """Return the `main_text` of a page, given its source."""
+    return main_text(parse_blocks(html))
 
 
 def main_text(blocks: Sequence[Block]) -> str:
-    """The text of `main_blocks`, a line each."""
+    """Return the text of `main_blocks`, one line per block."""
     return "\n".join(block.text for block in main_blocks(blocks))
 
 
 def _heaviest_run(
     blocks: Sequence[Block], weights: Iterable[int], imprints: Iterable[bool]
 ) -> tuple[int, int, int]:
-    """Where the run of blocks with the largest sum begins and ends, and that sum.
+    """Return start, end and sum of the run of blocks with the largest sum.
 
-    What stands between two sentences costs `MAX_GAP` at most, however much it is.
+    Blocks between two sentences cost `MAX_GAP` together at most.
     """
     best = total = gap = 0
     first = end = start = 0
@@ -94,8 +94,8 @@ def _heaviest_run(
 
 
 def _is_sentence(block: Block) -> bool:
-    free = len(block.text) - block.link_chars
-    return free >= SENTENCE or _PUNCTUATION.search(block.text) is not None
+    own_chars = len(block.text) - block.link_chars
+    return own_chars >= MIN_SENTENCE_CHARS or _PUNCTUATION.search(block.text) is not None
 
 
 def _is_imprint(block: Block) -> bool:

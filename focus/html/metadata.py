@@ -1,4 +1,4 @@
-"""Reads who wrote a page, on which site and when, from what it says for machines."""
+"""Reads author, site and dates of a page from its metadata for machines."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from focus.html.dom import fold
-from focus.html.publication_date import modified_at, published_at
-from focus.html.size_guard import guard
+from focus.html.publication_date import read_modification_time, read_publication_time
+from focus.html.size_guard import limit_markup
 
 MAX_NAME = 200
-"""Characters of an author's or a site's name."""
+"""Characters of an author's or a site's name at most."""
 
-_AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author",
+_AUTHOR_METAS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author",
             "parsely-author", "sailthru.author", "byl")  # fmt: skip
-_SITES = ("og:site_name", "application-name", "citation_journal_title", "twitter:site")
-_SCRIPTS, _OBJECTS = 20, 200  # JSON-LD read of one page
-_ADDRESS = re.compile(r"\s*(?:https?:)?//|\s*www\.", re.I)
+_SITE_METAS = ("og:site_name", "application-name", "citation_journal_title", "twitter:site")
+_MAX_SCRIPTS, _MAX_OBJECTS = 20, 200  # scripts and objects of JSON-LD read per page
+_WEB_ADDRESS = re.compile(r"\s*(?:https?:)?//|\s*www\.", re.I)
 
 
 class PageMetadata(msgspec.Struct, frozen=True):
@@ -39,69 +39,82 @@ class PageMetadata(msgspec.Struct, frozen=True):
     site: str | None = None
 
 
-def metadata_of(html: str, url: str, *, fetched_at: float) -> PageMetadata:
-    """Read a page's metadata. Every string is a page: nothing raises."""
-    tree = LexborHTMLParser(guard(html.encode("utf-8", "replace")))
-    metas = _metas(tree)
-    linked = list(islice(_objects(tree), _OBJECTS))
+def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
+    """Read a page's metadata. Any string is accepted as a page; nothing raises."""
+    tree = LexborHTMLParser(limit_markup(html.encode("utf-8", "replace")))
+    metas = _meta_contents(tree)
+    objects = list(islice(_json_ld_objects(tree), _MAX_OBJECTS))
     return PageMetadata(
-        published=published_at(html, url, fetched_at=fetched_at, zone=UTC),
-        modified=modified_at(html, fetched_at=fetched_at, zone=UTC),
-        author=_author(tree, metas, linked),
-        site=next((metas[name] for name in _SITES if metas.get(name)), None)
-        or next((name for each in linked for name in _names(each.get("publisher"))), None),
+        published=read_publication_time(html, url, fetched_at=fetched_at, zone=UTC),
+        modified=read_modification_time(html, fetched_at=fetched_at, zone=UTC),
+        author=_find_author(tree, metas, objects),
+        site=next((metas[name] for name in _SITE_METAS if metas.get(name)), None)
+        or next(
+            (name for thing in objects for name in _entity_names(thing.get("publisher"))), None
+        ),
     )
 
 
-def _metas(tree: LexborHTMLParser) -> dict[str, str]:
-    """Contents of meta elements by name in lower case, the first of each."""
-    found: dict[str, str] = {}
+def _meta_contents(tree: LexborHTMLParser) -> dict[str, str]:
+    """Return the contents of meta elements by name in lower case, the first of each name."""
+    contents: dict[str, str] = {}
     for node in tree.css("meta[content]"):
-        said = node.attributes
-        name = (said.get("property") or said.get("name") or said.get("itemprop") or "").lower()
-        if name and (content := fold(said.get("content"), MAX_NAME)):
-            found.setdefault(name, content)
-    return found
+        attributes = node.attributes
+        name = (
+            attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
+        ).lower()
+        if name and (content := fold(attributes.get("content"), MAX_NAME)):
+            contents.setdefault(name, content)
+    return contents
 
 
-def _author(
-    tree: LexborHTMLParser, metas: dict[str, str], linked: list[dict[str, Any]]
+def _find_author(
+    tree: LexborHTMLParser, metas: dict[str, str], objects: list[dict[str, Any]]
 ) -> str | None:
-    """By JSON-LD, meta, microdata, rel=author, in this order; an address is no name."""
-    names = list(dict.fromkeys(name for each in linked for name in _names(each.get("author"))))
+    """Return the author from JSON-LD, meta, microdata or rel=author, in this order.
+
+    A URL is not accepted as a name.
+    """
+    names = list(
+        dict.fromkeys(name for thing in objects for name in _entity_names(thing.get("author")))
+    )
     if names:
         return ", ".join(names)[:MAX_NAME]
-    for name in _AUTHORS:
-        if (said := metas.get(name)) and not _ADDRESS.match(said):
-            return said
+    for name in _AUTHOR_METAS:
+        if (author := metas.get(name)) and not _WEB_ADDRESS.match(author):
+            return author
     for node in tree.css(
         '[itemprop~="author"] [itemprop~="name"],[itemprop~="author"],[rel~="author"]'
     ):
-        said = fold(node.attributes.get("content") or node.text(), MAX_NAME)
-        if said and not _ADDRESS.match(said):
-            return said
+        author = fold(node.attributes.get("content") or node.text(), MAX_NAME)
+        if author and not _WEB_ADDRESS.match(author):
+            return author
     return None
 
 
-def _objects(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
-    """The objects of a page's JSON-LD, outermost first."""
-    for script in islice(tree.css('script[type="application/ld+json"]'), _SCRIPTS):
+def _json_ld_objects(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a page's JSON-LD, outermost first."""
+    for script in islice(tree.css('script[type="application/ld+json"]'), _MAX_SCRIPTS):
         try:
-            waiting = [msgspec.json.decode(script.text() or "")]
+            pending = [msgspec.json.decode(script.text() or "")]
         except (msgspec.DecodeError, RecursionError):
             continue
-        while waiting:
-            each = waiting.pop(0)
-            if isinstance(each, list):
-                waiting.extend(each[:_OBJECTS])
-            elif isinstance(each, dict):
-                yield each
-                waiting.extend(each["@graph"] if isinstance(each.get("@graph"), list) else [])
+        while pending:
+            value = pending.pop(0)
+            if isinstance(value, list):
+                pending.extend(value[:_MAX_OBJECTS])
+            elif isinstance(value, dict):
+                yield value
+                pending.extend(value["@graph"] if isinstance(value.get("@graph"), list) else [])
 
 
-def _names(said: Any) -> Iterator[str]:
-    """Names of a person or an organisation, or of several."""
-    for each in said if isinstance(said, list) else [said]:
-        name = each.get("name") if isinstance(each, dict) else each
-        if isinstance(name, str) and (text := fold(name, MAX_NAME)) and not _ADDRESS.match(text):
+def _entity_names(value: Any) -> Iterator[str]:
+    """Yield the names of one or several persons or organisations."""
+    for entity in value if isinstance(value, list) else [value]:
+        name = entity.get("name") if isinstance(entity, dict) else entity
+        if (
+            isinstance(name, str)
+            and (text := fold(name, MAX_NAME))
+            and not _WEB_ADDRESS.match(text)
+        ):
             yield text

@@ -1,13 +1,12 @@
-"""Parses an HTML page: its head, its links and where they stand, its text.
+"""Parses an HTML page: head, links with their position, text.
 
-`parse` walks the elements once, in document order (`reader`); each link learns its region
-and heading from its ancestors (`regions`). Text, blocks and link contexts cost extra and
-are made on demand (`blocks`, `contexts`). Nobody else knows the parser underneath.
+`parse` walks the elements once, in document order (`reader`); each link gets its region and
+heading from its ancestors (`regions`). Text, blocks and link contexts take more time and are
+computed on demand (`blocks`, `contexts`). No other package uses the parser library.
 
-The tree is lexbor's, built as by a browser without scripts: `<noscript>` is read,
-`<template>` is not. Two shapes of markup cost lexbor quadratic time and are cut off before it
-sees them (`size_guard`), cheaply and so not always: whoever parses strangers' pages also needs
-a limit on wall time.
+The tree is built by lexbor as by a browser without scripts: `<noscript>` is read, `<template>` is
+not. Two shapes of markup cost lexbor quadratic time and are cut off first (`size_guard`). That
+check is cheap and can be evaded, so parsing pages from the web also needs a time limit.
 """
 
 from __future__ import annotations
@@ -16,36 +15,36 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from focus.html.blocks import Block, BlockReader
 from focus.html.breadcrumbs import Crumb
-from focus.html.reader import ElementReader, Parsed, RawLink
-from focus.html.size_guard import guard
+from focus.html.reader import ElementReader, ParsedPage, RawLink
+from focus.html.size_guard import limit_markup
 
-__all__ = ["Block", "Crumb", "Parsed", "RawLink", "blocks_of", "parse"]
+__all__ = ["Block", "Crumb", "ParsedPage", "RawLink", "parse", "parse_blocks"]
 
-_AS_WRITTEN = LexborDocumentOptions.WO_EVENTS.value
-"""Without what elements do when they are put in: a `<selectedcontent>` copies the option chosen."""
+_WITHOUT_EVENTS = LexborDocumentOptions.WO_EVENTS.value
+"""Disables side effects of inserting elements: a `<selectedcontent>` copies the chosen option."""
 
 
 def parse(
     html: str | bytes, *, max_links: int = 2000, context: bool = False, agent: str = "focus"
-) -> Parsed:
-    """Read a page. Every string is a page: nothing raises but running out of memory.
+) -> ParsedPage:
+    """Parse a page. Any string is accepted; only running out of memory raises.
 
     html       as text, or encoded in UTF-8
     max_links  later links are only counted
-    context    fill `RawLink.context` too
-    agent      our name, as in `<meta name=AGENT content=noindex>`
+    context    whether to fill `RawLink.context`
+    agent      our product token, as in `<meta name=AGENT content=noindex>`
     """
     source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
-    tree = LexborHTMLParser(guard(source), options=_AS_WRITTEN)
-    page = Parsed(_tree=tree)
+    tree = LexborHTMLParser(limit_markup(source), options=_WITHOUT_EVENTS)
+    page = ParsedPage(_tree=tree)
     root = tree.root
     if root is not None:
         ElementReader(page, max_links=max_links, context=context, agent=agent).read(root)
     return page
 
 
-def blocks_of(html: str) -> list[Block]:
-    """The visible text of a page cut into blocks: cheaper than all that `parse` finds."""
-    source = guard(html.encode("utf-8", "replace"))
-    body = LexborHTMLParser(source, options=_AS_WRITTEN).body
+def parse_blocks(html: str) -> list[Block]:
+    """Return the visible text of a page in blocks; cheaper than `parse`."""
+    source = limit_markup(html.encode("utf-8", "replace"))
+    body = LexborHTMLParser(source, options=_WITHOUT_EVENTS).body
     return BlockReader().read(body) if body is not None else []

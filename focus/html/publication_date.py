@@ -1,20 +1,20 @@
-"""Finds when a page says that it was published, and when it was changed last.
+"""Finds the publication date and the modification date that a page states.
 
-Asked for in this order, the first plausible answer counts:
+Sources in this order; the first plausible date counts:
 
     JSON-LD         "datePublished": "2026-11-21T08:30:00+08:00"
     meta            article:published_time, pubdate, publishdate, weibo:article:create_at, …
     itemprop        datePublished on any element (schema.org microdata)
-    <time>          the one marked pubdate, else the first one after the heading; its text, where
-                    it has no datetime
+    <time>          the one marked pubdate, else the first one after the heading; its text if it
+                    has no datetime attribute
     text            `2026年11月21日 08:30` under the heading, with a time of day or a label:
                     `发布于 2026-11-21`, `2026-11-21 来源：新华社`
     alone           an element under the heading whose text or title is a date: <span>2026-11-21
-    the address     /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
+    URL             /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
 
-A date without a zone is of the zone given, a day without a time the first minute of that day
-where it is read. Dates before 1995 and later than a day after the page was fetched are mistakes
-of the page. Of changes only what is marked as one for machines counts: JSON-LD, meta, itemprop.
+A date without a time zone is in the given zone, a day without a time is its first minute in the
+zone of the reader. Dates before 1995 and later than a day after the fetch are errors of the page.
+Modification dates are read only from metadata: JSON-LD, meta, itemprop.
 """
 
 from __future__ import annotations
@@ -27,12 +27,16 @@ from itertools import chain, islice
 from urllib.parse import urlsplit
 
 EARLIEST = datetime(1995, 1, 1, tzinfo=UTC).timestamp()
-AHEAD_S = 86400.0  # a page may be "of tomorrow" where it is tomorrow already
-MAX_CHARS = 300_000  # of a page: dates stand in its first part
-_TAG, _WINDOW, _SHOWN = 2_000, 8_000, 3_000  # characters of a tag, of source and text looked at
-_TRIES = 20  # of each kind
+MAX_AHEAD_S = 86400.0  # it may be tomorrow already in the time zone of the page
+MAX_CHARS = 300_000  # of a page: dates are in its first part
+_MAX_TAG, _MAX_SOURCE, _MAX_TEXT = (
+    2_000,
+    8_000,
+    3_000,
+)  # characters searched of a tag, the source, the text
+_MAX_TRIES = 20  # candidates of each kind
 
-_METAS = (
+_PUBLISHED_METAS = (
     "article:published_time", "og:article:published_time", "og:published_time", "datepublished",
     "bytedance:published_time", "apub:time", "weibo:article:create_at", "og:pubdate", "pubdate",
     "publishdate", "publish-date", "publish_date", "publish_time", "publishtime", "_pubtime",
@@ -42,12 +46,12 @@ _METAS = (
 )  # fmt: skip
 """Names of meta elements, the most trusted first."""
 
-_CHANGED = (
+_MODIFIED_METAS = (
     "article:modified_time", "og:article:modified_time", "og:updated_time", "og:modified_time",
     "datemodified", "bytedance:updated_time", "weibo:article:update_at", "lastmod",
     "last-modified", "dcterms.modified", "dc.date.modified", "modified", "revised",
 )  # fmt: skip
-"""The same of the last change."""
+"""Names of meta elements with the modification date, the most trusted first."""
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
@@ -72,100 +76,109 @@ _MONTH_FIRST = re.compile(
     rf"(?<![a-z]){_MONTH} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)(?!\d){_CLOCK}"
 )
 _EPOCH = re.compile(r"\s*(\d{10})(\d{3})?\s*")
-_WRITTEN = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST)
-_FORMS = (*_WRITTEN, _COMPACT)
+_WRITTEN_FORMS = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST)
+_ALL_FORMS = (*_WRITTEN_FORMS, _COMPACT)
 
 _NAME = re.compile(r"""\b(?:property|name|itemprop)\s*=\s*["']?([^"'\s>]{1,60})""")
 _CONTENT = re.compile(r"""\b(?:content|datetime)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
-_LINKED = {
+_JSON_LD_DATE = {
     key: re.compile(rf'"{key}"\s*:\s*"([^"]{{4,60}})"') for key in ("datepublished", "datemodified")
 }
-_TITLE_END = re.compile(r"[<_|–—]| - ")  # after it the site's name
+_TITLE_END = re.compile(r"[<_|–—]| - ")  # followed by the site's name
 _TAGS = re.compile(r"<[^<>]*>")
 _LABEL = re.compile(r"(?:[发發](?:布|表)于?|时间|時間|日期|刊登|published|posted|date)\W{0,6}$")
-_ALONE = re.compile(r"""(?:>\s*|\btitle=["'])((?=[^<>"']*\d{4})[^<>"']{6,40}?)\s*(?:<|["'])""")
+_STANDALONE = re.compile(r"""(?:>\s*|\btitle=["'])((?=[^<>"']*\d{4})[^<>"']{6,40}?)\s*(?:<|["'])""")
 _BYLINE = re.compile(
     r"\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b)"
 )
-_IN_PATH = (
+_PATH_DATES = (
     re.compile(r"/((?:19|20)\d\d)[-_/.]?(\d\d)[-_/]?(\d\d)(?=[-_/.]|$)"),
     re.compile(r"(?<!\d)((?:19|20)\d\d)[-_](\d\d)[-_](\d\d)(?!\d)"),
     re.compile(r"(?<![\da-z])[a-z]{0,2}((?:19|20)\d\d)(\d\d)(\d\d)(?=[_-])"),
 )
 
 
-def published_at(
-    html: str, url: str, *, fetched_at: float, zone: tzinfo, days: tzinfo | None = None
+def read_publication_time(
+    html: str, url: str, *, fetched_at: float, zone: tzinfo, day_zone: tzinfo | None = None
 ) -> float | None:
-    """When a page was published, Unix seconds; None: it does not say.
+    """Return when a page was published in Unix seconds; None if it does not say.
 
-    html  the page as decoded
-    zone  of dates that name none
-    days  of those that name no time of day either, by whose clock they begin at midnight: a day
-          is to be the same day for who reads of it. None: `zone`
+    html      the page as decoded
+    zone      of dates without a time zone
+    day_zone  of dates without a time of day; they begin at midnight in it, so that the day is the
+              same for the reader. None means `zone`
     """
-    low = html[:MAX_CHARS].lower()
-    marked = _marked(low, "datepublished", _METAS)
-    said = chain(marked, _times(low), _visible(low), _alone(low))
-    days = zone if days is None else days
-    moments = chain((instant(text, zone, days) for text in said), (of_url(url, days),))
-    return _first_plausible(moments, fetched_at)
+    lower = html[:MAX_CHARS].lower()
+    marked = _machine_dates(lower, "datepublished", _PUBLISHED_METAS)
+    texts = chain(
+        marked, _time_element_dates(lower), _labelled_dates(lower), _standalone_dates(lower)
+    )
+    day_zone = zone if day_zone is None else day_zone
+    timestamps = chain(
+        (parse_timestamp(text, zone, day_zone) for text in texts),
+        (timestamp_from_url(url, day_zone),),
+    )
+    return _first_plausible(timestamps, fetched_at)
 
 
-def modified_at(html: str, *, fetched_at: float, zone: tzinfo) -> float | None:
-    """When a page was changed last, as `published_at`; None: it does not say."""
-    marked = _marked(html[:MAX_CHARS].lower(), "datemodified", _CHANGED)
-    return _first_plausible((instant(text, zone) for text in marked), fetched_at)
+def read_modification_time(html: str, *, fetched_at: float, zone: tzinfo) -> float | None:
+    """Return when a page was last changed, like `read_publication_time`."""
+    marked = _machine_dates(html[:MAX_CHARS].lower(), "datemodified", _MODIFIED_METAS)
+    return _first_plausible((parse_timestamp(text, zone) for text in marked), fetched_at)
 
 
-def _first_plausible(moments: Iterable[float | None], fetched_at: float) -> float | None:
-    latest = fetched_at + AHEAD_S
-    return next((m for m in moments if m is not None and EARLIEST <= m <= latest), None)
+def _first_plausible(timestamps: Iterable[float | None], fetched_at: float) -> float | None:
+    latest = fetched_at + MAX_AHEAD_S
+    return next((m for m in timestamps if m is not None and EARLIEST <= m <= latest), None)
 
 
-def instant(text: str, zone: tzinfo, days: tzinfo | None = None) -> float | None:
-    """The first date in a text as Unix seconds; None if there is none. Zones: see `published_at`.
+def parse_timestamp(text: str, zone: tzinfo, day_zone: tzinfo | None = None) -> float | None:
+    """Return the first date in a text as Unix seconds; None if there is none.
 
-    Worked: `Sat, 21 Nov 2026 08:30:00 GMT`, `2026年11月21日 16:30` in Shanghai and
-    `1795249800` are the same instant.
+    `zone` and `day_zone` have the same meaning as in `read_publication_time`.
+
+    Example: `Sat, 21 Nov 2026 08:30:00 GMT`, `2026年11月21日 16:30` in Shanghai and
+    `1795249800` are the same time.
     """
     text = text.lower().replace("\\u002b", "+").replace("\xa0", " ")
     if epoch := _EPOCH.fullmatch(text):
         return float(epoch[1])
-    found = [match for form in _FORMS if (match := form.search(text))]
-    if not found:
+    matches = [match for form in _ALL_FORMS if (match := form.search(text))]
+    if not matches:
         return None
-    return _moment(min(found, key=re.Match.start), zone, zone if days is None else days)
+    return _match_timestamp(
+        min(matches, key=re.Match.start), zone, zone if day_zone is None else day_zone
+    )
 
 
-def of_url(url: str, zone: tzinfo) -> float | None:
-    """The first minute of the day that an address names; None if it names none."""
+def timestamp_from_url(url: str, zone: tzinfo) -> float | None:
+    """Return the first minute of the day that a URL contains; None if it contains none."""
     path = urlsplit(url).path.lower() if url.isprintable() and "[" not in url else ""
-    for pattern in _IN_PATH:
+    for pattern in _PATH_DATES:
         if match := pattern.search(path):
             year, month, day = map(int, match.groups())
-            if (found := _of(year, month, day, zone)) is not None:
-                return found
+            if (timestamp := _timestamp(year, month, day, zone)) is not None:
+                return timestamp
     return None
 
 
-def _moment(match: re.Match[str], zone: tzinfo, days: tzinfo) -> float | None:
-    said = match.groupdict()
-    month = said.get("m") or said.get("m1") or said.get("m2")
-    number = int(month) if month else _MONTHS.index(said["month"]) + 1
-    day = said.get("d") or said.get("d1") or said.get("d2")
-    hour, minute, second = (int(said.get(name) or 0) for name in "HMS")
-    if hour < 12 and (said.get("half") == "p" or said.get("noon") in ("下午", "晚上")):
+def _match_timestamp(match: re.Match[str], zone: tzinfo, day_zone: tzinfo) -> float | None:
+    groups = match.groupdict()
+    month = groups.get("m") or groups.get("m1") or groups.get("m2")
+    number = int(month) if month else _MONTHS.index(groups["month"]) + 1
+    day = groups.get("d") or groups.get("d1") or groups.get("d2")
+    hour, minute, second = (int(groups.get(name) or 0) for name in "HMS")
+    if hour < 12 and (groups.get("half") == "p" or groups.get("noon") in ("下午", "晚上")):
         hour += 12
-    elif hour == 12 and (said.get("half") == "a" or said.get("noon") == "凌晨"):
+    elif hour == 12 and (groups.get("half") == "a" or groups.get("noon") == "凌晨"):
         hour = 0
-    offset = said.get("zone")
-    meant = _zone(offset) if offset else zone if said.get("H") else days
-    clock = (hour, minute, min(second, 59))  # a leap second
-    return _of(int(said["y"]), number, int(day or 0), meant, clock)
+    offset = groups.get("zone")
+    date_zone = _parse_zone(offset) if offset else zone if groups.get("H") else day_zone
+    clock = (hour, minute, min(second, 59))  # 60 is a leap second
+    return _timestamp(int(groups["y"]), number, int(day or 0), date_zone, clock)
 
 
-def _of(
+def _timestamp(
     year: int, month: int, day: int, zone: tzinfo, clock: tuple[int, int, int] = (0, 0, 0)
 ) -> float | None:
     try:
@@ -174,8 +187,8 @@ def _of(
         return None
 
 
-def _zone(text: str) -> tzinfo:
-    """UTC, or a fixed offset; one that no place on earth has counts as UTC."""
+def _parse_zone(text: str) -> tzinfo:
+    """Return UTC or a fixed offset; an offset of more than 14 hours counts as UTC."""
     if text[0] not in "+-":
         return UTC
     minutes = int(text[1:3]) * 60 + int(text[-2:])
@@ -183,83 +196,85 @@ def _zone(text: str) -> tzinfo:
     return timezone(offset) if minutes <= 14 * 60 else UTC
 
 
-# -- where dates stand; all take a page in lower case -------------------------------
+# -- dates by source; all functions take a page in lower case ------------------------
 
 
-def _marked(page: str, key: str, metas: tuple[str, ...]) -> Iterator[str]:
-    """What is marked for machines: by JSON-LD, meta elements, microdata."""
-    return chain(_linked(page, key), _metas(page, metas), _items(page, key))
+def _machine_dates(page: str, key: str, metas: tuple[str, ...]) -> Iterator[str]:
+    """Return the dates for machines: JSON-LD, meta elements, microdata."""
+    return chain(_json_ld_dates(page, key), _meta_dates(page, metas), _microdata_dates(page, key))
 
 
-def _linked(page: str, key: str) -> Iterator[str]:
-    """JSON-LD, and what other scripts hold in its words."""
+def _json_ld_dates(page: str, key: str) -> Iterator[str]:
+    """Yield dates in JSON-LD and in other scripts that use its keys."""
     if f'"{key}"' in page:
-        yield from (match[1] for match in islice(_LINKED[key].finditer(page), _TRIES))
+        yield from (match[1] for match in islice(_JSON_LD_DATE[key].finditer(page), _MAX_TRIES))
 
 
-def _metas(page: str, names: tuple[str, ...]) -> list[str]:
-    """Contents of meta elements, the most trusted first."""
-    found: dict[str, str] = {}
-    for tag in _tags(page, "<meta", 200):
+def _meta_dates(page: str, names: tuple[str, ...]) -> list[str]:
+    """Return the contents of meta elements, the most trusted first."""
+    dates: dict[str, str] = {}
+    for tag in _start_tags(page, "<meta", 200):
         if any(
             part in tag for part in ("date", "time", "create", "published", "modified", "revis")
         ):
             name, content = _NAME.search(tag), _CONTENT.search(tag)
             if name and content:
-                found.setdefault(name[1], _value(content))
-    return [found[name] for name in names if name in found]
+                dates.setdefault(name[1], _match_value(content))
+    return [dates[name] for name in names if name in dates]
 
 
-def _items(page: str, key: str) -> Iterator[str]:
-    """Microdata: in an attribute, else the element's text."""
+def _microdata_dates(page: str, key: str) -> Iterator[str]:
+    """Yield microdata dates: an attribute, else the element's text."""
     at = page.find(key)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         if at < 0:
             return
-        start, end = page.rfind("<", max(0, at - _TAG), at), page.find(">", at, at + _TAG)
+        start, end = page.rfind("<", max(0, at - _MAX_TAG), at), page.find(">", at, at + _MAX_TAG)
         if start >= 0 and end >= 0 and "itemprop" in page[start:at]:
             content = _CONTENT.search(page[start:end])
-            yield _value(content) if content else page[end + 1 : end + 60].partition("<")[0]
+            yield _match_value(content) if content else page[end + 1 : end + 60].partition("<")[0]
         at = page.find(key, at + 1)
 
 
-def _times(page: str) -> Iterable[str]:
-    """What <time> says: the one marked as publication, else the first after the heading."""
+def _time_element_dates(page: str) -> Iterable[str]:
+    """Return the dates of <time> marked as publication, else of the first after the heading."""
     if "<time" not in page:
         return ()
-    marked = (tag for tag in _tags(page, "<time", _TRIES) if "pubdate" in tag)
-    said = [_value(found) for tag in marked if (found := _CONTENT.search(tag))]
+    marked = (tag for tag in _start_tags(page, "<time", _MAX_TRIES) if "pubdate" in tag)
+    dates = [_match_value(content) for tag in marked if (content := _CONTENT.search(tag))]
     at = page.find("<time", max(0, page.find("<h1")))
-    for tag in _tags(page[at:], "<time", 1) if at >= 0 else ():
+    for tag in _start_tags(page[at:], "<time", 1) if at >= 0 else ():
         if "modified" in tag:
             continue
-        found, end = _CONTENT.search(tag), at + len(tag)
-        said.append(_value(found) if found else page[end + 1 : end + 60].partition("<")[0])
-    return said
+        content, end = _CONTENT.search(tag), at + len(tag)
+        dates.append(
+            _match_value(content) if content else page[end + 1 : end + 60].partition("<")[0]
+        )
+    return dates
 
 
-def _visible(page: str) -> Iterator[str]:
-    """Dates in the text under the heading that have a time of day or a label beside them."""
-    shown = _text(page[(start := _heading(page)) : start + _WINDOW])[:_SHOWN]
-    for form in _WRITTEN:
-        for match in islice(form.finditer(shown), _TRIES):
-            before = _LABEL.search(shown, max(0, match.start() - 16), match.start())
-            if match["H"] or before or _BYLINE.match(shown, match.end()):
+def _labelled_dates(page: str) -> Iterator[str]:
+    """Yield dates in the text under the heading with a time of day or a label beside them."""
+    text = _strip_markup(page[(start := _content_start(page)) : start + _MAX_SOURCE])[:_MAX_TEXT]
+    for form in _WRITTEN_FORMS:
+        for match in islice(form.finditer(text), _MAX_TRIES):
+            label = _LABEL.search(text, max(0, match.start() - 16), match.start())
+            if match["H"] or label or _BYLINE.match(text, match.end()):
                 yield match[0]
 
 
-def _alone(page: str) -> Iterator[str]:
-    """Elements soon under the heading that hold a date and nothing else."""
-    start = _heading(page)
-    for match in islice(_ALONE.finditer(page, start, start + _SHOWN), _TRIES):
+def _standalone_dates(page: str) -> Iterator[str]:
+    """Yield the texts of elements soon after the heading that contain only a date."""
+    start = _content_start(page)
+    for match in islice(_STANDALONE.finditer(page, start, start + _MAX_TEXT), _MAX_TRIES):
         text = match[1].strip()
-        for form in _WRITTEN:
+        for form in _WRITTEN_FORMS:
             if (date := form.match(text)) and (date["H"] or date.end() == len(text)):
                 yield text
 
 
-def _heading(page: str) -> int:
-    """Where the text of the page itself begins: its h1, else its title's words in the body."""
+def _content_start(page: str) -> int:
+    """Return where the page's own text begins: its h1, else the words of its title in the body."""
     if (heading := page.find("<h1")) >= 0:
         return heading
     body = max(0, page.find("<body"))
@@ -269,24 +284,24 @@ def _heading(page: str) -> int:
     return max(body, page.find(words, body)) if words else body
 
 
-def _text(source: str) -> str:
-    """Source without tags, scripts and comments, white space folded."""
+def _strip_markup(source: str) -> str:
+    """Return source without tags, scripts and comments, white space folded."""
     for opening, closing in (("<!--", "-->"), ("<script", "</script"), ("<style", "</style")):
-        head, *others = source.split(opening)
-        source = head + " ".join(each.partition(closing)[2] for each in others)
+        head, *parts = source.split(opening)
+        source = head + " ".join(part.partition(closing)[2] for part in parts)
     return " ".join(unescape(_TAGS.sub(" ", source)).split())
 
 
-def _tags(page: str, opening: str, most: int) -> Iterator[str]:
-    """The start tags of a name, so many at most."""
+def _start_tags(page: str, opening: str, limit: int) -> Iterator[str]:
+    """Yield at most `limit` start tags that begin with `opening`."""
     at = page.find(opening)
-    for _ in range(most):
+    for _ in range(limit):
         if at < 0:
             return
-        end = page.find(">", at, at + _TAG)
-        yield page[at : end if end >= 0 else at + _TAG]
+        end = page.find(">", at, at + _MAX_TAG)
+        yield page[at : end if end >= 0 else at + _MAX_TAG]
         at = page.find(opening, at + len(opening))
 
 
-def _value(match: re.Match[str]) -> str:
+def _match_value(match: re.Match[str]) -> str:
     return unescape(next(filter(None, match.groups()), ""))

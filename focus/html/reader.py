@@ -1,4 +1,4 @@
-"""Walks the elements of a page once and collects head, links and base address."""
+"""Walks the elements of a page once and collects head, links and base URL."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from focus.html.blocks import Block, BlockReader
-from focus.html.breadcrumbs import MOST, Crumb, begins_trail, crumbs_in
-from focus.html.contexts import Contexts
+from focus.html.breadcrumbs import MAX_TRAIL_LINKS, Crumb, is_trail_start, parse_crumbs
+from focus.html.contexts import ContextReader
 from focus.html.dom import (
+    HEADING_LEVELS,
     HIDDEN_NAMES,
     HTTP_SPACE,
     IMG,
-    LEVELS,
     MAX_ANCHOR,
     MAX_NODES,
     NOSCRIPT,
     SVG,
     Attributes,
     fold,
+    node_text,
     tag_ids,
-    words_of,
 )
 from focus.html.regions import AncestryReader
 from focus.http.robots_tag import NOTHING, RobotsTag, of_rules
@@ -34,27 +34,29 @@ from focus.records import Region
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
 
 _REGIONS = tuple(Region)
-MAX_LD = 100_000  # characters of a JSON-LD script that is read
-_LISTS = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
-_ARTICLES = frozenset(("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product"))
-_NOFOLLOW = frozenset(("nofollow", "ugc", "sponsored"))
-_FILES = frozenset(("tag", "category"))
-_WAYS = frozenset(("next", "prev", "previous"))
-_FEEDS = frozenset(("application/rss+xml", "application/atom+xml"))
-_NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
+MAX_JSON_LD = 100_000  # characters of the longest JSON-LD script that is read
+_INDEX_PAGE_TYPES = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
+_ARTICLE_TYPES = frozenset(
+    ("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product")
+)
+_NOFOLLOW_RELS = frozenset(("nofollow", "ugc", "sponsored"))
+_TAG_RELS = frozenset(("tag", "category"))
+_PAGINATION_RELS = frozenset(("next", "prev", "previous"))
+_FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
+_NON_PAGE_PREFIXES = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
 class RawLink(msgspec.Struct, frozen=True, gc=False):
-    """A link as it is written.
+    """A link as written.
 
-    href      as in the page, white space around it taken off; never empty
-    anchor    visible text, else the image's alt, else title or aria-label
-    heading   the heading above in the same region; a link that is itself (part of) a
-              heading has the next higher one: a listing's heading, not its own text
-    context   the text before and after it in its block, "" unless asked for
-    leads_on  rel=next or rel=prev: to the next page of a series or the one before
-    files     rel=tag, or its text is one of article:section and article:tag: to the list of
-              what the page is filed under
+    href           without white space around it; never empty
+    anchor         visible text, else the image's alt, else title or aria-label
+    heading        the heading above in the same region; a link that is itself (part of) a heading
+                   has the next higher one: the heading of its list, not its own text
+    context        the text before and after it in its block, "" unless requested
+    is_pagination  rel=next or rel=prev: leads to the next or previous page of a series
+    is_tag         rel=tag, or its text is one of article:section and article:tag: leads to the
+                   index page of a tag or section of the page
     """
 
     href: str
@@ -63,26 +65,26 @@ class RawLink(msgspec.Struct, frozen=True, gc=False):
     region: Region = Region.BODY
     nofollow: bool = False
     context: str = ""
-    leads_on: bool = False
-    files: bool = False
+    is_pagination: bool = False
+    is_tag: bool = False
 
 
 @dataclass(slots=True)
-class Parsed:
-    """A parsed page. URLs are raw; None where the page names none.
+class ParsedPage:
+    """A parsed page. URLs are as written; None where the page names none.
 
-    keywords   and what Open Graph files it under: article:section, article:tag, news_keywords
-    language   of the html element, such as zh-CN
-    refresh    where `<meta http-equiv=refresh>` sends on within `REFRESH_S`; None: nowhere else
-    asked      of us, by `<meta name=robots>` and the one in our own name
-    links      a, area, frame, iframe and a late refresh in document order; not #fragment,
-               javascript:, mailto:…
-    links_cut  links beyond `max_links`, counted only
-    crumbs     its breadcrumb, as links show it and as JSON-LD says it; one of them may be twice
-    headings   texts of h1 to h3
-    feeds      of its RSS and Atom feeds, `MAX_FEEDS` at most
-    articles, paragraphs   how many `<article>` and `<p>` elements it has
-    is_article, is_list    by what it says for machines: Open Graph, JSON-LD
+    keywords       with those of Open Graph: article:section, article:tag, news_keywords
+    language       of the html element, such as zh-CN
+    refresh_url    target of `<meta http-equiv=refresh>` within `REFRESH_S`; None if there is none
+    robots         rules of `<meta name=robots>` and of the one with our agent's name
+    links          a, area, frame, iframe and a late refresh in document order; not #fragment,
+                   javascript:, mailto:…
+    omitted_links  number of links beyond `max_links`
+    crumbs         the breadcrumb from links and from JSON-LD; a crumb may occur twice
+    headings       texts of h1 to h3
+    feed_urls      of its RSS and Atom feeds, `MAX_FEEDS` at most
+    article_count, paragraph_count  numbers of `<article>` and `<p>` elements
+    is_article, is_index_page       by its metadata for machines: Open Graph, JSON-LD
     """
 
     title: str = ""
@@ -91,30 +93,30 @@ class Parsed:
     language: str = ""
     canonical: str | None = None
     base: str | None = None
-    refresh: str | None = None
-    asked: RobotsTag = NOTHING
+    refresh_url: str | None = None
+    robots: RobotsTag = NOTHING
     links: list[RawLink] = field(default_factory=list)
-    links_cut: int = 0
+    omitted_links: int = 0
     crumbs: list[Crumb] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
-    feeds: list[str] = field(default_factory=list)
-    articles: int = 0
-    paragraphs: int = 0
+    feed_urls: list[str] = field(default_factory=list)
+    article_count: int = 0
+    paragraph_count: int = 0
     is_article: bool = False
-    is_list: bool = False
+    is_index_page: bool = False
     _tree: LexborHTMLParser | None = field(default=None, repr=False)
-    _places: AncestryReader = field(default_factory=AncestryReader, repr=False)
-    _starts: list[LexborNode] = field(default_factory=list, repr=False)
+    _ancestries: AncestryReader = field(default_factory=AncestryReader, repr=False)
+    _block_starts: list[LexborNode] = field(default_factory=list, repr=False)
 
     @property
     def body(self) -> LexborNode | None:
-        """The body element, None where there is none."""
+        """The body element, or None if there is none."""
         return self._tree.body if self._tree is not None else None
 
-    def text(self) -> str:
-        """Visible text for finding words in: a line per element, folded in no other way.
+    def extract_text(self) -> str:
+        """Return visible text in which to find words: a line per element, not folded.
 
-        A word with markup inside (`foot<b>ball</b>`) falls into two; `blocks` keeps it
+        A word with markup inside (`foot<b>ball</b>`) is split in two; `extract_blocks` keeps it
         whole at ten times the cost.
         """
         body = self.body
@@ -123,53 +125,53 @@ class Parsed:
         body.strip_tags(HIDDEN_NAMES.split(), recursive=True)
         return body.text(separator="\n")
 
-    def blocks(self) -> list[Block]:
-        """The visible text cut into blocks, in document order."""
+    def extract_blocks(self) -> list[Block]:
+        """Return the visible text in blocks, in document order."""
         body = self.body
         if body is None:
             return []
         reader = BlockReader()
-        blocks, self._starts = reader.read(body), reader.starts
+        blocks, self._block_starts = reader.read(body), reader.start_nodes
         return blocks
 
-    def region(self, number: int) -> Region:
-        """Where a block stands, by its number: it costs what its ancestors do."""
-        return self._places.of(self._starts[number]).region
+    def block_region(self, number: int) -> Region:
+        """Return the region of the block at an index of the last `extract_blocks`."""
+        return self._ancestries.ancestry(self._block_starts[number]).region
 
 
 class ElementReader:
-    """Fills a `Parsed` while walking its elements in document order."""
+    """Fills a `ParsedPage` while walking its elements in document order."""
 
-    def __init__(self, page: Parsed, *, max_links: int, context: bool, agent: str) -> None:
+    def __init__(self, page: ParsedPage, *, max_links: int, context: bool, agent: str) -> None:
         self.page = page
         self.agent = agent.lower()
-        self.refreshes = False
+        self.has_refresh = False
         self.max_links = max_links
-        self.places = page._places
-        self.contexts = Contexts() if context else None
-        self.shared = ""  # og:description
-        self.filed: dict[str, None] = {}  # tags and sections, as Open Graph has them
-        self.trail: list[Crumb] = []
-        self.trails: set[int] = set()  # elements that hold one, by mem_id
-        # By region the headings that a link there stands under, [(level, text)], levels
-        # rising. Body and header share one: the page's heading often stands in its header.
+        self.ancestries = page._ancestries
+        self.context_reader = ContextReader() if context else None
+        self.og_description = ""  # og:description
+        self.filed_under: dict[str, None] = {}  # tags and sections from Open Graph
+        self.trail_crumbs: list[Crumb] = []
+        self.trail_parents: set[int] = set()  # parents of unnamed trails, by mem_id
+        # By region the headings above the current position, [(level, text)], levels rising.
+        # Body and header share one outline: the page's heading is often in its header.
         self.outlines: dict[Region, list[tuple[int, str]]] = {region: [] for region in _REGIONS}
         self.outlines[Region.HEADER] = self.outlines[Region.BODY]
 
     def read(self, root: LexborNode) -> None:
         """Walk the whole tree."""
         self.page.language = fold(root.attributes.get("lang"), MAX_LANGUAGE)
-        handlers = {tag: getattr(self, f"_{name}") for tag, name in _HANDLED.items()}
+        handlers = {tag: getattr(self, f"_{name}") for tag, name in _HANDLER_BY_TAG.items()}
         for node in root.traverse():
             handler = handlers.get(node.tag_id)
             if handler is not None:
                 handler(node)
-        self.page.description = self.page.description or self.shared
-        if len(self.trail) <= MOST:
-            self.page.crumbs[:0] = self.trail
-        if self.filed:
-            told = ", ".join(filter(None, (self.page.keywords, *self.filed)))
-            self.page.keywords = fold(told, MAX_META)
+        self.page.description = self.page.description or self.og_description
+        if len(self.trail_crumbs) <= MAX_TRAIL_LINKS:
+            self.page.crumbs[:0] = self.trail_crumbs
+        if self.filed_under:
+            keywords = ", ".join(filter(None, (self.page.keywords, *self.filed_under)))
+            self.page.keywords = fold(keywords, MAX_META)
 
     def _title(self, node: LexborNode) -> None:
         above = node.parent
@@ -182,68 +184,76 @@ class ElementReader:
 
     def _relation(self, node: LexborNode) -> None:
         attributes = node.attributes
-        rel, href = _words(attributes.get("rel")), (attributes.get("href") or "").strip(HTTP_SPACE)
+        rel, href = (
+            _split_words(attributes.get("rel")),
+            (attributes.get("href") or "").strip(HTTP_SPACE),
+        )
         if self.page.canonical is None and "canonical" in rel:
             self.page.canonical = href or None
         kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
-        if href and "alternate" in rel and kind in _FEEDS and len(self.page.feeds) < MAX_FEEDS:
-            self.page.feeds.append(href)
+        if (
+            href
+            and "alternate" in rel
+            and kind in _FEED_TYPES
+            and len(self.page.feed_urls) < MAX_FEEDS
+        ):
+            self.page.feed_urls.append(href)
 
     def _meta(self, node: LexborNode) -> None:
         page, attributes = self.page, node.attributes
         content = attributes.get("content") or ""
         name = (attributes.get("name") or attributes.get("property") or "").lower()
         if name in ("robots", self.agent):
-            page.asked |= of_rules(content, self.agent)
+            page.robots |= of_rules(content, self.agent)
         match name:
             case "keywords":
                 page.keywords = page.keywords or fold(content, MAX_META)
             case "article:section" | "article:tag" | "news_keywords":
                 if name := content.strip():
-                    self.filed.setdefault(name)
+                    self.filed_under.setdefault(name)
             case "description":
                 page.description = page.description or fold(content, MAX_META)
             case "og:description":
-                self.shared = self.shared or fold(content, MAX_META)
+                self.og_description = self.og_description or fold(content, MAX_META)
             case "og:type":
                 page.is_article |= content.strip().lower() == "article"
             case "article:published_time":
                 page.is_article = True
-        if not self.refreshes and (attributes.get("http-equiv") or "").lower() == "refresh":
+        if not self.has_refresh and (attributes.get("http-equiv") or "").lower() == "refresh":
             self._refresh(node, content)
 
     def _refresh(self, node: LexborNode, content: str) -> None:
-        """The first that is well-formed counts; for those without scripts alone it is a link."""
+        """Apply the first well-formed refresh; inside <noscript> it is only a link."""
         seconds, url = refresh(content) or (-1, "")
-        self.refreshes = seconds >= 0
+        self.has_refresh = seconds >= 0
         above = node.parent
         if url and seconds <= REFRESH_S and (above is None or above.tag_id != NOSCRIPT):
-            self.page.refresh = url
-        elif self._is_wanted(url):
-            self._add(node, url, "")
+            self.page.refresh_url = url
+        elif self._accept_href(url):
+            self._add_link(node, url, "")
 
     def _article(self, node: LexborNode) -> None:
-        self.page.articles += 1
+        self.page.article_count += 1
 
     def _paragraph(self, node: LexborNode) -> None:
-        self.page.paragraphs += 1
+        self.page.paragraph_count += 1
 
     def _script(self, node: LexborNode) -> None:
-        """Take what a page says that it is (schema.org types, as JSON-LD)."""
+        """Read the schema.org types and the breadcrumb of a JSON-LD script."""
         text = node.first_child
         if text is None or "ld+json" not in (node.attributes.get("type") or ""):
             return
-        things = list(things_of(text.text_content or ""))
-        kinds = {name for thing in things for name in kinds_of(thing)}
-        for thing in things:
-            if len(self.page.crumbs) < MOST:
-                self.page.crumbs.extend(crumbs_in(thing))
-        self.page.is_list |= not kinds.isdisjoint(_LISTS)
-        self.page.is_article |= not kinds.isdisjoint(_ARTICLES)
+        objects = list(parse_json_ld(text.text_content or ""))
+        types = {name for json_object in objects for name in schema_types(json_object)}
+        for json_object in objects:
+            if len(self.page.crumbs) < MAX_TRAIL_LINKS:
+                self.page.crumbs.extend(parse_crumbs(json_object))
+        self.page.is_index_page |= not types.isdisjoint(_INDEX_PAGE_TYPES)
+        self.page.is_article |= not types.isdisjoint(_ARTICLE_TYPES)
 
     def _heading(self, node: LexborNode) -> None:
-        level, text = LEVELS[node.tag_id], words_of(node)
-        outline = self.outlines[self.places.of(node).region]
+        level, text = HEADING_LEVELS[node.tag_id], node_text(node)
+        outline = self.outlines[self.ancestries.ancestry(node).region]
         while outline and outline[-1][0] >= level:
             outline.pop()
         outline.append((level, text))
@@ -253,79 +263,83 @@ class ElementReader:
     def _link(self, node: LexborNode) -> None:
         attributes = node.attributes
         href = attributes.get("href")
-        if href and self._is_wanted(href := href.strip(HTTP_SPACE)):
-            anchor = words_of(node) or _spare_anchor(node, attributes)
-            self._add(node, href, anchor, attributes.get("rel"))
-            begins = begins_trail(node, anchor)
-            if begins or self.trails:
-                self._follow_trail(node, href, anchor, begins=begins)
+        if href and self._accept_href(href := href.strip(HTTP_SPACE)):
+            anchor = node_text(node) or _fallback_anchor(node, attributes)
+            self._add_link(node, href, anchor, attributes.get("rel"))
+            is_start = is_trail_start(node, anchor)
+            if is_start or self.trail_parents:
+                self._follow_trail(node, href, anchor, is_start=is_start)
 
     def _frame(self, node: LexborNode) -> None:
         src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
-        if self._is_wanted(src):
-            self._add(node, src, "")
+        if self._accept_href(src):
+            self._add_link(node, src, "")
 
-    def _is_wanted(self, href: str) -> bool:
-        """Whether a link leads anywhere and there is room for it; it is counted if not."""
-        if not href or href.startswith(_NO_PAGE):
+    def _accept_href(self, href: str) -> bool:
+        """Return whether to store a link; count it if there are too many."""
+        if not href or href.startswith(_NON_PAGE_PREFIXES):
             return False
         if len(self.page.links) < self.max_links:
             return True
-        self.page.links_cut += 1
+        self.page.omitted_links += 1
         return False
 
-    def _add(self, node: LexborNode, href: str, anchor: str, rel: str | None = None) -> None:
-        place = self.places.of(node)
-        region, level, _, is_crumb = place
+    def _add_link(self, node: LexborNode, href: str, anchor: str, rel: str | None = None) -> None:
+        ancestry = self.ancestries.ancestry(node)
+        region, level, _, is_crumb = ancestry
         outline = self.outlines[region]
         if level:
             heading = next((text for above, text in reversed(outline) if above < level), "")
         else:
             heading = outline[-1][1] if outline else ""
-        context = self.contexts.of(node, anchor) if self.contexts is not None else ""
-        nofollow = leads_on = files = False
+        context = (
+            self.context_reader.link_context(node, anchor)
+            if self.context_reader is not None
+            else ""
+        )
+        nofollow = is_pagination = is_tag = False
         if rel:
-            nofollow, leads_on, files = _meant(rel)
-        files = files or anchor in self.filed
-        link = RawLink(href, anchor, heading, region, nofollow, context, leads_on, files)
+            nofollow, is_pagination, is_tag = _parse_rel(rel)
+        is_tag = is_tag or anchor in self.filed_under
+        link = RawLink(href, anchor, heading, region, nofollow, context, is_pagination, is_tag)
         self.page.links.append(link)
         if is_crumb:
-            self.trail.append(Crumb(href, anchor))
+            self.trail_crumbs.append(Crumb(href, anchor))
 
-    def _follow_trail(self, node: LexborNode, href: str, anchor: str, *, begins: bool) -> None:
-        """Take a link of a trail that no name tells, with those beside it."""
+    def _follow_trail(self, node: LexborNode, href: str, anchor: str, *, is_start: bool) -> None:
+        """Add a link of an unnamed trail, and the links beside it."""
         above = node.parent
-        if above is None or self.places.of(node).trail:
+        if above is None or self.ancestries.ancestry(node).is_in_trail:
             return
-        if begins:
-            self.trails.add(above.mem_id)
-        if above.mem_id in self.trails:
-            self.trail.append(Crumb(href, anchor))
+        if is_start:
+            self.trail_parents.add(above.mem_id)
+        if above.mem_id in self.trail_parents:
+            self.trail_crumbs.append(Crumb(href, anchor))
 
 
-_HANDLED = (
+_HANDLER_BY_TAG = (
     tag_ids("title base meta")
     | dict.fromkeys(tag_ids("link"), "relation")
     | dict.fromkeys(tag_ids("a area"), "link")
     | dict.fromkeys(tag_ids("frame iframe"), "frame")
     | dict.fromkeys(tag_ids("p"), "paragraph")
     | tag_ids("article script")
-    | dict.fromkeys(LEVELS, "heading")
+    | dict.fromkeys(HEADING_LEVELS, "heading")
 )
 
 
-def _meant(rel: str) -> tuple[bool, bool, bool]:
-    """Whether a link is not vouched for, leads on in a series, files the page under its target."""
-    said = _words(rel)
-    return bool(said & _NOFOLLOW), bool(said & _WAYS), bool(said & _FILES)
+def _parse_rel(rel: str) -> tuple[bool, bool, bool]:
+    """Return whether rel means nofollow, pagination and tag."""
+    rels = _split_words(rel)
+    return bool(rels & _NOFOLLOW_RELS), bool(rels & _PAGINATION_RELS), bool(rels & _TAG_RELS)
 
 
-def _words(text: str | None) -> set[str]:
+def _split_words(text: str | None) -> set[str]:
     return set(text.lower().split()) if text else set()
 
 
-def _spare_anchor(node: LexborNode, attributes: Attributes) -> str:
-    """What a link without text is known by."""
+def _fallback_anchor(node: LexborNode, attributes: Attributes) -> str:
+    """Return a text for a link without one: alt of an image, title or aria-label."""
     for child in islice(node.traverse(), MAX_NODES):
         if child.tag_id == IMG and (alt := fold(child.attributes.get("alt"), MAX_ANCHOR)):
             return alt
@@ -333,26 +347,30 @@ def _spare_anchor(node: LexborNode, attributes: Attributes) -> str:
     return next(filter(None, names), "")
 
 
-def things_of(text: str) -> Iterator[dict[str, object]]:
-    """What a JSON-LD script describes, outermost alone; nothing of one that cannot be read."""
+def parse_json_ld(text: str) -> Iterator[dict[str, object]]:
+    """Yield the outermost objects of a JSON-LD script; none if it cannot be read."""
     try:
-        told = msgspec.json.decode(text.encode("utf-8", "replace")) if len(text) <= MAX_LD else None
+        value = (
+            msgspec.json.decode(text.encode("utf-8", "replace"))
+            if len(text) <= MAX_JSON_LD
+            else None
+        )
     except (msgspec.DecodeError, RecursionError):
         return
-    for each in _listed(told):
-        graph = each.get("@graph") if isinstance(each, dict) else None
-        for thing in graph if isinstance(graph, list) else [each]:
-            if isinstance(thing, dict):
-                yield thing
+    for item in _as_list(value):
+        graph = item.get("@graph") if isinstance(item, dict) else None
+        for json_object in graph if isinstance(graph, list) else [item]:
+            if isinstance(json_object, dict):
+                yield json_object
 
 
-def kinds_of(thing: dict[str, object]) -> Iterator[str]:
-    """The schema.org types of a thing, not of what it consists of.
+def schema_types(json_object: dict[str, object]) -> Iterator[str]:
+    """Yield the schema.org types of an object, not those of its parts.
 
-    `{"@type": ["CollectionPage"], "hasPart": {"@type": "Article"}}`: CollectionPage.
+    Example: `{"@type": ["CollectionPage"], "hasPart": {"@type": "Article"}}` gives CollectionPage.
     """
-    yield from (name for name in _listed(thing.get("@type")) if isinstance(name, str))
+    yield from (name for name in _as_list(json_object.get("@type")) if isinstance(name, str))
 
 
-def _listed(told: object) -> list[object]:
-    return told if isinstance(told, list) else [told]
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]

@@ -1,7 +1,7 @@
-"""Tells the region that a node stands in: body, navigation, header, footer or aside.
+"""Finds the region of a node: body, navigation, header, footer or aside.
 
-Told by the nearest ancestor that has a telling ARIA role, tag, or one of the class and
-id names that site authors use.
+The nearest ancestor with a known ARIA role, tag, or class or id name decides. The names are
+those that site authors use.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
-from focus.html.breadcrumbs import TRAIL_SIGNS, is_trail
-from focus.html.dom import LEVELS, Attributes, tag_ids
+from focus.html.breadcrumbs import TRAIL_ATTRIBUTES, is_trail
+from focus.html.dom import HEADING_LEVELS, Attributes, tag_ids
 from focus.records import Region
 
-_ROLES = {
+_REGION_BY_ROLE = {
     "main": Region.BODY,
     "navigation": Region.NAV,
     "banner": Region.HEADER,
     "contentinfo": Region.FOOTER,
     "complementary": Region.ASIDE,
 }
-_TAGS = {
+_REGION_BY_TAG = {
     "main": Region.BODY,
     "nav": Region.NAV,
     "header": Region.HEADER,
     "footer": Region.FOOTER,
     "aside": Region.ASIDE,
 }
-# `post-header` is a part of a post, so few words may stand before header and footer;
+# `post-header` is a part of a post, so few words may precede header and footer;
 # `has-sidebar` names a layout that has one.
-_NAMES = re.compile(
+_REGION_NAME = re.compile(
     r"""(?:^|\s)(?:
       (?!has|no|with|layout|content)(?:[^\W_]+[_-]){0,2}(?:main|top|sub|left|right|site)?(?:
         (?P<ASIDE>side-?bars?|aside)
@@ -45,109 +45,115 @@ _NAMES = re.compile(
     )(?=$|[\s_-])""",
     re.VERBOSE | re.IGNORECASE,
 )
-_MAX_NAMES = 300
-_SIGNS = frozenset(("role", "class", "id", *TRAIL_SIGNS))
+_MAX_NAME_CHARS = 300
+_RELEVANT_ATTRIBUTES = frozenset(("role", "class", "id", *TRAIL_ATTRIBUTES))
 
 _CONTAINERS = tag_ids(
     "article aside center div dl footer form header main menu nav ol p section span table td tr ul"
 )
-_TELLING = _CONTAINERS.keys() | LEVELS.keys()
+_RELEVANT_TAGS = _CONTAINERS.keys() | HEADING_LEVELS.keys()
 _SECTIONS = ("main", "article", "section")
 
 
 class Ancestry(NamedTuple):
-    """Region and section of a node, by its ancestors.
+    """Region and section of a node, from its ancestors.
 
-    level      of the heading it stands in, 0 = in none
-    sectioned  inside main, article or section, whose header and footer are their own
-    trail      inside a breadcrumb
+    heading_level  of the heading around it, 0 if there is none
+    is_in_section  inside main, article or section, whose header and footer are their own
+    is_in_trail    inside a breadcrumb
     """
 
     region: Region = Region.BODY
-    level: int = 0
-    sectioned: bool = False
-    trail: bool = False
+    heading_level: int = 0
+    is_in_section: bool = False
+    is_in_trail: bool = False
 
 
-_OUTSIDE = Ancestry()
+_ROOT = Ancestry()
 
 
 class AncestryReader:
-    """Finds the place of nodes; every ancestor is looked at once per page."""
+    """Finds the ancestry of nodes; every ancestor is read once per page."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Ancestry] = {}  # by mem_id: the place inside that element
+        self._by_element: dict[int, Ancestry] = {}  # by mem_id: the ancestry of its children
 
-    def of(self, node: LexborNode) -> Ancestry:
-        """The place that a node's ancestors make."""
+    def ancestry(self, node: LexborNode) -> Ancestry:
+        """Return the ancestry of a node."""
         above = node.parent
         if above is None:
-            return _OUTSIDE
-        known, number = self._known, above.mem_id
-        place = known.get(number)
-        if place is None:
+            return _ROOT
+        known, number = self._by_element, above.mem_id
+        ancestry = known.get(number)
+        if ancestry is None:
             beyond = above.parent
-            place = known.get(beyond.mem_id) if beyond is not None else _OUTSIDE
-            if place is None:
-                place = self._climbed(above)
-            if above.tag_id in _TELLING:
-                place = _inside(place, above)
-            known[number] = place
-        return place
+            ancestry = known.get(beyond.mem_id) if beyond is not None else _ROOT
+            if ancestry is None:
+                ancestry = self._climb(above)
+            if above.tag_id in _RELEVANT_TAGS:
+                ancestry = _enter_element(ancestry, above)
+            known[number] = ancestry
+        return ancestry
 
-    def _climbed(self, node: LexborNode) -> Ancestry:
-        """`of`, from further up."""
-        known = self._known
+    def _climb(self, node: LexborNode) -> Ancestry:
+        """Return the ancestry of a node, starting from the nearest known ancestor."""
+        known = self._by_element
         unknown: list[tuple[int, LexborNode]] = []
-        place, above = None, node.parent
+        ancestry, above = None, node.parent
         while above is not None:
             number = above.mem_id
-            place = known.get(number)
-            if place is not None:
+            ancestry = known.get(number)
+            if ancestry is not None:
                 break
             unknown.append((number, above))
             above = above.parent
-        place = place or _OUTSIDE
+        ancestry = ancestry or _ROOT
         for number, element in reversed(unknown):
-            if element.tag_id in _TELLING:
-                place = _inside(place, element)
-            known[number] = place
-        return place
+            if element.tag_id in _RELEVANT_TAGS:
+                ancestry = _enter_element(ancestry, element)
+            known[number] = ancestry
+        return ancestry
 
 
-def _inside(place: Ancestry, element: LexborNode) -> Ancestry:
-    """The place of the children of a container or heading, given its own."""
+def _enter_element(ancestry: Ancestry, element: LexborNode) -> Ancestry:
+    """Return the ancestry of the children of a container or heading, given its own."""
     tag_id = element.tag_id
-    if tag_id in LEVELS:
-        return place._replace(level=LEVELS[tag_id])
-    said = element.attributes
-    signs = [(name, value[:_MAX_NAMES]) for name, value in said.items() if value and name in _SIGNS]
-    return _opened(place, _CONTAINERS[tag_id], *signs)
+    if tag_id in HEADING_LEVELS:
+        return ancestry._replace(heading_level=HEADING_LEVELS[tag_id])
+    attributes = element.attributes
+    signs = [
+        (name, value[:_MAX_NAME_CHARS])
+        for name, value in attributes.items()
+        if value and name in _RELEVANT_ATTRIBUTES
+    ]
+    return _enter_container(ancestry, _CONTAINERS[tag_id], *signs)
 
 
 @lru_cache(maxsize=4096)
-def _opened(place: Ancestry, tag: str, *signs: tuple[str, str]) -> Ancestry:
-    """The place inside a container of this tag and these telling attributes."""
+def _enter_container(ancestry: Ancestry, tag: str, *signs: tuple[str, str]) -> Ancestry:
+    """Return the ancestry inside a container with this tag and these relevant attributes."""
     attributes: Attributes = dict(signs)
-    region = region_of(tag, attributes)
-    if region is None or (place.sectioned and region in (Region.HEADER, Region.FOOTER)):
-        region = place.region
-    sectioned = place.sectioned or tag in _SECTIONS
-    return Ancestry(region, place.level, sectioned, place.trail or is_trail(attributes))
+    region = element_region(tag, attributes)
+    if region is None or (ancestry.is_in_section and region in (Region.HEADER, Region.FOOTER)):
+        region = ancestry.region
+    is_in_section = ancestry.is_in_section or tag in _SECTIONS
+    return Ancestry(
+        region, ancestry.heading_level, is_in_section, ancestry.is_in_trail or is_trail(attributes)
+    )
 
 
-def region_of(tag: str, attributes: Attributes) -> Region | None:
-    """The region that an element opens, None if it says nothing.
+def element_region(tag: str, attributes: Attributes) -> Region | None:
+    """Return the region that an element opens, or None.
 
-    `<nav>`, `<div role=navigation>` and `<ul class="site-nav">` open NAV; `<main>` goes
-    back to BODY, whatever the wrapper around it is called. Of `clearfix site-nav menu-3` the
-    first telling name wins.
+    `<nav>`, `<div role=navigation>` and `<ul class="site-nav">` open NAV; `<main>` returns to BODY
+    whatever the wrapper around it is called. In `clearfix site-nav menu-3` the first known name
+    decides.
     """
     if not attributes:
-        return _TAGS.get(tag)
-    region = _ROLES.get(attributes.get("role") or "", _TAGS.get(tag))
+        return _REGION_BY_TAG.get(tag)
+    region = _REGION_BY_ROLE.get(attributes.get("role") or "", _REGION_BY_TAG.get(tag))
     if region is not None:
         return region
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-    match = _NAMES.search(names[:_MAX_NAMES])
+    match = _REGION_NAME.search(names[:_MAX_NAME_CHARS])
     return Region[match.lastgroup] if match and match.lastgroup else None

@@ -9,8 +9,8 @@ from focus.admission.near_duplicates import wording as wording_of
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
-from focus.html.parser import Parsed, parse
-from focus.html.shell import lack
+from focus.html.parser import ParsedPage, parse
+from focus.html.shell import detect_shell
 from focus.http import zstd
 from focus.records import FailureKind, Page
 from focus.score.index_pages import is_index_page
@@ -88,7 +88,7 @@ class PageScorer:
         is_relevant = judgement.relevance > self.threshold
         is_soft_404 = self.config.near_duplicates and _is_soft_404(document)
         index = is_index_page(url, parsed, links)
-        rendering = lack(parsed, source)
+        rendering = detect_shell(parsed, source)
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         return Page(
             title=parsed.title,
@@ -100,17 +100,17 @@ class PageScorer:
             language=parsed.language,
             charset=charset,
             canonical=normalise(parsed.canonical, url) if parsed.canonical else None,
-            refresh_url=joiner.join(parsed.refresh) if parsed.refresh else None,
-            noindex=parsed.asked.noindex,
-            nofollow=parsed.asked.nofollow,
-            unavailable_after=parsed.asked.unavailable_after,
+            refresh_url=joiner.join(parsed.refresh_url) if parsed.refresh_url else None,
+            noindex=parsed.robots.noindex,
+            nofollow=parsed.robots.nofollow,
+            unavailable_after=parsed.robots.unavailable_after,
             relevance=judgement.relevance,
             is_relevant=is_relevant,
             part_scores=judgement.parts,
             matched_terms=judgement.matched,
             top_terms=judgement.terms if is_relevant else {},
             links=links,
-            omitted_link_count=parsed.links_cut,
+            omitted_link_count=parsed.omitted_links,
             simhash=simhash(document.content, parsed.title)
             if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,
@@ -118,7 +118,7 @@ class PageScorer:
             if wording and self.config.near_duplicates
             else 0,
             is_soft_404=is_soft_404,
-            feed_urls=[feed for href in parsed.feeds if (feed := normalise(href, url))],
+            feed_urls=[feed for href in parsed.feed_urls if (feed := normalise(href, url))],
             is_index_page=index,
             rendering=rendering,
             index_topic_score=self._topic_in_name(document) if index else 0.0,
@@ -136,7 +136,7 @@ class PageScorer:
             return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
         return to_utf8(body, content_type)
 
-    def _make_document(self, url: str, source: bytes, parsed: Parsed) -> Document:
+    def _make_document(self, url: str, source: bytes, parsed: ParsedPage) -> Document:
         is_masked = self.config.mask_urls
         masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
         address = {

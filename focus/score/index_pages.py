@@ -22,7 +22,7 @@ from focus.records import Link, Region
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
 if TYPE_CHECKING:  # the crawl process parses no page
-    from focus.html.parser import Crumb, Parsed
+    from focus.html.parser import Crumb, ParsedPage
 
 MIN_ARTICLES = 4  # minimum number of `<article>` elements of an index page
 _BODY: Final = int(Region.BODY)  # attribute access on an enum class is eight times slower
@@ -77,7 +77,7 @@ def is_pagination_text(anchor: str) -> bool:
     return len(anchor) <= _MAX_PAGINATION_CHARS and _PAGINATION_TEXT.fullmatch(anchor) is not None
 
 
-def is_index_page(url: str, page: Parsed, links: Sequence[Link]) -> bool:
+def is_index_page(url: str, page: ParsedPage, links: Sequence[Link]) -> bool:
     """Return whether a parsed page lists other pages.
 
     The address decides first, because themes declare tag pages as articles. A page that declares
@@ -89,9 +89,9 @@ def is_index_page(url: str, page: Parsed, links: Sequence[Link]) -> bool:
         return True
     if page.is_article:
         return False
-    if page.is_list or page.articles >= MIN_ARTICLES:
+    if page.is_index_page or page.article_count >= MIN_ARTICLES:
         return True
-    min_links = max(MIN_SIBLING_LINKS, 2 * page.paragraphs)
+    min_links = max(MIN_SIBLING_LINKS, 2 * page.paragraph_count)
     if len(links) < min_links:
         return False
     templates = Counter([link.pattern for link in links if link.region == _BODY])

@@ -64,8 +64,8 @@ class OutlinkReader:
                 if target is None:
                     continue
             key = target[0]
-            if raw.leads_on or raw.files:
-                roles[key] = _INDEX if raw.files else roles.get(key, _CONTINUATION)
+            if raw.is_pagination or raw.is_tag:
+                roles[key] = _INDEX if raw.is_tag else roles.get(key, _CONTINUATION)
             best_so_far = best.get(key)
             if best_so_far is None:
                 best[key] = target, raw

@@ -15,7 +15,7 @@ import msgspec
 
 from focus.config import FetchConfig
 from focus.html.parser import parse
-from focus.html.shell import lack
+from focus.html.shell import detect_shell
 from focus.i18n import decode_message, encode_message, msg
 from focus.learn.memory_crawl import FetchedPage, FetchedPages, PageSource, fetch_pages
 from focus.topic.topic import from_words
@@ -82,7 +82,7 @@ def _make_answer(site: str, gathered: FetchedPages) -> SiteAnswer:
     if site in pages:
         html = pages[site].html
         page = parse(html)
-        is_shell = lack(page, html.encode()).is_shell
+        is_shell = detect_shell(page, html.encode()).is_shell
         return SiteAnswer(site, page.title, len(page.links), is_shell=is_shell)
     failure = gathered.failures.get(site) or msg("it is the page of another site here")
     return SiteAnswer(site, failure=encode_message(failure))

@@ -19,7 +19,7 @@ from focus.admission.near_duplicates import text_digest
 from focus.crawler import Crawl
 from focus.engine.limits import round_totals
 from focus.engine.view import Request, conditional_headers
-from focus.html.main_content import own_text
+from focus.html.main_content import main_text_from_html
 from focus.records import REVISIT_PRIORITY, StoredPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
 from focus.storage import page_checks
@@ -82,5 +82,5 @@ def _add_missing_digests(
     """Compute the text digests of pages stored by a run without `--refresh`."""
     pages_by_id = {page.id: page for page in pages if not (page.text_digest or page.is_url_source)}
     for url_id, packed in page_checks.sources(db, crawl, [*pages_by_id]):
-        pages_by_id[url_id].text_digest = text_digest(own_text(unpacked(packed)))
+        pages_by_id[url_id].text_digest = text_digest(main_text_from_html(unpacked(packed)))
     return pages

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 
-from focus.html.main_content import own_text
+from focus.html.main_content import main_text_from_html
 from focus.html.markdown import to_markdown
-from focus.html.metadata import PageMetadata, metadata_of
+from focus.html.metadata import PageMetadata, read_metadata
 from focus.storage import labels
 
 
@@ -25,7 +25,7 @@ class Source:
     @cached_property
     def metadata(self) -> PageMetadata:
         """What the page says of itself."""
-        return metadata_of(self.html, self.url, fetched_at=self.fetched_at)
+        return read_metadata(self.html, self.url, fetched_at=self.fetched_at)
 
 
 def make_field(name: str, source: Source) -> str | None:
@@ -36,7 +36,7 @@ def make_field(name: str, source: Source) -> str | None:
     if source.packed is None:
         return None
     if name == "text":
-        return own_text(source.html)
+        return main_text_from_html(source.html)
     if name == "markdown":
         return to_markdown(source.html, source.url)
     said = getattr(source.metadata, name)

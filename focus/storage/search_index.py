@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from focus.html.main_content import own_text
+from focus.html.main_content import main_text_from_html
 from focus.storage import labels, search_file
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import LARGEST
@@ -224,7 +224,7 @@ def page_text(packed: bytes | None, description: str) -> str:
     """A page's own text out of its stored source; its description when that was not kept."""
     if packed is None:
         return description
-    return own_text(labels.unpacked(packed))[:MAX_CHARS]
+    return main_text_from_html(labels.unpacked(packed))[:MAX_CHARS]
 
 
 _CRAWLS = """

@@ -21,7 +21,7 @@ from focus.config import AnalysisConfig
 from focus.demo.site import DemoWeb, generate
 from focus.errors import ArchiveError, ConfigError, FocusError, TopicError
 from focus.html.parser import parse
-from focus.html.publication_date import published_at
+from focus.html.publication_date import read_publication_time
 from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder
 from focus.http.robots import Robots, from_answer
@@ -98,13 +98,13 @@ def page(data: bytes) -> None:
     found = _analyst().score(BASE, body, TYPES[choice % len(TYPES)])
     assert found.failure is None, found.detail
     assert all(normalise(link.url) == link.url for link in found.links)
-    parse(body.decode("latin-1"), max_links=3, context=True).text()
+    parse(body.decode("latin-1"), max_links=3, context=True).extract_text()
 
 
 def dates(data: bytes) -> None:
     """A page has been published at some time, or does not say."""
     text = data.decode("utf-8", "replace")
-    found = published_at(text, "http://a.test/" + text[:80], fetched_at=1.8e9, zone=UTC)
+    found = read_publication_time(text, "http://a.test/" + text[:80], fetched_at=1.8e9, zone=UTC)
     assert found is None or found <= 1.9e9
     assert changed_at(text) >= 0.0
 

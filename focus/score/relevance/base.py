@@ -14,7 +14,7 @@ from focus.score.matching import Matcher, fold_body
 from focus.urls.normal_form import folder_words, url_host
 
 if TYPE_CHECKING:
-    from focus.html.parser import Block, Crumb, Parsed, RawLink
+    from focus.html.parser import Block, Crumb, ParsedPage, RawLink
 
 _BODY = Region.BODY  # attribute access on an enum class is eight times slower
 _OWN_REGIONS = (_BODY, Region.HEADER)
@@ -62,10 +62,14 @@ class Document:
         self._region_at = region
 
     @classmethod
-    def from_parsed(cls, page: Parsed, source: bytes | None = None, **overrides: Any) -> Document:
+    def from_parsed(
+        cls, page: ParsedPage, source: bytes | None = None, **overrides: Any
+    ) -> Document:
         """Return the document of a parsed page; `overrides` replace its fields."""
-        names = "title keywords description headings links crumbs blocks region".split()
-        return cls(source=source, **{name: getattr(page, name) for name in names} | overrides)
+        names = ("title", "keywords", "description", "headings", "links", "crumbs")
+        fields: dict[str, Any] = {name: getattr(page, name) for name in names}
+        fields |= {"blocks": page.extract_blocks, "region": page.block_region}
+        return cls(source=source, **fields | overrides)
 
     def may_contain_keyword(self, matcher: Matcher) -> bool:
         """Return whether a keyword may occur on the page; False for most pages."""

@@ -109,7 +109,7 @@ class Evidence(Model):
         This avoids creating the blocks of every page of a site that has a section on the topic. The
         result is exact for well-formed markup if a keyword that markup splits also occurs unsplit.
         """
-        from focus.html.blocks import runs_with  # the crawl process parses no page
+        from focus.html.blocks import find_runs  # the crawl process parses no page
 
         source = (
             None if page.source is None else self.matcher.source_search.plain_source(page.source)
@@ -117,7 +117,7 @@ class Evidence(Model):
         if source is None:
             return True
         return any(
-            map(self._run_mentions_topic, runs_with(source, self.matcher.source_search.heads))
+            map(self._run_mentions_topic, find_runs(source, self.matcher.source_search.heads))
         )
 
     def _run_mentions_topic(self, run: bytes) -> bool:
@@ -127,11 +127,11 @@ class Evidence(Model):
         if mentions_topic is None:
             if len(self._run_results) >= _MAX_RUNS:
                 self._run_results.clear()
-            from focus.html.parser import blocks_of
+            from focus.html.parser import parse_blocks
 
             mentions_topic = self._run_results[digest] = any(
                 not block.is_linked and self.matcher.keyword_counts(fold_body(block.text))
-                for block in blocks_of(run.decode("utf-8", "replace"))
+                for block in parse_blocks(run.decode("utf-8", "replace"))
             )
         return mentions_topic
 
