@@ -1,25 +1,25 @@
-"""Teaching of topics: by example pages, labelled pages, labels of a person, and knowledge bases.
+"""Teaching of topics: from example pages, labelled pages, labels of a person and knowledge bases.
 
-    sources — the pages that a user names: files, folders, URLs
+    page_sources — the pages that a user names: files, folders, URLs
     memory_crawl — a small crawl that fetches them and keeps its pages in memory
-    topics — a topic made from pages, tested on pages, expanded by a crawl (`focus topic`)
-    narrower — narrower terms of a topic, from a knowledge base
+    topic_building — features, aliases and keywords of a topic from pages (`focus topic`)
+    narrower_terms — narrower terms of a topic, from a knowledge base
     corpus — labelled pages from folders, files and crawls
     training — a tested classifier from labelled pages (`focus train`)
-    labelling — questions about uncertain pages; the model moved by the answers (`focus label`)
+    labelling — questions about uncertain pages; the model updated from labels (`focus label`)
     teaching — a whole session of `focus label`: ask, learn, score again, rank again
     reranking — a stored crawl replayed with the new model
     model_file — the result of learning, one JSON file beside the topic file
     kb/ — knowledge bases: entities that pages name
 
-Pages come from `sources` or `corpus`, become words and features (`training.Extractor`), and end in
-a model file that the topic file names. The next crawl reads it and sends it to the scorer
-processes. After `focus label` the stored crawl is replayed, so that stored pages and waiting URLs
-have the scores and priorities that they would have had with the new model from the start.
+Pages come from `page_sources` or `corpus`, become words and features (`training.FeatureExtractor`),
+and end in a model file that the topic file names. The next crawl reads it and sends it to the
+scorer processes. After `focus label` the stored crawl is replayed, so that stored pages and waiting
+URLs have the scores and priorities that they would have had with the new model from the start.
 
 No part of a crawl may import this package: a crawl receives a topic and a model file.
 
 Ten labels contain less information than the thousands of pages that the defaults were tuned on. A
-label therefore moves the parameters by maximum a posteriori, and all labels are counted from the
+label therefore changes the parameters by maximum a posteriori, and all labels are counted from the
 beginning each time, so that two sessions do not add up twice.
 """

@@ -1,4 +1,4 @@
-"""Collects the pages that a classifier is trained on, from folders, files and crawls."""
+"""Training pages of a classifier, from folders, files and crawls."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from focus.text.formatting import printable
 HTML_SUFFIXES = frozenset((".html", ".htm", ".xhtml", ".shtml"))
 TEXT_SUFFIXES = frozenset((".txt", ".text", ".md"))
 SURE_ON, SURE_OFF = 0.9, 0.1
-"""Relevance from which on a stored page counts as an example though nobody labelled it."""
+"""Relevance above and below which an unlabelled page counts as an example."""
 
 ReportProblem = Callable[[str], None]
 
 
 def read_pages(path: Path, report_problem: ReportProblem) -> Iterator[Document]:
-    """The pages of `read_named`, without their names."""
+    """Return the pages of `read_named_pages`, without their names."""
     return (page for _, page in read_named_pages(path, report_problem))
 
 
 def read_named_pages(path: Path, report_problem: ReportProblem) -> Iterator[tuple[str, Document]]:
-    """The pages of a folder (with all below), of one file, or of a .jsonl file, one by one.
+    """Yield the pages of a folder and its subfolders, of one file, or of a .jsonl file, with names.
 
-    .html and .txt files are a page each; a line of .jsonl is one, an object with "html" or
-    "text" (and "title"). Each comes with the name of its file, and its line there. What
-    cannot be read is complained of, the rest is kept.
-    ConfigError when `path` is not there or no page is in it.
+    A .html or .txt file is a page. A line of a .jsonl file is a page: an object with "html" or
+    "text" (and "title"). The name of a page is its file, with the line number if there is one.
+    Files and lines that cannot be read are passed to `report_problem` and skipped.
+
+    Raises ConfigError if `path` does not exist or contains no page.
     """
     if not path.exists():
         raise ConfigError("{path}: there is no such file or folder", path=path)
@@ -73,7 +74,7 @@ def _read_file(
 
 
 class _JsonPage(msgspec.Struct, frozen=True):
-    """A page in a .jsonl file; other keys are left alone."""
+    """A page in a .jsonl file; other keys are ignored."""
 
     html: str = ""
     text: str = ""
@@ -100,29 +101,29 @@ def _read_json_lines(
 
 
 def html_document(html: str) -> Document:
-    """A page out of its source."""
+    """Return the document of an HTML source."""
     return Document.from_parsed(parse(html), html.encode("utf-8", "replace"))
 
 
 def text_document(text: str, title: str = "") -> Document:
-    """A page out of plain text, a block a line."""
+    """Return a document of plain text; each line is a block."""
     blocks = [Block(line.strip(), 0, "p") for line in text.splitlines() if line.strip()]
     return Document(title=title, blocks=lambda: blocks)
 
 
 class TrainingRows(msgspec.Struct):
-    """The stored pages of a crawl that are training pages, by row id."""
+    """Row ids of stored pages of a crawl that are examples on topic and off topic."""
 
     on: list[int] = []
     off: list[int] = []
 
 
 def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> TrainingRows:
-    """The pages labelled by hand, and those that the crawl's judge was sure of.
+    """Return the pages labelled by hand, and those with a clear relevance.
 
-    Sure: relevance over 0.9 and relevant, or under 0.1 and not. Of the off-topic ones at
-    most three times as many as on-topic ones, evenly over the crawl: a classifier trained
-    on one relevant page in a hundred has nothing to lose by always saying no.
+    Clear is a relevance over 0.9 for relevant pages and under 0.1 for others. At most three times
+    as many pages off topic as on topic are returned, spread evenly over the crawl: a classifier
+    trained with one relevant page in a hundred would always say no.
     """
     labelled = {v.page: v.relevant for v in reader.run(partial(labels.labelled, topic=topic))}
     certain: dict[bool, list[int]] = {True: [], False: []}
@@ -138,7 +139,7 @@ def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> Trai
 
 
 def read_stored_pages(reader: DatabaseReader, rows: Iterable[int]) -> Iterator[Document]:
-    """Stored pages as documents; those whose text was not kept are left out."""
+    """Yield stored pages as documents, without those whose text was not stored."""
     for row in rows:
         page = reader.run(partial(labels.page, row=row))
         if page.html:

@@ -1,18 +1,17 @@
-"""Asks a person about doubtful pages, and moves the relevance model by the answers.
+"""Questions about uncertain pages, and the update of a relevance model from the answers.
 
-    questions   the stored pages that the judge is least sure of, nearest to the threshold first
-    moved       all labels of the topic → what is learned about it anew
+    uncertain_pages     stored pages with a question, nearest to the threshold first
+    learn_from_labels   all labels of the topic → what is learned about it, from the beginning
 
-What moves depends on the relevance model of the crawl:
-    bayes       labelled pages join the training pages; the classifier is made anew, and its
-                calibration moves by their log-odds, each without its own page
-    evidence    bias and weights: a logistic regression that starts from the tuned numbers and
-                leaves them only as far as the labels insist, since ten labels know less than
-                the thousands of pages that those were tuned on. Keywords stay the user's
-    cosine, euclid, adaptive   the vector: towards the on-topic pages, away from the others
+The update depends on the relevance model of the crawl:
+    bayes       labelled pages are added to the training pages; the classifier is trained again, and
+                its calibration is updated from their log-odds, each without its own page
+    evidence    bias and weights: a logistic regression with the tuned numbers as prior; ten labels
+                change them little. Keywords stay as the user wrote them
+    cosine, euclid, adaptive   the topic vector moves towards on-topic pages and away from others
                 (Rocchio 1971)
-Labels are counted from the beginning each time, so that it does not matter how many sittings
-they came in.
+
+Labels are counted from the beginning each time, so the number of sessions does not matter.
 """
 
 from __future__ import annotations
@@ -48,22 +47,22 @@ from focus.topic.topic import Topic
 
 SNIPPET_CHARS = 160  # characters
 BIAS_SPREAD, WEIGHT_SPREAD = 1.5, 1.0
-"""How far a number of `evidence` may be from its tuned value, as standard deviations."""
+"""Standard deviations of bias and weights of `evidence` around their tuned values."""
 
 ROCCHIO_WEIGHTS = (1.0, 0.75, 0.25)
-"""Weights of the vector as it was, of the on-topic pages and of the off-topic ones."""
+"""Weights of the old vector, of the on-topic pages and of the off-topic pages."""
 
 MIN_FEATURES = 50
-"""A topic of keywords alone gets so many words beside them."""
+"""Minimum number of words in a learned topic vector."""
 
 TEACHABLE_MODELS = ("bayes", "evidence", *VECTOR_MODELS)
 
 
 class LabelQuestion(msgspec.Struct, frozen=True):
-    """A page to be judged by a person.
+    """A page for which a person is asked for a label.
 
-    words    topic words that were found, by part of the page
-    snippet  text around the first of them, else the beginning
+    words    matched topic words, by part of the page
+    snippet  text around the first of them, otherwise the beginning of the text
     """
 
     url: str
@@ -74,7 +73,7 @@ class LabelQuestion(msgspec.Struct, frozen=True):
 
 
 class LabelCounts(msgspec.Struct):
-    """The answers of one sitting."""
+    """Numbers of answers of one session."""
 
     on: int = 0
     off: int = 0
@@ -83,7 +82,7 @@ class LabelCounts(msgspec.Struct):
 
 
 def check_teachable(relevance: str) -> None:
-    """ConfigError for a relevance model that learns nothing from labels."""
+    """Raise ConfigError for a relevance model that learns nothing from labels."""
     if relevance not in TEACHABLE_MODELS:
         raise ConfigError(
             "relevance model {relevance}: learns nothing from labels; these do: {teachable}",
@@ -95,7 +94,7 @@ def check_teachable(relevance: str) -> None:
 async def uncertain_pages(
     store: Store, *, crawl: int, topic: str, threshold: float, limit: int
 ) -> AsyncIterator[tuple[int, LabelQuestion]]:
-    """(Row id, question) of unlabelled stored pages, the most doubtful first."""
+    """Yield (row id, question) of unlabelled stored pages, the most uncertain first."""
     rows = await store.run_in_thread(
         partial(labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
     )
@@ -105,7 +104,7 @@ async def uncertain_pages(
 
 
 def make_question(page: JudgedPage) -> LabelQuestion:
-    """A stored page as it is shown."""
+    """Return the question about a stored page."""
     words = [word for part_words in page.matched.values() for word in part_words]
     text = " ".join(html_document(page.html).content.split()) or page.description
     return LabelQuestion(
@@ -114,7 +113,7 @@ def make_question(page: JudgedPage) -> LabelQuestion:
 
 
 def make_snippet(text: str, words: Sequence[str]) -> str:
-    """The text around the first of the words that stands in it, else its beginning."""
+    """Return the text around the first word that occurs in it, otherwise its beginning."""
     folded = fold_body(text)
     positions = [at for word in words if (at := folded.find(fold_body(word))) >= 0]
     start = max(0, min(positions) - SNIPPET_CHARS // 3) if positions else 0
@@ -134,9 +133,9 @@ async def ask_for_labels(
     ask: Callable[[LabelQuestion], str],
     now: Callable[[], float],
 ) -> LabelCounts:
-    """Ask about page after page until "q" or no more; each answer is stored at once.
+    """Ask about one page after the other until "q" or the last one; store each answer at once.
 
-    ask   "y" on topic, "n" off topic, "s" neither, "q" enough
+    ask   returns "y" on topic, "n" off topic, "s" skip, "q" quit
     """
     counts = LabelCounts(ended="no more pages")
     questions = uncertain_pages(store, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
@@ -155,13 +154,13 @@ async def ask_for_labels(
     return counts
 
 
-# -- what follows -------------------------------------------------------------------
+# -- learning -------------------------------------------------------------------
 
 LabelledPage = tuple[JudgedPage, bool]
 
 
 async def load_labelled_pages(store: Store, topic: str) -> list[LabelledPage]:
-    """All labelled pages of a topic, of all crawls, with what was said of them."""
+    """Return all labelled pages of a topic, from all crawls, with their labels."""
     page_labels = await store.run_in_thread(partial(labels.labelled, topic=topic))
     return [
         (await store.run_in_thread(partial(labels.page, row=label.page)), label.relevant)
@@ -177,9 +176,9 @@ def learn_from_labels(
     *,
     patience: float = 0.0,
 ) -> LearnedTopic:
-    """What is learned about a topic with these labels; relevance is the crawl's model.
+    """Return what is learned about a topic with these labels and the model `relevance`.
 
-    patience  see `moved_numbers`
+    patience  see `fit_parameters`
     """
     check_teachable(relevance)
     if relevance == "bayes":
@@ -199,7 +198,7 @@ def learn_from_labels(
 def update_classifier(
     trained: TrainedClassifier, segmenter: Segmenter, pages: Sequence[LabelledPage]
 ) -> TrainedClassifier:
-    """The classifier of the training pages and the labelled ones together."""
+    """Return the classifier of the training pages and the labelled pages together."""
     samples: list[LabelledWords] = []
     for page, is_on in pages:
         text = page_text(html_document(page.html))
@@ -228,7 +227,7 @@ def _correct_calibration(
     features: Sequence[str],
     samples: Sequence[LabelledWords],
 ) -> Calibration:
-    """The calibration that the labelled pages call for, each scored without itself."""
+    """Return the calibration for the labelled pages, each scored without itself."""
     used_words = set(features)
     words = {word: n for word, n in all_counts.words.items() if word in used_words}
     counts = WordCounts(all_counts.on, all_counts.off, words)
@@ -243,13 +242,14 @@ def _correct_calibration(
 def fit_parameters(
     relevance: str, pages: Sequence[LabelledPage], *, patience: float = 0.0
 ) -> dict[str, float]:
-    """Bias and weights of `evidence` as these labels correct them; {} if none says anything.
+    """Return bias and weights of `evidence` as corrected by labels, {} if no label is usable.
 
-    Only pages with a sign of the topic count: the others have relevance 0 by whatever
-    weights (what is missing there is a keyword).
+    Only pages with a keyword count, because all others have relevance 0 with any weights (they need
+    another keyword).
 
-    patience  makes few labels move less: of n the spread is sqrt(n / (n + patience)) of what it is
-              for many. Worked: 6 and one label: 0.38, 6 labels: 0.71, 54: 0.95
+    patience  reduces the effect of few labels: with n labels the standard deviation is multiplied
+              by sqrt(n / (n + patience)). Example with patience 6: one label 0.38, 6 labels 0.71,
+              54 0.95
     """
     tuned = model_class(relevance).defaults
     informative = [(page.parts, is_on) for page, is_on in pages if page.parts]
@@ -264,17 +264,17 @@ def fit_parameters(
         prior=[tuned["bias"], *(tuned[name] for name in names)],
         spread=[share * BIAS_SPREAD, *(share * WEIGHT_SPREAD for _ in names)],
     )
-    bias, *others = weights  # a sign may lose its say, but it speaks for the topic, not against
+    bias, *others = weights  # a weight may become 0, but not negative
     return {"bias": bias, **{n: max(0.0, w) for n, w in zip(names, others, strict=True)}}
 
 
 def update_topic_vector(
     topic: Topic, relevance: str, pages: Sequence[LabelledPage]
 ) -> dict[str, float]:
-    """q' = a·q + b·centroid(on) - c·centroid(off), all of length 1 (Rocchio 1971).
+    """Return q' = a·q + b·centroid(on) - c·centroid(off), all of length 1 (Rocchio 1971).
 
-    It keeps as many words as it had (50 at least), none below 0, the strongest at 1 as in a
-    topic file. Worked: q = {x: 1}, one page on topic, {y: 1}: {x: 1, y: 0.75}.
+    It has as many words as before (at least 50), none below 0, the strongest with weight 1 as in a
+    topic file. Example: q = {x: 1}, one page on topic, {y: 1}: {x: 1, y: 0.75}.
     """
     model = make_model(relevance, Matcher(topic), {})
     assert isinstance(model, VectorModel)

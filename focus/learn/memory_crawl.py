@@ -1,7 +1,7 @@
-"""Fetches a few pages without a database: a small crawl that keeps its pages in memory.
+"""A small crawl without a database, which keeps its pages in memory.
 
-Everything else is as in a real crawl: robots.txt, politeness, the guard, redirects, the
-wall limit on hostile pages.
+Everything else is as in other crawls: robots.txt, politeness, address guard, redirects, and the
+time limit for hostile pages.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _UNLIMITED = 1 << 40
 
 
 class PageSource(msgspec.Struct, frozen=True):
-    """The source of pages: a recorded web, or the network, asked so.
+    """The source of pages: a recorded web, or the network with these settings.
 
-    render   which pages of sites that are watched have their scripts run, by which `browser`
+    render   pages of watched sites whose scripts are run, by `browser`
     """
 
     archive: Path | None = None
@@ -47,7 +47,7 @@ class PageSource(msgspec.Struct, frozen=True):
 
 
 class FetchedPage(msgspec.Struct, frozen=True):
-    """A page as it was fetched, decoded; `seed`: that it is the answer to, "" for none."""
+    """A fetched and decoded page; `seed` is the seed that led to it, "" if it is none."""
 
     url: str
     html: str
@@ -55,14 +55,14 @@ class FetchedPage(msgspec.Struct, frozen=True):
 
 
 class FetchedPages(msgspec.Struct, frozen=True):
-    """The pages that came; `failures`: seeds from which nothing came, and why."""
+    """Fetched pages; `failures` maps seeds without a page to the reason."""
 
     pages: list[FetchedPage]
     failures: dict[str, str]
 
 
 class _MemoryStore:
-    """A crawl store that keeps pages with their URLs' ids, and nothing else."""
+    """A crawl store that only keeps pages with the ids of their URLs."""
 
     def __init__(self) -> None:
         self.pages: list[tuple[int, str, str]] = []
@@ -73,11 +73,11 @@ class _MemoryStore:
             self.pages.append((row.id, row.url, html))
 
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
-        return []  # the frontier holds everything
+        return []  # the frontier never evicts a URL
 
 
 async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> FetchedPages:
-    """These pages and no others; one that moved, from where it is now."""
+    """Fetch these pages and no others; redirects are followed."""
     config = CrawlConfig(
         seeds=tuple(urls),
         strategy="bfs",
@@ -95,10 +95,10 @@ async def crawl_briefly(
     requests: int,
     observe: Callable[[Event], None],
 ) -> FetchedPages:
-    """The pages of a short crawl for the topic, on the sites of its seeds.
+    """Return the pages of a short crawl for the topic, on the sites of its seeds.
 
-    Of a recorded web with one request at a time, best link first: so it goes on where a site
-    pays and meets its other pages there, too, which words are compared with.
+    A recorded web is crawled with one request at a time, best link first. The crawl therefore
+    continues on productive sites and also fetches other pages there, which words are compared with.
     """
     config = CrawlConfig(
         seeds=tuple(seeds),
@@ -138,7 +138,7 @@ async def _run_crawl(
 
 
 def _find_seed(crawl: Crawl, url_id: int) -> str:
-    """The seed, as it was typed, that a page is the answer to after redirects."""
+    """Return the seed, as typed, that a page is the response to after redirects, or ""."""
     url_table = crawl.url_table
     hops = url_table.hops[url_id]
     while hops > 0 and url_table.parent[url_id] >= 0:

@@ -1,8 +1,8 @@
-"""Reads and writes the model file: everything learned about a topic from examples and labels.
+"""The model file: everything learned about a topic from examples and labels.
 
-One JSON file beside the topic file, named by `model = "…"` in there: the classifier that
-`focus train` made, and what `focus label` has moved. `applied` turns it into what the
-scorer workers need, so that no worker reads a file.
+It is a JSON file beside the topic file, which names it by `model = "…"`. It contains the classifier
+of `focus train` and the updates of `focus label`. `apply_model` returns the part that scorer
+processes need, so that they read no file.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ VECTOR_MODELS = ("cosine", "euclid", "adaptive")
 
 
 class TrainedClassifier(msgspec.Struct, frozen=True):
-    """A naive Bayes classifier, with the counts that it can be made anew from.
+    """A naive Bayes classifier, with the counts that it can be trained from again.
 
-    counts     pages by word: of the training pages (words of one page only are left out)
-    labelled   the same of the pages labelled by hand
-    features   the words it looks at
-    calibration  by cross-validation; `corrected` the same as labels have moved it
-    verdicts   what cross-validation said, by kind: "words", "words, calibrated", …
+    counts       word counts of the training pages, without words of only one page
+    labelled     word counts of the pages labelled by hand
+    features     words that the classifier uses
+    calibration  by cross-validation; `corrected` is the one updated from labels
+    verdicts     results of cross-validation by kind: "words", "words, calibrated", …
     """
 
     select: str
@@ -49,7 +49,7 @@ class TrainedClassifier(msgspec.Struct, frozen=True):
     corrected: Calibration | None = None
 
     def make_classifier(self) -> Classifier:
-        """As the scorer workers want it."""
+        """Return the classifier for the scorer processes."""
         bayes = train_naive_bayes(self.counts.combine(self.labelled), self.features)
         return Classifier(bayes, self.corrected or self.calibration, self.expansion)
 
@@ -57,9 +57,9 @@ class TrainedClassifier(msgspec.Struct, frozen=True):
 class LearnedTopic(msgspec.Struct, frozen=True):
     """Everything learned about a topic.
 
-    bayes     the classifier of the relevance model `bayes`
-    params    relevance model -> its numbers as labels have corrected them
-    features  the topic's vector as labels have moved it; {}: as in the topic file
+    bayes     classifier of the relevance model `bayes`
+    params    relevance model -> its parameters as corrected by labels
+    features  topic vector as updated from labels; {} for that of the topic file
     """
 
     topic: str
@@ -69,14 +69,14 @@ class LearnedTopic(msgspec.Struct, frozen=True):
 
 
 class _FileHead(msgspec.Struct, frozen=True):
-    """The beginning of every version of the file."""
+    """The fields that every version of the file begins with."""
 
     format: str = ""
     version: int = 0
 
 
 class _ModelFile(msgspec.Struct, frozen=True):
-    """The whole of this version's file."""
+    """The content of a file of this version."""
 
     format: str
     version: int
@@ -84,13 +84,13 @@ class _ModelFile(msgspec.Struct, frozen=True):
 
 
 def save_model(path: Path, learned: LearnedTopic) -> None:
-    """Write the file; it appears whole or not at all. ExportError when it cannot be written."""
+    """Write a model file atomically. Raises ExportError if it cannot be written."""
     data = msgspec.json.encode(_ModelFile(FORMAT, VERSION, learned))
     write_whole(path, msgspec.json.format(data, indent=0) + b"\n")
 
 
 def load_model(path: Path) -> LearnedTopic:
-    """Read a file of `save`; ConfigError, one line, for anything else."""
+    """Read a model file. Raises ConfigError, with one line, for any other file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -126,14 +126,15 @@ def load_model(path: Path) -> LearnedTopic:
 
 
 def model_path(topic_file: Path) -> Path:
-    """Where the model of a topic file is kept: football.toml → football.model.json."""
+    """Return the path of the model of a topic file: football.toml → football.model.json."""
     return topic_file.with_suffix(SUFFIX)
 
 
 def load_topic_model(topic: Topic) -> LearnedTopic | None:
-    """What is known of a topic whose `model` is a path that can be opened; None: it names none.
+    """Return what was learned about a topic, None if it names no model file.
 
-    TopicError when the file is another topic's.
+    `topic.model` must be a path from the working directory. Raises TopicError if the file belongs
+    to another topic.
     """
     if topic.model is None:
         return None
@@ -153,9 +154,9 @@ _TABLE_HEAD = re.compile(r"^\s*\[", re.MULTILINE)
 
 
 def set_model_line(text: str, where: str, model: str) -> str:
-    """The text of a topic file with `model = "…"` in it; all else, comments too, stays.
+    """Return the text of a topic file with the line `model = "…"`; other lines stay as they are.
 
-    TopicError when the file is written so that the line cannot be put in.
+    Raises TopicError if the line cannot be inserted.
     """
     first_table = _TABLE_HEAD.search(text)
     end = first_table.start() if first_table else len(text)
@@ -173,7 +174,10 @@ def set_model_line(text: str, where: str, model: str) -> str:
 
 
 def write_model_name(topic_file: Path, model: Path) -> None:
-    """Write `model = "…"` into a topic file, as a path from its folder; ConfigError if not."""
+    """Write `model = "…"` into a topic file, as a path relative to its folder.
+
+    Raises ConfigError if the file cannot be written.
+    """
     try:
         text = topic_file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -195,7 +199,7 @@ def write_model_name(topic_file: Path, model: Path) -> None:
         ) from None
 
 
-# -- for the workers ----------------------------------------------------------------
+# -- for scorer processes ----------------------------------------------------------------
 
 
 def apply_model(
@@ -205,12 +209,16 @@ def apply_model(
     *,
     learned: LearnedTopic | None = None,
 ) -> tuple[Topic, bytes]:
-    """The topic naming no file, and what was learned for a relevance model (`Model.adopt`).
+    """Return the topic without its file names, and the training of a relevance model.
 
-    chosen   numbers of the model that the user has set: these win
-    learned  in place of what the topic's own file has
-    Raises ConfigError for a file that cannot be used, or that is not there when the model
-    needs it (`bayes`). Where a model lies is no part of what a crawl is about.
+    The training is input of `Model.load_training`. The path of a model is removed, because it is
+    not part of what a crawl is about.
+
+    chosen   parameters of the model set by the user, which take precedence
+    learned  replaces the content of the topic's model file
+
+    Raises ConfigError for a file that cannot be used, or that is missing for a model that needs it
+    (`bayes`).
     """
     learned = learned or load_topic_model(topic)
     bare = msgspec.structs.replace(topic, model=None, params={})

@@ -1,8 +1,8 @@
-"""Finds narrower terms of a topic: what a knowledge base puts under it.
+"""Narrower terms of a topic, from a knowledge base.
 
-A topic has them in a table of its own (`Topic.narrower`). They are no keywords:
-they never judge a page. A crawl has its links that name one come sooner, and drops those that do
-not bring pages on which the topic's own words are (`focus.score.subtopics`).
+A topic has a table of them (`Topic.narrower`). They are not keywords and do not affect the
+relevance of pages. A crawl raises the priority of links whose text contains one, and drops terms
+whose pages do not have the topic's keywords (`focus.score.subtopics`).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from focus.score.statistics.entities import is_linkable
 from focus.text.tokenisation import has_han
 from focus.topic.topic import Topic
 
-MAX_TERMS = 300  # of a topic, the best known
-LEVEL_WEIGHTS = 0.6, 0.4  # of what stands right under a topic, of what stands under that
-SHARED_NAME_FACTOR = 0.5  # of the weight for a name that several entities go by
+MAX_TERMS = 300  # the best known terms of a topic
+LEVEL_WEIGHTS = 0.6, 0.4  # weights of the first and the second level
+SHARED_NAME_FACTOR = 0.5  # factor for a name that several entities have
 
 NamedFact = tuple[str, str]
-"""A folded name, and the fact that speaks for it."""
+"""A folded name, and the fact it comes from."""
 
 
 def add_narrower_terms(topic: Topic, kb: KnowledgeBase) -> Topic:
-    """The topic with its instances, subclasses and parts, two levels down, as narrower terms.
+    """Return the topic with its instances, subclasses and parts, two levels down.
 
-    Weighs 0.6 what stands right under a keyword, 0.4 what stands under such a term; half of it
-    where several entities have the name. Names that hold a keyword are left out: a link with such
-    a name has a word of the topic anyway.
+    Terms directly under a keyword have weight 0.6, terms under these 0.4; half of it if several
+    entities have the name. Names that contain a keyword are omitted: a link with such a name
+    contains a topic word anyway.
     """
     words = {fold_name(keyword.text) for keyword in topic.keywords}
     weights: dict[str, float] = dict(topic.narrower)
@@ -55,7 +55,7 @@ def add_narrower_terms(topic: Topic, kb: KnowledgeBase) -> Topic:
 
 
 def _find_terms_below(kb: KnowledgeBase, words: Collection[str]) -> Iterator[NamedFact]:
-    """The names of what stands under these words, of the best known first."""
+    """Yield the names of everything under these words, of the best known entity first."""
     for word in words:
         for entity in kb.find_entities(word):
             for attribute, value in entity.facts:

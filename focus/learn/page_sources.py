@@ -1,4 +1,4 @@
-"""Loads the pages that a user names: files, folders and URLs."""
+"""Loading of the pages that a user names: files, folders and URLs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _SUFFIXES = HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl", ".toml"}
 
 
 class StoredCrawls(msgspec.Struct, frozen=True):
-    """Crawls of a database that pages may come from, the first that has one."""
+    """Crawls of a database from which pages are loaded; the newest with a page is used."""
 
     db: Path
     crawl: str = "latest"
 
 
 class PageSources(msgspec.Struct, frozen=True):
-    """The sources of pages by URL: these crawls if they are given, else that web."""
+    """Sources of pages by URL: stored crawls if there are any, otherwise the web."""
 
     web: PageSource
     stored: StoredCrawls | None = None
@@ -37,10 +37,10 @@ class PageSources(msgspec.Struct, frozen=True):
 def collect_pages(
     places: Sequence[str], sources: PageSources, topic: Topic, report_problem: ReportProblem
 ) -> list[SourcedPage]:
-    """The pages of files, folders and URLs, in this order.
+    """Return the pages of files, folders and URLs, in this order.
 
-    What cannot be read or fetched is complained of, the rest is kept. ConfigError for a file
-    that is not there, and for what is no URL.
+    Pages that cannot be read or fetched are passed to `report_problem` and skipped. Raises
+    ConfigError for a file that does not exist or an invalid URL.
     """
     urls = [place for place in places if _is_url(place)]
     for url in urls:
@@ -59,7 +59,7 @@ def collect_pages(
 
 
 def _is_url(place: str) -> bool:
-    """Whether a place is on the web: `http://…`, or a bare host that no file is named like."""
+    """Return whether a place is on the web: `http://…`, or a bare host that is not a file."""
     if "://" in place:
         return True
     host, path = place.partition("/")[0], Path(place)

@@ -1,11 +1,10 @@
-"""Plays a stored crawl back under a new relevance model, and ranks its waiting URLs anew.
+"""Replay of a stored crawl with a new relevance model, to rank its waiting URLs again.
 
-The topic has moved (labels, a new classifier), but a crawl's stored pages and waiting URLs
-still stand as they were judged then. `rerank` plays the crawl back from the database, without
-a request: every stored page is analysed again, gives its links the evidence that it would
-give today, and waiting URLs get the priority that follows, hit rates of queues, hosts and
-hubs included. What cannot be played back (links of pages whose text was not kept, targets
-of redirects) keeps the evidence it had.
+After labels or a new training, stored pages and waiting URLs still have the scores of the old
+model. `rerank` replays the crawl from the database without requests: every stored page is scored
+again, its links get the evidence that it would give now, and waiting URLs get the resulting
+priority, with the hit rates of queues, hosts and hub pages. Links of pages whose text was not
+stored, and targets of redirects, cannot be replayed and keep their evidence.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ from focus.storage.writer import CrawlInfo
 from focus.store import Store
 from focus.workers import WorkerPool
 
-MAX_UNSCORED = 64  # pages given to the workers before the first comes back
+MAX_UNSCORED = 64  # pages in the scorer processes at a time
 CHUNK = 256  # pages per read and per write
 _HTML = "text/html; charset=utf-8"
 
 ReportProgress = Callable[[int, int], None]
-"""Told now and then: pages judged so far, pages in all."""
+"""Called from time to time with the pages scored so far and all pages."""
 
 
 class RerankCounts(msgspec.Struct):
-    """The outcome of ranking anew.
+    """Results of a replay.
 
-    pages      judged again; `kept` as they were, for their text is not stored
-    turned_on  became relevant, turned_off no longer are
-    waiting    URLs that wait; `moved` of them have another priority now
+    pages       pages scored again; `unscored` pages kept their score, because no text is stored
+    turned_on   pages that became relevant; `turned_off` pages no longer are
+    waiting     waiting URLs; `moved` of them have another priority now
     """
 
     pages: int = 0
@@ -59,14 +58,14 @@ class RerankCounts(msgspec.Struct):
 
 
 class _IdleTransport:
-    """A transport of a crawl that goes nowhere."""
+    """A transport without requests."""
 
     in_flight = 0
     is_live = False
     supports_lookups = False
 
     def now(self) -> float:
-        """No time passes."""
+        """Return 0: no time passes."""
         return 0.0
 
 
@@ -78,10 +77,10 @@ async def rerank(
     now: float,
     report_progress: ReportProgress,
 ) -> RerankCounts:
-    """Judge all stored pages of a crawl by `config.analysis` and rank what waits anew.
+    """Score all stored pages of a crawl with `config.analysis`, and rank its waiting URLs again.
 
-    Pages are written as they are judged, priorities at the end: broken off in between, the
-    same call begins again and comes to the same end.
+    Pages are written while they are scored, priorities at the end. After an interruption the same
+    call starts again and has the same result.
     """
     crawl = Crawl(config, cast(Transport, _IdleTransport()))
     await restore(crawl, store, info)
@@ -116,7 +115,7 @@ async def rerank(
 async def _score_stored_pages(
     store: Store, crawl: int, analysis: AnalysisConfig
 ) -> AsyncGenerator[tuple[JudgedPage, Page | None]]:
-    """Stored pages in order, each with what it is judged now; None: its text is not there."""
+    """Yield stored pages in order with their new score, None if no text is stored."""
     workers = max(1, (os.cpu_count() or 2) - 1)
     async with WorkerPool(analysis, workers=workers) as pool:
         in_progress: deque[tuple[JudgedPage, asyncio.Task[Page] | None]] = deque()
@@ -145,13 +144,15 @@ async def _finish_scoring(
 
 
 class _Replay:
-    """Takes the pages of a crawl in their order and collects what follows for its URLs."""
+    """Processes the pages of a crawl in their order and collects the changes of its URLs."""
 
     def __init__(self, crawl: Crawl) -> None:
         self.counts = RerankCounts()
         self._crawl = crawl
         self._url_table = crawl.url_table
-        self._is_replaced = bytearray(len(crawl.url_table))  # evidence made anew
+        self._is_replaced = bytearray(
+            len(crawl.url_table)
+        )  # 1 if the evidence of a URL was replaced
         self._old_evidence: dict[
             int, tuple[float, ...]
         ] = {}  # link_evidence of waiting URLs that changed
@@ -162,7 +163,7 @@ class _Replay:
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
     def add_page(self, stored: JudgedPage, page: Page | None) -> None:
-        """The next page, and how it is judged now."""
+        """Add the next page with its new score."""
         if page is None:
             self.counts.unscored += 1
             self._learn_from_page(stored, stored.relevant)
@@ -181,7 +182,7 @@ class _Replay:
             self._crawl.strategy.learn_from_page(TitledPage.from_title(*page, self._segmenter))
 
     def _change_reward(self, stored: JudgedPage, page: Page) -> None:
-        """The page's reward has changed: for its queue, its host, and the page it came from."""
+        """Correct the hit rates of the queue, host and hub of a page for its new reward."""
         reward = self._crawl.strategy.reward
         old_page = msgspec.structs.replace(page, relevance=stored.relevance)
         change = reward(page) - reward(old_page)
@@ -198,7 +199,7 @@ class _Replay:
             self._crawl.ranker.count_hub(hub, Tally(0, change))
 
     def _add_link_evidence(self, stored: JudgedPage, page: Page) -> None:
-        """Its links give their targets the evidence that they would give today."""
+        """Give the targets of its links the evidence that the page gives now."""
         url_table = self._url_table
         queue = self._crawl.frontier.queues[url_table.queue[stored.id]]
         parent = Parent(
@@ -248,7 +249,7 @@ class _Replay:
             self._new_anchors[target] = link.anchor
 
     def make_batch(self, now: float) -> Batch:
-        """Everything that has changed, for the store."""
+        """Return all changes, for the store."""
         url_table, unit_of_work = self._url_table, self._crawl.unit_of_work
         if self._rewards_changed:
             self._crawl.link_handler.hit_rates.reset_bonuses()

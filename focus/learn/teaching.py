@@ -1,9 +1,9 @@
-"""Runs a sitting of `focus label`: asks, learns, judges stored pages again, ranks again.
+"""A session of `focus label`: asks, learns, scores stored pages again and ranks URLs again.
 
-async with the database, which no crawl may use meanwhile:
-    a sitting of questions (labelling), each answer stored at once
-    all labels of the topic → its model file, written whole
-    every stored page judged by it, every waiting URL ranked by it (reranking)
+The database is locked during a session, so no crawl can use it:
+    questions about pages (labelling); each answer is stored at once
+    all labels of the topic → its model file, written atomically
+    every stored page is scored with it, every waiting URL is ranked with it (reranking)
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from focus.topic.topic import Topic, to_builtins
 
 
 class TeachingOptions(msgspec.Struct, frozen=True):
-    """An order to teach a topic.
+    """What a session teaches.
 
-    topic      as its file says; `model` names an absolute path or None
-    model      where to keep what is learned
-    limit      questions at most
-    rank_only  ask nothing: judge and rank by what is known already
+    topic      topic of the topic file; `model` is an absolute path or None
+    model      path of the model file to write
+    limit      maximum number of questions
+    rank_only  ask nothing; score and rank with what was learned before
     """
 
     db: Path
@@ -52,7 +52,7 @@ class TeachingOptions(msgspec.Struct, frozen=True):
 
 
 class TeachingResult(msgspec.Struct, frozen=True):
-    """The outcome of a lesson. `labels`: of the topic, from all sittings, (on, off)."""
+    """The result of a session; `labels` counts those of the topic from all sessions, (on, off)."""
 
     relevance: str
     answers: LabelCounts
@@ -67,10 +67,10 @@ async def teach(
     on_model_written: Callable[[Path], None],
     report_progress: ReportProgress,
 ) -> TeachingResult:
-    """Teach a topic; `learned_to` is told when its model file is written.
+    """Run a session; `on_model_written` is called with the path of the model file.
 
-    ConfigError when the crawl's relevance model cannot learn, StoreLocked while a crawl
-    runs. Labels are kept whatever happens afterwards.
+    Raises ConfigError if the relevance model of the crawl cannot learn, StoreLocked while a crawl
+    runs. Labels stay stored whatever happens afterwards.
     """
     topic = options.topic
     async with Store.open(options.db, now=time.time(), pid=os.getpid()) as store:
@@ -127,7 +127,7 @@ def _check_crawl(config: CrawlConfig, options: TeachingOptions) -> None:
 
 
 def _config_with_topic(config: CrawlConfig, topic: Topic) -> CrawlConfig:
-    """The crawl's configuration with the topic as it is now."""
+    """Return the configuration of the crawl with the present topic."""
     analysis = config.analysis
     bare, trained = apply_model(topic, analysis.relevance, analysis.params)
     analysis = msgspec.structs.replace(analysis, topic=to_builtins(bare), trained=trained)

@@ -1,8 +1,8 @@
-"""Makes a topic from pages, tries it on pages, and widens it by the pages of a crawl.
+"""Building of a topic from pages, tests on pages, and expansion by the pages of a crawl.
 
-build    keywords and example pages → features, model and threshold
-judge    a page → what each relevance model says of it, part by part
-widen    pages of a crawl or examples → further keywords, with their evidence
+add_features             keywords and example pages → features, model and threshold
+ModelSet.judge           a page → the judgement of each relevance model, part by part
+propose_topic_keywords   pages of a crawl or examples → further keywords, with their evidence
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from focus.topic.topic import Keyword, Topic
 from focus.urls.normal_form import url_host, url_words
 
 SURE_ON, SURE_OFF = 0.8, 0.2
-"""Relevance (of `evidence`) from which on a page counts as on topic, up to which as off."""
+"""Relevance by `evidence` above which a page is on topic, below which it is off topic."""
 
-MAX_RELEVANT, MAX_IRRELEVANT = 2000, 4000  # stored pages that are looked at
+MAX_RELEVANT, MAX_IRRELEVANT = 2000, 4000  # maximum numbers of stored pages
 
 
 class SourcedPage(NamedTuple):
-    """A page and where it is from; `host` stands for the site that made it."""
+    """A page with its source; `host` stands for the site that made it."""
 
     source: str
     host: str
@@ -56,7 +56,7 @@ class SourcedPage(NamedTuple):
 
 
 def make_sourced_page(url: str, html: str) -> SourcedPage:
-    """A fetched page."""
+    """Return a fetched page with its source."""
     page = html_document(html)
     page.url_words = url_words(url)
     return SourcedPage(url, url_host(url), page)
@@ -68,10 +68,12 @@ def make_sourced_page(url: str, html: str) -> SourcedPage:
 def add_features(
     topic: Topic, on: Sequence[SourcedPage], off: Sequence[SourcedPage], *, paper: str = ""
 ) -> Topic:
-    """The topic with the features of its example pages and, for a model that compares
-    vectors, a threshold that suits these; without examples, as it is.
+    """Return the topic with the features of its example pages.
 
-    paper   "p4" or "p5": features by its formula, and no threshold but its own
+    For a model that compares vectors it also gets a threshold that separates these pages. Without
+    examples the topic is returned unchanged.
+
+    paper   "p4" or "p5": features by its formula, and no threshold
     """
     if not on:
         return topic
@@ -101,16 +103,16 @@ def add_features(
     return msgspec.structs.replace(topic, threshold=round(suggest_threshold(*scores), 4))
 
 
-ALIAS_WEIGHT = 0.8  # of its entity's, for a name that nothing else goes by
-SHARED_WEIGHT = 0.4  # the same for a name that several entities go by
-MAX_ALIASES = 20  # of one keyword
+ALIAS_WEIGHT = 0.8  # factor for a name of one entity only
+SHARED_WEIGHT = 0.4  # factor for a name of several entities
+MAX_ALIASES = 20  # per keyword
 
 
 def add_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) -> Topic:
-    """The topic with the other names of what its keywords name, as a knowledge base has them.
+    """Return the topic with the other names of its keywords in a knowledge base.
 
-    A keyword that several entities go by means the one whose context the pages and the
-    other keywords share; if they share none, nothing is added.
+    If several entities have the name of a keyword, the one whose context the pages and the other
+    keywords share is used; if they share none, nothing is added.
     """
     segmenter = Matcher(topic).segmenter
     words = {word for sourced in pages for word in segmenter.tokens(page_text(sourced.page))}
@@ -137,10 +139,10 @@ def _choose_meaning(text: str, kb: KnowledgeBase, words: Collection[str]) -> str
 
 
 def add_entity_features(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) -> Topic:
-    """The topic with features for what the entities of its examples are (P3 ch. 4).
+    """Return the topic with features for the kinds of entities on its examples (P3 ch. 4).
 
-    weight = ½ · share of the examples that speak of such an entity; a feature that the
-    examples' own words gave keeps its weight.
+    weight = ½ · share of the examples that mention such an entity; features from the words of the
+    examples keep their weight.
     """
     extractor = FeatureExtractor(Matcher(topic).segmenter, kb)
     page_counts = count_documents(extractor.entity_features(sourced.page) for sourced in on)
@@ -163,16 +165,16 @@ def add_entity_features(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPag
     )
 
 
-# -- trying -------------------------------------------------------------------------
+# -- testing -------------------------------------------------------------------------
 
 
 class ModelJudgement(msgspec.Struct, frozen=True):
     """A model's judgement of a page.
 
     relevant   whether the relevance is over the threshold
-    parts      the parts of the page that speak for it, or words, by how much they do
-    weights    what the model multiplies these parts with, where it does so by name
-    matched    part -> the words found there
+    parts      values of the parts of the page, or of words, that indicate the topic
+    weights    factors of these parts, if the model has parameters with their names
+    matched    part -> words found there
     """
 
     model: str
@@ -185,9 +187,10 @@ class ModelJudgement(msgspec.Struct, frozen=True):
 
 
 class ModelSet:
-    """Relevance models set up for a topic, all over one segmenter.
+    """Relevance models for a topic, with one segmenter.
 
-    names   which of them; the topic's own for none
+    names   names of the models; the topic's own model if empty
+    absent  model -> reason why it cannot judge
     """
 
     def __init__(self, topic: Topic, names: Sequence[str] = ()) -> None:
@@ -207,7 +210,7 @@ class ModelSet:
             self._models.append((model, relevance_threshold(name, topic)))
 
     def judge(self, page: Document) -> list[ModelJudgement]:
-        """What each of the models says."""
+        """Return the judgement of each model."""
         return [_judge_page(model, threshold, page) for model, threshold in self._models]
 
 
@@ -226,11 +229,11 @@ def _judge_page(model: Model, threshold: float, page: Document) -> ModelJudgemen
     )
 
 
-# -- widening -----------------------------------------------------------------------
+# -- expansion -----------------------------------------------------------------------
 
 
 def read_crawl_pages(reader: DatabaseReader, crawl: int) -> Iterator[SourcedPage]:
-    """Pages of a crawl whose text was kept: the relevant ones, and others evenly over it."""
+    """Yield pages of a crawl with stored text: relevant ones, and others spread evenly over it."""
     rows: dict[bool, list[int]] = {True: [], False: []}
     for row, _, relevant in reader.run(partial(labels.judged, crawl=crawl)):
         rows[bool(relevant)].append(row)
@@ -248,7 +251,7 @@ def _sample_evenly(rows: Sequence[int], number: int) -> list[int]:
 
 
 class ExpansionLimits(msgspec.Struct, frozen=True):
-    """The bounds of widening: so many words, none weightier than this."""
+    """Limits of an expansion: maximum number of words, and their maximum weight."""
 
     limit: int
     max_weight: float
@@ -262,11 +265,12 @@ def propose_topic_keywords(
     on: Sequence[SourcedPage] = (),
     off: Sequence[SourcedPage] = (),
 ) -> TopicExpansion:
-    """Further keywords for a topic.
+    """Return further keywords for a topic.
 
-    judged   pages that `evidence` is asked about; doubtful ones are left out
-    on, off  pages that are examples by the user's own word
-    ConfigError when no page is on topic: nothing can be learned then.
+    judged   pages that `evidence` scores; uncertain ones are omitted
+    on, off  pages that the user named as examples
+
+    Raises ConfigError if no page is on topic.
     """
     matcher = Matcher(topic)
     model = make_model("evidence", matcher, {})
@@ -302,7 +306,7 @@ def _make_page_words(sourced: SourcedPage, segmenter: Segmenter) -> PageWords:
 
 
 def add_proposed_keywords(topic: Topic, expansion: TopicExpansion) -> Topic:
-    """The topic with the proposed words as keywords, and where these came from."""
+    """Return the topic with the proposed words as keywords, and their sources."""
     new_keywords = tuple(
         Keyword(proposal.word, proposal.weight) for proposal in expansion.proposals
     )

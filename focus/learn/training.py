@@ -1,7 +1,8 @@
-"""Trains and tests a topic's classifier on labelled pages.
+"""Training and test of a topic's classifier on labelled pages.
 
-    Extractor     a document → the words, and the features of the entities, that it has
-    train_on      labelled pages → classifier, with P, R and F by cross-validation
+    FeatureExtractor   a document → its words, and the features of its entities
+    train_classifier   labelled pages → classifier, with precision, recall and F1 by
+                       cross-validation
 
 The documents come from corpus.py; the mathematics is in score/statistics/naive_bayes.py and
 score/statistics/feature_selection.py.
@@ -46,21 +47,22 @@ from focus.score.statistics.naive_bayes import (
 )
 from focus.text.tokenisation import Segmenter
 
-PARTS = 5  # a classifier is tested on feature by a classifier of the others
+FOLDS = 5  # folds of the cross-validation
 MIN_PAGES = 5
-"""Pages of each kind that a classifier needs at least: one per part of the validation."""
+"""Minimum number of pages with each label: one per fold of the validation."""
 
 MAX_ENTITIES = 20_000
-"""Of a large knowledge base, so many entities at most travel in a classifier."""
+"""Maximum number of entities in a classifier."""
 
 
 # -- features -----------------------------------------------------------------------
 
 
 class FeatureExtractor:
-    """Takes the features out of pages; remembers which entities they speak of.
+    """Extracts features of pages, and remembers the entities that they mention.
 
-    kb   where entities are known, None: words only
+    kb        knowledge base of entities; None for words only
+    entities  mentioned entity -> its features
     """
 
     def __init__(self, segmenter: Segmenter, kb: KnowledgeBase | None = None) -> None:
@@ -69,11 +71,11 @@ class FeatureExtractor:
         self._segmenter = segmenter
 
     def words(self, page: Document) -> set[str]:
-        """The words of a page that may be features."""
+        """Return the words of a page that may be features."""
         return feature_words(self._segmenter.tokens(page_text(page)))
 
     def entity_features(self, page: Document) -> set[str]:
-        """What the entities stand for that a page speaks of (none without knowledge base)."""
+        """Return the features of the entities of a page; none without knowledge base."""
         if self.kb is None:
             return set()
         text = page_text(page)
@@ -84,10 +86,10 @@ class FeatureExtractor:
         return {feature for name in names for feature in self.entities.get(name, ())}
 
     def make_expansion(self, features: Collection[str]) -> EntityExpansion | None:
-        """The part of the knowledge base that a classifier of these features needs.
+        """Return the part of the knowledge base for a classifier with these features.
 
-        All of a small base; of a large one the entities that were met, then such of the
-        same categories, as far as these are features.
+        A small base is used completely. Of a large one the mentioned entities are used, then others
+        of the same categories, as far as these are features. Returns None without knowledge base.
         """
         if self.kb is None:
             return None
@@ -124,31 +126,31 @@ class FeatureExtractor:
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A labelled page, taken apart."""
+    """The features of a labelled page."""
 
     words: set[str]
     expansion: set[str]
     is_on: bool
 
     def sample(self, *, entities: bool) -> LabelledWords:
-        """With or without what the entities add."""
+        """Return words and label, with or without the features of entities."""
         return (self.words | self.expansion if entities else self.words, self.is_on)
 
 
 def make_examples(
     pages: Iterable[Document], is_on: bool, extractor: FeatureExtractor
 ) -> list[Example]:
-    """Pages of one label, taken apart one after the other."""
+    """Return the examples of pages with one label."""
     return [
         Example(extractor.words(page), extractor.entity_features(page), is_on) for page in pages
     ]
 
 
 def keep_shared_features(pages: Sequence[Example], extractor: FeatureExtractor) -> list[Example]:
-    """The examples with only such features of entities as say more than the entity's name.
+    """Return the examples with entity names, and only those features that several entities share.
 
-    A word of one entity's description alone comes and goes with that entity's name; naive
-    Bayes would count the name ten times over. Left are names, and what several share.
+    A word in the description of one entity only occurs exactly with its name, so naive Bayes would
+    count the name many times.
     """
     entity_counts = Counter(
         feature for features in extractor.entities.values() for feature in features
@@ -162,7 +164,7 @@ def keep_shared_features(pages: Sequence[Example], extractor: FeatureExtractor) 
 
 
 class TrainingOptions(msgspec.Struct, frozen=True):
-    """Options of training: `number` features by the method `select`."""
+    """Options of training: the method of feature selection and the number of features."""
 
     select: str = "ig"
     number: int = 500
@@ -171,10 +173,10 @@ class TrainingOptions(msgspec.Struct, frozen=True):
 def make_entity_selector(
     options: TrainingOptions, all_entity_features: Collection[str]
 ) -> FeatureSelector:
-    """The features when entities are at hand: the best of all, and the entities' own join.
+    """Return a selector of the best words, and as many features of entities.
 
-    P3 4.3.3 adds every feature of every entity; here as many as there are words at most, the
-    best of those by the same method (what tells nothing helps no classifier).
+    P3 4.3.3 adds every feature of every entity. Here at most as many as there are words are added,
+    the best by the same method.
     """
 
     def choose(counts: WordCounts) -> Sequence[str]:
@@ -194,15 +196,15 @@ def make_entity_selector(
 def train_classifier(
     pages: Sequence[Example], extractor: FeatureExtractor, options: TrainingOptions
 ) -> TrainedClassifier:
-    """A classifier of labelled pages, tested with and without entities, calibrated.
+    """Return a calibrated classifier of labelled pages, tested with and without entities.
 
-    ConfigError when there are too few pages of a kind.
+    Raises ConfigError if there are too few pages with one of the labels.
     """
     _check_page_numbers(pages)
     pages = keep_shared_features(pages, extractor)
     all_entity_features = {feature for page in pages for feature in page.expansion}
     word_samples: list[LabelledWords] = [page.sample(entities=False) for page in pages]
-    folds = make_folds(word_samples, PARTS, Random(0))
+    folds = make_folds(word_samples, FOLDS, Random(0))
     select_features, samples = make_feature_selector(options.select, options.number), word_samples
     scored, verdicts = _validate_features("words", word_samples, folds, select_features)
     if extractor.kb is not None:

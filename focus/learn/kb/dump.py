@@ -1,8 +1,8 @@
-"""Reads the lines of a knowledge dump, and counts malformed ones.
+"""Reading of the lines of a knowledge dump; malformed ones are counted.
 
-A dump has three columns, entity TAB attribute TAB value (CN-DBpedia's public form), a list
-of aliases two, alias TAB entity; the first good line tells which it is. Plain, .gz or .zst.
-Memory stays flat, however long the file.
+A dump has three columns, entity TAB attribute TAB value (CN-DBpedia's public form). A list of
+aliases has two, alias TAB entity. The first valid line decides. Files may be plain, .gz or .zst.
+Memory stays constant for files of any length.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from focus.text.formatting import printable
 
 Fact = tuple[str, str, str]
 ReportProgress = Callable[[int, int], None]
-"""Told now and then: bytes of the file read so far, lines so far."""
+"""Called from time to time with the bytes and lines read so far."""
 
 ALIAS = "别名"
-MAX_LINE = 1 << 20  # bytes; a longer line is no line of a dump
-MAX_COMPLAINTS = 10  # malformed lines that are told one by one
-_PROGRESS_LINES = 20_000  # lines between two calls of `watch`
+MAX_LINE = 1 << 20  # bytes; longer lines are malformed
+MAX_COMPLAINTS = 10  # malformed lines that are reported one by one
+_PROGRESS_LINES = 20_000  # lines between two reports of progress
 _WINDOW_LOG = 27  # zstd --long=27; a larger one would not fit into memory
 
 
 class FactReader:
-    """Reads a dump once: `facts()`, while the counts grow.
+    """Reads a dump once, by `read_facts`, and counts its lines.
 
-    complaints   the first malformed lines, each with its number and what is wrong
-    damage       why the file ended before its end, None if it did not
+    lines, fact_count, malformed   numbers of lines, facts and malformed lines so far
+    complaints   the first malformed lines, each with its number and the fault
+    damage       why the file ended early, None if it did not
     """
 
     def __init__(self, path: Path, report_progress: ReportProgress) -> None:
@@ -46,7 +47,7 @@ class FactReader:
         self._columns = 0
 
     def read_facts(self) -> Iterator[Fact]:
-        """The facts in order; KnowledgeError if the file cannot be opened."""
+        """Yield the facts in order. Raises KnowledgeError if the file cannot be opened."""
         with ExitStack() as stack:
             try:
                 raw = stack.enter_context(self._path.open("rb"))
@@ -89,7 +90,7 @@ class FactReader:
             parts = [*parts[: columns - 1], "\t".join(parts[columns - 1 :])]
         if len(parts) == columns and all(parts):
             return (parts[0], parts[1], parts[2]) if columns == 3 else (parts[1], ALIAS, parts[0])
-        if len(parts) > 1 or parts[0]:  # an empty line is nothing to complain about
+        if len(parts) > 1 or parts[0]:  # empty lines are ignored
             self._complain(_describe_fault(parts, columns or 3))
         return None
 
@@ -108,7 +109,7 @@ def _describe_fault(parts: list[str], columns: int) -> str:
 
 
 def decompress(raw: BinaryIO) -> BinaryIO:
-    """The text of a file that may be compressed, by its first bytes."""
+    """Return the content of a file that may be compressed, by its first bytes."""
     magic = cast(io.BufferedReader, raw).peek(4)[:4]
     if magic.startswith(b"\x1f\x8b"):
         return cast(BinaryIO, gzip.GzipFile(fileobj=raw))

@@ -1,7 +1,7 @@
-"""Imports a dump of millions of lines, never held in memory and sorted on the disk.
+"""Import of a dump of millions of lines, with constant memory, sorted on disk.
 
-Lines of one entity that follow each other become one row; entities that come back later
-get another, and both are one on reading. Names are sorted by SQLite itself.
+Adjacent lines of one entity become one row. An entity that occurs again later gets another row;
+both are combined on reading. SQLite sorts the names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BATCH = 5_000  # entities per statement
 
 
 class ImportResult(NamedTuple):
-    """The outcome of an import: what was read, and how much came of it."""
+    """The result of an import: the reader with its counts, and what was written."""
 
     reader: FactReader
     entities: int
@@ -34,10 +34,11 @@ class ImportResult(NamedTuple):
 def import_dump(
     file: Path, kb: Path, report_progress: ReportProgress = lambda done, lines: None
 ) -> ImportResult:
-    """Add a dump to a knowledge base, making that if need be; all of it or, on errors, nothing.
+    """Add a dump to a knowledge base, which is created if necessary; on errors nothing is added.
 
-    KnowledgeError when the dump cannot be read at all or the base not be written. A dump
-    that breaks off (compressed, half copied) is taken as far as it goes, see `FactReader.damage`.
+    A dump that ends early (compressed, copied partly) is imported as far as it can be read, see
+    `FactReader.damage`. Raises KnowledgeError if the dump cannot be read at all or the base cannot
+    be written.
     """
     with explain_errors(kb):
         check_file(kb, must_exist=False)
@@ -56,7 +57,7 @@ def import_dump(
 def import_into(
     db: sqlite3.Connection, file: Path, report_progress: ReportProgress
 ) -> ImportResult:
-    """The same into an open database."""
+    """Add a dump to an open database, as `import_dump`."""
     db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     db.execute("PRAGMA temp_store = FILE")
     db.execute("PRAGMA cache_spill = ON")
@@ -89,7 +90,7 @@ def _describe_empty_dump(file: Path, reader: FactReader) -> str:
 
 
 def _insert_entities(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -> tuple[int, int]:
-    """Write entities and their names; how many."""
+    """Write entities and their names; return the numbers of both."""
     encode = msgspec.json.Encoder().encode
     written = names = 0
     grouped = itertools.groupby(facts, key=lambda fact: fact[0])
@@ -109,7 +110,7 @@ def _insert_entities(db: sqlite3.Connection, facts: Iterable[Fact], last: int) -
 
 
 def _read_heads(db: sqlite3.Connection) -> Iterator[tuple[str, int]]:
-    """Head and length bits of all names, out of the sorted index."""
+    """Yield the first characters and length bits of all names, from the sorted index."""
     texts = (row[0] for row in db.execute("SELECT DISTINCT text FROM alias ORDER BY text"))
     for head, names in itertools.groupby(
         filter(is_linkable, texts), key=lambda text: text[:HEAD_CHARS]

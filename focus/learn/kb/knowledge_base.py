@@ -1,8 +1,8 @@
 """A knowledge base in one SQLite file: entities by name, and the gazetteer for linking.
 
-importing.import_dump(file, kb)   a dump of facts, or a list of aliases, goes in
+importing.import_dump(file, kb)   adds a dump of facts or a list of aliases
 KnowledgeBase.open(kb)            entities by name, and the `Gazetteer` for linking
-shipped()                         the small football one that comes with focus, in memory
+load_football()                   the small football base that is part of focus, in memory
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ FOOTBALL_FILE = Path(__file__).parent / "data" / "football.tsv"
 
 
 class KnowledgeBase:
-    """A knowledge base, read-only: entities by name, and names in texts.
+    """A read-only knowledge base: entities by name, and names in texts.
 
-    It is a `score.entities.Gazetteer`. Close it, or use it in a `with`.
+    It is a `score.statistics.entities.Gazetteer`. Close it, or use it in a `with` statement.
     """
 
     def __init__(self, db: sqlite3.Connection, where: Path, segmenter: Segmenter | None) -> None:
@@ -48,7 +48,7 @@ class KnowledgeBase:
 
     @classmethod
     def open(cls, path: Path, segmenter: Segmenter | None = None) -> KnowledgeBase:
-        """KnowledgeError when there is no knowledge base at `path`."""
+        """Open a knowledge base. Raises KnowledgeError if there is none at `path`."""
         with explain_errors(path):
             check_file(path, must_exist=True)
             db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
@@ -62,21 +62,20 @@ class KnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def load_entity(self, name: str) -> Entity | None:
-        """The entity of exactly that name; None when there is none."""
+        """Return the entity with exactly this name, None if there is none."""
         return next((entity for entity in self.find_entities(name) if entity.name == name), None)
 
     def find_entities(self, name: str) -> list[Entity]:
-        """The entities that go by a name, the best known first; that of this very name leads."""
+        """Return the entities with a name, the one with exactly it first, then the best known."""
         text = fold_name(name)
         entities = self._load_in_order(self.entities_by_name([text]).get(text, ()))
         return sorted(entities, key=lambda entity: entity.name != name)
 
     def entities_by_name(self, texts: Collection[str]) -> dict[str, list[str]]:
-        """See `Gazetteer`."""
         names_by_text: dict[str, list[str]] = {}
         for text, name in self._query(_ENTITIES_SQL, texts):
             names = names_by_text.setdefault(text, [])
@@ -85,26 +84,24 @@ class KnowledgeBase:
         return names_by_text
 
     def name_lengths(self, heads: Collection[str]) -> dict[str, int]:
-        """See `Gazetteer`."""
         return dict(self._query(_HEADS_SQL, heads))
 
     def context_words(self, entities: Collection[str]) -> dict[str, frozenset[str]]:
-        """See `Gazetteer`: the words of categories and description."""
         return {name: self._cached_context(name) for name in entities}
 
     def load_entities(self, names: Collection[str]) -> dict[str, Entity]:
-        """Those of exactly these names."""
+        """Return the entities with exactly these names."""
         return {entity.name: entity for entity in self._load_in_order(names)}
 
     def __len__(self) -> int:
-        """How many entities, more or less: those told of in several places count often."""
+        """Return the approximate number of entities; those in several places count repeatedly."""
         number: int = self._db.execute("SELECT count(*) FROM entity").fetchone()[0]
         return number
 
     def list_names(self, limit: int, categories: Collection[str] | None = None) -> list[str]:
-        """The first so many entities of the dump, of all or of any of these categories.
+        """Return the first entities of the dump, optionally of any of these categories.
 
-        One pass over everything: meant for training, not for a crawl.
+        It reads the whole base, so it is for training only.
         """
         names: dict[str, None] = {}
         with explain_errors(self._path):
@@ -121,10 +118,10 @@ class KnowledgeBase:
         return list(names)
 
     def find_narrower(self, words: Collection[str]) -> Iterator[tuple[Entity, str]]:
-        """Entities that a fact puts under one of these folded words, each with "attribute value".
+        """Yield entities under one of these folded words, each with the fact as "attribute value".
 
-        Under 数据库: what is an instance, subclass or part of it, or of what ends with it
-        (关系型数据库). One pass over everything.
+        Under 数据库 are its instances, subclasses and parts, and those of names that end with it
+        (关系型数据库). It reads the whole base.
         """
         with explain_errors(self._path):
             for name, text in self._db.execute(_ALL_FACTS_SQL):
@@ -138,7 +135,7 @@ class KnowledgeBase:
                         yield _make_entity(name, facts), match
 
     def _load_in_order(self, names: Collection[str]) -> list[Entity]:
-        """In the order of the names; unknown ones left out."""
+        """Return entities in the order of the names, without unknown ones."""
         facts: dict[str, list[tuple[str, str]]] = {}
         for name, text in self._query(_FACTS_SQL, {fold_name(name) for name in names}):
             if name in names:
@@ -159,14 +156,14 @@ class KnowledgeBase:
 
 
 def open_knowledge_base(path: Path, segmenter: Segmenter | None = None) -> KnowledgeBase:
-    """The knowledge base at `path`; of the name `football` with no such file, the shipped one."""
+    """Open the base at `path`; the name `football` without such a file is the built-in base."""
     if str(path) == FOOTBALL_FILE.stem and not path.exists():
         return load_football(segmenter)
     return KnowledgeBase.open(path, segmenter)
 
 
 def load_football(segmenter: Segmenter | None = None) -> KnowledgeBase:
-    """The football knowledge base that comes with focus: 127 entities, 20 ms to load."""
+    """Load the football base that is part of focus: 127 entities, 20 ms."""
     db = sqlite3.connect(":memory:", isolation_level=None)
     import_into(db, FOOTBALL_FILE, lambda done, lines: None)
     return KnowledgeBase(db, FOOTBALL_FILE, segmenter)

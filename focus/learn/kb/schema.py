@@ -1,4 +1,4 @@
-"""Defines the file of a knowledge base, and the names that an entity goes by."""
+"""The schema of a knowledge base file, and the names of an entity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APPLICATION_ID = 0x666F6B62
 VERSION = 1
 CACHE_KIB = 48 * 1024
 
-# Attributes by what they tell, as CN-DBpedia's dump and such like name them.
+# Attributes by meaning, with the names in CN-DBpedia's dump and similar ones.
 ALIASES = frozenset((
     "别名", "别称", "又称", "又名", "亦称", "简称", "昵称", "全称", "俗称", "外号", "绰号", "本名",
     "原名", "曾用名", "中文名", "中文名称", "中文别名", "外文名", "外文名称", "英文名", "英文名称",
@@ -35,11 +35,11 @@ BROADER = CATEGORIES | {
 NARROWER = frozenset(
     ("包括", "包含", "下位词", "分支", "分支学科", "has part", "has part(s)", "P527")
 )
-"""The other way round: their values are narrower than the entity."""
+"""Attributes whose values are narrower than the entity."""
 DESCRIPTIONS = frozenset(("DESC", "描述", "简介", "摘要", "description"))
 
 NAME_SEPARATOR = re.compile("[、，,；;/|]")
-"""Parts names where a value holds several."""
+"""Separator of names in a value with several."""
 
 _SENSE = re.compile(r"\s*[(（][^()（）]*[)）]$")  # 苹果（水果）
 
@@ -64,17 +64,17 @@ PRAGMA user_version = {VERSION};
 
 
 def fold_name(name: str) -> str:
-    """A name as it is looked up: folded, white space made one."""
+    """Return a name as it is stored and looked up: folded, with single spaces."""
     return " ".join(fold(name).split())
 
 
 def remove_sense(name: str) -> str:
-    """苹果（水果） → 苹果."""
+    """Return a name without the sense in brackets: 苹果（水果） → 苹果."""
     return _SENSE.sub("", name)
 
 
 def list_names(name: str, facts: Iterable[tuple[str, str]]) -> set[str]:
-    """Every folded name of an entity: 苹果（水果） is also 苹果, 别名 红魔、曼彻斯特联 two more."""
+    """Return all folded names: 苹果（水果） is also 苹果, 别名 红魔、曼彻斯特联 are two more."""
     texts = [name, remove_sense(name)]
     for attribute, value in facts:
         if attribute in ALIASES:
@@ -83,7 +83,10 @@ def list_names(name: str, facts: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def check_file(path: Path, *, must_exist: bool) -> None:
-    """KnowledgeError unless `path` is a knowledge base that we can read (or nothing yet)."""
+    """Raise KnowledgeError unless `path` is a knowledge base of this version.
+
+    A missing or empty file is allowed unless `must_exist`.
+    """
     try:
         with path.open("rb") as file:
             header = file.read(100)
@@ -114,7 +117,7 @@ def check_file(path: Path, *, must_exist: bool) -> None:
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """SQLite's complaints about the file as one line."""
+    """Raise KnowledgeError, with one line, for errors of SQLite about the file."""
     try:
         yield
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
