@@ -262,7 +262,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     is_index_page  whether it lists other pages: a home, section, tag, category or archive page
     index_topic_score  share of the topic that title and URL of an index page name, 0 to 1
     text_digest  64-bit hash of the main text (`near_duplicates.text_digest`); 0 if not computed
-    title_runs   words of the title (`subtopics.runs_of`); empty unless the strategy uses them
+    title_runs   words of the title (`subtopics.title_runs`); empty unless the strategy uses them
     rendering    whether the page seems to need scripts, or the result of running them
     """
 

@@ -37,7 +37,7 @@ _LINKS_PER_PART = 1_000_000  # links that are converted to indices at a time
 
 
 class Hits:
-    """Authorities in a growing graph, computed anew when it has grown by a tenth.
+    """Authorities in a growing graph, computed again when it has grown by a tenth.
 
     In between they are reused, and a URL with new links only has 0. Values have no unit: only
     comparisons within one graph mean anything.
@@ -49,7 +49,7 @@ class Hits:
         self._next_update = 1  # number of pages at which they are computed again
 
     def authority(self, url_id: int) -> float:
-        """Return a of a URL; 0 if no page linked to it when authorities were computed."""
+        """Return the authority of a URL; 0 if no page linked to it at the last computation."""
         return self._authorities[url_id] if url_id < len(self._authorities) else 0.0
 
     def add(self, source: int, targets: Sequence[int]) -> set[int]:
