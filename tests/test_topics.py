@@ -15,7 +15,6 @@ from focus.learn.corpus import html_document
 from focus.learn.kb.importing import import_dump
 from focus.learn.memory_crawl import PageSource, crawl_briefly, fetch_pages
 from focus.learn.topic_building import (
-    ExpansionLimits,
     ModelSet,
     SourcedPage,
     add_aliases,
@@ -168,7 +167,7 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
     ]
     pages += [sample("编译", "，".join(CODE), host) for host in ("a.test", "b.test")] * 12
     topic = from_words("足球")
-    found = propose_topic_keywords(topic, pages, ExpansionLimits(5, 0.3))
+    found = propose_topic_keywords(topic, pages, limit=5, max_weight=0.3)
     assert (found.on, found.off) == (24, 24)
     assert {each.word for each in found.proposals} == set(BALL)
     wide = add_proposed_keywords(topic, found)
@@ -180,7 +179,7 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
 def test_propose_topic_keywords_without_certain_page_is_refused() -> None:
     with pytest.raises(ConfigError, match="none of these pages is surely on topic"):
         propose_topic_keywords(
-            from_words("足球"), [sample("编译", "函数")], ExpansionLimits(5, 0.3)
+            from_words("足球"), [sample("编译", "函数")], limit=5, max_weight=0.3
         )
 
 

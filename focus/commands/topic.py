@@ -276,7 +276,6 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
     from focus.learn.narrower_terms import add_narrower_terms
     from focus.learn.page_sources import collect_pages
     from focus.learn.topic_building import (
-        ExpansionLimits,
         add_aliases,
         add_proposed_keywords,
         propose_topic_keywords,
@@ -288,7 +287,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
     paths = sources(ctx, options)
     on = collect_pages(options["example"], paths, subject, complain)
     off = collect_pages(options["not_example"], paths, subject, complain)
-    plan = ExpansionLimits(options["limit"], options["max_weight"])
+    limits = {name: options[name] for name in ("limit", "max_weight")}
     with ExitStack() as stack:
         base = knowledge(options["base"], stack)
         if base is not None:
@@ -296,7 +295,7 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
             more = format_count(len(subject.keywords) - before, "other name")
             print_note("{things} from {file}", things=more, file=options["base"])
         judged = _judged(subject, paths, options, stack)
-        found = propose_topic_keywords(subject, judged, plan, on=on, off=off)
+        found = propose_topic_keywords(subject, judged, **limits, on=on, off=off)
         if base is not None:
             subject = add_narrower_terms(subject, base)
     wide = add_proposed_keywords(subject, found)

@@ -125,8 +125,8 @@ def _examples(
     if options["from_crawl"]:
         reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
         chosen = select_training_rows(reader, reader.crawl_id(options["from_crawl"]), topic.name)
-        sources[True].append(read_stored_pages(reader, chosen.on))
-        sources[False].append(read_stored_pages(reader, chosen.off))
+        for is_on, rows in chosen.items():
+            sources[is_on].append(read_stored_pages(reader, rows))
     return [
         each
         for is_on, iterators in sources.items()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -111,15 +110,8 @@ def text_document(text: str, title: str = "") -> Document:
     return Document(title=title, blocks=lambda: blocks)
 
 
-class TrainingRows(msgspec.Struct):
-    """Row ids of stored pages of a crawl that are examples on topic and off topic."""
-
-    on: list[int] = []
-    off: list[int] = []
-
-
-def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> TrainingRows:
-    """Return the pages labelled by hand, and those with a clear relevance.
+def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> dict[bool, list[int]]:
+    """Return row ids of pages on and off topic: labelled by hand, or judged with certainty.
 
     Clear is a relevance over 0.9 for relevant pages and under 0.1 for others. At most three times
     as many pages off topic as on topic are returned, spread evenly over the crawl: a classifier
@@ -132,10 +124,14 @@ def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> Trai
             certain[bool(relevant)].append(row)
     on = [row for row, relevant in labelled.items() if relevant] + certain[True]
     off = [row for row, relevant in labelled.items() if not relevant]
-    max_off = max(0, 3 * len(on) - len(off))
-    step = max(1.0, len(certain[False]) / max_off) if max_off else math.inf
-    off += [certain[False][int(at * step)] for at in range(min(max_off, len(certain[False])))]
-    return TrainingRows(on, off)
+    off += sample_evenly(certain[False], max(0, 3 * len(on) - len(off)))
+    return {True: on, False: off}
+
+
+def sample_evenly(rows: Sequence[int], number: int) -> list[int]:
+    """Return `number` rows at most, spread evenly."""
+    step = max(1.0, len(rows) / max(1, number))
+    return [rows[int(at * step)] for at in range(min(number, len(rows)))]
 
 
 def read_stored_pages(reader: DatabaseReader, rows: Iterable[int]) -> Iterator[Document]:

@@ -17,7 +17,7 @@ Labels are counted from the beginning each time, so the number of sessions does 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -91,18 +91,6 @@ def check_teachable(relevance: str) -> None:
         )
 
 
-async def uncertain_pages(
-    store: Store, *, crawl: int, topic: str, threshold: float, limit: int
-) -> AsyncIterator[tuple[int, LabelQuestion]]:
-    """Yield (row id, question) of unlabelled stored pages, the most uncertain first."""
-    rows = await store.run_in_thread(
-        partial(labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
-    )
-    for row in rows:
-        page = await store.run_in_thread(partial(labels.page, row=row))
-        yield row, make_question(page)
-
-
 def make_question(page: JudgedPage) -> LabelQuestion:
     """Return the question about a stored page."""
     words = [word for part_words in page.matched.values() for word in part_words]
@@ -138,16 +126,19 @@ async def ask_for_labels(
     ask   returns "y" on topic, "n" off topic, "s" skip, "q" quit
     """
     counts = LabelCounts(ended="no more pages")
-    questions = uncertain_pages(store, crawl=crawl, topic=topic, threshold=threshold, limit=limit)
-    async for row, question in questions:
-        answer = ask(question)
+    uncertain = partial(
+        labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit
+    )
+    for row in await store.run_in_thread(uncertain):
+        page = await store.run_in_thread(partial(labels.page, row=row))
+        answer = ask(make_question(page))
         if answer == "q":
             counts.ended = "quit"
             break
         if answer == "s":
             counts.skipped += 1
             continue
-        label = PageLabel(row, question.url, answer == "y")
+        label = PageLabel(row, page.url, answer == "y")
         await store.run_in_thread(partial(labels.put, topic=topic, said=label, now=now()))
         counts.on += label.relevant
         counts.off += not label.relevant

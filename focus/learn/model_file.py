@@ -68,24 +68,18 @@ class LearnedTopic(msgspec.Struct, frozen=True):
     features: dict[str, float] = {}
 
 
-class _FileHead(msgspec.Struct, frozen=True):
-    """The fields that every version of the file begins with."""
+class _ModelFile(msgspec.Struct, frozen=True):
+    """The whole file. What it learned is decoded only if the version is this one."""
 
     format: str = ""
     version: int = 0
-
-
-class _ModelFile(msgspec.Struct, frozen=True):
-    """The content of a file of this version."""
-
-    format: str
-    version: int
-    learned: LearnedTopic
+    learned: msgspec.Raw = msgspec.Raw()
 
 
 def save_model(path: Path, learned: LearnedTopic) -> None:
     """Write a model file atomically. Raises ExportError if it cannot be written."""
-    data = msgspec.json.encode(_ModelFile(FORMAT, VERSION, learned))
+    file = _ModelFile(FORMAT, VERSION, msgspec.Raw(msgspec.json.encode(learned)))
+    data = msgspec.json.encode(file)
     write_whole(path, msgspec.json.format(data, indent=0) + b"\n")
 
 
@@ -100,20 +94,20 @@ def load_model(path: Path) -> LearnedTopic:
             error=error,
         ) from None
     try:
-        head = msgspec.json.decode(data, type=_FileHead)
-        if head.format == FORMAT and head.version != VERSION:
+        file = msgspec.json.decode(data, type=_ModelFile)
+        if file.format == FORMAT and file.version != VERSION:
             raise ConfigError(
                 "model file {path}: made by another focus (version {version}, this one knows "
                 "{known}); make it again with `focus train`",
                 path=path,
-                version=head.version,
+                version=file.version,
                 known=VERSION,
             )
-        if head.format != FORMAT:
+        if file.format != FORMAT:
             raise ConfigError(
                 "model file {path}: is none of focus; make one with `focus train`", path=path
             )
-        return msgspec.json.decode(data, type=_ModelFile).learned
+        return msgspec.json.decode(file.learned, type=LearnedTopic)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(
             "model file {path}: is damaged ({error}); make it again with `focus train`",

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import ConfigError
-from focus.learn.corpus import html_document
+from focus.learn.corpus import html_document, sample_evenly
 from focus.learn.kb.knowledge_base import KnowledgeBase
 from focus.learn.kb.schema import list_names
 from focus.learn.model_file import apply_model
@@ -238,34 +238,23 @@ def read_crawl_pages(reader: DatabaseReader, crawl: int) -> Iterator[SourcedPage
     for row, _, relevant in reader.run(partial(labels.judged, crawl=crawl)):
         rows[bool(relevant)].append(row)
     for row in sorted(
-        (*_sample_evenly(rows[True], MAX_RELEVANT), *_sample_evenly(rows[False], MAX_IRRELEVANT))
+        (*sample_evenly(rows[True], MAX_RELEVANT), *sample_evenly(rows[False], MAX_IRRELEVANT))
     ):
         page = reader.run(partial(labels.page, row=row))
         if page.html:
             yield make_sourced_page(page.url, page.html)
 
 
-def _sample_evenly(rows: Sequence[int], number: int) -> list[int]:
-    step = max(1.0, len(rows) / number)
-    return [rows[int(at * step)] for at in range(min(number, len(rows)))]
-
-
-class ExpansionLimits(msgspec.Struct, frozen=True):
-    """Limits of an expansion: maximum number of words, and their maximum weight."""
-
-    limit: int
-    max_weight: float
-
-
 def propose_topic_keywords(
     topic: Topic,
     judged: Iterable[SourcedPage],
-    limits: ExpansionLimits,
     *,
+    limit: int,
+    max_weight: float,
     on: Sequence[SourcedPage] = (),
     off: Sequence[SourcedPage] = (),
 ) -> TopicExpansion:
-    """Return further keywords for a topic.
+    """Propose keywords for a topic, `limit` at most, none weightier than `max_weight`.
 
     judged   pages that `evidence` scores; uncertain ones are omitted
     on, off  pages that the user named as examples
@@ -294,8 +283,8 @@ def propose_topic_keywords(
         page_words[False],
         matcher.segmenter_words,
         idf=background_idf(),
-        limit=limits.limit,
-        max_weight=limits.max_weight,
+        limit=limit,
+        max_weight=max_weight,
     )
 
 
