@@ -17,7 +17,7 @@ import msgspec
 from focus.config import AnalysisConfig
 from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
-from focus.workers.messages import Scored, pack
+from focus.workers.messages import ScoredPages, encode_frame
 
 EXTRA = "worker_s", "stages"
 
@@ -36,7 +36,7 @@ def main() -> None:
     for url, body, kind in pages:
         began = time.process_time()
         page = analyst.score(url, body, kind, **keywords)
-        pack(Scored([page]))
+        encode_frame(ScoredPages([page]))
         spent += time.process_time() - began
         result = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}
         result["relevance"] = round(page.relevance, 9)

@@ -1,11 +1,11 @@
-"""Offers to Python what the commands offer: `import focus` gives the names below.
+"""Python interface of the commands; `import focus` provides the names below.
 
-    crawl(...)   a crawl to iterate over, with `for`, with `async for`, or whole with `run()`
+    crawl(...)   a crawl to iterate over with `for` or `async for`, or to complete with `run()`
     open(path)   a database: its crawls, pages, links, search, export
-    read_topic   a Topic of words (`足球,英超:0.8`) or of a topic file
+    read_topic   a Topic from words (`足球,英超:0.8`) or a topic file
 
-An option of `focus crawl` is an argument of `crawl` here, with `_` for `-`, and means the same.
-Only what is passed counts: neither `focus.toml` nor `FOCUS_*` variables are read.
+An option of `focus crawl` is an argument of `crawl` with `_` instead of `-`, and has the same
+meaning. Neither `focus.toml` nor `FOCUS_*` variables are read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
 from focus.html.main_content import main_text_from_html
 from focus.records import Batch, PageRow
-from focus.report.export import write_rows as write
+from focus.report.export import write_rows
 from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.labels import unpacked
 from focus.storage.link_reader import links_of
@@ -45,19 +45,20 @@ __all__ = [
     "CrawledPage", "Crawling", "Database", "FocusError", "Topic", "crawl", "open", "read_topic",
 ]  # fmt: skip
 
-AHEAD = 1000  # pages that wait for who iterates before the crawl waits, too
+MAX_QUEUED_PAGES = 1000  # unread pages of an iteration at which the crawl pauses
 
 
 class CrawledPage(msgspec.Struct, frozen=True):
-    """A page that a crawl has fetched, judged and stored.
+    """Page that a crawl has fetched, scored and stored.
 
-    relevance   the model's number; `relevant`: it is over the model's threshold
-    parts       how the relevance came about, by part of the page
-    matched     topic words found, by part of the page
+    relevance   number of the relevance model
+    relevant    whether it is over the threshold of the model
+    parts       relevance by part of the page
+    matched     words of the topic found, by part of the page
     fetched_at  Unix seconds
-    request     number of the request that brought it, every request counted, from 1
-    priority    what it was taken at; larger = sooner
-    packed      its source in UTF-8, compressed; b"" where `keep` left it out
+    request     number of its request among all requests of the crawl, from 1
+    priority    priority when it was dequeued; larger is sooner
+    packed      source in UTF-8, compressed; empty if `keep` excludes it
     """
 
     url: str
@@ -77,57 +78,63 @@ class CrawledPage(msgspec.Struct, frozen=True):
 
     @property
     def html(self) -> str:
-        """The source, "" where it was not kept."""
+        """The source of the page; empty if it was not stored."""
         return unpacked(self.packed) if self.packed else ""
 
     @property
     def text(self) -> str:
-        """The main text, a block a line, "" where the source was not kept."""
+        """The main text, one line per block; empty if the source was not stored."""
         return main_text_from_html(self.html) if self.packed else ""
 
 
 def crawl(
     *seeds: str, topic: str | Path | Topic, db: str | Path | None = None, **options: Any
 ) -> Crawling:
-    """A crawl from these seeds for a topic; it begins when it is iterated over or `run`.
+    """Return a crawl from these seeds; it starts when it is iterated over or `run`.
 
-    topic    words, a topic file, or a Topic
-    db       the database; the same crawl goes on in it. None: a temporary one
-    options  those of `focus crawl` (`strategy="bfs"`, `max_pages=100`, `delay="0.5s"`)
+    Args:
+        seeds: URLs or hosts to start from.
+        topic: Words, a topic file, or a Topic.
+        db: The database, in which the same crawl is continued. None: a temporary one.
+        options: Options of `focus crawl` (`strategy="bfs"`, `max_pages=100`, `delay="0.5s"`).
 
-    ConfigError for an option that there is not, or that makes no sense.
+    Raises:
+        ConfigError: An option does not exist or has an invalid value.
 
+    Example:
         for page in focus.crawl("https://a.example/", topic="足球", max_pages=100):
             print(page.relevance, page.url, page.title)
     """
-    given = {"seed": seeds, **options}
+    all_options = {"seed": seeds, **options}
     if isinstance(topic, Topic):
-        given["topic"] = topic
+        all_options["topic"] = topic
     else:
-        given["topic"] = str(topic)
-    return Crawling(_options(given), None if db is None else Path(db))
+        all_options["topic"] = str(topic)
+    return Crawling(_parse_options(all_options), None if db is None else Path(db))
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """All options of `focus crawl`: as given, else by default; strings are read as typed."""
+def _parse_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return all options of `focus crawl`, with defaults for missing ones; strings are parsed."""
     command = cli.commands["crawl"]
     ctx = command.context_class(command, info_name="crawl")
     known = {param.name: param for param in command.params if param.name}
-    unknown = sorted(set(given) - set(known))
+    unknown = sorted(set(options) - set(known))
     if unknown:
         raise ConfigError(
             "crawl() has no option {unknown!r}; known: {known}",
             unknown=unknown[0],
             known=", ".join(known),
         )
-    return {name: _value(ctx, param, given.get(name)) for name, param in known.items()}
+    return {name: _parse_option(ctx, param, options.get(name)) for name, param in known.items()}
 
 
-def _value(ctx: click.Context, param: click.Parameter, given: Any) -> Any:
-    """An option as the command would have it."""
-    if given is not None and not isinstance(given, str):
-        return tuple(given) if param.multiple and isinstance(given, list) else given
-    value = param.get_default(ctx) if given is None else [given] if param.multiple else given
+def _parse_option(ctx: click.Context, param: click.Parameter, argument: Any) -> Any:
+    """Return the value of an option as the command would receive it."""
+    if argument is not None and not isinstance(argument, str):
+        return tuple(argument) if param.multiple and isinstance(argument, list) else argument
+    value = (
+        param.get_default(ctx) if argument is None else [argument] if param.multiple else argument
+    )
     is_set = isinstance(value, str | int | float | tuple | list | Path)  # click's "unset" is none
     try:
         return param.type_cast_value(ctx, value if is_set else None)
@@ -135,53 +142,53 @@ def _value(ctx: click.Context, param: click.Parameter, given: Any) -> Any:
         raise ConfigError("{where}: {what}", where=param.name, what=error.message) from None
 
 
-class _Stop(Watcher):
-    """Ends a crawl when nobody wants its pages any more."""
+class _StoppingWatcher(Watcher):
+    """Watcher that can stop its crawl, even before the crawl has started."""
 
     def __init__(self) -> None:
         self._crawl: Crawl | None = None
-        self.wanted = True
+        self.is_wanted = True
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
         del info
         self._crawl = crawl
-        if not self.wanted:
+        if not self.is_wanted:
             crawl.stop("stopped")
 
     def stop(self) -> None:
-        """Let what is under way come home, and end."""
-        self.wanted = False
+        """Stop the crawl after the requests in flight."""
+        self.is_wanted = False
         if self._crawl is not None:
             self._crawl.stop("stopped")
 
 
-class _Tapped(CrawlWriter):
-    """A store that hands on the pages of each batch, once they are written."""
+class _ForwardingWriter(CrawlWriter):
+    """Store that passes the pages of each batch to `forward` after writing them."""
 
-    def __init__(self, store: Store, crawl: int, hand_on: Callable[[PageRow], Any]) -> None:
+    def __init__(self, store: Store, crawl: int, forward: Callable[[PageRow], Any]) -> None:
         super().__init__(store, crawl)
-        self._hand_on = hand_on
+        self._forward = forward
 
     async def write(self, batch: Batch) -> None:
         await super().write(batch)
         for row in batch.pages:
-            await self._hand_on(row)
+            await self._forward(row)
 
 
-class _Tap(Runtime):
-    """A runtime whose stored pages are handed on."""
+class _ForwardingRuntime(Runtime):
+    """Runtime whose store passes its pages to `forward`."""
 
-    def __init__(self, hand_on: Callable[[PageRow], Any]) -> None:
-        self._hand_on = hand_on
+    def __init__(self, forward: Callable[[PageRow], Any]) -> None:
+        self._forward = forward
 
     def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
-        return _Tapped(store, info.id, self._hand_on)
+        return _ForwardingWriter(store, info.id, self._forward)
 
 
 class Crawling:
-    """One run of a crawl, made by `crawl`. Iterate over it, or `run` it; once.
+    """One run of a crawl, created by `crawl`: iterate over it or `run` it, once.
 
-    report   what the run came to, once it has ended; None before
+    report   report of the run after its end; None before
     """
 
     def __init__(self, options: dict[str, Any], db: Path | None) -> None:
@@ -189,19 +196,19 @@ class Crawling:
         self._db = db
         self._options = options | {"db": db or Path("focus.db")}
         self._order: CrawlOrder = order(self._options)
-        self._begun = False
+        self._is_started = False
 
     def __aiter__(self) -> AsyncIterator[CrawledPage]:
-        return self._pages()
+        return self._iter_pages()
 
     def __iter__(self) -> Iterator[CrawledPage]:
-        """The pages as they are stored; the crawl runs in a thread meanwhile."""
-        pages: queue.Queue[CrawledPage | BaseException | None] = queue.Queue(AHEAD)
+        """Yield pages as they are stored, while the crawl runs in a thread."""
+        pages: queue.Queue[CrawledPage | BaseException | None] = queue.Queue(MAX_QUEUED_PAGES)
         ended = threading.Event()
 
         async def work() -> None:
-            async with aclosing(self._pages()) as found:
-                async for page in found:
+            async with aclosing(self._iter_pages()) as stored_pages:
+                async for page in stored_pages:
                     if ended.is_set():
                         return
                     await asyncio.to_thread(pages.put, page)
@@ -210,7 +217,7 @@ class Crawling:
             last: BaseException | None = None
             try:
                 asyncio.run(work())
-            except BaseException as error:  # whatever it is, who iterates shall meet it
+            except BaseException as error:  # raised again by the iteration
                 last = error
             pages.put(last)
 
@@ -225,62 +232,66 @@ class Crawling:
                 raise page
         finally:
             ended.set()
-            while not is_over:  # room for what is still on its way
+            while not is_over:  # make room for pages that the thread still adds
                 is_over = not isinstance(pages.get(), CrawledPage)
             runner.join()
 
     def run(self) -> RunReport:
-        """Crawl to the end in this thread; what came of it. Ctrl-C stops it in good order."""
+        """Crawl to the end in this thread and return the report. Ctrl-C stops it in good order."""
         return asyncio.run(self.arun())
 
     async def arun(self) -> RunReport:
-        """The same for who has an event loop."""
+        """Crawl to the end in the running event loop and return the report."""
         async with AsyncExitStack() as stack:
-            self._begin(stack)
+            self._start(stack)
             self.report = await run(self._order.config, self._order.paths, Watcher())
         return self.report
 
-    async def _pages(self) -> AsyncGenerator[CrawledPage, None]:
-        pages: asyncio.Queue[PageRow | None] = asyncio.Queue(AHEAD)
-        stop = _Stop()
+    async def _iter_pages(self) -> AsyncGenerator[CrawledPage, None]:
+        pages: asyncio.Queue[PageRow | None] = asyncio.Queue(MAX_QUEUED_PAGES)
+        stop = _StoppingWatcher()
 
         async def hand_on(row: PageRow) -> None:
-            if stop.wanted:
+            if stop.is_wanted:
                 await pages.put(row)
 
         async def work() -> RunReport:
             try:
                 paths = self._order.paths
                 return await run(
-                    self._order.config, paths, stop, runtime=_Tap(hand_on), handle_signals=False
+                    self._order.config,
+                    paths,
+                    stop,
+                    runtime=_ForwardingRuntime(hand_on),
+                    handle_signals=False,
                 )
             finally:
-                if stop.wanted:
+                if stop.is_wanted:
                     await pages.put(None)
 
         async with AsyncExitStack() as stack:
-            self._begin(stack)
+            self._start(stack)
             task = asyncio.create_task(work())
             try:
                 while (row := await pages.get()) is not None:
-                    yield _page_of(row)
+                    yield _crawled_page(row)
             finally:
                 stop.stop()
-                while not pages.empty():  # a batch that waits for room may go on
+                while not pages.empty():  # make room for a batch that waits
                     pages.get_nowait()
                 self.report = await task
 
-    def _begin(self, stack: AsyncExitStack) -> None:
-        """Once only; a crawl without a database of the user's has one for as long as it runs."""
-        if self._begun:
+    def _start(self, stack: AsyncExitStack) -> None:
+        """Mark the run as started; create a temporary database if the user gave none."""
+        if self._is_started:
             raise ConfigError("this crawl has been run; make another by focus.crawl(...)")
-        self._begun = True
+        self._is_started = True
         if self._db is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="focus-"))
             self._order = order(self._options | {"db": Path(folder) / "focus.db"})
 
 
-def _page_of(row: PageRow) -> CrawledPage:
+def _crawled_page(row: PageRow) -> CrawledPage:
     page = row.page
     return CrawledPage(
         url=row.url,
@@ -301,14 +312,14 @@ def _page_of(row: PageRow) -> CrawledPage:
 
 
 def open(path: str | Path) -> Database:
-    """A database that `focus crawl` made, to read; StoreError if there is none."""
+    """Open a database of `focus crawl` for reading; StoreError if there is none."""
     return Database(Path(path))
 
 
 class Database:
-    """Pages, links and status in a database, which a crawl may be writing; close it (or `with`).
+    """Pages, links and status in a database; to be closed, or used in a `with` statement.
 
-    `crawl` is an id, "latest" or "all" wherever it is asked for.
+    A crawl may be writing to the database. Arguments named `crawl` are an id, "latest" or "all".
     """
 
     def __init__(self, path: Path) -> None:
@@ -322,7 +333,7 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._reader.close()
         if "_index" in self.__dict__:
             self._index.close()
@@ -332,47 +343,48 @@ class Database:
         return SearchIndex(self._path)
 
     def crawls(self) -> list[CrawlSummary]:
-        """All crawls, oldest first."""
+        """Return all crawls, oldest first."""
         return self._reader.crawls()
 
     def status(self, crawl: int | str = "latest") -> Status:
-        """How a crawl stands; ConfigError when there is none."""
+        """Return the status of a crawl; ConfigError if it does not exist."""
         return self._reader.status(self._reader.crawl_id(str(crawl)))
 
     def pages(
         self, crawl: int | str = "latest", *, fields: Sequence[str] = FIELDS, **which: Any
     ) -> Iterator[dict[str, Any]]:
-        """The pages of a crawl as dicts with these fields, one at a time.
+        """Yield the pages of a crawl as dicts with these fields.
 
-        which   as in `Selection`: relevant, min_relevance, since (Unix seconds), host, sort,
+        which   fields of `Selection`: relevant, min_relevance, since (Unix seconds), host, sort,
                 limit, duplicates
         """
         for row in self._reader.rows(self._selection(crawl, which), fields):
             values = [
-                msgspec.json.decode(each) if isinstance(each, msgspec.Raw) else each for each in row
+                msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+                for value in row
             ]
             yield dict(zip(fields, values, strict=True))
 
     def table(
         self, crawl: int | str = "latest", *, fields: Sequence[str] = FIELDS, **which: Any
     ) -> dict[str, list[Any]]:
-        """The same by column, as `pandas.DataFrame` and others take it."""
+        """Return the pages of a crawl by column, for `pandas.DataFrame` and similar types."""
         rows = list(self.pages(crawl, fields=fields, **which))
         return {name: [row[name] for row in rows] for name in fields}
 
     def links(self, crawl: int | str = "latest") -> Iterator[tuple[str, str]]:
-        """(URL, URL that it links to) of every link that was followed up, by page."""
+        """Yield (URL, URL of a link target) of all followed links, by page."""
         number = self._reader.crawl_id(str(crawl))
         yield from self._reader.run(lambda db: links_of(db, number))
 
     def search(self, query: str, *, limit: int = 10, offset: int = 0, **which: Any) -> Results:
-        """Pages by their words, the best first; what is new is indexed before."""
+        """Search the text of pages, best results first; new pages are indexed before."""
         self._index.update()
         chosen = self._selection(which.pop("crawl", "all"), which)
         return search(self._index, query, chosen, limit=limit, offset=offset)
 
     def why(self, url: str, crawl: int | str = "latest") -> Why:
-        """Why a URL is where it is: fetched, waiting, failed, dropped, or never seen."""
+        """Explain the state of a URL: fetched, waiting, failed, dropped, or unknown."""
         return self._reader.why(self._reader.crawl_id(str(crawl)), url)
 
     def export(
@@ -384,10 +396,12 @@ class Database:
         fields: Sequence[str] = FIELDS,
         **which: Any,
     ) -> int:
-        """Write pages to a file (`jsonl`, `csv`, `parquet`, `sqlite`); how many. It appears
-        whole or not."""
+        """Write pages to a file (`jsonl`, `csv`, `parquet`, `sqlite`); return their number.
+
+        The file is written completely or not at all.
+        """
         rows = self._reader.rows(self._selection(crawl, which), fields)
-        return write(rows, columns(fields), format=format, out=Path(out))
+        return write_rows(rows, columns(fields), format=format, out=Path(out))
 
     def _selection(self, crawl: int | str, which: dict[str, Any]) -> Selection:
         known = set(Selection.__struct_fields__) - {"crawl"}

@@ -155,7 +155,7 @@ class Crawl:
         self.sitemap_handler = SitemapHandler(
             self.link_handler,
             self.view.robots_gate,
-            is_enabled=config.fetch.listings,
+            is_enabled=config.fetch.sitemaps,
             per_host=config.sitemaps_per_host,
         )
         self.effects = Effects(self.view, self.link_handler, self.sitemap_handler, transport)

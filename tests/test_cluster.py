@@ -190,7 +190,7 @@ def test_nothing_else_that_a_setup_says_leads_past_the_guard() -> None:
     bounds = {
         "user_agent", "connect_timeout_s", "read_timeout_s", "total_timeout_s", "max_body_bytes",
         "max_raw_bytes", "max_header_bytes", "min_rate_bytes_s", "min_rate_window_s",
-        "content_types", "listings", "concurrency", "any_type",
+        "content_types", "sitemaps", "concurrency", "any_type",
     }  # fmt: skip
     assert set(FetchConfig.__struct_fields__) == bounds | set(Reach.__struct_fields__)
 

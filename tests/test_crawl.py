@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from focus.config import (
-    NOFOLLOW,
+    NOFOLLOW_CHOICES,
     AnalysisConfig,
     CrawlConfig,
     LimitConfig,
@@ -533,7 +533,7 @@ async def test_what_becomes_of_nofollow_is_an_option(strategy: str) -> None:
         web.page(f"http://a.test/{name}", title="足球")
     pages = {
         how: (await crawl(web, ["http://a.test/"], strategy=strategy, nofollow=how)).pages
-        for how in NOFOLLOW
+        for how in NOFOLLOW_CHOICES
     }
     links = {f"http://a.test/{name}" for name in ("both", "plain")}
     assert set(pages["skip"][1:]) == links

@@ -186,7 +186,7 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunRep
             max_body_bytes=MIB,
             max_raw_bytes=MIB,
             allow_net=(f"{PUBLIC}/32",),
-            listings=True,
+            sitemaps=True,
             concurrency=64,
         ),
         politeness=PolitenessConfig(
@@ -341,7 +341,7 @@ async def test_a_name_that_turns_private_is_refused_for_everything(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection, "_DNS_TTL_S", 0)
-    config = FetchConfig(allow_net=(f"{PUBLIC}/32",), listings=True)
+    config = FetchConfig(allow_net=(f"{PUBLIC}/32",), sitemaps=True)
     async with (
         HostileServer(CASES).serve() as server,
         WebFetcher(config, resolver=Rebinding()) as fetcher,

@@ -9,7 +9,7 @@ import pytest
 
 from focus.__main__ import main
 from focus.records import DropReason, FailureKind
-from focus.urls.normal_form import MAX_URL
+from focus.urls.normal_form import MAX_URL_LENGTH
 from tests.support.web import TinyWeb
 from tests.test_settings import BASE, Ordered, home, ordered
 
@@ -23,7 +23,7 @@ def test_max_body_bounds_the_bytes_off_the_network_too(ordered: Ordered) -> None
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("FOCUS_MAX_URL", str(MAX_URL + 1)), ("FOCUS_MAX_LINKS", "-1")]
+    ("variable", "value"), [("FOCUS_MAX_URL", str(MAX_URL_LENGTH + 1)), ("FOCUS_MAX_LINKS", "-1")]
 )
 def test_limits_that_make_no_sense_are_told(
     variable: str,

@@ -15,10 +15,10 @@ from focus.cli import crawl
 from focus.commands.options import config_file
 from focus.commands.options.declared import DECLARED, Declared, said
 from focus.commands.settings import order
-from focus.config import FILE, CrawlConfig
+from focus.config import FILE_ONLY, CrawlConfig
 
 NAMES = [each.name for each in DECLARED]
-TYPED = [each for each in DECLARED if each.setting.section != FILE]
+TYPED = [each for each in DECLARED if each.setting.section != FILE_ONLY]
 
 SAMPLES: dict[str, tuple[str, Any]] = {
     "number": ("0.25", 0.25),
@@ -44,7 +44,7 @@ def sample(option: Declared) -> tuple[str, Any]:
         other = next(each for each in option.setting.choices if each != option.default)
         return other, other
     if option.kind == "count":
-        number = (option.default or option.setting.low) + 1
+        number = (option.default or option.setting.minimum) + 1
         return str(number), number
     typed, value = SAMPLES[option.kind]
     if option.kind == "flag":
@@ -121,7 +121,7 @@ def test_a_dry_run_says_what_was_set_and_by_what(
 
 
 NEW = """\
-    patience_s: Annotated[float, Setting(FAST, "Be patient for so long.")] = 5.0
+    patience_s: Annotated[float, Setting(SPEED_SECTION, "Be patient for so long.")] = 5.0
 """
 PROBE = """
 import sys

@@ -8,7 +8,7 @@ import pytest
 
 from focus.alerts.alert import validate_alert
 from focus.commands.cluster import frontier
-from focus.commands.crawl import SCRIPTS
+from focus.commands.crawl import SCRIPT_SECTION
 from focus.commands.options.declared import DECLARED
 from focus.config import RenderConfig
 from focus.errors import ConfigError
@@ -312,6 +312,6 @@ def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
 
 
 def test_a_frontier_of_a_cluster_has_no_such_options() -> None:
-    names = {each.key for each in DECLARED if each.setting.section == SCRIPTS}
+    names = {each.key for each in DECLARED if each.setting.section == SCRIPT_SECTION}
     assert "render" in names
     assert names.isdisjoint(param.name for param in frontier.params)

@@ -64,7 +64,7 @@ async def crawl(
         strategy="bfs",
         concurrency=1,
         sitemaps_per_host=per_host,
-        fetch=FetchConfig(listings=wanted),
+        fetch=FetchConfig(sitemaps=wanted),
         politeness=PolitenessConfig(ignore_robots=ignore_robots),
         scope=scope,
         limits=LimitConfig(max_requests=200),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from focus.errors import ConfigError
 from focus.urls import normal_form
 from focus.urls.normal_form import (
-    MAX_URL,
+    MAX_URL_LENGTH,
     UrlJoiner,
     duplicate_key,
     folder_words,
@@ -80,7 +80,7 @@ def test_normalise_and_duplicate_key_repeated_change_nothing(text: str) -> None:
     if url is None:
         return
     assert normalise(url) == url
-    assert "#" not in url and len(url) <= MAX_URL
+    assert "#" not in url and len(url) <= MAX_URL_LENGTH
     assert url.startswith(url_origin(url) + "/") and url_origin(url).endswith("//" + url_host(url))
     once = duplicate_key(url)
     assert duplicate_key(once) == once
@@ -127,7 +127,7 @@ def test_normalise_typed_url_gives_requested_url(typed: str, want: str | None) -
 
 def test_normalise_and_join_over_max_url_return_none() -> None:
     start = "http://h/"
-    longest = start + "a" * (MAX_URL - len(start))
+    longest = start + "a" * (MAX_URL_LENGTH - len(start))
     assert normalise(longest) == longest == UrlJoiner(start).join("/" + longest[len(start) :])
     assert normalise(longest + "a") is None
     assert UrlJoiner(start).join(longest + "a") is None
@@ -244,7 +244,8 @@ def test_seed_candidates_typed_seed_gives_urls_in_order(typed: str, want: list[s
 @pytest.mark.parametrize(
     "typed",
     ["", "  ", "ftp://h/", "mailto:a@b.c", "javascript:x", "足球", "foot ball.com", "http://",
-     "http://a b/", "https://exa%mple.com", "a.com:99999", "http://h/" + "a" * MAX_URL, "a.b\nc.d"],
+     "http://a b/", "https://exa%mple.com", "a.com:99999",
+     "http://h/" + "a" * MAX_URL_LENGTH, "a.b\nc.d"],
 )  # fmt: skip
 def test_seed_candidates_invalid_seed_raises_one_line(typed: str) -> None:
     with pytest.raises(ConfigError) as error:

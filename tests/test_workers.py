@@ -22,15 +22,15 @@ from focus.config import AnalysisConfig
 from focus.errors import FocusError
 from focus.records import FailureKind, Link, Page
 from focus.workers import InlineScorer, WorkerPool
-from focus.workers.child import FLUSH_S
-from focus.workers.messages import Ready, Reply, Scored, Unpacker, pack
-from focus.workers.pool import MAX_BATCH, MAX_BATCHES, PATIENCE
+from focus.workers.child import FLUSH_INTERVAL_S
+from focus.workers.messages import FrameDecoder, Ready, Reply, ScoredPages, encode_frame
+from focus.workers.pool import MAX_BATCH, MAX_BATCHES_PER_WORKER, SILENCE_FACTOR
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pidfd of Linux")
 
 HANG_S = 600.0  # longer than anything here lasts on any machine
 LIMIT_S = 60.0
-SILENCE_S = PATIENCE * LIMIT_S
+SILENCE_S = SILENCE_FACTOR * LIMIT_S
 HOOKED = "tests.support.analysts.Hooked"
 Run = Callable[[Callable[[], Awaitable[None]]], None]
 
@@ -143,7 +143,7 @@ def children() -> set[str]:
 
 
 def pool(workers: int = 1, *, limit_s: float = 60.0, analyst: str = HOOKED) -> WorkerPool:
-    return WorkerPool(AnalysisConfig(), workers=workers, limit_s=limit_s, analyst=analyst)
+    return WorkerPool(AnalysisConfig(), workers=workers, limit_s=limit_s, scorer=analyst)
 
 
 def url(number: int = 0, query: str = "") -> str:
@@ -185,7 +185,7 @@ def test_score_many_pages_return_own_results_from_all_workers(run: Run) -> None:
             counts = [
                 [page.charset for page in pages].count(pid) for pid in {p.charset for p in pages}
             ]
-            assert len(counts) == 2 and min(counts) >= MAX_BATCH * MAX_BATCHES
+            assert len(counts) == 2 and min(counts) >= MAX_BATCH * MAX_BATCHES_PER_WORKER
 
     run(main)
 
@@ -207,7 +207,7 @@ def test_score_single_page_does_not_wait_for_others(run: Run, tmp_path: Path) ->
 
 def test_score_slow_batch_returns_results_one_by_one(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
-        gate, slow = Gate(tmp_path), 2 * FLUSH_S
+        gate, slow = Gate(tmp_path), 2 * FLUSH_INTERVAL_S
         async with pool() as workers:
             urls = [url(0, f"sleep={slow}"), url(1, gate.query), url(2), url(3)]
             tasks = [asyncio.create_task(workers.score(each, b"", None)) for each in urls]
@@ -227,7 +227,7 @@ def test_time_limit_applies_to_page_not_batch(run: Run) -> None:
             assert failures(pages) == [None] * 4
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.workers.pool.PATIENCE", HANG_S)
+        patch.setattr("focus.workers.pool.SILENCE_FACTOR", HANG_S)
         run(main)
 
 
@@ -235,7 +235,7 @@ def test_silence_limit_counts_from_last_reply(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
         gates = [Gate(tmp_path) for _ in range(3)]
         async with pool() as workers:
-            queries = [f"{gate.query}&sleep={2 * FLUSH_S}" for gate in gates]
+            queries = [f"{gate.query}&sleep={2 * FLUSH_INTERVAL_S}" for gate in gates]
             tasks = [
                 asyncio.create_task(workers.score(url(0, query), b"", None)) for query in queries
             ]
@@ -257,7 +257,7 @@ def test_time_limit_ignores_time_without_cpu(run: Run) -> None:
             assert page.failure is None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.workers.pool.PATIENCE", 10 * HANG_S)
+        patch.setattr("focus.workers.pool.SILENCE_FACTOR", 10 * HANG_S)
         run(main)
 
 
@@ -353,7 +353,7 @@ def test_score_endless_computation_fails_only_that_page(run: Run) -> None:
             assert guilty.detail == "over 0.3 s of computing"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.workers.pool.PATIENCE", 10 * HANG_S)
+        patch.setattr("focus.workers.pool.SILENCE_FACTOR", 10 * HANG_S)
         run(main)
 
 
@@ -478,7 +478,7 @@ def test_start_failure_raises_one_line_error(run: Run, analyst: str, reason: str
 def test_score_before_workers_are_ready_waits(run: Run) -> None:
     async def main() -> None:
         workers = pool(2)
-        workers.begin()
+        workers.start_in_background()
         assert failures(await score_all(workers, [url(n) for n in range(3)])) == [None] * 3
         await workers.close()
 
@@ -488,7 +488,7 @@ def test_score_before_workers_are_ready_waits(run: Run) -> None:
 def test_score_workers_cannot_start_raises(run: Run) -> None:
     async def main() -> None:
         workers = pool(1, analyst="no.such.Thing")
-        workers.begin()
+        workers.start_in_background()
         with pytest.raises(FocusError, match="cannot start a scorer worker"):
             await workers.score(url(), b"", None)
         await workers.close()
@@ -513,9 +513,7 @@ def test_score_workers_cannot_be_replaced_raises(run: Run, tmp_path: Path) -> No
         file = tmp_path / "there"
         file.touch()
         config = AnalysisConfig(topic={"file": str(file)})
-        async with WorkerPool(
-            config, workers=1, analyst="tests.support.analysts.Mortal"
-        ) as workers:
+        async with WorkerPool(config, workers=1, scorer="tests.support.analysts.Mortal") as workers:
             assert (await workers.score(url(), b"", None)).failure is None
             file.unlink()
             for each in (url(1, "exit=1"), url(2)):
@@ -642,9 +640,9 @@ def test_worker_ends_with_its_parent(tmp_path: Path, loop: str) -> None:
 import asyncio, {loop}
 from focus.config import AnalysisConfig
 from focus.workers import WorkerPool, pool
-pool.PATIENCE = {HANG_S}
+pool.SILENCE_FACTOR = {HANG_S}
 async def main():
-    async with WorkerPool(AnalysisConfig(), workers=2, limit_s=0.5, analyst={HOOKED!r}) as workers:
+    async with WorkerPool(AnalysisConfig(), workers=2, limit_s=0.5, scorer={HOOKED!r}) as workers:
         await workers.score("http://h/?note={note}", b"", None)
         print("up", flush=True)
         await workers.score("http://h/?{gate.query}&spin=1", b"", None)
@@ -673,7 +671,7 @@ def gone(pid: int) -> None:
 
 def test_inline_scorer_has_interface_of_pool(run: Run) -> None:
     async def main() -> None:
-        scorer = InlineScorer(AnalysisConfig(), analyst=HOOKED)
+        scorer = InlineScorer(AnalysisConfig(), scorer=HOOKED)
         page = await scorer.score(url(1), b"body", "text/html")
         assert (page.title, page.description) == (url(1), "4 text/html")
         assert page.worker_s > 0.0
@@ -693,19 +691,22 @@ def test_inline_scorer_has_interface_of_pool(run: Run) -> None:
 def test_frame_decoder_any_split_of_stream_returns_replies(
     cuts: list[int], titles: list[str]
 ) -> None:
-    replies: list[Reply] = [Ready(), *(Scored([Page(title=title), Page()]) for title in titles)]
-    stream = b"".join(pack(reply) for reply in replies)
-    unpacker, found = Unpacker(), []
+    replies: list[Reply] = [
+        Ready(),
+        *(ScoredPages([Page(title=title), Page()]) for title in titles),
+    ]
+    stream = b"".join(encode_frame(reply) for reply in replies)
+    unpacker, found = FrameDecoder(), []
     for cut in cuts:
-        found += unpacker.feed(stream[:cut])
+        found += unpacker.decode(stream[:cut])
         stream = stream[cut:]
-    assert found + unpacker.feed(stream) == replies
+    assert found + unpacker.decode(stream) == replies
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_frame_decoder_invalid_bytes_raise_value_error(data: bytes) -> None:
     with suppress(ValueError):
-        Unpacker().feed(data)
+        FrameDecoder().decode(data)
     with pytest.raises(ValueError):
-        Unpacker().feed(len(data + b"\xc1").to_bytes(4, "little") + b"\xc1" + data)
+        FrameDecoder().decode(len(data + b"\xc1").to_bytes(4, "little") + b"\xc1" + data)

@@ -309,11 +309,11 @@ def _crawl_config(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
         limits=LimitConfig(max_requests=requests, max_time_s=_max_time_s(store, site)),
-        fetch=msgspec.structs.replace(web.fetch, listings=True),
+        fetch=msgspec.structs.replace(web.fetch, sitemaps=True),
         politeness=web.politeness,
         agent=web.agent,
         # Most visits meet no shell page, and many take seconds.
-        render=msgspec.structs.replace(web.render, early=False),
+        render=msgspec.structs.replace(web.render, starts_early=False),
         max_offline_s=0.0,  # the next run tries again
         analysis=analysis,
     )

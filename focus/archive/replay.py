@@ -151,7 +151,7 @@ class Archive:
             failure, detail, target = _redirect(url, stored)
         else:
             failure, detail = self._verdict(stored, robots)
-            if self._limits.listings and stored.body and not robots:
+            if self._limits.sitemaps and stored.body and not robots:
                 source = read_listing(stored.body)
             if source is not None:
                 failure, detail, body = None, "", stored.body[:limit]

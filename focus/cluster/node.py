@@ -42,7 +42,7 @@ from focus.session.resume import resume_task
 from focus.storage import cluster_leases as rows
 from focus.store import CrawlInfo, Store
 from focus.urls.normal_form import seed_candidates
-from focus.workers.pool import PATIENCE
+from focus.workers.pool import SILENCE_FACTOR
 
 PARSES = 4  # limits of parsing that a task may need at most: it is tried again, alone
 
@@ -87,7 +87,7 @@ class ShardNode(Runtime):
         analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
         context.setup = WorkerSetup(context.shard.of, config.fetch, analysis, config.parse_limit_s)
         context.digest = digest(context.setup)
-        work_s = config.fetch.total_timeout_s + PARSES * PATIENCE * config.parse_limit_s
+        work_s = config.fetch.total_timeout_s + PARSES * SILENCE_FACTOR * config.parse_limit_s
         terms = self._terms or Terms(work_s=work_s)
         context.transport = ClusterTransport(
             Leases((row.mark << 43) | (row.run & 0xFFFF) << 27, terms, context.rest_s),

@@ -17,7 +17,7 @@ from focus.commands.options.declared import DECLARED, said
 from focus.commands.options.help import Group
 from focus.commands.options.option import JSON, Command, adding, answer, option, tell, tell_json
 from focus.commands.running import crawled, run_loop
-from focus.config import SCRIPTS
+from focus.config import SCRIPT_SECTION
 from focus.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -146,7 +146,9 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
 _WORKERS_OWN = (
     *("archive", "warc", "workers"),
     *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
-    *(each.key for each in DECLARED if each.setting.section == SCRIPTS),  # workers have no browser
+    *(
+        each.key for each in DECLARED if each.setting.section == SCRIPT_SECTION
+    ),  # workers have no browser
     "refresh",  # rounds and their limits are of one crawl, not of a cluster's
 )
 frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]

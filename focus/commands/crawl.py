@@ -20,15 +20,25 @@ from focus.commands.options.declared import DECLARED, declared, said
 from focus.commands.options.option import DB, Command, adding, option, tell
 from focus.commands.options.value_types import ANY_KIND
 from focus.commands.running import crawled, run_loop
-from focus.config import FAR, FAST, FILE, NETWORK, OUTPUT, SCRIPTS, SERVER, SESSION, WHAT
+from focus.config import (
+    CRAWL_SECTION,
+    FILE_ONLY,
+    LIMIT_SECTION,
+    NETWORK_SECTION,
+    OUTPUT_SECTION,
+    SCRIPT_SECTION,
+    SERVER_SECTION,
+    SESSION_SECTION,
+    SPEED_SECTION,
+)
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlOrder
     from focus.session import RunReport
 
-_what_option = partial(option, section=WHAT, variable=True)
-_network_option = partial(option, section=NETWORK, variable=True)
-_output_option = partial(option, section=OUTPUT, variable=True)
+_what_option = partial(option, section=CRAWL_SECTION, variable=True)
+_network_option = partial(option, section=NETWORK_SECTION, variable=True)
+_output_option = partial(option, section=OUTPUT_SECTION, variable=True)
 
 _GIVEN = [
     _what_option(
@@ -45,7 +55,7 @@ _GIVEN = [
     _what_option(
         "--topic", metavar="WORDS|FILE", help="Words like 足球,英超:0.8 or a topic file (.toml)."
     ),
-    *declared(WHAT),
+    *declared(CRAWL_SECTION),
     _what_option(
         "--param",
         multiple=True,
@@ -67,12 +77,12 @@ _ASKING = [
         show_default="focus/VERSION and the contact",
         help="How to introduce yourself; robots.txt is read for its product name.",
     ),
-    *declared(NETWORK),
+    *declared(NETWORK_SECTION),
 ]
 
 _TELLING = [
     DB,
-    *declared(OUTPUT),
+    *declared(OUTPUT_SECTION),
     _output_option(
         "--retry-failed",
         multiple=True,
@@ -92,7 +102,7 @@ _TELLING = [
     option(
         "-n",
         "--dry-run",
-        section=OUTPUT,
+        section=OUTPUT_SECTION,
         is_flag=True,
         help="Say what would be done; request nothing.",
     ),
@@ -104,24 +114,24 @@ _TELLING = [
         help="Append a line for every request here; a file that was renamed is begun anew "
         "(logrotate).",
     ),
-    *declared(FILE),
+    *declared(FILE_ONLY),
 ]
 
 crawl_options = adding(
     [
         *_GIVEN,
-        *declared(FAR),
-        *declared(FAST),
-        *declared(SERVER),
-        *declared(SCRIPTS),
+        *declared(LIMIT_SECTION),
+        *declared(SPEED_SECTION),
+        *declared(SERVER_SECTION),
+        *declared(SCRIPT_SECTION),
         *_ASKING,
-        *declared(SESSION),
+        *declared(SESSION_SECTION),
         *_TELLING,
     ]
 )
 """All options of `focus crawl`, in the order of its help."""
 
-script_options = adding(declared(SCRIPTS))
+script_options = adding(declared(SCRIPT_SECTION))
 """Those that have the scripts of pages run."""
 
 network_options = adding(_ASKING)
@@ -130,7 +140,7 @@ network_options = adding(_ASKING)
 NETWORK_NAMES = (
     "contact",
     "user_agent",
-    *(each.key for each in DECLARED if each.setting.section == NETWORK),
+    *(each.key for each in DECLARED if each.setting.section == NETWORK_SECTION),
 )
 """What commands get these by; focus.toml's [crawl] holds for them, too."""
 

@@ -40,7 +40,7 @@ from focus.score.analysis import PageScorer
 from focus.storage.whole_file import write_whole
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
-from focus.workers.child import analyse
+from focus.workers.child import score_page
 from focus.workers.messages import Job
 
 Progress = Callable[[str, int, int], None]
@@ -214,7 +214,7 @@ class _LinkReader:
         """Return the URLs that an archived URL leads to, and whether it is a redirect."""
         fetch, page = self._archive.lookup(url), None
         if fetch.failure is None and fetch.redirect_to is None:
-            page = analyse(self._analyst, Job(url, fetch.body, fetch.header("content-type")))
+            page = score_page(self._analyst, Job(url, fetch.body, fetch.header("content-type")))
         fetch, page = refreshed(fetch, page)
         if fetch.redirect_to is not None:
             target = normalise(fetch.redirect_to, url)

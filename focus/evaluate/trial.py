@@ -32,7 +32,7 @@ from focus.records import FetchResult, Page
 from focus.score.analysis import PageScorer
 from focus.urls.normal_form import url_host
 from focus.workers import InlineScorer
-from focus.workers.child import analyse
+from focus.workers.child import score_page
 from focus.workers.messages import Job
 
 MAX_CACHED_LINKS = 800_000
@@ -240,7 +240,7 @@ class OpenArchive:
             url = self._index.urls[number]
             fetch = self.archive.lookup(url)
             if fetch.failure is None and fetch.redirect_to is None:
-                page = analyse(analyst, Job(url, fetch.body, fetch.header("content-type")))
+                page = score_page(analyst, Job(url, fetch.body, fetch.header("content-type")))
                 if page.failure is None:
                     verdicts[url] = page.is_relevant
         return verdicts

@@ -132,7 +132,7 @@ class IncomingResponse:
                 FailureKind.EMPTY, msg("{status} without a body", status=response.status)
             )
         kind = response.headers.get("Content-Type")
-        if self._config.listings and is_listing(head):
+        if self._config.sitemaps and is_listing(head):
             self._reader = ListingReader()
             self.exchange.allow(MAX_LISTING_BYTES)
             return

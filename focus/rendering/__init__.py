@@ -66,7 +66,7 @@ async def second_look(
     if config.render.mode == "never":
         return None
     program = usable(config.render, browser)
-    fetch = replace(config.fetch, any_type=True, listings=False)
+    fetch = replace(config.fetch, any_type=True, sitemaps=False)
     subrequests = SubRequests(
         WebFetcher(fetch, sessions=sessions),
         WebFetcher(fetch),
@@ -80,6 +80,6 @@ async def second_look(
         max_bytes=config.fetch.max_body_bytes,
     )
     stack.push_async_callback(renderer.close)
-    if config.render.early:
+    if config.render.starts_early:
         await renderer.begin()
     return SecondLook(config.render, renderer, scorer)

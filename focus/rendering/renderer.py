@@ -83,7 +83,7 @@ class Renderer:
         self._user_agent = user_agent
         self._max_bytes = max_bytes
         self._program = program
-        self._places = asyncio.Semaphore(config.at_once)
+        self._places = asyncio.Semaphore(config.max_tabs)
         self._one_alone = asyncio.Lock()
         self._starting = asyncio.Lock()
         self._browser: _Browser | None = None
@@ -116,7 +116,7 @@ class Renderer:
     async def _alone(self) -> AsyncIterator[None]:
         """With no other page in the browser."""
         async with self._one_alone, contextlib.AsyncExitStack() as stack:
-            for _ in range(self._config.at_once):
+            for _ in range(self._config.max_tabs):
                 await stack.enter_async_context(self._places)
             yield
 

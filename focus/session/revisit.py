@@ -44,7 +44,7 @@ async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: 
     now, limit, uses_sitemaps = (
         crawl.transport.now(),
         _remaining_pages(crawl),
-        crawl.config.fetch.listings,
+        crawl.config.fetch.sitemaps,
     )
 
     def due(db: sqlite3.Connection) -> list[StoredPage]:

@@ -91,7 +91,7 @@ async def open_transport(
             tells=True,
         )
     stack.push_async_callback(transport.close)
-    pool.begin()
+    pool.start_in_background()
     return transport
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import ada_url
 
-from focus.config import MAX_URL
+from focus.config import MAX_URL_LENGTH
 from focus.errors import ConfigError
 from focus.text.codecs import escape_query
 from focus.urls.patterns import folder_words, url_pattern, url_words
@@ -33,7 +33,7 @@ except ImportError:  # this Python was built without it
     from hashlib import md5
 
 __all__ = [
-    "MAX_URL",
+    "MAX_URL_LENGTH",
     "UrlJoiner",
     "duplicate_key",
     "folder_words",
@@ -48,7 +48,7 @@ __all__ = [
     "url_words",
 ]
 
-_MAX_HREF: Final = 8 * MAX_URL
+_MAX_HREF: Final = 8 * MAX_URL_LENGTH
 """Maximum characters of an href as written, before white space, dot segments and fragment go."""
 
 
@@ -56,7 +56,7 @@ _MAX_HREF: Final = 8 * MAX_URL
 
 
 def normalise(url: str, base: str | None = None) -> str | None:
-    """Return the URL to request, or None unless it is an http(s) URL of at most MAX_URL characters.
+    """Return the URL to request, or None unless it is an http(s) URL of `MAX_URL_LENGTH` at most.
 
     A relative reference is joined to `base`. Fragment, credentials and the last dot of a host
     name are dropped; lone surrogates are read as U+FFFD. As in the standard, host names are not
@@ -67,7 +67,7 @@ def normalise(url: str, base: str | None = None) -> str | None:
     if url.startswith(_WEB_SCHEMES) and (plain := _match_plain(url)):
         host, path, _, _, query = plain.groups("")
         href = host + (path or "/") + query
-        return href if len(href) <= MAX_URL else None
+        return href if len(href) <= MAX_URL_LENGTH else None
     return _parse_href(
         _replace_surrogates(url), base if base is None else _replace_surrogates(base)
     )
@@ -87,7 +87,7 @@ def _parse_href(url: str, base: str | None) -> str | None:
         href = href[:start] + href[userinfo + 1 :]
     if trailing_dot := _MATCH_TRAILING_DOT(href):
         href = href[: trailing_dot.end(1)] + href[trailing_dot.end() :]
-    return href if len(href) <= MAX_URL else None
+    return href if len(href) <= MAX_URL_LENGTH else None
 
 
 _MATCH_TRAILING_DOT: Final = re.compile(r"(https?://[^/:]*[^/:.])\.(?=[/:])").match
@@ -138,7 +138,7 @@ class UrlJoiner:
             url = self._folder + relative + query
         else:
             url = self._page + query if query else self._base
-        return url if len(url) <= MAX_URL else None
+        return url if len(url) <= MAX_URL_LENGTH else None
 
     @property
     def origin(self) -> str:

@@ -2,7 +2,7 @@
 
     pool — `WorkerPool`: distributes pages to workers, replaces a worker that hangs or dies
     worker — one worker process: start, messages, end
-    child — the other side: receives pages, analyses them, responds
+    child — the other side: receives pages, scores them, sends the results
     messages — the messages between both, and their framing
     inline — `InlineScorer`: the same interface in this process, without limits
     __main__ — `python -m focus.workers`, started by the pool
@@ -23,7 +23,7 @@ limit is killed. The first unfinished batch is then run again one page at a time
 breaks a worker a second time fails. Messages of a worker are decoded into the types above or count
 as broken: a worker that a hostile page has taken over can return wrong data but no pickles.
 
-It must not know topics or scores: the analyst is a dotted name, its settings are bytes. Names of
+It must not know topics or scores: the scorer is given by a dotted name and its settings. Names of
 this package are imported on first use, because a worker runs as a module of it and needs no event
 loop.
 """
@@ -32,20 +32,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from focus.workers.child import ANALYST as ANALYST
-    from focus.workers.child import Analyst as Analyst
+    from focus.workers.child import SCORER as SCORER
+    from focus.workers.child import Scorer as Scorer
     from focus.workers.inline import InlineScorer as InlineScorer
     from focus.workers.pool import WorkerPool as WorkerPool
 
-_OFFERED = {
-    "ANALYST": "child",
-    "Analyst": "child",
+_EXPORTS = {
+    "SCORER": "child",
+    "Scorer": "child",
     "InlineScorer": "inline",
     "WorkerPool": "pool",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _OFFERED:
+    if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_OFFERED[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_EXPORTS[name]}"), name)

@@ -1,8 +1,9 @@
-"""The main loop of a scorer worker: it waits for pages, analyses them, and answers.
+"""Main loop of a scorer worker: receives pages, scores them, and sends the results.
 
-It ends when its stdin does, that is also when the parent dies. Ctrl-C and SIGTERM are
-the parent's business. Memory is capped, so that a bomb kills the worker and not the
-machine; and CPU time per page, so that a worker whose parent is gone does not spin on.
+The worker ends when its standard input does, which includes the death of its parent. It ignores
+Ctrl-C and SIGTERM, which the parent handles. Memory is limited, so that a decompression bomb kills
+the worker and not the machine. CPU time per page is limited too, so that a worker without a parent
+does not compute forever.
 """
 
 from __future__ import annotations
@@ -24,124 +25,130 @@ from focus.workers.messages import (
     Job,
     PoolRequest,
     Ready,
-    Scored,
+    ScoredPages,
+    ScoreJobs,
+    ScorerUpdate,
     Setup,
     SetupRefused,
-    Update,
-    Work,
-    pack,
+    encode_frame,
 )
 
-ANALYST = "focus.score.analysis.PageScorer"
-MEMORY_BYTES = 1536 * 1024 * 1024
-FLUSH_S = 0.02
-GARBAGE = 50_000  # new objects between two looks for garbage in circles: pages leave none
+SCORER = "focus.score.analysis.PageScorer"
+MAX_MEMORY_BYTES = 1536 * 1024 * 1024
+FLUSH_INTERVAL_S = 0.02
+GC_THRESHOLD = 50_000  # new objects between two garbage collections: pages leave no cycles
 _PIPE_BYTES = 1 << 20
-_DESCRIPTORS = 4096
+_MAX_DESCRIPTOR = 4096
 
 
-class Analyst(Protocol):
-    """Turns bytes into a scored page. Its class is called with an `AnalysisConfig`."""
+class Scorer(Protocol):
+    """Scorer of pages. Its class is instantiated with an `AnalysisConfig`."""
 
     def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
-        """The page; may raise, hang or crash on hostile ones."""
+        """Return the scored page. A hostile page can make this raise, hang or crash.
+
+        `wording` False skips `Page.wording_hash`.
+        """
 
     def update(self, payload: bytes) -> None:
-        """Take over a changed topic or model."""
+        """Replace topic or model by the encoded one."""
 
 
-def make_analyst(name: str, config: AnalysisConfig) -> Analyst:
-    """The analyst of that dotted name. Imported here: parsers and dictionaries are heavy."""
+def make_scorer(name: str, config: AnalysisConfig) -> Scorer:
+    """Return a new scorer of the class with this dotted name.
+
+    The class is imported here because parsers and dictionaries take long to load.
+    """
     module, _, attribute = name.rpartition(".")
-    analyst: Analyst = getattr(importlib.import_module(module), attribute)(config)
-    return analyst
+    scorer: Scorer = getattr(importlib.import_module(module), attribute)(config)
+    return scorer
 
 
-def analyse(analyst: Analyst, job: Job) -> Page:
-    """The scored page with its time; an exception becomes a failed page."""
+def score_page(scorer: Scorer, job: Job) -> Page:
+    """Return the scored page with its duration; an exception becomes a failed page."""
     started = time.perf_counter()
     try:
-        page = analyst.score(job.url, job.body, job.content_type, wording=job.wording)
-    except Exception as error:  # the border: no page may end the worker
-        page = failed(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")
+        page = scorer.score(job.url, job.body, job.content_type, wording=job.needs_wording)
+    except Exception as error:  # no page may end the worker
+        page = failed_page(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")
     return msgspec.structs.replace(page, worker_s=time.perf_counter() - started)
 
 
-def failed(kind: FailureKind, detail: str) -> Page:
-    """A page that could not be parsed, with the reason in one line."""
+def failed_page(kind: FailureKind, detail: str) -> Page:
+    """Return a page that could not be parsed, with the reason as one line."""
     return Page(failure=kind, detail=" ".join(detail.split())[:300])
 
 
 def main() -> None:
-    """Serve the parent at the other end of stdin and stdout."""
+    """Serve the parent process over standard input and output."""
     requests, replies = sys.stdin.buffer, os.dup(1)
-    os.dup2(2, 1)  # what libraries print must not come between the replies
-    _shield(replies)
+    os.dup2(2, 1)  # output of libraries must not mix with the replies
+    _isolate_process(replies)
     with suppress(BrokenPipeError):
-        serve(requests, replies)
+        serve_requests(requests, replies)
 
 
-def serve(requests: BinaryIO, replies: int) -> None:
-    """Answer requests until there are no more."""
+def serve_requests(requests: BinaryIO, replies: int) -> None:
+    """Answer requests until the input ends."""
     decoder = msgspec.msgpack.Decoder(PoolRequest)
-    analyst: Analyst | None = None
+    scorer: Scorer | None = None
     limit_s = 0.0
     while prefix := requests.read(4):
         request: PoolRequest = decoder.decode(requests.read(int.from_bytes(prefix, "little")))
         if isinstance(request, Setup):
             limit_s = request.limit_s
             try:
-                analyst = make_analyst(request.analyst, request.config)
+                scorer = make_scorer(request.scorer, request.config)
                 gc.freeze()  # dictionaries and patterns stay to the end
-                gc.set_threshold(GARBAGE)
-            except Exception as error:  # the border: told to the parent
+                gc.set_threshold(GC_THRESHOLD)
+            except Exception as error:  # reported to the parent
                 return _send(replies, SetupRefused(f"{type(error).__name__}: {error}"))
             _send(replies, Ready())
-        elif analyst is None:
+        elif scorer is None:
             return None
-        elif isinstance(request, Update):
-            analyst.update(request.payload)
+        elif isinstance(request, ScorerUpdate):
+            scorer.update(request.payload)
         else:
-            _work(request, analyst, replies, limit_s)
+            _score_jobs(request, scorer, replies, limit_s)
     return None
 
 
-def _work(work: Work, analyst: Analyst, replies: int, cpu_limit_s: float) -> None:
-    done: list[Page] = []
-    flushed = time.monotonic()
+def _score_jobs(work: ScoreJobs, scorer: Scorer, replies: int, cpu_limit_s: float) -> None:
+    pages: list[Page] = []
+    flushed_at = time.monotonic()
     for job in work.jobs:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_PROF, cpu_limit_s)
-        done.append(analyse(analyst, job))
-        if time.monotonic() - flushed > FLUSH_S:
-            _send(replies, Scored(done))
-            done, flushed = [], time.monotonic()
-    if done:
-        _send(replies, Scored(done))
+        pages.append(score_page(scorer, job))
+        if time.monotonic() - flushed_at > FLUSH_INTERVAL_S:
+            _send(replies, ScoredPages(pages))
+            pages, flushed_at = [], time.monotonic()
+    if pages:
+        _send(replies, ScoredPages(pages))
 
 
-def _send(replies: int, message: Ready | SetupRefused | Scored) -> None:
-    with memoryview(pack(message)) as frame:
+def _send(replies: int, message: Ready | SetupRefused | ScoredPages) -> None:
+    with memoryview(encode_frame(message)) as frame:
         sent = 0
         while sent < len(frame):
             sent += os.write(replies, frame[sent:])
 
 
-def _shield(replies: int) -> None:
-    """Signals, memory, what was inherited, and a pipe that takes a batch at once."""
+def _isolate_process(replies: int) -> None:
+    """Ignore signals, limit memory, close inherited files, and enlarge the pipe for replies."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     if sys.platform == "win32":
         return
-    import fcntl  # not everywhere
+    import fcntl  # not on Windows
     import resource
 
-    os.closerange(3, replies)  # uvloop lets some of the parent's descriptors through
-    os.closerange(replies + 1, _DESCRIPTORS)
+    os.closerange(3, replies)  # uvloop passes on some descriptors of the parent
+    os.closerange(replies + 1, _MAX_DESCRIPTOR)
     with suppress(OSError, ValueError):  # a lower limit is set already
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":

@@ -6,32 +6,32 @@ from functools import cached_property, partial
 
 from focus.config import AnalysisConfig
 from focus.records import Page
-from focus.workers.child import ANALYST, Analyst, analyse, make_analyst
+from focus.workers.child import SCORER, Scorer, make_scorer, score_page
 from focus.workers.messages import Job
 
 
 class InlineScorer:
-    """Scores in this process, with the interface of `WorkerPool`.
+    """Scorer in this process with the interface of `WorkerPool`.
 
-    No wall limit and no shelter from crashes: for tests, comparisons and trusted pages.
+    It has no time limit and no protection from crashes: for tests, comparisons and trusted pages.
     """
 
-    def __init__(self, config: AnalysisConfig, *, analyst: str = ANALYST) -> None:
-        self._make = partial(make_analyst, analyst, config)
+    def __init__(self, config: AnalysisConfig, *, scorer: str = SCORER) -> None:
+        self._make_scorer = partial(make_scorer, scorer, config)
 
     @cached_property
-    def _analyst(self) -> Analyst:
-        return self._make()
+    def _scorer(self) -> Scorer:
+        return self._make_scorer()
 
     async def score(
         self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
     ) -> Page:
-        """The scored page; the loop stands still meanwhile."""
-        return analyse(self._analyst, Job(url, body, content_type, wording))
+        """Return the scored page; the event loop is blocked meanwhile."""
+        return score_page(self._scorer, Job(url, body, content_type, wording))
 
     async def update(self, payload: bytes) -> None:
-        """Hand a changed topic or model to the analyst."""
-        self._analyst.update(payload)
+        """Replace topic or model of the scorer."""
+        self._scorer.update(payload)
 
     async def close(self) -> None:
-        """Nothing is open here."""
+        """Do nothing: there is nothing to close."""

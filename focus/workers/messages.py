@@ -1,4 +1,4 @@
-"""Defines the messages between the pool and its workers, and their framing."""
+"""Messages between the pool and its workers, and their framing."""
 
 from __future__ import annotations
 
@@ -8,85 +8,88 @@ from focus.config import AnalysisConfig
 from focus.records import Page
 
 MAX_FRAME_BYTES = 1 << 30
-_PREFIX = 4
+_PREFIX_BYTES = 4
 
 
 class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One page to score."""
+    """Page to score."""
 
     url: str
     body: bytes
     content_type: str | None
-    wording: bool = True
+    needs_wording: bool = True
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """A worker's task. analyst: dotted name of a class made from the config."""
+    """First message to a worker: settings, the dotted name of a scorer class, and limits.
+
+    limit_s  maximum seconds of CPU time per page
+    """
 
     config: AnalysisConfig
-    analyst: str
+    scorer: str
     limit_s: float
 
 
-class Work(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """Pages to score, in this order."""
+class ScoreJobs(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """Request to score pages in this order."""
 
     jobs: list[Job]
 
 
-class Update(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """A changed topic or model; the analyst knows what the bytes mean."""
+class ScorerUpdate(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """Changed topic or model in the format of the scorer."""
 
     payload: bytes
 
 
 class Ready(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """The analyst is there."""
+    """Reply to `Setup`: the scorer is ready."""
 
 
 class SetupRefused(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    """The analyst cannot be made."""
+    """Reply to `Setup`: the scorer cannot be created."""
 
     reason: str
 
 
-class Scored(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """Results of the next jobs."""
+class ScoredPages(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """Results of the next jobs, in their order."""
 
     pages: list[Page]
 
 
-PoolRequest = Setup | Work | Update
-Reply = Ready | SetupRefused | Scored
+PoolRequest = Setup | ScoreJobs | ScorerUpdate
+Reply = Ready | SetupRefused | ScoredPages
 
 _encoder = msgspec.msgpack.Encoder()
 
 
-def pack(message: PoolRequest | Reply) -> bytearray:
-    """A frame: the length in 4 bytes, little endian, then the message."""
-    frame = bytearray(_PREFIX)
-    _encoder.encode_into(message, frame, _PREFIX)
-    frame[:_PREFIX] = (len(frame) - _PREFIX).to_bytes(_PREFIX, "little")
+def encode_frame(message: PoolRequest | Reply) -> bytearray:
+    """Return the message as a frame: its length in 4 bytes, little endian, then the message."""
+    frame = bytearray(_PREFIX_BYTES)
+    _encoder.encode_into(message, frame, _PREFIX_BYTES)
+    frame[:_PREFIX_BYTES] = (len(frame) - _PREFIX_BYTES).to_bytes(_PREFIX_BYTES, "little")
     return frame
 
 
-class Unpacker:
-    """Turns the bytes of a worker into replies; ValueError for anything else."""
+class FrameDecoder:
+    """Decoder of the byte stream of a worker; raises ValueError for invalid bytes."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._decoder = msgspec.msgpack.Decoder(Reply)
 
-    def feed(self, data: bytes) -> list[Reply]:
-        """The replies that are complete with these bytes."""
+    def decode(self, data: bytes) -> list[Reply]:
+        """Return the replies that these bytes complete."""
         buffer, replies = self._buffer, []
         buffer += data
-        while len(buffer) >= _PREFIX:
-            end = _PREFIX + int.from_bytes(buffer[:_PREFIX], "little")
+        while len(buffer) >= _PREFIX_BYTES:
+            end = _PREFIX_BYTES + int.from_bytes(buffer[:_PREFIX_BYTES], "little")
             if end > MAX_FRAME_BYTES:
                 raise ValueError(f"a frame of {end} bytes")
             if len(buffer) < end:
                 break
-            replies.append(self._decoder.decode(buffer[_PREFIX:end]))
+            replies.append(self._decoder.decode(buffer[_PREFIX_BYTES:end]))
             del buffer[:end]
         return replies

@@ -31,7 +31,7 @@ from focus.score.analysis import PageScorer
 from focus.text.charset import charset_from_content_type, decode, prescan_encoding
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
-    MAX_URL,
+    MAX_URL_LENGTH,
     UrlJoiner,
     duplicate_key,
     normalise,
@@ -68,7 +68,9 @@ def addresses(data: bytes) -> None:
     for url in (normalise(text), normalise(text, BASE), normalise(text, base)):
         if url is None:
             continue
-        assert url.startswith(("http://", "https://")) and len(url) <= MAX_URL and url.isascii()
+        assert (
+            url.startswith(("http://", "https://")) and len(url) <= MAX_URL_LENGTH and url.isascii()
+        )
         assert not any(char.isspace() or char < " " for char in url)
         assert normalise(url) == url and duplicate_key(duplicate_key(url)) == duplicate_key(url)
         assert "@" not in url.split("/")[2]

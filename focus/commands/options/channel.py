@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from focus.commands.options.option import DB, Command, adding, option
-from focus.config import OUTPUT
+from focus.config import OUTPUT_SECTION
 
 HOW = "How to be told"
 _KEY_FILE = "focus.key_file"  # in the context's meta
@@ -21,7 +21,7 @@ def _remember(ctx: click.Context, _: click.Parameter, chosen: Path | None) -> No
 
 KEY = option(
     "--key-file",
-    section=OUTPUT,
+    section=OUTPUT_SECTION,
     variable=True,
     kind="file",
     show_default="beside the database: focus.db.key",

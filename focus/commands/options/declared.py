@@ -20,7 +20,7 @@ import msgspec
 from click.core import ParameterSource
 
 from focus.commands.options.option import Decorator, option
-from focus.config import FILE, CrawlConfig, RunPaths, Setting
+from focus.config import FILE_ONLY, CrawlConfig, RunPaths, Setting
 from focus.text.formatting import format_duration, format_size
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -72,12 +72,12 @@ class Declared(NamedTuple):
         elif setting.choices:
             how["type"] = click.Choice(setting.choices)
         elif self.kind == "count":
-            how |= {"kind": "count", "type": click.IntRange(setting.low, setting.high)}
+            how |= {"kind": "count", "type": click.IntRange(setting.minimum, setting.maximum)}
         else:
-            positive = "positive " if setting.low and self.kind in ("time", "size") else ""
+            positive = "positive " if setting.minimum and self.kind in ("time", "size") else ""
             how["kind"] = positive + self.kind
-        if setting.shown:
-            how["show_default"] = setting.shown
+        if setting.default_text:
+            how["show_default"] = setting.default_text
         elif self.type is not bool and self.default not in (None, ()):
             how["default"] = self.typed(self.default)
         return option(
@@ -130,7 +130,7 @@ def said(ctx: click.Context, *, but: Container[str]) -> list[str]:
             text = re.sub(r"//[^/@]*@", "//", ",".join(map(str, items)))
             text = "…" if each.kind == "secret" else text
             by = _SOURCES[source].format(each.variable)
-            dashes = "" if each.setting.section == FILE else "--"
+            dashes = "" if each.setting.section == FILE_ONLY else "--"
             found.append(f"{dashes}{each.name}{'' if each.type is bool else f' {text}'}{by}")
     return found
 

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from focus.commands.options.help import Told
 from focus.commands.options.value_types import KINDS
-from focus.config import FILE, OUTPUT
+from focus.config import FILE_ONLY, OUTPUT_SECTION
 from focus.errors import ConfigError
 from focus.i18n import say
 from focus.text.formatting import escape_json_controls, replace_unprintable
@@ -54,14 +54,14 @@ class Option(click.Option):
 
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.section, self.hidden = section, section == FILE
+        self.section, self.hidden = section, section == FILE_ONLY
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
         """Return the value and its source; raise ConfigError if it was typed and may not be."""
         value, source = super().consume_value(ctx, opts)
-        if self.section == FILE and source is ParameterSource.COMMANDLINE:
+        if self.section == FILE_ONLY and source is ParameterSource.COMMANDLINE:
             raise ConfigError(
                 "{option} is no option: write {key} = … under [crawl] in focus.toml, or set "
                 "{variable}",
@@ -135,7 +135,7 @@ def adding(options: Iterable[Decorator]) -> Decorator:
 
 
 _DB: dict[str, Any] = {
-    "section": OUTPUT,
+    "section": OUTPUT_SECTION,
     "variable": True,
     "kind": "file",
     "show_default": "focus.db beside focus.toml, else in the user's data folder",
