@@ -181,7 +181,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
             info = await store.begin_crawl({}, "{}", fresh=age_s is None, now=at)
             transport = SimulatedTransport(web, analysis, log, at)
             crawl = Crawl(config, transport, crawl_store=CrawlWriter(store, info.id))
-            if info.resumed and age_s is not None:
+            if info.is_resumed and age_s is not None:
                 await restore(crawl, store, info)
                 await schedule_revisits(crawl, store, info, age_s)
             crawl.add_seeds(config.seeds)

@@ -287,7 +287,7 @@ def paths_by_kind(path: Path, number: int) -> dict[str, list[str]]:
     """Return the paths to request by kind of page. Queries are words of random page titles."""
     rng = random.Random(3)
     with SearchIndex(path) as index:
-        titles = index.reader.run(
+        titles = index.reader.read(
             lambda db: db.execute("SELECT DISTINCT title FROM page_text LIMIT 5000").fetchall()
         )
         words = [word for (title,) in titles for word in index.segmenter.tokens(title)]

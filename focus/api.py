@@ -31,13 +31,13 @@ from focus.html.main_content import main_text_from_html
 from focus.records import Batch, PageRow
 from focus.report.export import write_rows
 from focus.session import RunReport, Runtime, Watcher, run
-from focus.storage.labels import unpacked
-from focus.storage.link_reader import links_of
+from focus.storage.labels import decompress_source
+from focus.storage.link_reader import iter_links
 from focus.storage.reader import DatabaseReader
-from focus.storage.results import FIELDS, Selection, columns
-from focus.storage.search import Results, search
+from focus.storage.results import FIELDS, Selection, field_types
+from focus.storage.search import SearchResults, search
 from focus.storage.search_index import SearchIndex
-from focus.storage.views import CrawlSummary, Status, Why
+from focus.storage.views import CrawlStatus, CrawlSummary, Why
 from focus.store import CrawlInfo, CrawlWriter, Store
 from focus.topic.topic import Topic
 
@@ -79,7 +79,7 @@ class CrawledPage(msgspec.Struct, frozen=True):
     @property
     def html(self) -> str:
         """The source of the page; empty if it was not stored."""
-        return unpacked(self.packed) if self.packed else ""
+        return decompress_source(self.packed) if self.packed else ""
 
     @property
     def text(self) -> str:
@@ -346,7 +346,7 @@ class Database:
         """Return all crawls, oldest first."""
         return self._reader.crawls()
 
-    def status(self, crawl: int | str = "latest") -> Status:
+    def status(self, crawl: int | str = "latest") -> CrawlStatus:
         """Return the status of a crawl; ConfigError if it does not exist."""
         return self._reader.status(self._reader.crawl_id(str(crawl)))
 
@@ -358,7 +358,7 @@ class Database:
         which   fields of `Selection`: relevant, min_relevance, since (Unix seconds), host, sort,
                 limit, duplicates
         """
-        for row in self._reader.rows(self._selection(crawl, which), fields):
+        for row in self._reader.iter_rows(self._selection(crawl, which), fields):
             values = [
                 msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
                 for value in row
@@ -375,9 +375,11 @@ class Database:
     def links(self, crawl: int | str = "latest") -> Iterator[tuple[str, str]]:
         """Yield (URL, URL of a link target) of all followed links, by page."""
         number = self._reader.crawl_id(str(crawl))
-        yield from self._reader.run(lambda db: links_of(db, number))
+        yield from self._reader.read(lambda db: iter_links(db, number))
 
-    def search(self, query: str, *, limit: int = 10, offset: int = 0, **which: Any) -> Results:
+    def search(
+        self, query: str, *, limit: int = 10, offset: int = 0, **which: Any
+    ) -> SearchResults:
         """Search the text of pages, best results first; new pages are indexed before."""
         self._index.update()
         chosen = self._selection(which.pop("crawl", "all"), which)
@@ -400,8 +402,8 @@ class Database:
 
         The file is written completely or not at all.
         """
-        rows = self._reader.rows(self._selection(crawl, which), fields)
-        return write_rows(rows, columns(fields), format=format, out=Path(out))
+        rows = self._reader.iter_rows(self._selection(crawl, which), fields)
+        return write_rows(rows, field_types(fields), format=format, out=Path(out))
 
     def _selection(self, crawl: int | str, which: dict[str, Any]) -> Selection:
         known = set(Selection.__struct_fields__) - {"crawl"}

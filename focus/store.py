@@ -32,9 +32,9 @@ from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
 from focus.storage import columns, file_check, private, writer
 from focus.storage.columns import LoggedEvidence
-from focus.storage.lock import held
+from focus.storage.lock import database_lock
 from focus.storage.schema import id_range, row_id
-from focus.storage.writer import CrawlInfo, Saved
+from focus.storage.writer import CrawlInfo, QueuesAndHosts
 
 SYNC_INTERVAL_S = 1.0
 ROWS_PER_CALL = 20_000  # rows per thread hop when reading a crawl back
@@ -43,7 +43,7 @@ THREAD_SWITCH_S = 0.0001
 by default). A busy loop that polls its sockets every millisecond would block the thread for
 seconds."""
 
-__all__ = ["CrawlInfo", "CrawlWriter", "Saved", "Store"]
+__all__ = ["CrawlInfo", "CrawlWriter", "QueuesAndHosts", "Store"]
 
 T = TypeVar("T")
 
@@ -73,22 +73,22 @@ class Store:
             StoreLocked: Another crawl uses the database.
             StoreError: It belongs to another program or a newer version, or cannot be written.
         """
-        private.make_folder(path)
+        private.create_folder(path)
         file_check.check_file(path)  # a refused file stays unchanged, without a lock file
-        with held(path, pid=pid), _short_thread_switches():
+        with database_lock(path, pid=pid), _short_thread_switches():
             file_check.check_file(path)
-            private.make(path)
+            private.create_private_file(path)
             connection = aiosqlite.connect(
                 path, isolation_level=None, timeout=lock_timeout_s, cached_statements=256
             )
-            with file_check.explaining(path):
+            with file_check.store_errors(path):
                 await connection
             try:
                 store = cls(connection, path, now)
-                await store.run_in_thread(partial(writer.prepare, path=path))
+                await store.run_in_thread(partial(writer.prepare_database, path=path))
                 yield store
             finally:
-                with file_check.explaining(path):
+                with file_check.store_errors(path):
                     await connection.close()
 
     async def begin_crawl(
@@ -116,17 +116,17 @@ class Store:
         """
         return await self.run_in_thread(
             partial(
-                writer.begin,
+                writer.begin_crawl,
                 identity=identity,
                 config=config_json,
                 fresh=fresh,
                 now=now,
-                revive=retry_reasons,
+                retry_reasons=retry_reasons,
             )
         )
 
     async def write(
-        self, crawl: int, batch: Batch, *, extra_write: writer.Also | None = None
+        self, crawl: int, batch: Batch, *, extra_write: writer.ExtraWrite | None = None
     ) -> None:
         """Write a batch in one transaction; on an error nothing is written.
 
@@ -135,19 +135,23 @@ class Store:
         """
         is_synced = 0 <= batch.now - self._synced_at < SYNC_INTERVAL_S  # clocks can be set back
         write_batch = partial(
-            writer.write, crawl=crawl, batch=batch, durable=not is_synced, also=extra_write
+            writer.write_batch,
+            crawl=crawl,
+            batch=batch,
+            durable=not is_synced,
+            extra_write=extra_write,
         )
         await self.run_in_thread(write_batch)
         if not is_synced:
             self._synced_at = batch.now
 
     async def iter_urls(
-        self, crawl: int, *, chunk: int = columns.URLS
+        self, crawl: int, *, chunk: int = columns.URLS_PER_READ
     ) -> AsyncIterator[UrlColumns]:
         """Yield all URLs of a crawl in order of id, about `chunk` at a time."""
         first = 0
         while part := await self.run_in_thread(
-            partial(columns.urls, crawl=crawl, first=first, most=chunk)
+            partial(columns.read_urls, crawl=crawl, first=first, limit=chunk)
         ):
             yield part
             first = part.first + len(part.states)
@@ -155,7 +159,7 @@ class Store:
     async def iter_evidence(self, crawl: int) -> AsyncIterator[LoggedEvidence]:
         """Yield link evidence added to URLs after their discovery, in order of writing."""
         first = 0
-        work = partial(columns.evidence, crawl=crawl)
+        work = partial(columns.read_evidence, crawl=crawl)
         while result := await self.run_in_thread(partial(work, first=first)):
             first, part = result
             yield part
@@ -168,7 +172,7 @@ class Store:
                 str([row_id(crawl, url_id) for url_id in ids[start : start + ROWS_PER_CALL]]),
             )
             addresses += await self.run_in_thread(
-                partial(writer.select, sql=writer.ADDRESSES, values=values)
+                partial(writer.fetch_rows, sql=writer.SELECT_URLS, values=values)
             )
         return addresses
 
@@ -176,7 +180,7 @@ class Store:
         self, crawl: int, *, chunk: int = 2_000
     ) -> AsyncIterator[list[tuple[int, array[int]]]]:
         """Yield (URL id, ids of its link targets) of pages in order of request, in lists."""
-        async for rows in self._iter_row_chunks(writer.GRAPH, crawl, chunk):
+        async for rows in self._iter_row_chunks(writer.SELECT_LINKS, crawl, chunk):
             yield [(source, array("I", targets)) for _, source, targets in rows]
 
     async def write_ranks(
@@ -200,7 +204,7 @@ class Store:
         await self.write_ranks(crawl, ranks)
         values = (now, reason, report_json, crawl)
         await self.run_in_thread(
-            partial(writer.change, sql=writer.FINISH, values=values, durable=True)
+            partial(writer.execute, sql=writer.FINISH_CRAWL, values=values, durable=True)
         )
 
     async def run_in_thread(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -208,7 +212,7 @@ class Store:
 
         The public methods of aiosqlite would change threads for each statement.
         """
-        with file_check.explaining(self._path):
+        with file_check.store_errors(self._path):
             result: T = await self._connection._execute(work, self._connection._conn)  # type: ignore[no-untyped-call]
             return result
 
@@ -219,7 +223,7 @@ class Store:
         def read(first: int) -> asyncio.Task[list[Any]]:
             values = (first, last, chunk)
             return asyncio.create_task(
-                self.run_in_thread(partial(writer.select, sql=sql, values=values))
+                self.run_in_thread(partial(writer.fetch_rows, sql=sql, values=values))
             )
 
         reading = read(first)

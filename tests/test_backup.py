@@ -18,8 +18,8 @@ from focus.alerts.run import AlreadyRunning, watch_lock
 from focus.errors import StoreError, StoreLocked
 from focus.records import Batch, HostRow, QueueRow, UrlRow
 from focus.storage import schema
-from focus.storage.backup import Copied, backup, restore
-from focus.storage.lock import held
+from focus.storage.backup import CopySummary, backup, restore
+from focus.storage.lock import database_lock
 from focus.store import Store
 from tests.support.command import Focus, runner, settle
 
@@ -66,11 +66,11 @@ def quiet(done: float, total: float) -> None:
     """Progress that nobody looks at."""
 
 
-def copied(database: Path, copy: Path, *, replace: bool = False) -> Copied:
+def copied(database: Path, copy: Path, *, replace: bool = False) -> CopySummary:
     return backup(database, copy, replace=replace, progress=quiet)
 
 
-def restored(copy: Path, database: Path, *, replace: bool = False) -> Copied:
+def restored(copy: Path, database: Path, *, replace: bool = False) -> CopySummary:
     return restore(copy, database, replace=replace, pid=os.getpid(), progress=quiet)
 
 
@@ -94,7 +94,7 @@ def writing(database: Path) -> Iterator[subprocess.Popen[str]]:
             process.send_signal(signal.SIGKILL)
 
 
-def test_a_copy_beside_a_writer_holds_whole_batches(database: Path, tmp_path: Path) -> None:
+def test_backup_during_writes_contains_whole_batches(database: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with writing(database):
         for _ in range(3):
@@ -108,11 +108,11 @@ def test_a_copy_beside_a_writer_holds_whole_batches(database: Path, tmp_path: Pa
             assert found.crawls == 2
 
 
-def test_a_writer_goes_on_while_a_copy_is_made(
+def test_backup_does_not_block_writer(
     database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Something is written between two steps of the copy, which is not begun anew for it."""
-    monkeypatch.setattr("focus.storage.backup.PAGES", 16)
+    monkeypatch.setattr("focus.storage.backup.PAGES_PER_STEP", 16)
     asyncio.run(write(database, urls=1000))
     told: list[float] = []
 
@@ -129,14 +129,14 @@ def test_a_writer_goes_on_while_a_copy_is_made(
     assert urls(database) == before - len(told)
 
 
-def test_a_copy_is_one_file_of_its_owner(database: Path, tmp_path: Path) -> None:
+def test_backup_creates_one_private_file(database: Path, tmp_path: Path) -> None:
     database.chmod(0o644)
     copied(database, tmp_path / "copy.db")
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db"]
 
 
-def test_a_copy_is_not_overwritten_unless_told_to(database: Path, tmp_path: Path) -> None:
+def test_backup_existing_copy_is_replaced_only_by_force(database: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.db").write_text("mine")
     with pytest.raises(StoreError, match="is there"):
         copied(database, tmp_path / "copy.db")
@@ -144,13 +144,13 @@ def test_a_copy_is_not_overwritten_unless_told_to(database: Path, tmp_path: Path
     assert copied(database, tmp_path / "copy.db", replace=True).crawls == 1
 
 
-def test_the_database_itself_is_no_place_for_its_copy(database: Path) -> None:
+def test_backup_onto_database_itself_raises(database: Path) -> None:
     with pytest.raises(StoreError, match="the database itself"):
         copied(database, database, replace=True)
     assert urls(database) == 3
 
 
-def test_what_is_damaged_is_not_copied(database: Path, tmp_path: Path) -> None:
+def test_backup_damaged_database_raises(database: Path, tmp_path: Path) -> None:
     spoil(database)
     with pytest.raises(StoreError, match="damaged"):
         copied(database, tmp_path / "copy.db")
@@ -169,7 +169,7 @@ def spoil(path: Path) -> None:
         file.write(b"\x0d\xff\xff\xff\xff\xff\xff\xff" * 20)
 
 
-def test_a_copy_is_put_back_where_nothing_is(database: Path, tmp_path: Path) -> None:
+def test_restore_missing_database_is_created(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     found = restored(tmp_path / "copy.db", tmp_path / "new" / "focus.db")
     assert (found.crawls, found.replaced) == (1, None)
@@ -177,9 +177,7 @@ def test_a_copy_is_put_back_where_nothing_is(database: Path, tmp_path: Path) -> 
     assert stat.S_IMODE((tmp_path / "new" / "focus.db").stat().st_mode) == 0o600
 
 
-def test_a_database_is_replaced_by_force_only_and_kept_beside(
-    database: Path, tmp_path: Path
-) -> None:
+def test_restore_existing_database_needs_force_and_is_kept(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     with closing(sqlite3.connect(database)) as db, db:
         db.execute("DELETE FROM url_found")
@@ -194,15 +192,13 @@ def test_a_database_is_replaced_by_force_only_and_kept_beside(
     assert again.replaced == tmp_path / "focus.db.old2"
 
 
-def test_nothing_is_put_back_beside_a_crawl(database: Path, tmp_path: Path) -> None:
+def test_restore_during_crawl_raises(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
-    with held(database, pid=7), pytest.raises(StoreLocked, match="pid 7"):
+    with database_lock(database, pid=7), pytest.raises(StoreLocked, match="pid 7"):
         restored(tmp_path / "copy.db", database, replace=True)
 
 
-def test_nothing_is_put_back_beside_a_program_that_only_has_it_open(
-    database: Path, tmp_path: Path
-) -> None:
+def test_restore_open_database_raises(database: Path, tmp_path: Path) -> None:
     """As `focus serve` has: a connection that does nothing."""
     copied(database, tmp_path / "copy.db")
     with closing(sqlite3.connect(database)) as idle:
@@ -213,7 +209,7 @@ def test_nothing_is_put_back_beside_a_program_that_only_has_it_open(
     assert not list(tmp_path.glob("*.part*"))
 
 
-def test_a_damaged_database_can_be_replaced(database: Path, tmp_path: Path) -> None:
+def test_restore_damaged_database_is_replaced(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     database.write_bytes(b"no database" * 1000)
     with pytest.raises(StoreError, match="is there"):
@@ -224,7 +220,7 @@ def test_a_damaged_database_can_be_replaced(database: Path, tmp_path: Path) -> N
     assert urls(database) == 3
 
 
-def test_a_damaged_copy_is_not_put_back(database: Path, tmp_path: Path) -> None:
+def test_restore_damaged_copy_raises(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     spoil(tmp_path / "copy.db")
     with pytest.raises(StoreError, match="damaged"):
@@ -232,7 +228,7 @@ def test_a_damaged_copy_is_not_put_back(database: Path, tmp_path: Path) -> None:
     assert urls(database) == 3
 
 
-def test_a_copy_of_a_newer_focus_is_not_put_back(database: Path, tmp_path: Path) -> None:
+def test_restore_copy_of_newer_version_raises(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     with closing(sqlite3.connect(tmp_path / "copy.db")) as db:
         db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
@@ -253,9 +249,7 @@ def focus(
     return runner(capfd)
 
 
-def test_the_key_is_not_in_a_copy_unless_asked_for(
-    focus: Focus, database: Path, tmp_path: Path
-) -> None:
+def test_backup_contains_key_only_on_request(focus: Focus, database: Path, tmp_path: Path) -> None:
     key = keyfile.read_key(keyfile.key_path(database))
     ended = focus("backup", "copy.db")
     assert ended.code == 0
@@ -268,7 +262,7 @@ def test_the_key_is_not_in_a_copy_unless_asked_for(
     assert stat.S_IMODE((tmp_path / "copy.db.key").stat().st_mode) == 0o600
 
 
-def test_a_key_is_put_back_and_another_one_kept(
+def test_restore_key_replaces_and_keeps_other_key(
     focus: Focus, database: Path, tmp_path: Path
 ) -> None:
     key = keyfile.read_key(keyfile.key_path(database))
@@ -284,7 +278,7 @@ def test_a_key_is_put_back_and_another_one_kept(
     assert keyfile.read_key(tmp_path / "focus.db.key.old1") == other
 
 
-def test_a_restore_says_what_it_replaced(focus: Focus, database: Path) -> None:
+def test_restore_reports_replaced_file(focus: Focus, database: Path) -> None:
     assert focus("backup", "copy.db").code == 0
     ended = focus("restore", "copy.db", "--force")
     assert ended.code == 0
@@ -292,13 +286,13 @@ def test_a_restore_says_what_it_replaced(focus: Focus, database: Path) -> None:
     assert f"What was there is {database}.old1" in ended.err
 
 
-def test_a_restore_waits_for_no_watch(focus: Focus, database: Path) -> None:
+def test_restore_while_watch_runs_raises(focus: Focus, database: Path) -> None:
     assert focus("backup", "copy.db").code == 0
     with watch_lock(database):
         ended = focus("restore", "copy.db", "--force")
     assert ended.code == AlreadyRunning.exit_code
 
 
-def test_there_is_nothing_to_copy(focus: Focus) -> None:
+def test_backup_missing_database_raises(focus: Focus) -> None:
     ended = focus("backup", "copy.db")
     assert (ended.code, "there is no database" in ended.err) == (1, True)

@@ -522,7 +522,7 @@ Ends = Counter[tuple[object, ...]]
 
 def ends(db: Path) -> Ends:
     with DatabaseReader(db) as reader:
-        rows = reader.run(lambda c: c.execute("SELECT url, state, reason FROM url").fetchall())
+        rows = reader.read(lambda c: c.execute("SELECT url, state, reason FROM url").fetchall())
     return Counter(rows)
 
 
@@ -551,7 +551,7 @@ async def test_nothing_is_owed_at_the_end(tmp_path: Path) -> None:
     await cluster.crawl(config(), tmp_path / "s.db")
     assert cluster.acked == cluster.delivered
     with DatabaseReader(tmp_path / "s.db") as reader:
-        assert reader.run(lambda c: c.execute("SELECT count(*) FROM lease").fetchone()) == (0,)
+        assert reader.read(lambda c: c.execute("SELECT count(*) FROM lease").fetchone()) == (0,)
 
 
 async def test_a_poison_page_is_failed_and_seen(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from focus.report.page import MAX_VISIBLE_ROWS, REPORT_TEMPLATES, PageLink
 from focus.storage import distributions, link_map
 from focus.storage.figures import CrawlFigures, LinkMap, MapNode
 from focus.storage.reader import DatabaseReader
-from focus.storage.report_reader import figures
+from focus.storage.report_reader import load_figures
 from tests.support import stored
 from tests.test_report import Elements
 
@@ -122,7 +122,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def found(path: Path) -> CrawlFigures:
     with DatabaseReader(path) as reader:
-        return figures(reader, 1)
+        return load_figures(reader, 1)
 
 
 # -- figures ------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_url_patterns_and_learned_rates_are_reported_for_yield_only(
     pages = {}
     for name in ("focus", "bfs"):
         with DatabaseReader(tmp_path / f"{name}.db") as reader:
-            found = figures(reader, 1)
+            found = load_figures(reader, 1)
         pages[name] = crawl_html(found)
     assert found.hosts[0].yielded == 4.5
     assert (found.hosts[0].rate, found.patterns, found.patterns_known) == (None, [], 0)
@@ -218,10 +218,12 @@ def test_hubs_count_requests_to_their_links(found: CrawlFigures) -> None:
 def test_link_map_separates_discovery_links_from_others(found: CrawlFigures) -> None:
     nodes = {each.id for each in found.links.nodes}
     assert {0, 1, 5, 8, 9, 10} <= nodes
-    assert (0, 1) in found.links.ways
+    assert (0, 1) in found.links.discovery_links
     assert (1, 0) in found.links.links
-    assert not set(found.links.ways) & set(found.links.links)
-    assert all(a in nodes and b in nodes for a, b in (*found.links.ways, *found.links.links))
+    assert not set(found.links.discovery_links) & set(found.links.links)
+    assert all(
+        a in nodes and b in nodes for a, b in (*found.links.discovery_links, *found.links.links)
+    )
     assert {each.id for each in found.links.nodes if each.best} == RELEVANT
 
 
@@ -239,7 +241,7 @@ def test_algorithms_list_all_crawls_of_the_topic(path: Path) -> None:
     make(path, batch(), topic="足球 <b>")
     make(path, topic="another")
     with DatabaseReader(path) as reader:
-        rows = figures(reader, 1).algorithms
+        rows = load_figures(reader, 1).algorithms
     assert [each.crawl for each in rows] == [1, 2]
 
 
@@ -252,21 +254,21 @@ def test_labels_are_compared_with_the_model(path: Path) -> None:
         db.execute("INSERT INTO label VALUES ('other', 'https://a.example/0', 0, 1, 0)")
     db.close()
     with DatabaseReader(path) as reader:
-        found = figures(reader, 1)
+        found = load_figures(reader, 1)
     judged = found.judged
-    assert (judged.labelled, judged.relevant, judged.said, judged.both) == (3, 2, 2, 1)
+    assert (judged.labelled, judged.relevant, judged.relevant_by_model, judged.both) == (3, 2, 2, 1)
     assert "Self-judged" not in crawl_html(found)
 
 
 def test_tables_and_charts_of_large_crawl_are_bounded(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(link_map, "BEST", 3)
-    monkeypatch.setattr(link_map, "ROOTS", 2)
-    monkeypatch.setattr(link_map, "MOST", 4)
+    monkeypatch.setattr(link_map, "MAX_BEST_PAGES", 3)
+    monkeypatch.setattr(link_map, "MAX_ROOTS", 2)
+    monkeypatch.setattr(link_map, "MAX_NODES", 4)
     monkeypatch.setattr(distributions, "BUCKETS", 7)
-    monkeypatch.setattr(distributions, "LEVELS", 3)
+    monkeypatch.setattr(distributions, "MAX_LEVELS", 3)
     make(tmp_path / "f.db", batch())
     with DatabaseReader(tmp_path / "f.db") as reader:
-        found = figures(reader, 1)
+        found = load_figures(reader, 1)
     assert (len(found.best), len(found.links.nodes), len(found.course)) == (3, 4, 7)
     assert found.course[-1].end == 24
     assert sum(each.pages for each in found.course) == 10
@@ -302,7 +304,7 @@ def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) 
 def test_report_of_crawl_without_pages_is_rendered(tmp_path: Path) -> None:
     make(tmp_path / "f.db")
     with DatabaseReader(tmp_path / "f.db") as reader:
-        found = figures(reader, 1)
+        found = load_figures(reader, 1)
     text = crawl_html(found)
     assert "no page yet" in text
     assert crawl_pictures(found) == {}
@@ -381,7 +383,7 @@ def test_draw_links_is_deterministic_and_limits_columns() -> None:
     nodes = [MapNode(n, f"http://a/{n}", EVIL, n, 0.5, n > 5, n > 10) for n in range(12)]
     links = LinkMap(nodes, [(n, n + 1) for n in range(11)], [(11, 0), (7, 9)])
     text = draw_links(links)
-    assert text == draw_links(LinkMap(nodes[::-1], links.ways, links.links))
+    assert text == draw_links(LinkMap(nodes[::-1], links.discovery_links, links.links))
     assert "<script>" not in text
     assert len(set(re.findall(r'cx="(\d+)"', text))) == 6
     assert draw_links(LinkMap([], [], [])) == ""

@@ -32,7 +32,7 @@ from focus.i18n import Msg, decode_message, encode_message, msg, translate
 from focus.records import UrlState
 from focus.report.export import write_csv, write_jsonl
 from focus.storage.alerts.records import Alert, OutboxLease, Part
-from focus.storage.search_terms import read as read_query
+from focus.storage.search_terms import parse_query as read_query
 from focus.text.formatting import printable
 from focus.text.templates import make_environment
 from focus.text.tokenisation import Segmenter

@@ -43,7 +43,7 @@ def store(path: Path) -> Iterator[AlertStore]:
 # -- files --------------------------------------------------------------------------
 
 
-def test_a_book_its_index_and_its_key_are_the_owners_alone(umask: None, tmp_path: Path) -> None:
+def test_alert_store_files_are_private(umask: None, tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
         crawled = CrawledSite(here, now=NOON)
         crawled.page("/1", "足球决赛", article("足球", 1))
@@ -56,7 +56,7 @@ def test_a_book_its_index_and_its_key_are_the_owners_alone(umask: None, tmp_path
     assert set(found.values()) == {0o600}
 
 
-async def test_a_crawls_database_is_the_owners_alone(umask: None, tmp_path: Path) -> None:
+async def test_crawl_database_is_private(umask: None, tmp_path: Path) -> None:
     async with Store.open(tmp_path / "crawl.db", now=NOON, pid=1) as store:
         await store.begin_crawl({"topic": ""}, "{}", fresh=True, now=NOON)
         found = modes(tmp_path)
@@ -64,7 +64,7 @@ async def test_a_crawls_database_is_the_owners_alone(umask: None, tmp_path: Path
     assert set(found.values()) == {0o600}
 
 
-def test_what_others_could_read_is_taken_from_them_when_people_move_in(tmp_path: Path) -> None:
+def test_alert_store_readable_file_is_restricted(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
     for _ in store(path):
         pass
@@ -76,18 +76,18 @@ def test_what_others_could_read_is_taken_from_them_when_people_move_in(tmp_path:
         assert set(modes(tmp_path).values()) == {0o600}
 
 
-def test_a_file_that_is_there_is_not_made_again(tmp_path: Path) -> None:
+def test_create_private_file_existing_file_is_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_text("kept")
-    private.make(path)
+    private.create_private_file(path)
     assert path.read_text() == "kept"
-    private.make(tmp_path / "nowhere" / "a.db")  # whoever opens it says so
+    private.create_private_file(tmp_path / "nowhere" / "a.db")  # whoever opens it says so
 
 
 # -- keys ---------------------------------------------------------------------------
 
 
-def test_the_database_holds_no_password_and_no_key(tmp_path: Path) -> None:
+def test_database_contains_no_secret_of_channels(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
     for here in store(path):
         key = settings.read(here).key
@@ -104,7 +104,7 @@ def test_the_database_holds_no_password_and_no_key(tmp_path: Path) -> None:
     assert key not in stored
 
 
-def test_a_key_lasts_and_moves_with_its_file(tmp_path: Path) -> None:
+def test_key_file_moved_with_database_opens_channels(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.key"
     for here in store(tmp_path / "focus.db"):
         first = settings.read(here).key
@@ -113,7 +113,7 @@ def test_a_key_lasts_and_moves_with_its_file(tmp_path: Path) -> None:
         assert settings.read(here).key != first, "a new one beside the database"
 
 
-def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
+def test_other_key_cannot_open_channels(tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
         key = settings.read(here).key
         with here.transaction():
@@ -128,7 +128,7 @@ def test_another_key_opens_nothing_and_says_so(tmp_path: Path) -> None:
         assert settings.read(here).mail is None
 
 
-def test_what_is_not_sealed_is_not_believed(tmp_path: Path) -> None:
+def test_open_changed_seal_is_rejected(tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
         with here.transaction():
             here.settings.put("smtp", {"url": URL, "from": "f@a.test"})
@@ -136,7 +136,7 @@ def test_what_is_not_sealed_is_not_believed(tmp_path: Path) -> None:
             settings.read(here)
 
 
-def test_a_seal_is_of_its_name_and_no_two_are_the_same() -> None:
+def test_seal_depends_on_name_and_text() -> None:
     pytest.importorskip("cryptography", reason="the extra [serve] is not installed")
     key = bytes(range(32))
     box = keyfile.seal(key, "smtp", "secret")
@@ -149,7 +149,7 @@ def test_a_seal_is_of_its_name_and_no_two_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "00", "zz" * 32, "\u00e9"])
-def test_a_file_that_holds_no_key_is_not_used(tmp_path: Path, text: str) -> None:
+def test_key_file_invalid_content_raises(tmp_path: Path, text: str) -> None:
     path = tmp_path / "k"
     path.write_text(text)
     with pytest.raises(ConfigError, match="is no key of ours"):
@@ -157,14 +157,14 @@ def test_a_file_that_holds_no_key_is_not_used(tmp_path: Path, text: str) -> None
     assert path.read_text() == text
 
 
-def test_a_key_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_key_file_unwritable_raises(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file or directory; name another file"):
         keyfile.read_key(tmp_path / "nowhere" / "key")
     with pytest.raises(ConfigError, match="Is a directory"):
         keyfile.read_key(tmp_path)
 
 
-def test_of_two_that_make_a_key_at_once_both_have_the_same(
+def test_key_file_concurrent_creation_gives_same_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, made = tmp_path / "key", []

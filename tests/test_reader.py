@@ -30,10 +30,10 @@ from focus.records import (
 from focus.storage import reader as query
 from focus.storage import results, schema
 from focus.storage import writer as database
-from focus.storage.evidence import explained
-from focus.storage.lock import held
-from focus.storage.reader import DatabaseReader, last_crawl
-from focus.storage.results import FIELDS, QUALITY_T, Selection, columns, parse_since
+from focus.storage.evidence import explain_priority
+from focus.storage.lock import database_lock
+from focus.storage.reader import DatabaseReader, find_last_crawl
+from focus.storage.results import FIELDS, QUALITY_T, Selection, field_types, parse_since
 from focus.store import Store
 from tests.support import stored
 
@@ -107,17 +107,17 @@ def path(tmp_path: Path) -> Path:
 
 def found(path: Path, selection: Selection, *fields: str) -> list[Any]:
     with DatabaseReader(path) as reader:
-        rows = list(reader.rows(selection, fields or ("nth",)))
+        rows = list(reader.iter_rows(selection, fields or ("nth",)))
     return [row[0] if len(row) == 1 else row for row in rows]
 
 
 # -- results ----------------------------------------------------------------------------------
 
 
-def test_a_result_has_every_field(path: Path) -> None:
+def test_iter_rows_returns_all_fields(path: Path) -> None:
     with DatabaseReader(path) as reader:
-        rows = list(reader.rows(Selection(limit=2)))
-    assert len(FIELDS) == len(columns()) == len(rows[1])
+        rows = list(reader.iter_rows(Selection(limit=2)))
+    assert len(FIELDS) == len(field_types()) == len(rows[1])
     row = dict(zip(FIELDS, rows[1], strict=True))
     parts, matched = row.pop("parts"), row.pop("matched")
     assert row.pop("duplicate_of") is None
@@ -163,7 +163,7 @@ def test_a_result_has_every_field(path: Path) -> None:
     assert type(row["relevant"]) is bool
 
 
-def test_quality_mixes_pagerank_and_relevance_by_p4(path: Path) -> None:
+def test_quality_combines_pagerank_and_relevance(path: Path) -> None:
     # R 0.02 of at most 0.04 and relevance 0.75 of at most 1.5: ½·½ + ½·½
     assert found(path, Selection(limit=1), "quality") == [pytest.approx(0.5)]
     every = found(path, Selection(), "pagerank", "relevance", "quality")
@@ -172,7 +172,7 @@ def test_quality_mixes_pagerank_and_relevance_by_p4(path: Path) -> None:
         assert quality == pytest.approx(mixed) and 0 <= quality <= 1
 
 
-def test_hubs_and_authorities_are_kept_and_sorted_by(tmp_path: Path) -> None:
+def test_iter_rows_sort_by_hub_and_authority(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
     ranks = [(1, 0.5, 1.0, 0.2), (3, 0.2, 0.5, 1.0), (4, 0.1, 0.0, 0.2)]
     make(path, small_batch(), ranks=ranks)
@@ -184,18 +184,20 @@ def test_hubs_and_authorities_are_kept_and_sorted_by(tmp_path: Path) -> None:
     assert found(path, Selection(sort="hub", limit=2), "nth", "hub") == [(2, 1.0), (4, 0.5)]
 
 
-def test_pagerank_is_that_of_the_last_end_or_of_when_a_page_came(tmp_path: Path) -> None:
+def test_pagerank_is_that_of_last_end_or_of_fetch(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
     make(path, small_batch(), ranks=[(0, 0.5, 0.0, 0.0)])
     assert found(path, Selection(limit=2), "pagerank") == [0.5, 0.04]
     with DatabaseReader(path) as reader:  # quality is measured against the largest
-        relevant = [*reader.rows(Selection(sort="quality"), ("pagerank", "relevance", "quality"))]
+        relevant = [
+            *reader.iter_rows(Selection(sort="quality"), ("pagerank", "relevance", "quality"))
+        ]
     assert [each[2] for each in relevant] == pytest.approx(
         [(rank / 0.5 + relevance / 1.5) / 2 for rank, relevance, _ in relevant]
     )
 
 
-def test_relevance_within_one_is_not_stretched() -> None:
+def test_quality_relevance_below_one_is_not_scaled() -> None:
     assert "0.5 * p.relevance" in results.quality_sql({1: (0.5, 0.9)})
     assert f"0.5 * {results.PAGERANK}" in results.quality_sql({1: (0.0, 0.9)})  # no PageRank at all
 
@@ -218,11 +220,13 @@ def test_relevance_within_one_is_not_stretched() -> None:
         (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_selections(path: Path, selection: Selection, numbers: list[int]) -> None:
+def test_iter_rows_selection_filters_pages(
+    path: Path, selection: Selection, numbers: list[int]
+) -> None:
     assert found(path, selection) == numbers
 
 
-def test_duplicates_and_noindex_pages_are_no_results(tmp_path: Path) -> None:
+def test_iter_rows_omits_duplicates_and_noindex_pages(tmp_path: Path) -> None:
     batch = small_batch()
     batch.outcomes[1] = Outcome(id=1, state=UrlState.DROPPED, reason="duplicate")
     hidden = msgspec.structs.replace(batch.pages[2].page, noindex=True)
@@ -231,7 +235,7 @@ def test_duplicates_and_noindex_pages_are_no_results(tmp_path: Path) -> None:
     assert found(tmp_path / "x.db", Selection()) == [1, 4, 5, 6]
 
 
-def test_crawls_are_chosen_by_word_number_and_topic(path: Path) -> None:
+def test_crawl_ids_by_word_number_and_topic(path: Path) -> None:
     make(path, small_batch(), topic="篮球")
     assert found(path, Selection(), "crawl") == [2] * PAGES
     assert found(path, Selection(crawl="1", limit=1), "crawl", "topic") == [(1, "足球")]
@@ -242,7 +246,7 @@ def test_crawls_are_chosen_by_word_number_and_topic(path: Path) -> None:
             found(path, bad)
 
 
-def test_the_latest_crawl_is_the_one_run_last_whatever_its_web_took_for_the_time(
+def test_crawl_ids_latest_is_last_opened_crawl(
     tmp_path: Path,
 ) -> None:
     async def fill(*runs: tuple[str, float, float]) -> None:
@@ -255,7 +259,7 @@ def test_the_latest_crawl_is_the_one_run_last_whatever_its_web_took_for_the_time
 
     def latest() -> list[int]:
         with DatabaseReader(tmp_path / "f.db") as reader:
-            return reader.ids("latest")
+            return reader.crawl_ids("latest")
 
     asyncio.run(fill(("archive", 10.0, 9e9), ("live", 20.0, 21.0)))
     assert latest() == [2]
@@ -270,7 +274,7 @@ def test_the_latest_crawl_is_the_one_run_last_whatever_its_web_took_for_the_time
     sort=st.sampled_from(["", "relevance", "fetched", "quality"]),
 )
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-def test_the_order_is_that_of_a_plain_sort(
+def test_iter_rows_order_equals_sorted_list(
     pages: list[tuple[float, float, bool, int]], sort: str, tmp_path_factory: Any
 ) -> None:
     rows = [
@@ -293,7 +297,7 @@ def test_the_order_is_that_of_a_plain_sort(
     assert every == sorted(every, key=keys[sort])
 
 
-def test_unknown_fields_and_orders_name_the_known_ones(path: Path) -> None:
+def test_iter_rows_unknown_field_or_order_names_known_ones(path: Path) -> None:
     with pytest.raises(ConfigError, match=r"unknown field 'tilte'; the fields are: url, final_url"):
         found(path, Selection(), "url", "tilte")
     orders = "quality, relevance, authority, hub, fetched"
@@ -301,10 +305,10 @@ def test_unknown_fields_and_orders_name_the_known_ones(path: Path) -> None:
         found(path, Selection(sort="size"))
 
 
-def test_reading_rows_leaves_no_lock_behind(path: Path) -> None:
+def test_iter_rows_unfinished_holds_no_lock(path: Path) -> None:
     async def writes_go_on() -> None:
         with DatabaseReader(path) as reader:
-            rows = reader.rows(Selection())
+            rows = reader.iter_rows(Selection())
             next(rows)
             async with Store.open(path, now=0.0, pid=1, lock_timeout_s=0.05) as store:
                 await store.write(1, Batch(now=300.0))
@@ -330,12 +334,12 @@ def test_reading_rows_leaves_no_lock_behind(path: Path) -> None:
         ("1970-01-01T00:00:10Z", 10),
     ],
 )
-def test_since_takes_dates_and_spans(text: str, seconds: float) -> None:
+def test_parse_since_dates_and_spans(text: str, seconds: float) -> None:
     assert parse_since(text, now=1_000_000.0) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "7y", "2025-13-01", "d"])
-def test_since_refuses_the_rest_with_an_example(text: str) -> None:
+def test_parse_since_invalid_text_raises_with_example(text: str) -> None:
     with pytest.raises(ConfigError, match="write 2025-12-31"):
         parse_since(text, now=0.0)
 
@@ -343,7 +347,7 @@ def test_since_refuses_the_rest_with_an_example(text: str) -> None:
 # -- status -----------------------------------------------------------------------------------
 
 
-def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
+def test_status_counts_urls_and_hosts(path: Path) -> None:
     with DatabaseReader(path) as reader:
         status = reader.status(1)
     assert status.states == {"waiting": 1, "fetching": 0, "done": 6, "failed": 1, "dropped": 1}
@@ -361,7 +365,7 @@ def test_status_counts_without_a_pass_over_the_urls(path: Path) -> None:
     assert msgspec.json.decode(msgspec.json.encode(status))["states"]["done"] == 6
 
 
-def test_harvest_is_the_share_of_the_last_requests_not_pages(tmp_path: Path) -> None:
+def test_status_harvest_is_share_of_last_requests(tmp_path: Path) -> None:
     hit, miss = Page(is_relevant=True), Page()
     rows = [
         page_row(0, id=n, request_number=n + 1, page=hit if n < 100 else miss) for n in range(150)
@@ -374,13 +378,13 @@ def test_harvest_is_the_share_of_the_last_requests_not_pages(tmp_path: Path) -> 
     assert status.harvest_last_500 == pytest.approx(100 / 180)
 
 
-def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path) -> None:
+def test_crawls_running_while_database_is_locked(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     make(path, small_batch(), finish=False)
     make(path, small_batch())
     with DatabaseReader(path) as reader:
         assert [crawl.running for crawl in reader.crawls()] == [False, False]
-        with held(path, pid=os.getpid()):
+        with database_lock(path, pid=os.getpid()):
             assert [crawl.running for crawl in reader.crawls()] == [True, False]
         with pytest.raises(ConfigError, match="no crawl 9"):
             reader.status(9)
@@ -389,7 +393,7 @@ def test_a_crawl_is_running_while_its_process_holds_the_database(tmp_path: Path)
 # -- why --------------------------------------------------------------------------------------
 
 
-def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
+def test_why_page_shows_path_and_relevance(path: Path) -> None:
     with DatabaseReader(path) as reader:
         why = reader.why(1, "https://b.sport.example/news/4")
         assert why == reader.why(1, "https://elsewhere.example/", key=url_row(4).key)
@@ -405,7 +409,7 @@ def test_why_shows_the_way_from_a_seed_and_the_score(path: Path) -> None:
     assert why.page.relevant is True
 
 
-def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
+def test_why_failed_dropped_and_waiting_urls(path: Path) -> None:
     with DatabaseReader(path) as reader:
         failed, dropped, waiting = (
             reader.why(1, f"https://{HOSTS[n % 3]}/news/{n}") for n in (6, 7, 8)
@@ -417,7 +421,7 @@ def test_why_tells_failures_drops_and_what_waits(path: Path) -> None:
     assert (waiting.state, waiting.priority, len(waiting.path)) == ("waiting", 2.0, 3)
 
 
-def test_why_tells_the_present_evidence_of_a_url(tmp_path: Path) -> None:
+def test_why_shows_latest_link_evidence(tmp_path: Path) -> None:
     rows = [url_row(n, parent_id=0 if n else None, priority=1.0, anchor="a") for n in range(4)]
     better = [PriorityChange(2, 3.0, (0.5,), 1, "b"), PriorityChange(3, 2.0, (0.25,), None, "")]
     path = tmp_path / "x.db"
@@ -431,14 +435,14 @@ def test_why_tells_the_present_evidence_of_a_url(tmp_path: Path) -> None:
     )
     with DatabaseReader(path) as reader:
         best, other = (reader.why(1, rows[n].url) for n in (2, 3))
-        ahead = explained(reader, 1, other).ahead
+        ahead = explain_priority(reader, 1, other).ahead
     assert (best.priority, best.link_evidence) == (3.0, (0.5,))
     assert [step.anchor for step in best.path] == ["a", "a", "b"]
     assert (other.priority, [step.anchor for step in other.path]) == (2.0, ["a", "a"])
     assert ahead is not None and ahead.urls == [(rows[2].url, 3.0)]
 
 
-def test_why_ends_where_parents_go_in_a_circle(tmp_path: Path) -> None:
+def test_why_cycle_of_parents_ends_path(tmp_path: Path) -> None:
     ring = [url_row(n, parent_id=(n + 1) % 3) for n in range(3)]
     make(tmp_path / "x.db", Batch(urls=[*ring, url_row(3, parent_id=77)]))
     with DatabaseReader(tmp_path / "x.db") as reader:
@@ -446,7 +450,7 @@ def test_why_ends_where_parents_go_in_a_circle(tmp_path: Path) -> None:
         assert len(reader.why(1, url_row(3).url).path) == 1  # its parent is not known
 
 
-def test_why_names_the_nearest_urls_of_one_never_seen(path: Path) -> None:
+def test_why_unknown_url_names_similar_ones(path: Path) -> None:
     with DatabaseReader(path) as reader:
         why = reader.why(1, "https://sport.example/news/66")
         assert (why.state, why.path, why.nearest[0]) == ("", [], "https://sport.example/news/6")
@@ -457,7 +461,7 @@ def test_why_names_the_nearest_urls_of_one_never_seen(path: Path) -> None:
 # -- files ------------------------------------------------------------------------------------
 
 
-def test_no_database_and_foreign_files_get_one_line(tmp_path: Path) -> None:
+def test_reader_missing_or_foreign_file_raises_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no database at"):
         DatabaseReader(tmp_path / "none.db")
     assert list(tmp_path.iterdir()) == []
@@ -469,16 +473,16 @@ def test_no_database_and_foreign_files_get_one_line(tmp_path: Path) -> None:
         DatabaseReader(tmp_path / "other.db")
 
 
-def test_pages_are_a_view_for_other_programs(path: Path) -> None:
+def test_pages_view_has_documented_columns(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         seen = db.execute("SELECT nth, url, topic, status, relevant FROM pages ORDER BY nth")
         rows = seen.fetchall()
     with DatabaseReader(path) as reader:
         fields = ("nth", "url", "topic", "status", "relevant")
-        assert rows == list(reader.rows(Selection(crawl="all"), fields))
+        assert rows == list(reader.iter_rows(Selection(crawl="all"), fields))
 
 
-def test_a_database_with_a_view_is_refused_unread(path: Path) -> None:
+def test_reader_foreign_view_raises(path: Path) -> None:
     db = sqlite3.connect(path)
     db.executescript(
         "ALTER TABLE crawl RENAME TO crawl_; CREATE VIEW crawl AS WITH RECURSIVE n(id) AS "
@@ -492,16 +496,16 @@ def test_a_database_with_a_view_is_refused_unread(path: Path) -> None:
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
 
-def test_a_read_without_end_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_over_time_limit_raises(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with DatabaseReader(path) as reader:
-        monkeypatch.setattr("focus.storage.reader.READ_S", -1.0)
+        monkeypatch.setattr("focus.storage.reader.READ_TIMEOUT_S", -1.0)
         with pytest.raises(StoreError, match="took more than"):
-            reader.run(lambda db: db.execute(ENDLESS).fetchone())
+            reader.read(lambda db: db.execute(ENDLESS).fetchone())
         monkeypatch.undo()
         assert reader.status(1).crawl.id == 1
 
 
-def test_a_signal_ends_a_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_interrupted_by_signal_raises(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with DatabaseReader(path) as reader:
         looks = iter([True])
 
@@ -512,20 +516,20 @@ def test_a_signal_ends_a_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
         reader._db.set_progress_handler(is_late, 1000)
         with pytest.raises(KeyboardInterrupt):
-            reader.run(lambda db: db.execute(ENDLESS).fetchone())
+            reader.read(lambda db: db.execute(ENDLESS).fetchone())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
-def test_sigterm_ends_a_command_that_reads_without_end(path: Path) -> None:
+def test_command_sigterm_during_read_ends_process(path: Path) -> None:
     code = f"""
 import sys
 from focus.__main__ import main
 from focus.storage import reader
 def endless(self, *_, **__):
     print("reading", flush=True)
-    self.run(lambda db: db.execute({ENDLESS!r}).fetchone())
-reader.READ_S = 1e9
-reader.DatabaseReader.status = reader.DatabaseReader.rows = endless
+    self.read(lambda db: db.execute({ENDLESS!r}).fetchone())
+reader.READ_TIMEOUT_S = 1e9
+reader.DatabaseReader.status = reader.DatabaseReader.iter_rows = endless
 sys.exit(main(sys.argv[1:]))
 """
     for command in ("status", "export"):
@@ -541,7 +545,7 @@ sys.exit(main(sys.argv[1:]))
             assert process.returncode == 128 + signal.SIGTERM
 
 
-def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
+def test_reader_newer_version_raises(path: Path) -> None:
     db = sqlite3.connect(path)
     db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     db.close()
@@ -549,9 +553,7 @@ def test_the_file_of_a_newer_focus_is_refused(path: Path) -> None:
         DatabaseReader(path)
 
 
-def test_the_file_of_an_older_focus_is_brought_up_to_date(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reader_older_version_is_migrated(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = (*schema.MIGRATIONS, "CREATE TABLE trial (id INTEGER PRIMARY KEY);")
     monkeypatch.setattr(schema, "MIGRATIONS", steps)
     version = schema.VERSION + 1
@@ -563,28 +565,28 @@ def test_the_file_of_an_older_focus_is_brought_up_to_date(
         assert db.execute("SELECT * FROM trial").fetchall() == []
 
 
-def test_the_crawl_that_would_be_continued_is_known(tmp_path: Path) -> None:
+def test_find_last_crawl_by_identity(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
-    assert last_crawl(path, {"a": 1}) is None
+    assert find_last_crawl(path, {"a": 1}) is None
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        database.prepare(db, path)
-        database.begin(db, identity={"a": 1}, config="{}", fresh=False, now=1.0)
-    assert last_crawl(path, {"a": 1}) == 1
-    assert last_crawl(path, {"a": 2}) is None
+        database.prepare_database(db, path)
+        database.begin_crawl(db, identity={"a": 1}, config="{}", fresh=False, now=1.0)
+    assert find_last_crawl(path, {"a": 1}) == 1
+    assert find_last_crawl(path, {"a": 2}) is None
 
 
-def test_a_reader_cannot_write(path: Path) -> None:
+def test_reader_write_raises(path: Path) -> None:
     with DatabaseReader(path) as reader, pytest.raises(sqlite3.OperationalError):
         reader._db.execute("DELETE FROM crawl")
 
 
-def test_names_with_signs_of_a_uri_are_names(tmp_path: Path) -> None:
+def test_reader_path_with_uri_characters_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a%20b?c#d 球.db"
     make(path, small_batch())
     assert found(path, Selection(limit=1)) == [1]
 
 
-def test_an_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
+def test_reader_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
     async def touch() -> None:
         async with Store.open(tmp_path / "x.db", now=0.0, pid=1):
             pass
@@ -595,7 +597,7 @@ def test_an_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
         assert reader.crawls() == []
 
 
-def test_reading_needs_no_event_loop() -> None:
+def test_reader_imports_no_event_loop() -> None:
     code = "import sys, focus.storage.reader; sys.exit('asyncio' in sys.modules)"
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
     assert query.DatabaseReader is DatabaseReader

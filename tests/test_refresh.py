@@ -15,7 +15,7 @@ from focus.engine.transports import ReplayTransport
 from focus.records import FailureKind, FetchResult, Task
 from focus.session.resume import restore
 from focus.session.revisit import schedule_revisits
-from focus.storage import page_checks
+from focus.storage import revisited_pages
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from focus.store import CrawlWriter, Store
@@ -90,7 +90,7 @@ class Rounds:
             self.crawl = Crawl(
                 config, Asking(self.world, at), crawl_store=crawl_store, observe=observe
             )
-            if info.resumed:
+            if info.is_resumed:
                 await restore(self.crawl, store, info)
                 if age is not None:
                     await schedule_revisits(self.crawl, store, info, age)
@@ -108,12 +108,12 @@ class Rounds:
 
     def pages(self, *fields: str, **which: Any) -> dict[str, tuple[Any, ...]]:
         with DatabaseReader(self.path) as reader:
-            rows = list(reader.rows(Selection(**which), ("url", *fields)))
+            rows = list(reader.iter_rows(Selection(**which), ("url", *fields)))
         return {row[0].removeprefix("http://a.test"): row[1:] for row in rows}
 
     def changes(self) -> list[tuple[str, float, list[str], str]]:
         with DatabaseReader(self.path) as reader:
-            found = reader.run(lambda base: page_checks.changes(base, [1]))
+            found = reader.read(lambda base: revisited_pages.load_changes(base, [1]))
         return [
             (each.url.removeprefix("http://a.test"), each.at // DAY, each.kinds, each.detail)
             for each in found

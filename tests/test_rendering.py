@@ -489,7 +489,7 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
     db = folder / f"{mode}.db"
     report = await run(config, RunPaths(db=db), Watcher(), handle_signals=False)
     with DatabaseReader(db) as reader:
-        rows = list(reader.rows(Selection(), ("url", "rendering")))
+        rows = list(reader.iter_rows(Selection(), ("url", "rendering")))
     found = {url.removeprefix("http://site.example"): rendering for url, rendering in rows}
     totals = report.totals
     assert totals.shells == list(found.values()).count("empty-root")

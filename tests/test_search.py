@@ -22,13 +22,19 @@ from focus.errors import ConfigError, FocusError, StoreError
 from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlState
 from focus.storage import search_file, search_index
-from focus.storage.passages import marked, passage
+from focus.storage.passages import best_passage, mark_matches
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
-from focus.storage.search import Results, search
+from focus.storage.search import SearchResults, search
 from focus.storage.search_file import index_path
 from focus.storage.search_index import SearchIndex
-from focus.storage.search_terms import matcher, pairs_that_are_words, plain, read, spelt
+from focus.storage.search_terms import (
+    fold_spelling,
+    index_words,
+    needle_pattern,
+    parse_query,
+    two_character_words,
+)
 from focus.store import Store
 from focus.text.tokenisation import Segmenter
 from tests.support import stored
@@ -73,7 +79,7 @@ def pages(*texts: tuple[str, str]) -> Batch:
     return batch(page_row(n, title, text) for n, (title, text) in enumerate(texts))
 
 
-def find(path: Path, query: str, **more: Any) -> Results:
+def find(path: Path, query: str, **more: Any) -> SearchResults:
     """Search an index that is up to date."""
     paging = {key: more.pop(key) for key in ("limit", "offset") if key in more}
     with SearchIndex(path) as index:
@@ -81,7 +87,7 @@ def find(path: Path, query: str, **more: Any) -> Results:
         return search(index, query, Selection(**({"crawl": "all"} | more)), **paging)
 
 
-def numbers(results: Results) -> list[int]:
+def numbers(results: SearchResults) -> list[int]:
     """The pages found, by the numbers in their URLs."""
     return [int(hit.url.rpartition("/")[2]) for hit in results.hits]
 
@@ -94,16 +100,23 @@ def path(tmp_path: Path) -> Path:
 # -- spelling -----------------------------------------------------------------------
 
 
-def test_ideographs_are_spelt_in_pairs_and_others_in_words() -> None:
-    assert spelt(plain("欧冠决赛 in ＣＡＦÉ!")) == ["欧冠", "冠决", "决赛", "赛", "in", "cafe"]
+def test_index_words_han_as_pairs_and_others_as_words() -> None:
+    assert index_words(fold_spelling("欧冠决赛 in ＣＡＦÉ!")) == [
+        "欧冠",
+        "冠决",
+        "决赛",
+        "赛",
+        "in",
+        "cafe",
+    ]
 
 
-def test_traditional_and_simplified_are_one() -> None:
-    assert plain("歐洲冠軍聯賽") == "欧洲冠军联赛"
+def test_fold_spelling_traditional_equals_simplified() -> None:
+    assert fold_spelling("歐洲冠軍聯賽") == "欧洲冠军联赛"
 
 
-def test_only_pairs_that_are_words_are_words() -> None:
-    words = pairs_that_are_words("产品和服务", CUT)
+def test_two_character_words_are_words_of_segmenter() -> None:
+    words = two_character_words("产品和服务", CUT)
     assert "产品" in words
     assert "和服" not in words
 
@@ -122,8 +135,8 @@ def test_only_pairs_that_are_words_are_words() -> None:
         ("欧冠 欧冠 ，", '"欧冠"'),
     ],
 )
-def test_query_is_read(typed: str, expression: str) -> None:
-    assert read(typed, CUT).expression == expression
+def test_parse_query_words_phrases_and_exclusions(typed: str, expression: str) -> None:
+    assert parse_query(typed, CUT).expression == expression
 
 
 @pytest.mark.parametrize(
@@ -136,33 +149,35 @@ def test_query_is_read(typed: str, expression: str) -> None:
         ("a " * 65, "more than 64 words"),
     ],
 )
-def test_query_that_asks_for_nothing_is_refused_in_one_line(typed: str, said: str) -> None:
+def test_parse_query_without_words_raises_one_line(typed: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as error:
-        read(typed, CUT)
+        parse_query(typed, CUT)
     assert "\n" not in str(error.value)
 
 
 @given(st.text(max_size=30))
-def test_whatever_is_typed_is_a_query_or_a_clear_mistake(typed: str) -> None:
+def test_parse_query_any_text_returns_query_or_raises(typed: str) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE t USING fts5(a, b, c, content = '', tokenize = 'ascii')")
         try:
-            query = read(typed, CUT)
+            query = parse_query(typed, CUT)
         except ConfigError:
             return
         db.execute("SELECT rowid FROM t WHERE t MATCH ?", (query.expression,)).fetchall()
-        matcher(query.needles)
+        needle_pattern(query.needles)
 
 
 _WEB = st.text(alphabet="足球决赛欧冠，a 1", max_size=40)
 
 
 @given(_WEB, st.text(alphabet="足球决赛欧冠", min_size=1, max_size=5))
-def test_a_phrase_is_found_where_the_text_has_it_and_only_there(text: str, phrase: str) -> None:
+def test_search_phrase_matches_only_texts_containing_it(text: str, phrase: str) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE t USING fts5(a, content = '', tokenize = 'ascii')")
-        db.execute("INSERT INTO t (rowid, a) VALUES (1, ?)", (" ".join(spelt(plain(text))),))
-        expression = read(f'"{phrase}"', CUT).expression
+        db.execute(
+            "INSERT INTO t (rowid, a) VALUES (1, ?)", (" ".join(index_words(fold_spelling(text))),)
+        )
+        expression = parse_query(f'"{phrase}"', CUT).expression
         found = db.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
     assert bool(found) == (phrase in text)
 
@@ -170,40 +185,40 @@ def test_a_phrase_is_found_where_the_text_has_it_and_only_there(text: str, phras
 # -- what is shown ------------------------------------------------------------------
 
 
-def test_marks_are_where_the_words_are_in_the_text_as_it_stands() -> None:
-    found = marked("ﬁfa：ＵＥＦＡ 歐冠  決賽", matcher(("uefa", "欧冠", "决赛")))
+def test_mark_matches_positions_are_in_original_text() -> None:
+    found = mark_matches("ﬁfa：ＵＥＦＡ 歐冠  決賽", needle_pattern(("uefa", "欧冠", "决赛")))
     assert found.text == "ﬁfa：ＵＥＦＡ 歐冠 決賽"
     assert [found.text[a:b] for a, b in found.marks] == ["ＵＥＦＡ", "歐冠", "決賽"]
 
 
-def test_latin_words_are_marked_whole_and_phrases_in_one() -> None:
-    pattern = matcher(read('java "premier league"', CUT).needles)
-    found = marked("JavaScript, Java: Premier-League", pattern)
+def test_mark_matches_whole_latin_words_and_phrases() -> None:
+    pattern = needle_pattern(parse_query('java "premier league"', CUT).needles)
+    found = mark_matches("JavaScript, Java: Premier-League", pattern)
     assert [found.text[a:b] for a, b in found.marks] == ["Java", "Premier-League"]
 
 
-def test_passage_is_where_most_of_the_words_meet() -> None:
+def test_best_passage_has_most_words_of_query() -> None:
     text = "欧冠。" + "无" * 300 + "。今晚欧冠决赛开球。" + "无" * 300
-    found = passage(text, matcher(("欧冠", "决赛")), length=40)
+    found = best_passage(text, needle_pattern(("欧冠", "决赛")), length=40)
     assert found.text.startswith("…今晚欧冠决赛开球。")
     assert found.text.endswith("…")
     assert [found.text[a:b] for a, b in found.marks] == ["欧冠", "决赛"]
 
 
-def test_passage_of_a_text_without_the_words_is_its_beginning() -> None:
-    assert passage("一二三", matcher(("欧冠",))).text == "一二三"
-    assert passage("", matcher(("欧冠",))).text == ""
+def test_best_passage_without_match_is_beginning() -> None:
+    assert best_passage("一二三", needle_pattern(("欧冠",))).text == "一二三"
+    assert best_passage("", needle_pattern(("欧冠",))).text == ""
 
 
 @given(st.text(max_size=60), st.integers(5, 30))
-def test_marks_lie_within_the_passage(text: str, length: int) -> None:
-    found = passage(text, matcher(("a", "足")), length=length)
+def test_best_passage_marks_are_inside(text: str, length: int) -> None:
+    found = best_passage(text, needle_pattern(("a", "足")), length=length)
     for begin, end in found.marks:
         assert 0 <= begin < end <= len(found.text)
-        assert plain(found.text[begin:end]).strip() != ""
+        assert fold_spelling(found.text[begin:end]).strip() != ""
 
 
-def test_lines_are_marked_and_hold_nothing_that_acts_on_a_terminal(path: Path) -> None:
+def test_search_output_marks_lines_without_control_characters(path: Path) -> None:
     store_crawl(path, pages(("欧\x1b[31m冠", "欧冠 \u202e 决赛")))
     results = find(path, "决赛")
     lines = found_lines(results, mark=lambda text: f"<{text}>")
@@ -216,7 +231,7 @@ def test_lines_are_marked_and_hold_nothing_that_acts_on_a_terminal(path: Path) -
 # -- finding ------------------------------------------------------------------------
 
 
-def test_all_words_must_be_there_phrases_too_and_none_of_the_forbidden(path: Path) -> None:
+def test_search_requires_all_words_and_no_excluded(path: Path) -> None:
     store_crawl(
         path,
         pages(
@@ -234,7 +249,7 @@ def test_all_words_must_be_there_phrases_too_and_none_of_the_forbidden(path: Pat
     assert numbers(find(path, "篮球")) == []
 
 
-def test_title_outranks_text_words_outrank_chance_and_quality_decides_between_equals(
+def test_search_order_by_title_then_words_then_quality(
     path: Path,
 ) -> None:
     filling = "别的句子说别的事情，与此毫无关系。"
@@ -248,14 +263,14 @@ def test_title_outranks_text_words_outrank_chance_and_quality_decides_between_eq
     assert numbers(find(path, "和服")) == [2, 3, 1, 0]
 
 
-def test_score_is_text_match_times_one_plus_half_the_quality(path: Path) -> None:
+def test_search_score_is_bm25_times_quality_factor(path: Path) -> None:
     store_crawl(path, batch([page_row(0, "a", "足球"), page_row(1, "a", "足球", relevance=1.0)]))
     half, none = find(path, "足球").hits
     assert (half.relevance, none.relevance) == (1.0, 0.0)
     assert half.score == pytest.approx(1.25 * none.score)  # quality ½·relevance, no PageRank
 
 
-def test_filters_hold(path: Path) -> None:
+def test_search_selection_filters_results(path: Path) -> None:
     rows = [page_row(n, "足球", f"第{n}页", is_relevant=n > 3) for n in range(6)]
     store_crawl(path, batch(rows))
     store_crawl(path, batch([page_row(9, "足球", "网球")]), topic="网球")
@@ -268,20 +283,20 @@ def test_filters_hold(path: Path) -> None:
         find(path, "足球", crawl="7")
 
 
-def test_pages_that_ask_not_to_be_results_and_dropped_ones_are_none(path: Path) -> None:
+def test_search_omits_noindex_and_dropped_pages(path: Path) -> None:
     rows = [page_row(n, "足球", "页", noindex=n == 1) for n in range(3)]
     ends = [Outcome(n, UrlState.DROPPED if n == 2 else UrlState.DONE) for n in range(3)]
     store_crawl(path, batch(rows, outcomes=ends))
     assert numbers(find(path, "足球")) == [0]
 
 
-def test_page_without_source_is_found_by_title_and_description(path: Path) -> None:
+def test_search_page_without_source_by_title_and_description(path: Path) -> None:
     store_crawl(path, batch([page_row(0, "欧冠", "x", body_zstd=b"", description="决赛在今晚")]))
     hit = find(path, "欧冠 决赛").hits[0]
     assert hit.snippet.text == "决赛在今晚"
 
 
-def test_limit_and_offset_page_through_the_same_order(path: Path) -> None:
+def test_search_limit_and_offset_keep_order(path: Path) -> None:
     store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(7))))
     whole = numbers(find(path, "足球", limit=7))
     assert numbers(find(path, "足球", limit=3)) == whole[:3]
@@ -290,7 +305,7 @@ def test_limit_and_offset_page_through_the_same_order(path: Path) -> None:
     assert find(path, "足球", limit=1).pages == 7
 
 
-def test_nearly_the_same_text_is_one_result(path: Path) -> None:
+def test_search_near_duplicates_are_one_result(path: Path) -> None:
     words = " ".join(f"word{n}" for n in range(60))
     near = simhash(words)
     rows = [page_row(n, "足球", words, simhash=near ^ (1 << 63) * (n == 1)) for n in range(5)]
@@ -301,7 +316,7 @@ def test_nearly_the_same_text_is_one_result(path: Path) -> None:
     assert "+4 similar" in "\n".join(found_lines(results, str))
 
 
-def test_url_in_several_crawls_is_one_result(path: Path) -> None:
+def test_search_url_in_several_crawls_is_one_result(path: Path) -> None:
     for _ in range(3):
         store_crawl(path, pages(("足球", "页")))
     results = find(path, "足球")
@@ -309,10 +324,10 @@ def test_url_in_several_crawls_is_one_result(path: Path) -> None:
     assert results.pages == 3
 
 
-def test_beyond_the_cap_titles_and_the_newest_are_ranked(
+def test_search_over_limit_ranks_title_matches_and_newest(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("focus.storage.search.MOST", 3)
+    monkeypatch.setattr("focus.storage.search.MAX_RANKED", 3)
     texts = [("足球" if n == 0 else "新闻", "足球") for n in range(8)]
     store_crawl(path, pages(*texts))
     results = find(path, "足球")
@@ -324,7 +339,7 @@ def test_beyond_the_cap_titles_and_the_newest_are_ranked(
 # -- keeping up ---------------------------------------------------------------------
 
 
-def test_index_takes_what_is_new_only(path: Path) -> None:
+def test_update_indexes_only_new_pages(path: Path) -> None:
     crawl = store_crawl(path, pages(("足球", "一")))
     with SearchIndex(path) as index:
         assert (index.update(), index.update()) == (1, 0)
@@ -346,7 +361,7 @@ def _write(path: Path, crawl: int, *batches: Batch) -> None:
     asyncio.run(write())
 
 
-def test_page_fetched_again_is_found_by_its_new_text_alone(path: Path) -> None:
+def test_update_revisited_page_is_found_by_new_text_only(path: Path) -> None:
     crawl = store_crawl(path, pages(("旧闻", "欧冠"), ("别的", "欧冠")))
     assert sorted(numbers(find(path, "欧冠"))) == [0, 1]
     _write(path, crawl, batch([page_row(0, "新闻", "英超", request_number=9)], urls=[]))
@@ -359,7 +374,7 @@ def test_page_fetched_again_is_found_by_its_new_text_alone(path: Path) -> None:
     assert numbers(find(path, "英超")) == []
 
 
-def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None:
+def test_update_removes_deleted_and_replaced_crawls(path: Path) -> None:
     store_crawl(path, pages(("足球", "旧")))
     second = store_crawl(path, pages(("网球", "二")), topic="网球")
     find(path, "足球")
@@ -379,10 +394,8 @@ def test_crawls_that_are_gone_or_others_by_now_are_forgotten(path: Path) -> None
     assert numbers(find(path, "排球")) == [0]
 
 
-def test_index_mostly_of_old_texts_is_made_anew(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_index, "FEWEST_DEAD", 3)
+def test_update_third_stale_rebuilds_index(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "MIN_STALE_DOCUMENTS", 3)
     crawl = store_crawl(path, pages(*(("足球", "一") for _ in range(4))))
     find(path, "足球")
     rows = [page_row(n, "足球", "二", request_number=9 + n) for n in range(4)]
@@ -395,11 +408,11 @@ def test_index_mostly_of_old_texts_is_made_anew(
         assert index.db.execute("SELECT count(*), count(page) FROM doc").fetchone() == (4, 4)
 
 
-def test_interrupted_update_keeps_whole_batches_and_goes_on(
+def test_update_interrupted_keeps_batches_and_continues(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "BATCH", 4)
-    monkeypatch.setattr(search_index, "READ", 2)
+    monkeypatch.setattr(search_index, "PAGES_PER_BATCH", 4)
+    monkeypatch.setattr(search_index, "PAGES_PER_READ", 2)
     store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(10))))
 
     def interrupt(done: float, total: float) -> None:
@@ -414,7 +427,7 @@ def test_interrupted_update_keeps_whole_batches_and_goes_on(
         assert search(index, "足球").pages == 10
 
 
-def test_search_goes_on_beside_a_crawl_that_writes(path: Path) -> None:
+def test_search_during_crawl_writes_succeeds(path: Path) -> None:
     """The database is held and in a transaction all the while; the index needs none of it."""
 
     async def crawl() -> list[int]:
@@ -433,7 +446,7 @@ def test_search_goes_on_beside_a_crawl_that_writes(path: Path) -> None:
     assert asyncio.run(crawl()) == [1, 2, 3, 4]
 
 
-def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
+def test_update_concurrent_indexes_each_page_once(path: Path) -> None:
     store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(60))))
     done: list[int] = []
 
@@ -450,11 +463,11 @@ def test_two_that_update_at_once_index_each_page_once(path: Path) -> None:
     assert find(path, "足球").pages == 60
 
 
-def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
+def test_update_killed_loses_at_most_one_batch(path: Path) -> None:
     store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(30))))
     code = (
         "import os, sys; from pathlib import Path; from focus.storage import search_index as s\n"
-        "s.BATCH, s.READ = 8, 4\n"
+        "s.PAGES_PER_BATCH, s.PAGES_PER_READ = 8, 4\n"
         "s.SearchIndex(Path(sys.argv[1])).update(lambda n, _: os._exit(9) if n >= 20 else None)"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
@@ -468,7 +481,7 @@ def test_killed_indexer_loses_its_batch_at_most(path: Path) -> None:
 # -- what may be wrong --------------------------------------------------------------
 
 
-def test_index_that_is_damaged_or_not_ours_is_said_to_be_so(path: Path) -> None:
+def test_index_damaged_or_foreign_raises(path: Path) -> None:
     store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     good = index_path(path).read_bytes()
@@ -485,7 +498,7 @@ def test_index_that_is_damaged_or_not_ours_is_said_to_be_so(path: Path) -> None:
         find(path, "足球")
 
 
-def test_index_of_an_older_format_is_made_anew(path: Path) -> None:
+def test_index_older_format_is_rebuilt(path: Path) -> None:
     store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     with closing(sqlite3.connect(index_path(path))) as db:
@@ -493,10 +506,8 @@ def test_index_of_an_older_format_is_made_anew(path: Path) -> None:
     assert find(path, "足球").pages == 1
 
 
-def test_index_that_another_program_holds_is_said_to_be_so(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_file, "BUSY_S", 0.05)
+def test_index_locked_by_other_program_raises(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_file, "LOCK_TIMEOUT_S", 0.05)
     crawl = store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     with closing(sqlite3.connect(index_path(path), isolation_level=None)) as db:
@@ -508,7 +519,7 @@ def test_index_that_another_program_holds_is_said_to_be_so(
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
-def test_folder_that_cannot_be_written_is_searched_as_it_was_indexed(path: Path) -> None:
+def test_search_read_only_folder_uses_existing_index(path: Path) -> None:
     store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
     for file in path.parent.iterdir():
@@ -520,9 +531,7 @@ def test_folder_that_cannot_be_written_is_searched_as_it_was_indexed(path: Path)
         path.parent.chmod(0o755)
 
 
-def test_sqlite_without_fts5_is_told_in_one_line(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_index_without_fts5_raises_one_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_crawl(path, pages(("足球", "一")))
     monkeypatch.setattr(search_file, "_SCHEMA", "CREATE VIRTUAL TABLE t USING fts5x(a)")
     with pytest.raises(StoreError, match="SQLite has no FTS5") as error:
@@ -530,7 +539,7 @@ def test_sqlite_without_fts5_is_told_in_one_line(
     assert "\n" not in str(error.value)
 
 
-def test_a_failed_start_leaves_both_files_closed(path: Path) -> None:
+def test_index_failed_open_closes_both_files(path: Path) -> None:
     with pytest.raises(FocusError, match="there is no database"):
         SearchIndex(path)
     assert not index_path(path).exists()
@@ -543,7 +552,7 @@ def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> Ended:
     return runner(capfd, "search")(*arguments)
 
 
-def test_command_finds_and_prints(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_search_command_prints_results(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     store_crawl(path, pages(("欧冠决赛", "皇马夺冠"), ("欧冠决赛", "彩票 推荐 号码")))
     code, out, err = run(capfd, "--db", str(path), "欧冠", "决赛", "-彩票")
     assert (code, err) == (0, "")
@@ -570,7 +579,7 @@ def numbers_of(out: str) -> list[int]:
         (("足球", "--limt", "3"), "No such option"),
     ],
 )
-def test_wrong_use_ends_with_2_and_a_line(
+def test_search_command_wrong_use_exits_with_2(
     path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
     store_crawl(path, pages(("足球", "一")))
@@ -579,7 +588,7 @@ def test_wrong_use_ends_with_2_and_a_line(
     assert said in err
 
 
-def test_database_that_is_missing_or_empty_is_told(
+def test_search_command_missing_or_empty_database_raises(
     path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = run(capfd, "--db", str(path), "足球")
@@ -589,10 +598,10 @@ def test_database_that_is_missing_or_empty_is_told(
     code, _, err = run(capfd, "--db", str(path), "足球")
     assert "no page yet" in err
     with DatabaseReader(path) as reader:
-        assert reader.ids("all") == [1]
+        assert reader.crawl_ids("all") == [1]
 
 
-def test_an_index_that_was_replaced_is_noticed(path: Path) -> None:
+def test_is_current_replaced_file_returns_false(path: Path) -> None:
     store_crawl(path, pages(("足球", "一")))
     with SearchIndex(path) as index:
         index.update()

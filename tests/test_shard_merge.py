@@ -12,9 +12,9 @@ from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessCon
 from focus.errors import ConfigError
 from focus.records import Batch, HostRow, PriorityChange, QueueRow, UrlRow
 from focus.storage.reader import DatabaseReader
-from focus.storage.report_reader import figures
+from focus.storage.report_reader import load_figures
 from focus.storage.results import Selection
-from focus.storage.shard_merge import as_one
+from focus.storage.shard_merge import merge_databases
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.cluster import SimulatedCluster
@@ -46,7 +46,7 @@ async def shards(tmp_path: Path) -> list[Path]:
     return [await crawl("a.test", tmp_path), await crawl("b.test", tmp_path)]
 
 
-async def test_better_evidence_goes_with_its_urls(tmp_path: Path) -> None:
+async def test_merge_keeps_link_evidence_of_urls(tmp_path: Path) -> None:
     paths = [tmp_path / "a.db", tmp_path / "b.db"]
     for number, path in enumerate(paths):
         async with Store.open(path, now=0.0, pid=1) as store:
@@ -64,25 +64,25 @@ async def test_better_evidence_goes_with_its_urls(tmp_path: Path) -> None:
             await store.write(
                 crawl, Batch(priority_changes=[PriorityChange(0, 0.9, (0.9,), None, "")])
             )
-    with as_one(paths, bodies=False) as one, DatabaseReader(one.path) as reader:
+    with merge_databases(paths, include_sources=False) as one, DatabaseReader(one.path) as reader:
         found = [reader.why(1, f"http://{number}.test/2") for number in range(2)]
     assert [why.priority for why in found] == [0.5, 1.5]
     assert [why.path[-1].anchor for why in found] == ["better 0", "better 1"]
     assert [why.path[0].url for why in found] == ["http://0.test/1", "http://1.test/1"]
 
 
-async def test_everything_adds_up(shards: list[Path]) -> None:
+async def test_merge_sums_counts_of_shards(shards: list[Path]) -> None:
     each = []
     for path in shards:
         with DatabaseReader(path) as reader:
             each.append(reader.status(1))
     with (
-        as_one(shards, bodies=True) as one,
-        DatabaseReader(one.path, running=one.running) as reader,
+        merge_databases(shards, include_sources=True) as one,
+        DatabaseReader(one.path, running=one.is_running) as reader,
     ):
         both = reader.status(1)
-        rows = list(reader.rows(Selection(), ("url", "parent", "nth", "title", "text")))
-        told = figures(reader, 1)
+        rows = list(reader.iter_rows(Selection(), ("url", "parent", "nth", "title", "text")))
+        told = load_figures(reader, 1)
     for state, number in both.states.items():
         assert number == sum(status.states[state] for status in each)
     assert both.counters["requests"] == sum(status.counters["requests"] for status in each)
@@ -96,10 +96,10 @@ async def test_everything_adds_up(shards: list[Path]) -> None:
         assert parent == (None if number == "0" else f"http://{host}/{(int(number) - 1) // 2}")
 
 
-async def test_requests_are_interleaved_and_each_is_one(shards: list[Path]) -> None:
-    with as_one(shards, bodies=False) as one, DatabaseReader(one.path) as reader:
-        rows = list(reader.rows(Selection(), ("nth", "url")))
-        links = reader.run(lambda db: db.execute("SELECT source, targets FROM link").fetchall())
+async def test_merge_interleaves_and_renumbers_requests(shards: list[Path]) -> None:
+    with merge_databases(shards, include_sources=False) as one, DatabaseReader(one.path) as reader:
+        rows = list(reader.iter_rows(Selection(), ("nth", "url")))
+        links = reader.read(lambda db: db.execute("SELECT source, targets FROM link").fetchall())
     numbers = [nth for nth, _ in rows]
     assert numbers == sorted(set(numbers))
     assert numbers[-1] <= 18, "16 pages and two robots.txt"
@@ -108,12 +108,12 @@ async def test_requests_are_interleaved_and_each_is_one(shards: list[Path]) -> N
     assert len(links) == 16
 
 
-async def test_one_database_is_read_as_it_is(shards: list[Path]) -> None:
-    with as_one(shards[:1], "1", bodies=False) as one:
+async def test_merge_single_database_is_used_directly(shards: list[Path]) -> None:
+    with merge_databases(shards[:1], "1", include_sources=False) as one:
         assert one == (shards[0], None)
 
 
-async def test_what_does_not_belong_together_is_refused(shards: list[Path], tmp_path: Path) -> None:
+async def test_merge_unrelated_crawls_raises(shards: list[Path], tmp_path: Path) -> None:
     other = await crawl("c.test", tmp_path, topic="篮球")
     cases = [
         ([shards[0], other], "latest", "different topics"),
@@ -121,11 +121,16 @@ async def test_what_does_not_belong_together_is_refused(shards: list[Path], tmp_
         (shards, "1", "latest crawl of each"),
     ]
     for paths, crawls, said in cases:
-        with pytest.raises(ConfigError, match=said), as_one(paths, crawls, bodies=False):
+        with (
+            pytest.raises(ConfigError, match=said),
+            merge_databases(paths, crawls, include_sources=False),
+        ):
             pass
 
 
-async def test_commands_take_several(shards: list[Path], tmp_path: Path) -> None:
+async def test_commands_with_several_databases_merge_them(
+    shards: list[Path], tmp_path: Path
+) -> None:
     given = [part for path in shards for part in ("--db", str(path))]
     ended = CliRunner().invoke(cli, ["status", *given, "--json"])
     assert json.loads(ended.stdout)["status"]["crawl"]["pages"] == 16

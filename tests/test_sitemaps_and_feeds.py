@@ -183,6 +183,6 @@ def test_the_database_has_a_place_for_it(tmp_path: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(tmp_path / "x.db") as db:
-        writer.prepare(db, path=tmp_path / "x.db")
+        writer.prepare_database(db, path=tmp_path / "x.db")
         assert db.execute("SELECT * FROM lastmod").fetchall() == []
     db.close()

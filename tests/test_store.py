@@ -37,9 +37,9 @@ from focus.records import (
 )
 from focus.scheduling.url_table import UrlTable
 from focus.storage import file_check, schema, url_log
-from focus.storage.lock import held, holder, lock_path
+from focus.storage.lock import database_lock, lock_holder_pid, lock_path
 from focus.storage.reader import DatabaseReader
-from focus.storage.writer import load
+from focus.storage.writer import load_queues_and_hosts
 from focus.store import Store
 from tests.support.stored import page_row, url_row
 
@@ -247,7 +247,7 @@ def test_write_applies_changes_of_a_batch_in_order(
 def present(path: Path, crawl: int, number: int) -> Any:
     """What the log has of a URL, its evidence without zeros at the end."""
     with closing(sqlite3.connect(path)) as db:
-        found = url_log.latest(db, row=crawl << 32 | number)
+        found = url_log.load_latest_evidence(db, row=crawl << 32 | number)
     if found is None:
         return None
     values = [*found.link_evidence]
@@ -300,7 +300,7 @@ async def test_load_queues_and_hosts_last_version_counts(store: Store) -> None:
     queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
     await store.write(crawl, Batch(hosts=hosts[:1], queues=queues[::-1]))
     await store.write(crawl, Batch(hosts=hosts, queues=[QueueRow(1, 1, "", 7, 2.0)]))
-    saved = await store.run_in_thread(partial(load, crawl=crawl))
+    saved = await store.run_in_thread(partial(load_queues_and_hosts, crawl=crawl))
     assert saved.hosts == hosts
     assert saved.queues == [queues[0], QueueRow(1, 1, "", 7, 2.0)]
 
@@ -369,7 +369,7 @@ async def test_load_addresses_returns_urls_of_one_crawl(
 async def test_begin_crawl_same_identity_continues(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
         first = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
-        assert (first.resumed, first.finished, first.next_url, first.counters) == (
+        assert (first.is_resumed, first.is_finished, first.next_url, first.counters) == (
             False,
             False,
             0,
@@ -380,7 +380,7 @@ async def test_begin_crawl_same_identity_continues(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=2) as store:
         turned = dict(reversed(IDENTITY.items()))
         again = await store.begin_crawl(turned, "{}", fresh=False, now=2.0)
-        assert (again.id, again.resumed, again.finished) == (first.id, True, False)
+        assert (again.id, again.is_resumed, again.is_finished) == (first.id, True, False)
         assert (again.next_url, again.next_host) == (4, 1)
         assert again.counters == {"pages": 1.0}
         assert [row.state for row in await all_urls(store, again.id)] == [0, 0, 0, 0]
@@ -393,14 +393,14 @@ async def test_begin_crawl_finished_crawl_is_marked_finished(store: Store) -> No
         crawl, reason="max-pages", report_json="{}", ranks=[(0, 0.5, 0, 0)], now=9.0
     )
     again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=10.0)
-    assert (again.id, again.resumed, again.finished, again.reason) == (
+    assert (again.id, again.is_resumed, again.is_finished, again.end_reason) == (
         crawl,
         True,
         True,
         "max-pages",
     )
     third = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=11.0)
-    assert (third.finished, third.reason) == (False, "")
+    assert (third.is_finished, third.end_reason) == (False, "")
 
 
 async def test_begin_crawl_fresh_or_other_identity_starts_new_crawl(store: Store) -> None:
@@ -434,7 +434,7 @@ WRITES: dict[str, Call] = {
     "finish": lambda s, c: s.finish_crawl(c, reason="x", report_json="{}", now=4.0),
 }
 READS: dict[str, Call] = {
-    "load": lambda s, c: s.run_in_thread(partial(load, crawl=c)),
+    "load": lambda s, c: s.run_in_thread(partial(load_queues_and_hosts, crawl=c)),
     "urls": lambda s, c: _drain(s.iter_urls(c)),
     "addresses": lambda s, c: s.load_addresses(c, [0, 1]),
     "graph": lambda s, c: _drain(s.iter_graph(c)),
@@ -516,13 +516,13 @@ async def test_open_after_exit_no_thread_is_running(path: Path) -> None:
     threads, interval = set(threading.enumerate()), sys.getswitchinterval()
     with pytest.raises(RuntimeError):
         async with Store.open(path, now=0.0, pid=1):
-            assert holder(path) == 1
+            assert lock_holder_pid(path) == 1
             raise RuntimeError
     for thread in set(threading.enumerate()) - threads:
         thread.join(5.0)
         assert not thread.is_alive()
     assert sys.getswitchinterval() == interval
-    assert holder(path) is None
+    assert lock_holder_pid(path) is None
 
 
 async def test_write_syncs_to_disk_once_a_second(store: Store, monkeypatch: Any) -> None:
@@ -594,7 +594,7 @@ async def test_open_database_of_newer_version_raises(path: Path) -> None:
     assert ask(path, "PRAGMA user_version") == [(schema.VERSION + 1,)]
 
 
-@pytest.mark.parametrize("version", [1, schema.UNRELEASED])
+@pytest.mark.parametrize("version", [1, schema.LAST_UNRELEASED_VERSION])
 async def test_open_database_before_first_release_raises(path: Path, version: int) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
@@ -620,7 +620,7 @@ async def test_open_older_database_is_migrated(path: Path, monkeypatch: Any) -> 
     version = schema.VERSION + 2
     monkeypatch.setattr(schema, "VERSION", version)
     async with Store.open(path, now=0.0, pid=1) as store:
-        assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)).resumed
+        assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)).is_resumed
     assert ask(path, "PRAGMA user_version") == [(version,)]
     assert ask(path, "SELECT topic FROM trial") == []
 
@@ -738,7 +738,7 @@ async def test_write_killed_leaves_whole_batches(path: Path) -> None:
 async def test_open_twice_names_process_with_the_lock(path: Path) -> None:
     process = writer(path)
     try:
-        assert holder(path) == process.pid
+        assert lock_holder_pid(path) == process.pid
         with pytest.raises(
             StoreLocked, match=rf"pid {process.pid}\) is using .*focus\.db"
         ) as caught:
@@ -748,7 +748,7 @@ async def test_open_twice_names_process_with_the_lock(path: Path) -> None:
     finally:
         stop(process)
     async with Store.open(path, now=0.0, pid=1):  # nothing stale is left
-        assert holder(path) == 1
+        assert lock_holder_pid(path) == 1
 
 
 def test_lock_forked_child_does_not_keep_it(tmp_path: Path) -> None:
@@ -756,8 +756,8 @@ def test_lock_forked_child_does_not_keep_it(tmp_path: Path) -> None:
         import os, sys, time
         from pathlib import Path
         sys.path.insert(0, sys.argv[2])
-        from focus.storage.lock import held
-        with held(Path(sys.argv[1]), pid=os.getpid()):
+        from focus.storage.lock import database_lock
+        with database_lock(Path(sys.argv[1]), pid=os.getpid()):
             if os.fork() == 0:
                 print("forked", flush=True)
             sys.stdin.read()  # until we are killed
@@ -771,11 +771,11 @@ def test_lock_forked_child_does_not_keep_it(tmp_path: Path) -> None:
         start_new_session=True,
     )
     assert process.stdout is not None and process.stdout.readline() == "forked\n"
-    assert holder(database) == process.pid
+    assert lock_holder_pid(database) == process.pid
     process.kill()
     process.wait()
-    with held(database, pid=1):
-        assert holder(database) == 1
+    with database_lock(database, pid=1):
+        assert lock_holder_pid(database) == 1
     os.killpg(process.pid, signal.SIGKILL)  # the child that outlived it
     process.communicate()
     process.stdout.close()
@@ -881,7 +881,7 @@ def test_schema_columns_have_comments() -> None:
 
 
 def test_encodable_batch_without_surrogates_is_unchanged() -> None:
-    from focus.storage.statements import encodable
+    from focus.storage.statements import replace_surrogates
 
     batch = msgspec.structs.replace(
         BASE,
@@ -889,7 +889,7 @@ def test_encodable_batch_without_surrogates_is_unchanged() -> None:
         outcomes=[Outcome(id=1, state=UrlState.FAILED, reason="dns")],
         hosts=[HostRow(0, "h", robots={"https": (b"\xff", 200, 1.0)})],
     )
-    assert encodable(batch) == batch
+    assert replace_surrogates(batch) == batch
 
 
 def test_check_file_keeps_locks_of_open_database(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from focus.learn.labelling import (
 from focus.learn.model_file import LearnedTopic, load_model
 from focus.score.relevance.evidence import Evidence
 from focus.storage import url_log
-from focus.storage.labels import JudgedPage
-from focus.storage.lock import held
+from focus.storage.labels import ScoredPage
+from focus.storage.lock import database_lock
 from focus.topic.topic import from_toml, from_words
 from tests.support.command import Focus, record, runner, settle
 
@@ -88,7 +88,7 @@ def waiting(db: str) -> list[tuple[str, float, int | None]]:
     with closing(sqlite3.connect(db)) as connection:
         sql = "SELECT id, url, priority, parent FROM url WHERE state = 0 ORDER BY id"
         for row, url, priority, parent in connection.execute(sql).fetchall():
-            better = url_log.latest(connection, row=row)
+            better = url_log.load_latest_evidence(connection, row=row)
             if better is not None:
                 priority, parent = better.priority, better.parent or parent
             found.append((url, round(priority, 6), parent))
@@ -224,7 +224,7 @@ def test_label_misuse_prints_one_line(focus: Focus, tmp_path: Path) -> None:
     code, _, err = focus("label", "--topic", "other.toml", "--db", "a.db")
     assert code == 2
     assert "crawl 1 is about '足球', the topic file about '篮球'" in err
-    with held(tmp_path / "a.db", pid=1):
+    with database_lock(tmp_path / "a.db", pid=1):
         assert focus(*label("a.db"))[0] == 5
 
 
@@ -240,8 +240,8 @@ def test_label_without_answers_changes_nothing(focus: Focus, tmp_path: Path) -> 
 # -- the parts ----------------------------------------------------------------------
 
 
-def stored(parts: dict[str, float], html: str = "") -> JudgedPage:
-    return JudgedPage(0, 1, "http://a.test/", "", "", 0.5, False, parts, {}, html)
+def stored(parts: dict[str, float], html: str = "") -> ScoredPage:
+    return ScoredPage(0, 1, "http://a.test/", "", "", 0.5, False, parts, {}, html)
 
 
 def test_fit_parameters_stay_near_tuned_and_keep_sign() -> None:

@@ -17,7 +17,7 @@ from focus.alerts.run import watch_lock
 from focus.errors import ConfigError, StoreLocked
 from focus.storage.alerts.records import LOCAL, WatchedSite
 from focus.storage.alerts.store import AlertStore, opened
-from focus.storage.lock import held
+from focus.storage.lock import database_lock
 from tests.support.command import Ended, Focus, runner, settle
 from tests.support.site import CrawledSite, article
 from tests.support.web import TinyWeb
@@ -277,7 +277,7 @@ def test_database_held_by_a_crawl_leaves_all_due(focus: Focus, world: World, hom
 
 def test_book_opens_beside_a_crawl(focus: Focus, home: Path) -> None:
     add(focus)
-    with held(home / "focus.db", pid=1):
+    with database_lock(home / "focus.db", pid=1):
         assert focus("list").code == 0
         assert add(focus, "b").code == 0
 

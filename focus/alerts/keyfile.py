@@ -40,7 +40,7 @@ def read_key(path: Path) -> bytes:
     try:
         if not path.exists():
             _create(path)
-        private.narrow(path)
+        private.restrict_to_owner(path)
         key = bytes.fromhex(path.read_text("ascii"))
     except OSError as error:
         raise ConfigError(
@@ -62,7 +62,7 @@ def _create(path: Path) -> None:
 def _write(path: Path, key: bytes) -> None:
     """Write a key under a new name. Raises FileExistsError if the name is taken."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    private.make(draft)
+    private.create_private_file(draft)
     try:
         draft.write_text(key.hex() + "\n", "ascii")
         os.link(draft, path)
@@ -89,7 +89,7 @@ def copying_key(source: Path, target: Path, *, replace: bool) -> Iterator[None]:
         return
     try:
         if is_there:
-            target.replace(private.aside(target))
+            target.replace(private.free_name_beside(target))
         _write(target, key)
     except OSError as error:
         raise ConfigError("--with-key {path}: {error}", path=target, error=error) from None

@@ -54,7 +54,7 @@ class PageView:
 
     def __init__(self, stored: StoredPage, packed: bytes | None) -> None:
         self.stored = stored
-        self.html = labels.unpacked(packed) if packed else ""
+        self.html = labels.decompress_source(packed) if packed else ""
         self._judgements: dict[Criteria, Judgement | None] = {}
         self._snippets: dict[Criteria, str] = {}
         self._dates: dict[tzinfo, float | None] = {}

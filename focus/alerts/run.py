@@ -25,7 +25,7 @@ from focus.errors import FocusError, StoreLocked
 from focus.i18n import chain_messages, msg
 from focus.storage.alerts.records import StoredAlert, WatchedSite
 from focus.storage.alerts.store import AlertStore
-from focus.storage.lock import held
+from focus.storage.lock import database_lock
 
 Visit = Callable[[WatchedSite], Awaitable[None]]
 """Visits a site and stores what is new there, in the crawl that the site's row names.
@@ -92,7 +92,7 @@ class WatchRunSummary(msgspec.Struct):
 def watch_lock(database: Path) -> Iterator[None]:
     """Hold the lock of `watch run`. Raises AlreadyRunning if another process has it."""
     try:
-        with held(database.with_name(database.name + ".watch"), pid=os.getpid()):
+        with database_lock(database.with_name(database.name + ".watch"), pid=os.getpid()):
             yield
     except StoreLocked:
         raise AlreadyRunning(

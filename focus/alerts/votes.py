@@ -19,7 +19,7 @@ from focus.score.relevance import model_class, relevance_threshold
 from focus.score.statistics.logistic import sigmoid
 from focus.storage.alerts.records import StoredAlert, Vote
 from focus.storage.alerts.store import AlertStore
-from focus.storage.labels import JudgedPage, unpacked
+from focus.storage.labels import ScoredPage, decompress_source
 from focus.topic.topic import Topic
 
 MAX_VOTES = 500  # latest votes of an alert that are used
@@ -96,17 +96,17 @@ def learn_from_votes(store: AlertStore, alert: int, topic: Topic) -> LearnedTopi
 
 
 def _labelled(vote: Vote) -> LabelledPage:
-    page = JudgedPage(
+    page = ScoredPage(
         id=0,
-        nth=0,
-        host_nth=0,
+        request_number=0,
+        host_request_number=0,
         url=vote.url,
         title=vote.title,
         description="",
         relevance=vote.relevance,
-        relevant=True,
-        parts=vote.why.get("parts", {}),
-        matched=vote.why.get("words", {}),
-        html=unpacked(vote.zstd) if vote.zstd else "",
+        is_relevant=True,
+        part_scores=vote.why.get("parts", {}),
+        matched_terms=vote.why.get("words", {}),
+        html=decompress_source(vote.zstd) if vote.zstd else "",
     )
     return page, vote.relevant

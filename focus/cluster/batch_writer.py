@@ -19,7 +19,7 @@ from focus.cluster.transport import ClusterTransport
 from focus.engine.partition import ForwardedUrl
 from focus.engine.unit_of_work import UnitOfWork
 from focus.records import Batch
-from focus.storage.cluster_leases import Pending, settle
+from focus.storage.cluster_leases import ClusterChanges, store_cluster_changes
 from focus.storage.writer import transaction
 from focus.store import CrawlWriter, Store
 
@@ -41,7 +41,7 @@ class ShardStore(CrawlWriter):
     async def write(self, batch: Batch) -> None:
         """Keep a batch; then the broker may forget what it came from."""
         pending, owed = self._pending()
-        also = partial(settle, crawl=self._crawl, pending=pending)
+        also = partial(store_cluster_changes, crawl=self._crawl, pending=pending)
         await self._store.write(self._crawl, batch, extra_write=also)
         await self._written(pending, owed)
 
@@ -54,11 +54,11 @@ class ShardStore(CrawlWriter):
             await self._store.run_in_thread(partial(_settle, crawl=self._crawl, pending=pending))
         await self._written(pending, owed)
 
-    def _pending(self) -> tuple[Pending, Sequence[IncomingMessage]]:
+    def _pending(self) -> tuple[ClusterChanges, Sequence[IncomingMessage]]:
         closed, homes, owed = self._transport.pending()
-        return Pending(closed, _packed(self._forwarded.take()), homes), owed
+        return ClusterChanges(closed, _packed(self._forwarded.take()), homes), owed
 
-    async def _written(self, pending: Pending, owed: Sequence[IncomingMessage]) -> None:
+    async def _written(self, pending: ClusterChanges, owed: Sequence[IncomingMessage]) -> None:
         async def acknowledge() -> None:
             for message in owed:
                 with suppress(Exception):  # the connection is another by now: it comes again
@@ -80,6 +80,6 @@ def _packed(links: Sequence[tuple[int, ForwardedUrl]]) -> list[tuple[int, int, b
     ]
 
 
-def _settle(db: sqlite3.Connection, crawl: int, pending: Pending) -> None:
+def _settle(db: sqlite3.Connection, crawl: int, pending: ClusterChanges) -> None:
     with transaction(db):
-        settle(db, crawl, pending)
+        store_cluster_changes(db, crawl, pending)

@@ -76,7 +76,7 @@ class Heartbeat:
 
     async def _outbox(self) -> int:
         opened = self._context.opened
-        return await opened.store.run_in_thread(partial(rows.waiting_links, crawl=opened.id))
+        return await opened.store.run_in_thread(partial(rows.count_outgoing_links, crawl=opened.id))
 
     async def tell_status(self, ended: str = "") -> None:
         """Tell all the status of this shard."""

@@ -98,19 +98,19 @@ class ShardNode(Runtime):
             on_link=context.forwarded.came,
             on_update=self._update,
         )
-        context.is_new = not info.resumed
-        context.was_killed = info.resumed and not info.finished
+        context.is_new = not info.is_resumed
+        context.was_killed = info.is_resumed and not info.is_finished
         stack.push_async_callback(self._close)
         await context.connection.open()
-        await store.run_in_thread(partial(rows.begin, crawl=info.id, row=row))
+        await store.run_in_thread(partial(rows.store_shard, crawl=info.id, row=row))
         return context.transport
 
     async def _row(self, store: Store, info: CrawlInfo) -> rows.ShardRow:
         """The shard as stored, one run further; ClusterError if it was another."""
-        before = await store.run_in_thread(partial(rows.shard_of, crawl=info.id))
+        before = await store.run_in_thread(partial(rows.load_shard, crawl=info.id))
         shard = self.context.shard
         if before is None:
-            if info.resumed and shard.of > 1:
+            if info.is_resumed and shard.of > 1:
                 raise ClusterError(
                     "the database holds this crawl as one process began it, with the hosts "
                     "of all shards; go on with --shard 1/1, or give shard {shard} another "
@@ -141,7 +141,7 @@ class ShardNode(Runtime):
     async def on_opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         context = self.context
         context.opened = OpenShard(crawl, store, info.id, self._crawl_store)
-        for url in await store.run_in_thread(partial(rows.homes, crawl=info.id)):
+        for url in await store.run_in_thread(partial(rows.load_homes, crawl=info.id)):
             crawl.scope.add_home(seed_candidates(url)[0])
         await self._adopt(context.opened)
         context.is_open = True
@@ -172,7 +172,7 @@ class ShardNode(Runtime):
     async def _adopt(self, opened: OpenShard) -> None:
         """Leases of an earlier run: their results may come, their hosts must not be asked."""
         transport, now, useless = self.context.transport, self.context.clock(), []
-        for row in await opened.store.run_in_thread(partial(rows.leases, crawl=opened.id)):
+        for row in await opened.store.run_in_thread(partial(rows.load_leases, crawl=opened.id)):
             task = msgspec.msgpack.decode(row.task, type=Task)
             if resume_task(opened.crawl, task):
                 transport.in_flight += 1

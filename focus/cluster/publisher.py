@@ -59,7 +59,7 @@ class ShardPublisher:
                 for lease in going
             ]
             await self._context.opened.store.run_in_thread(
-                partial(rows.give, crawl=self._context.opened.id, rows=written)
+                partial(rows.store_leases, crawl=self._context.opened.id, rows=written)
             )
             size = self._message_size(len(going))
             await asyncio.gather(*map(self._publish, chunks(going, size)))
@@ -100,7 +100,7 @@ class ShardPublisher:
             await self._context.connection.is_up.wait()
             self._context.opened.crawl_store.has_outgoing.clear()
             found = await self._context.opened.store.run_in_thread(
-                partial(rows.outgoing_links, crawl=self._context.opened.id, most=MESSAGE)
+                partial(rows.load_outgoing_links, crawl=self._context.opened.id, limit=MESSAGE)
             )
             try:
                 for shard, some in groupby(sorted(found, key=itemgetter(1)), itemgetter(1)):

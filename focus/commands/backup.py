@@ -15,7 +15,7 @@ from focus.i18n import say
 from focus.text.formatting import format_count, format_size
 
 if TYPE_CHECKING:
-    from focus.storage.backup import Copied
+    from focus.storage.backup import CopySummary
 
 
 @click.command(cls=Command)
@@ -76,11 +76,11 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     from focus.alerts.run import watch_lock
     from focus.commands.progress_bar import bar
     from focus.storage.backup import restore
-    from focus.storage.private import make_folder
+    from focus.storage.private import create_folder
 
     path = db.expanduser()
     key = keyfile.key_path(path, key_file())
-    make_folder(path)
+    create_folder(path)
     with ExitStack() as stack:
         stack.enter_context(watch_lock(path))
         if with_key:
@@ -94,7 +94,7 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
         print_note("There is no key {path}: what it sealed has to be typed anew", path=key)
 
 
-def _tell(copied: Copied, path: Path) -> None:
+def _tell(copied: CopySummary, path: Path) -> None:
     held = ", ".join(
         (
             format_count(copied.crawls, "crawl"),

@@ -13,7 +13,7 @@ from focus.i18n import say, say_all
 from focus.text.formatting import format_local_time, format_table, printable
 
 if TYPE_CHECKING:
-    from focus.storage.views import SeenChange
+    from focus.storage.views import RecordedChange
 
 
 @click.command(cls=Command)
@@ -41,15 +41,17 @@ def changes(
         focus changes --since 7d
         focus changes https://sports.sina.com.cn/china/
     """
-    from focus.storage import page_checks
+    from focus.storage import revisited_pages
     from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import seed_candidates, url_fingerprint
 
     key = url_fingerprint(seed_candidates(url)[0]) if url is not None else None
     with DatabaseReader(db.expanduser()) as reader:
-        crawls = reader.ids(crawl)
-        found = reader.run(
-            lambda base: page_checks.changes(base, crawls, key=key, since=since, limit=limit)
+        crawls = reader.crawl_ids(crawl)
+        found = reader.read(
+            lambda base: revisited_pages.load_changes(
+                base, crawls, key=key, since=since, limit=limit
+            )
         )
     if as_json:
         tell_json(found)
@@ -57,7 +59,7 @@ def changes(
     tell(change_lines(found), err=not found)
 
 
-def change_lines(changes: Sequence[SeenChange]) -> list[str]:
+def change_lines(changes: Sequence[RecordedChange]) -> list[str]:
     """What has changed, a line for each look that found something."""
     if not changes:
         return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
@@ -65,7 +67,7 @@ def change_lines(changes: Sequence[SeenChange]) -> list[str]:
     return format_table([say_all("found", "change", "page"), *rows], indent="")
 
 
-def _what(change: SeenChange) -> str:
+def _what(change: RecordedChange) -> str:
     """`text, links +3`, with the title before or where it went in brackets."""
     kinds = ", ".join(say(kind) + f" +{change.links}" * (kind == "links") for kind in change.kinds)
     return f"{kinds} ({printable(change.detail, 40)})" if change.detail else kinds

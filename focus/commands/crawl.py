@@ -178,10 +178,12 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
     if options["dry_run"]:
         from focus.commands.dry_run import HAVE_ROWS, order_lines
         from focus.session import crawl_identity
-        from focus.storage.reader import last_crawl
+        from focus.storage.reader import find_last_crawl
 
         known = (
-            None if order.paths.fresh else last_crawl(order.paths.db, crawl_identity(order.config))
+            None
+            if order.paths.fresh
+            else find_last_crawl(order.paths.db, crawl_identity(order.config))
         )
         tell(order_lines(order, said(ctx, but=HAVE_ROWS), continues=known))
         return

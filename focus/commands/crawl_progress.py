@@ -152,7 +152,7 @@ def page_line(event: Event) -> str:
 def started_line(crawl: Crawl, info: CrawlInfo) -> str:
     """What is about to happen."""
     counts = crawl.url_table.counts
-    if info.resumed:
+    if info.is_resumed:
         return say(
             "Continuing crawl {number} ({url_table:,} known, {counts:,} waiting)",
             number=info.id,

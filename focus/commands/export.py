@@ -68,13 +68,13 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
     from focus.report.export import write_rows as write
-    from focus.storage.results import FIELDS, MADE, Selection, columns
-    from focus.storage.shard_merge import read_as_one
+    from focus.storage.results import COMPUTED_FIELDS, FIELDS, Selection, field_types
+    from focus.storage.shard_merge import open_merged
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     if options["text"] and "text" not in names:
         names = [*(names or FIELDS), "text"]
-    types = columns(names)
+    types = field_types(names)
     same = ("crawl", "relevant", "min_relevance", "since", "host", "limit")
     chosen = Selection(
         **{name: options[name] for name in same},
@@ -83,8 +83,10 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         gone=options["gone"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
-    with read_as_one(db, options["crawl"], bodies=any(name in MADE for name in names)) as reader:
-        rows = reader.rows(chosen, names or FIELDS)
+    with open_merged(
+        db, options["crawl"], include_sources=any(name in COMPUTED_FIELDS for name in names)
+    ) as reader:
+        rows = reader.iter_rows(chosen, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
         print_note("{pages} in {file}", pages=format_count(number, "page"), file=out)

@@ -81,11 +81,11 @@ def report_page(db: Sequence[Path], crawl: str) -> bytes:
 
 
 def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
-    from focus.storage.report_reader import figures
-    from focus.storage.shard_merge import read_as_one
+    from focus.storage.report_reader import load_figures
+    from focus.storage.shard_merge import open_merged
 
-    with read_as_one(db, crawl, bodies=False) as reader:
-        return figures(reader, reader.crawl_id(crawl))
+    with open_merged(db, crawl, include_sources=False) as reader:
+        return load_figures(reader, reader.crawl_id(crawl))
 
 
 def _content(figures: CrawlFigures, as_json: bool) -> bytes:

@@ -19,7 +19,7 @@ from focus.text.formatting import format_count, format_local_time, printable, re
 
 if TYPE_CHECKING:
     from focus.storage.passages import Passage
-    from focus.storage.search import Results, SearchHit
+    from focus.storage.search import SearchHit, SearchResults
 
 Mark = Callable[[str], str]
 """Emphasizes a text, as a terminal or a test wants it."""
@@ -73,14 +73,14 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     from focus.storage.results import Selection
     from focus.storage.search import search as find
     from focus.storage.search_index import SearchIndex
-    from focus.storage.search_terms import read
+    from focus.storage.search_terms import parse_query
 
     page_of = {name: options.pop(name) for name in ("limit", "offset")}
     chosen = Selection(**options)
     with SearchIndex(db.expanduser()) as index:
         text = " ".join(query)
-        read(text, index.segmenter)  # a mistake is told before a long update
-        index.reader.ids(chosen.crawl, chosen.topic)
+        parse_query(text, index.segmenter)  # a mistake is told before a long update
+        index.reader.crawl_ids(chosen.crawl, chosen.topic)
         with bar("Indexing") as progress:
             index.update(progress)
         results = find(index, text, chosen, **page_of)
@@ -97,7 +97,7 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
         click.echo(line)
 
 
-def found_lines(results: Results, mark: Mark) -> list[str]:
+def found_lines(results: SearchResults, mark: Mark) -> list[str]:
     """The results, each in four lines, and how many there are."""
     lines: list[str] = []
     for number, hit in enumerate(results.hits, results.offset + 1):
@@ -130,7 +130,7 @@ def marked_text(passage: Passage, mark: Mark) -> str:
     return "".join([*parts, replace_unprintable(text[done:])]).strip()
 
 
-def _summary(results: Results) -> str:
+def _summary(results: SearchResults) -> str:
     pages = format_count(results.pages, "page")
     if results.complete:
         return say("{pages} of {indexed:,}", pages=pages, indexed=results.indexed)

@@ -21,7 +21,7 @@ from focus.text.formatting import (
 )
 
 if TYPE_CHECKING:
-    from focus.storage.views import CrawlSummary, Reason, Status
+    from focus.storage.views import CrawlStatus, CrawlSummary, ReasonCount
 
 
 @click.command(cls=Command)
@@ -35,11 +35,11 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     Example:
         focus status --json | jq .status.states
     """
-    from focus.storage.shard_merge import read_as_one
+    from focus.storage.shard_merge import open_merged
 
-    with read_as_one(db, crawl, bodies=False) as reader:
+    with open_merged(db, crawl, include_sources=False) as reader:
         crawls = reader.crawls()
-        found = [reader.status(number, crawls) for number in reader.ids(crawl)[-1:]]
+        found = [reader.status(number, crawls) for number in reader.crawl_ids(crawl)[-1:]]
     one, name = found[0] if found else None, ", ".join(map(str, db))
     if as_json:
         tell_json({"database": name, "crawls": crawls, "status": one})
@@ -47,7 +47,9 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
     tell(status_lines(name, crawls, one))
 
 
-def status_lines(database: str, crawls: Sequence[CrawlSummary], status: Status | None) -> list[str]:
+def status_lines(
+    database: str, crawls: Sequence[CrawlSummary], status: CrawlStatus | None
+) -> list[str]:
     """All crawls of a database in a table, one of them in full."""
     lines = [say("Database {database}", database=database)]
     if status is None:
@@ -120,7 +122,7 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
     )
 
 
-def _harvest(status: Status, requests: int) -> str:
+def _harvest(status: CrawlStatus, requests: int) -> str:
     return say(
         "{last_100} of the last 100 requests, {last_500} of the last 500, {rate} of all",
         last_100=format_percent(status.harvest_last_100),
@@ -140,13 +142,13 @@ def limits_text(limits: Mapping[str, Any]) -> str:
     return ", ".join(known) or say("none")
 
 
-def _reasons(reasons: Sequence[Reason]) -> str:
+def _reasons(reasons: Sequence[ReasonCount]) -> str:
     return ", ".join(f"{say(each.reason or 'other')} {each.urls:,}" for each in reasons) or say(
         "none"
     )
 
 
-def _again(status: Status) -> str:
+def _again(status: CrawlStatus) -> str:
     return say(
         "{looks} so far, {gone} gone; {due} due now",
         looks=format_count(int(status.counters.get("looked", 0)), "look"),

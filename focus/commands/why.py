@@ -12,7 +12,7 @@ from focus.i18n import say, translate
 from focus.text.formatting import format_count, format_local_time, format_table, printable
 
 if TYPE_CHECKING:
-    from focus.storage.views import Ahead, Step, Why, WhyPage
+    from focus.storage.views import PathStep, PrecedingUrls, Why, WhyPage
 
 
 @click.command(cls=Command)
@@ -35,7 +35,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     Example:
         focus why https://sports.sina.com.cn/china/
     """
-    from focus.storage.evidence import explained
+    from focus.storage.evidence import explain_priority
     from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import seed_candidates, url_fingerprint
 
@@ -43,7 +43,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
         found = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))
-        answer = explained(reader, number, found)
+        answer = explain_priority(reader, number, found)
     if as_json:
         tell_json(answer)
         return
@@ -109,7 +109,7 @@ def _way_head(why: Why) -> str:
     )
 
 
-def _ahead_lines(ahead: Ahead, *, taken: bool) -> list[str]:
+def _ahead_lines(ahead: PrecedingUrls, *, taken: bool) -> list[str]:
     what = say("taken between its parent and it" if taken else "waiting with more priority")
     if not ahead.number:
         return [say("  ahead      no URL {what}", what=what)]
@@ -163,7 +163,7 @@ def _priority(priority: float) -> str:
     return say("of a seed") if priority >= SEED_PRIORITY else f"{priority:.4g}"
 
 
-def _step_line(step: Step) -> str:
+def _step_line(step: PathStep) -> str:
     anchor = f"  “{printable(step.anchor, 40)}”" if step.anchor else ""
     relevance = (
         ""

@@ -117,9 +117,11 @@ def select_training_rows(reader: DatabaseReader, crawl: int, topic: str) -> dict
     as many pages off topic as on topic are returned, spread evenly over the crawl: a classifier
     trained with one relevant page in a hundred would always say no.
     """
-    labelled = {v.page: v.relevant for v in reader.run(partial(labels.labelled, topic=topic))}
+    labelled = {
+        v.page_row: v.is_relevant for v in reader.read(partial(labels.load_labels, topic=topic))
+    }
     certain: dict[bool, list[int]] = {True: [], False: []}
-    for row, relevance, relevant in reader.run(partial(labels.judged, crawl=crawl)):
+    for row, relevance, relevant in reader.read(partial(labels.load_relevances, crawl=crawl)):
         if row not in labelled and (relevance > SURE_ON if relevant else relevance < SURE_OFF):
             certain[bool(relevant)].append(row)
     on = [row for row, relevant in labelled.items() if relevant] + certain[True]
@@ -137,6 +139,6 @@ def sample_evenly(rows: Sequence[int], number: int) -> list[int]:
 def read_stored_pages(reader: DatabaseReader, rows: Iterable[int]) -> Iterator[Document]:
     """Yield stored pages as documents, without those whose text was not stored."""
     for row in rows:
-        page = reader.run(partial(labels.page, row=row))
+        page = reader.read(partial(labels.load_page, row=row))
         if page.html:
             yield html_document(page.html)

@@ -39,7 +39,7 @@ from focus.score.statistics.logistic import fit_logistic
 from focus.score.statistics.naive_bayes import Calibration, fit_calibration, train_naive_bayes
 from focus.score.statistics.vector import centroid, strongest_words, unit_vector
 from focus.storage import labels
-from focus.storage.labels import JudgedPage, PageLabel
+from focus.storage.labels import PageLabel, ScoredPage
 from focus.store import Store
 from focus.text.formatting import printable
 from focus.text.tokenisation import Segmenter
@@ -91,12 +91,12 @@ def check_teachable(relevance: str) -> None:
         )
 
 
-def make_question(page: JudgedPage) -> LabelQuestion:
+def make_question(page: ScoredPage) -> LabelQuestion:
     """Return the question about a stored page."""
-    words = [word for part_words in page.matched.values() for word in part_words]
+    words = [word for part_words in page.matched_terms.values() for word in part_words]
     text = " ".join(html_document(page.html).content.split()) or page.description
     return LabelQuestion(
-        page.url, page.title, page.relevance, page.matched, make_snippet(text, words)
+        page.url, page.title, page.relevance, page.matched_terms, make_snippet(text, words)
     )
 
 
@@ -127,10 +127,10 @@ async def ask_for_labels(
     """
     counts = LabelCounts(ended="no more pages")
     uncertain = partial(
-        labels.uncertain, crawl=crawl, topic=topic, threshold=threshold, limit=limit
+        labels.find_uncertain_pages, crawl=crawl, topic_name=topic, threshold=threshold, limit=limit
     )
     for row in await store.run_in_thread(uncertain):
-        page = await store.run_in_thread(partial(labels.page, row=row))
+        page = await store.run_in_thread(partial(labels.load_page, row=row))
         answer = ask(make_question(page))
         if answer == "q":
             counts.ended = "quit"
@@ -139,22 +139,25 @@ async def ask_for_labels(
             counts.skipped += 1
             continue
         label = PageLabel(row, page.url, answer == "y")
-        await store.run_in_thread(partial(labels.put, topic=topic, said=label, now=now()))
-        counts.on += label.relevant
-        counts.off += not label.relevant
+        await store.run_in_thread(partial(labels.store_label, topic=topic, label=label, now=now()))
+        counts.on += label.is_relevant
+        counts.off += not label.is_relevant
     return counts
 
 
 # -- learning -------------------------------------------------------------------
 
-LabelledPage = tuple[JudgedPage, bool]
+LabelledPage = tuple[ScoredPage, bool]
 
 
 async def load_labelled_pages(store: Store, topic: str) -> list[LabelledPage]:
     """Return all labelled pages of a topic, from all crawls, with their labels."""
-    page_labels = await store.run_in_thread(partial(labels.labelled, topic=topic))
+    page_labels = await store.run_in_thread(partial(labels.load_labels, topic=topic))
     return [
-        (await store.run_in_thread(partial(labels.page, row=label.page)), label.relevant)
+        (
+            await store.run_in_thread(partial(labels.load_page, row=label.page_row)),
+            label.is_relevant,
+        )
         for label in page_labels
     ]
 
@@ -243,7 +246,7 @@ def fit_parameters(
               54 0.95
     """
     tuned = model_class(relevance).defaults
-    informative = [(page.parts, is_on) for page, is_on in pages if page.parts]
+    informative = [(page.part_scores, is_on) for page, is_on in pages if page.part_scores]
     names = [name for name in tuned if any(name in parts for parts, _ in informative)]
     if not informative:
         return {}

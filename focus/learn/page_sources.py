@@ -84,7 +84,7 @@ def _load_stored(
     urls: Sequence[str], stored: StoredCrawls, report_problem: ReportProblem
 ) -> Iterator[tuple[str, SourcedPage]]:
     with DatabaseReader(stored.db) as reader:
-        crawls = reader.ids(stored.crawl)[::-1]
+        crawls = reader.crawl_ids(stored.crawl)[::-1]
         for url in urls:
             page = _find_stored_page(reader, crawls, url)
             if page is None:
@@ -97,11 +97,11 @@ def _load_stored(
 
 def _find_stored_page(
     reader: DatabaseReader, crawls: Sequence[int], url: str
-) -> labels.JudgedPage | None:
+) -> labels.ScoredPage | None:
     target = seed_candidates(url)[0]
     for crawl in crawls:
-        find = partial(labels.row_of, crawl=crawl, url=url, key=url_fingerprint(target))
-        row = reader.run(find)
+        find = partial(labels.find_page_row, crawl=crawl, url=url, key=url_fingerprint(target))
+        row = reader.read(find)
         if row is not None:
-            return reader.run(partial(labels.page, row=row))
+            return reader.read(partial(labels.load_page, row=row))
     return None

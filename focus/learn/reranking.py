@@ -28,7 +28,7 @@ from focus.score.strategy import Parent, strategy_class
 from focus.score.subtopics import TitledPage
 from focus.session.resume import restore
 from focus.storage import labels
-from focus.storage.labels import JudgedPage, Rejudged
+from focus.storage.labels import NewRelevance, ScoredPage
 from focus.storage.writer import CrawlInfo
 from focus.store import Store
 from focus.workers import WorkerPool
@@ -87,13 +87,13 @@ async def rerank(
     replay = _Replay(crawl)
     analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
     analysis = msgspec.structs.replace(analysis, keep="none")
-    batch: list[Rejudged] = []
+    batch: list[NewRelevance] = []
     async with aclosing(_score_stored_pages(store, info.id, analysis)) as judged:
         async for stored, page in judged:
             replay.add_page(stored, page)
             if page is not None:
                 batch.append(
-                    Rejudged(
+                    NewRelevance(
                         stored.id,
                         page.relevance,
                         page.is_relevant,
@@ -102,28 +102,32 @@ async def rerank(
                     )
                 )
             if len(batch) >= CHUNK:
-                await store.run_in_thread(partial(labels.rejudge, crawl=info.id, judged=batch))
+                await store.run_in_thread(
+                    partial(labels.update_relevances, crawl=info.id, new_relevances=batch)
+                )
                 batch = []
             report_progress(
                 replay.counts.pages + replay.counts.unscored, crawl.unit_of_work.totals.pages
             )
-    await store.run_in_thread(partial(labels.rejudge, crawl=info.id, judged=batch))
+    await store.run_in_thread(
+        partial(labels.update_relevances, crawl=info.id, new_relevances=batch)
+    )
     await store.write(info.id, replay.make_batch(now))
     return replay.counts
 
 
 async def _score_stored_pages(
     store: Store, crawl: int, analysis: AnalysisConfig
-) -> AsyncGenerator[tuple[JudgedPage, Page | None]]:
+) -> AsyncGenerator[tuple[ScoredPage, Page | None]]:
     """Yield stored pages in order with their new score, None if no text is stored."""
     workers = max(1, (os.cpu_count() or 2) - 1)
     async with WorkerPool(analysis, workers=workers) as pool:
-        in_progress: deque[tuple[JudgedPage, asyncio.Task[Page] | None]] = deque()
+        in_progress: deque[tuple[ScoredPage, asyncio.Task[Page] | None]] = deque()
         last_nth = -1
         while part := await store.run_in_thread(
-            partial(labels.pages, crawl=crawl, after=last_nth, limit=CHUNK)
+            partial(labels.load_pages, crawl=crawl, after=last_nth, limit=CHUNK)
         ):
-            last_nth = part[-1].nth
+            last_nth = part[-1].request_number
             for stored in part:
                 scoring = (
                     pool.score(stored.url, stored.html.encode(), _HTML) if stored.html else None
@@ -136,8 +140,8 @@ async def _score_stored_pages(
 
 
 async def _finish_scoring(
-    pair: tuple[JudgedPage, asyncio.Task[Page] | None],
-) -> tuple[JudgedPage, Page | None]:
+    pair: tuple[ScoredPage, asyncio.Task[Page] | None],
+) -> tuple[ScoredPage, Page | None]:
     stored, task = pair
     page = await task if task is not None else None
     return stored, page if page is not None and page.failure is None else None
@@ -162,43 +166,43 @@ class _Replay:
         self._segmenter = topic_segmenter(crawl.config.analysis.topic)
         self._redirected: list[tuple[int, int]] = []  # (source, target that took its place)
 
-    def add_page(self, stored: JudgedPage, page: Page | None) -> None:
+    def add_page(self, stored: ScoredPage, page: Page | None) -> None:
         """Add the next page with its new score."""
         if page is None:
             self.counts.unscored += 1
-            self._learn_from_page(stored, stored.relevant)
+            self._learn_from_page(stored, stored.is_relevant)
             return
         self.counts.pages += 1
-        self.counts.turned_on += page.is_relevant and not stored.relevant
-        self.counts.turned_off += stored.relevant and not page.is_relevant
+        self.counts.turned_on += page.is_relevant and not stored.is_relevant
+        self.counts.turned_off += stored.is_relevant and not page.is_relevant
         self._change_reward(stored, page)
         if not page.nofollow:
             self._add_link_evidence(stored, page)
         self._learn_from_page(stored, page.is_relevant)
 
-    def _learn_from_page(self, stored: JudgedPage, is_relevant: bool) -> None:
+    def _learn_from_page(self, stored: ScoredPage, is_relevant: bool) -> None:
         if self._crawl.strategy.resume_pages:
             page = stored.url, stored.title, is_relevant, self._url_table.parent[stored.id]
             self._crawl.strategy.learn_from_page(TitledPage.from_title(*page, self._segmenter))
 
-    def _change_reward(self, stored: JudgedPage, page: Page) -> None:
+    def _change_reward(self, stored: ScoredPage, page: Page) -> None:
         """Correct the hit rates of the queue, host and hub of a page for its new reward."""
         reward = self._crawl.strategy.reward
         old_page = msgspec.structs.replace(page, relevance=stored.relevance)
         change = reward(page) - reward(old_page)
-        self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.relevant
+        self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.is_relevant
         if not change:
             return
         hit_rates = self._crawl.link_handler.hit_rates
         queue = self._crawl.frontier.queues[self._url_table.queue[stored.id]]
-        hit_rates.correct_reward(queue, change, stored.host_nth)
-        if stored.host_nth == 1 and self._url_table.depth[stored.id]:
+        hit_rates.correct_reward(queue, change, stored.host_request_number)
+        if stored.host_request_number == 1 and self._url_table.depth[stored.id]:
             self._crawl.unit_of_work.totals.newcomers_yielded += change
         self._rewards_changed = True
         if (hub := self._url_table.parent[stored.id]) >= 0:
             self._crawl.ranker.count_hub(hub, Tally(0, change))
 
-    def _add_link_evidence(self, stored: JudgedPage, page: Page) -> None:
+    def _add_link_evidence(self, stored: ScoredPage, page: Page) -> None:
         """Give the targets of its links the evidence that the page gives now."""
         url_table = self._url_table
         queue = self._crawl.frontier.queues[url_table.queue[stored.id]]

@@ -74,7 +74,7 @@ async def teach(
     """
     topic = options.topic
     async with Store.open(options.db, now=time.time(), pid=os.getpid()) as store:
-        text, info = await store.run_in_thread(partial(labels.crawl_info, crawl=options.crawl))
+        text, info = await store.run_in_thread(partial(labels.load_crawl, crawl=options.crawl))
         config = msgspec.json.decode(text, type=CrawlConfig)
         _check_crawl(config, options)
         relevance, answers = config.analysis.relevance, LabelCounts()

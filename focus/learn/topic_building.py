@@ -235,12 +235,12 @@ def _judge_page(model: Model, threshold: float, page: Document) -> ModelJudgemen
 def read_crawl_pages(reader: DatabaseReader, crawl: int) -> Iterator[SourcedPage]:
     """Yield pages of a crawl with stored text: relevant ones, and others spread evenly over it."""
     rows: dict[bool, list[int]] = {True: [], False: []}
-    for row, _, relevant in reader.run(partial(labels.judged, crawl=crawl)):
+    for row, _, relevant in reader.read(partial(labels.load_relevances, crawl=crawl)):
         rows[bool(relevant)].append(row)
     for row in sorted(
         (*sample_evenly(rows[True], MAX_RELEVANT), *sample_evenly(rows[False], MAX_IRRELEVANT))
     ):
-        page = reader.run(partial(labels.page, row=row))
+        page = reader.read(partial(labels.load_page, row=row))
         if page.html:
             yield make_sourced_page(page.url, page.html)
 

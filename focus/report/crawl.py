@@ -110,7 +110,7 @@ def _label_agreement(figures: CrawlFigures) -> str:
         "{said:,} so, {both:,} of them rightly.",
         pages=format_count(labels.labelled, "page"),
         relevant=labels.relevant,
-        said=labels.said,
+        said=labels.relevant_by_model,
         both=labels.both,
     )
 

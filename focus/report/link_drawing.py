@@ -46,7 +46,7 @@ def draw_links(links: LinkMap) -> Markup:
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="{title}">',
         *(link_paths.path_svg("edge", a, b) for a, b in links.links),
-        *(link_paths.path_svg("way", a, b) for a, b in links.ways),
+        *(link_paths.path_svg("way", a, b) for a, b in links.discovery_links),
         *(
             _node_svg(nodes_by_id[number], place, labels[number])
             for number, place in positions.items()
@@ -64,7 +64,7 @@ def _order_columns(links: LinkMap) -> list[list[int]]:
     for node in sorted(links.nodes, key=lambda node: node.id):
         columns[rank[node.depth]].append(node.id)
     neighbours: dict[int, list[int]] = {}
-    for a, b in (*links.ways, *links.links):
+    for a, b in (*links.discovery_links, *links.links):
         neighbours.setdefault(a, []).append(b)
         neighbours.setdefault(b, []).append(a)
     for sweep in range(_SORT_PASSES):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from focus.i18n import say, translate
 from focus.report.page import Cell, PageLink
-from focus.storage.figures import CrawlFigures, Polite
+from focus.storage.figures import CrawlFigures, HostPoliteness
 from focus.text.formatting import format_count, printable
 
 
@@ -35,7 +35,7 @@ def _smallest_delay_text(figures: CrawlFigures) -> str:
     )
 
 
-def _host_row(host: Polite) -> list[str]:
+def _host_row(host: HostPoliteness) -> list[str]:
     def seconds(value: float | None) -> str:
         return "–" if value is None else f"{value:.3f}"
 

@@ -11,8 +11,8 @@ from focus.report.bars import Bar, bar_chart
 from focus.report.charts import format_number, round_ticks
 from focus.report.link_drawing import draw_links
 from focus.report.page import Cell, PageLink
-from focus.storage.distributions import LEVELS
-from focus.storage.figures import CrawlFigures, Histogram, Level, YieldFigures
+from focus.storage.distributions import MAX_LEVELS
+from focus.storage.figures import CrawlFigures, Histogram, LevelFigures, YieldFigures
 from focus.text.formatting import format_count, format_percent, printable
 
 
@@ -96,12 +96,12 @@ def _histogram_chart(histogram: Histogram, what: str) -> Markup:
     return bar_chart(bars, title=say("Pages by {what}", what=what), x_label="", labels=labels)
 
 
-def _level_chart(levels: Sequence[Level], what: str) -> Markup:
+def _level_chart(levels: Sequence[LevelFigures], what: str) -> Markup:
     last = levels[-1].steps
     levels_by_steps = {level.steps: level for level in levels}
     bars, labels = [], []
     for steps in range(last + 1):
-        level = levels_by_steps.get(steps, Level(steps, 0, 0))
+        level = levels_by_steps.get(steps, LevelFigures(steps, 0, 0))
         share = f"{level.relevant / level.pages:.0%}" if level.relevant else ""
         tooltip = say(
             "{what} {steps}: {pages}, relevant {relevant:,}",
@@ -111,6 +111,6 @@ def _level_chart(levels: Sequence[Level], what: str) -> Markup:
             relevant=level.relevant,
         )
         bars.append(Bar(level.pages, level.relevant, tooltip, share))
-        is_open_ended = steps == last and last + 1 >= LEVELS
+        is_open_ended = steps == last and last + 1 >= MAX_LEVELS
         labels.append(((steps + 0.5) / (last + 1), f"{steps}+" if is_open_ended else str(steps)))
     return bar_chart(bars, title=say("Pages by {what}", what=what), x_label="", labels=labels)

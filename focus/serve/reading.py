@@ -230,7 +230,12 @@ def search_page(request: RequestContext) -> Response:
             with request.app_state.index() as index:
                 crawls = request.store.search.of(request.me.id)
                 results = find(
-                    index, words, selection, among=crawls, limit=RESULTS_PER_PAGE, offset=offset
+                    index,
+                    words,
+                    selection,
+                    allowed_crawls=crawls,
+                    limit=RESULTS_PER_PAGE,
+                    offset=offset,
                 )
             known = request.store.inbox.known(request.me.id, [hit.url for hit in results.hits])
         except ConfigError as query_error:

@@ -18,7 +18,7 @@ async def finish_run(
 ) -> None:
     """Store the report of a run, and PageRank, hub and authority of all pages."""
     # If a finished crawl got no new page in this run, its graph scores are stored already.
-    is_unchanged = info.finished and not report.run_pages and not report.answered_revisits
+    is_unchanged = info.is_finished and not report.run_pages and not report.answered_revisits
     await store.finish_crawl(
         info.id,
         reason=report.stop_reason,

@@ -70,7 +70,7 @@ def make_report(
     topic = crawl.config.analysis.topic
     return RunReport(
         crawl=info.id,
-        resumed=info.resumed,
+        resumed=info.is_resumed,
         stop_reason=reason,
         strategy=crawl.config.strategy,
         topic=str(topic.get("name", "")),

@@ -22,7 +22,7 @@ from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, MAX_WAIT_S
 from focus.score.matching import topic_segmenter
 from focus.score.subtopics import TitledPage
 from focus.storage import writer
-from focus.storage.writer import Saved
+from focus.storage.writer import QueuesAndHosts
 from focus.store import CrawlInfo, Store
 
 
@@ -32,8 +32,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     Raises StoreError if URLs are missing in the database.
     """
     # If the clock was set back since the last run, stored times are set back as well.
-    clock_setback_s = max(0.0, info.seen_at - crawl.transport.now())
-    saved = await store.run_in_thread(partial(writer.load, crawl=info.id))
+    clock_setback_s = max(0.0, info.last_seen_at - crawl.transport.now())
+    saved = await store.run_in_thread(partial(writer.load_queues_and_hosts, crawl=info.id))
     _restore_hosts(crawl, saved, clock_setback_s)
     _restore_queues(crawl, saved)
     crawl.link_handler.domains.restored()
@@ -42,11 +42,13 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     await _restore_graph(crawl, store, info)
     hit_rates = crawl.link_handler.hit_rates
     if crawl.strategy.learns:
-        for hub, fetched, yielded in await store.run_in_thread(partial(writer.hubs, crawl=info.id)):
+        for hub, fetched, yielded in await store.run_in_thread(
+            partial(writer.load_hubs, crawl=info.id)
+        ):
             crawl.ranker.count_hub(hub, Tally(fetched, yielded))
         if not any(row.bonus for row in saved.queues):
             hit_rates.reset_bonuses()  # an older version of focus did not store bonuses
-    for url_id, simhash in await store.run_in_thread(partial(writer.simhashes, crawl=info.id)):
+    for url_id, simhash in await store.run_in_thread(partial(writer.load_simhashes, crawl=info.id)):
         crawl.view.near_duplicates.add(url_id, simhash)
     crawl.frontier.mark_all_evicted()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
@@ -66,7 +68,7 @@ async def _restore_recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -
         return
     first = max(0, totals.requests - WINDOW)
     relevant = await store.run_in_thread(
-        partial(writer.relevant_requests, crawl=info.id, first=first)
+        partial(writer.load_relevant_requests, crawl=info.id, first=first)
     )
     crawl.recent_harvest.add(nth in relevant for nth in range(first + 1, totals.requests + 1))
 
@@ -98,7 +100,7 @@ async def _restore_titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     strategy = crawl.strategy
     if strategy.resume_pages:
         titles = await store.run_in_thread(
-            partial(writer.titles, crawl=info.id, last=strategy.resume_pages)
+            partial(writer.load_titles, crawl=info.id, last=strategy.resume_pages)
         )
         strategy.resume_at(crawl.unit_of_work.totals.pages - len(titles))
         segmenter = topic_segmenter(crawl.config.analysis.topic)
@@ -106,7 +108,7 @@ async def _restore_titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
             strategy.learn_from_page(TitledPage.from_title(*row, segmenter))
 
 
-def _restore_hosts(crawl: Crawl, saved: Saved, clock_setback_s: float) -> None:
+def _restore_hosts(crawl: Crawl, saved: QueuesAndHosts, clock_setback_s: float) -> None:
     now = crawl.transport.now()
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
@@ -124,7 +126,7 @@ def _restore_hosts(crawl: Crawl, saved: Saved, clock_setback_s: float) -> None:
             crawl.unit_of_work.update_host(host)
 
 
-def _restore_queues(crawl: Crawl, saved: Saved) -> None:
+def _restore_queues(crawl: Crawl, saved: QueuesAndHosts) -> None:
     frontier, hit_rates = crawl.frontier, crawl.link_handler.hit_rates
     for row in saved.queues:
         queue = frontier.queue(frontier.hosts[row.host_id], row.pattern)

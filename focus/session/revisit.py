@@ -22,8 +22,8 @@ from focus.engine.view import Request, conditional_headers
 from focus.html.main_content import main_text_from_html
 from focus.records import REVISIT_PRIORITY, StoredPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
-from focus.storage import page_checks
-from focus.storage.labels import unpacked
+from focus.storage import revisited_pages
+from focus.storage.labels import decompress_source
 from focus.store import CrawlInfo, Store
 
 INTERRUPTED_REASONS = ("interrupted", "terminated", "offline")
@@ -33,7 +33,7 @@ INTERRUPTED_REASONS = ("interrupted", "terminated", "offline")
 async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: float) -> int:
     """Schedule revisits of all due pages; return their number."""
     totals = crawl.unit_of_work.totals
-    if info.finished and info.reason not in INTERRUPTED_REASONS:
+    if info.is_finished and info.end_reason not in INTERRUPTED_REASONS:
         totals.round_from = info.next_url
         totals.round_pages = totals.pages + totals.looked
         totals.round_requests, totals.round_bytes = totals.requests, totals.bytes
@@ -48,10 +48,10 @@ async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: 
     )
 
     def due(db: sqlite3.Connection) -> list[StoredPage]:
-        policy = make_revisit_policy(age_s, page_checks.watched(db, info.id))
-        due_pages = policy.due(page_checks.kept_pages(db, info.id, listings=uses_sitemaps), now)[
-            :limit
-        ]
+        policy = make_revisit_policy(age_s, revisited_pages.total_observation(db, info.id))
+        due_pages = policy.due(
+            revisited_pages.iter_stored_pages(db, info.id, include_sources=uses_sitemaps), now
+        )[:limit]
         return _add_missing_digests(db, info.id, due_pages)
 
     pages = await store.run_in_thread(due)
@@ -81,6 +81,8 @@ def _add_missing_digests(
 ) -> list[StoredPage]:
     """Compute the text digests of pages stored by a run without `--refresh`."""
     pages_by_id = {page.id: page for page in pages if not (page.text_digest or page.is_url_source)}
-    for url_id, packed in page_checks.sources(db, crawl, [*pages_by_id]):
-        pages_by_id[url_id].text_digest = text_digest(main_text_from_html(unpacked(packed)))
+    for url_id, packed in revisited_pages.iter_sources(db, crawl, [*pages_by_id]):
+        pages_by_id[url_id].text_digest = text_digest(
+            main_text_from_html(decompress_source(packed))
+        )
     return pages

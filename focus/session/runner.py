@@ -84,7 +84,7 @@ async def run(
         )
         stack.enter_context(infrequent_garbage_collection())
         return_freed_memory()
-        if info.resumed:
+        if info.is_resumed:
             await restore(crawl, store, info)
             if exclude_ids_below:
                 crawl.frontier.exclude_ids_below(exclude_ids_below)

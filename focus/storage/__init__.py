@@ -5,9 +5,9 @@
     writer, statements — functions behind `focus.store`; a batch as SQL statements
     columns, url_log — millions of URLs read at a restart; the logs that they are read from
     reader, views — status, why, links and results; the records that they return
-    results, made_fields — SQL for results; fields computed from the stored source of a page
+    results, computed_fields — SQL for results; fields computed from the stored source of a page
     link_reader, evidence — links of pages; how the priority of a URL adds up
-    page_checks — revisited pages: their state, and what changed
+    revisited_pages — revisited pages: their state, and what changed
     table_file, whole_file — results as an SQLite file; files written as a whole or not at all
     report_reader, figures — the figures of a report
     distributions, link_map — how pages spread over a crawl; its best pages and their links

@@ -1,10 +1,10 @@
-"""Copies a database while crawls and watches write to it, and puts a copy back.
+"""Copies a database that is in use, and restores a database from a copy.
 
-A copy is what one reader sees at one moment: all batches up to then, none in part. It is made
-by SQLite's backup interface under a read transaction, so that writers neither wait for it nor
-make it begin anew; it is a single file, its owner's alone, and appears under its name once it
-has been checked. What a database has beside it is left out: its index (`FILE-search`), which
-`focus search` makes again, and the key that seals what is secret in it.
+A copy is the state of one moment, with complete batches only. It is made with the backup interface
+of SQLite in a read transaction, so that writers need not wait and do not restart the copy. The copy
+is a single file, readable by its owner only, and receives its name after it was checked. It does
+not include the files beside the database: the search index (`FILE-search`), which `focus search`
+creates again, and the key for encrypted values.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from typing import NamedTuple
 
 from focus.errors import StoreError
 from focus.storage import file_check, private
-from focus.storage.lock import held
+from focus.storage.lock import database_lock
 from focus.storage.search_file import index_path
 
-PAGES = 4096
-"""Of 4 KiB, copied between two calls of `progress`."""
+PAGES_PER_STEP = 4096
+"""Database pages of 4 KiB that are copied between two calls of `progress`."""
 
-WAIT_S = 5.0  # for another program that is just leaving
+LOCK_TIMEOUT_S = 5.0  # for another program that is about to close the database
 
-_TAILS = ("-wal", "-shm")
+_SUFFIXES = ("-wal", "-shm")
 
 Progress = Callable[[float, float], None]
 
 
-class Copied(NamedTuple):
-    """The contents of a copy; `replaced` is where the database is now that it took the place of."""
+class CopySummary(NamedTuple):
+    """Numbers of rows in a copy; `replaced` is the new path of the database that it replaced."""
 
     crawls: int
     pages: int
@@ -41,33 +41,50 @@ class Copied(NamedTuple):
     replaced: Path | None = None
 
 
-def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> Copied:
-    """Copy a database into a file; another one of that name stays unless `replace`.
+def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> CopySummary:
+    """Copy a database to a file.
 
-    progress  is told (done, all) in pages, now and then
-    StoreError if the database is none of ours or damaged, or the copy cannot be written.
+    Args:
+        database: The database.
+        copy: The new file.
+        replace: Whether to replace an existing file.
+        progress: Called with (pages copied, all pages) from time to time.
+
+    Raises:
+        StoreError: The database is damaged or of another program, or the copy cannot be written.
     """
-    _check_there(database)
+    _require_database(database)
     if not replace and copy.exists():
         raise StoreError("{path} is there; choose another name, or --force", path=copy)
     if copy.exists() and copy.samefile(database):
         raise StoreError("{path} is the database itself; choose another name", path=copy)
-    with _draft(database, copy, progress) as (draft, copied):
-        with _written(copy):
+    with _checked_copy(database, copy, progress) as (draft, summary):
+        with _reporting_write_errors(copy):
             draft.replace(copy)
-            _sync(copy.parent)
-        return copied
+            _sync_folder(copy.parent)
+        return summary
 
 
-def restore(copy: Path, database: Path, *, replace: bool, pid: int, progress: Progress) -> Copied:
-    """Put a copy back as the database; what it replaces stays beside it (`Copied.replaced`).
+def restore(
+    copy: Path, database: Path, *, replace: bool, pid: int, progress: Progress
+) -> CopySummary:
+    """Restore a database from a copy; the replaced database is kept under another name.
 
-    replace  whether it may take the place of one that is there
-    Killed at any moment, there is the old one or the new one, whole, under the name. StoreError
-    if the copy is damaged, none of ours or newer than this focus, if something is in the way, or
-    another process has the database open; StoreLocked if that is a crawl.
+    If the process is killed, the path has either the old or the new database.
+
+    Args:
+        copy: The copy.
+        database: The path of the database.
+        replace: Whether to replace an existing database.
+        pid: The id of this process, for the lock.
+        progress: Called with (pages copied, all pages) from time to time.
+
+    Raises:
+        StoreError: The copy is damaged, of another program or of a newer version; or the path is
+            in use.
+        StoreLocked: A crawl uses the database.
     """
-    _check_there(copy)
+    _require_database(copy)
     if database.exists() and copy.samefile(database):
         raise StoreError("{path} is the database itself; choose another name", path=copy)
     if database.exists() and not replace:
@@ -75,97 +92,106 @@ def restore(copy: Path, database: Path, *, replace: bool, pid: int, progress: Pr
             "{path} is there; choose another --db, or --force, which keeps it beside",
             path=database,
         )
-    private.make_folder(database)
-    with held(database, pid=pid), _draft(copy, database, progress) as (draft, copied):
-        with ExitStack() as stack, _written(database):
+    private.create_folder(database)
+    with (
+        database_lock(database, pid=pid),
+        _checked_copy(copy, database, progress) as (draft, summary),
+    ):
+        with ExitStack() as stack, _reporting_write_errors(database):
             replaced = None
             if database.exists():
-                stack.enter_context(_alone(database))
-                replaced = _kept_beside(database)
-            for tail in ("", *_TAILS):
-                _beside(index_path(database), tail).unlink(missing_ok=True)
+                stack.enter_context(_exclusive_access(database))
+                replaced = _move_aside(database)
+            for suffix in ("", *_SUFFIXES):
+                _add_suffix(index_path(database), suffix).unlink(missing_ok=True)
             draft.replace(database)
-            _sync(database.parent)
-        return copied._replace(replaced=replaced)
+            _sync_folder(database.parent)
+        return summary._replace(replaced=replaced)
 
 
 # -- copying ------------------------------------------------------------------------
 
 
-def _check_there(path: Path) -> None:
+def _require_database(path: Path) -> None:
     if not file_check.check_file(path):
         raise StoreError("there is no database at {path}", path=path)
 
 
 @contextmanager
-def _draft(source: Path, target: Path, progress: Progress) -> Iterator[tuple[Path, Copied]]:
-    """A checked copy beside `target`; whatever is left of it at the end goes."""
+def _checked_copy(
+    source: Path, target: Path, progress: Progress
+) -> Iterator[tuple[Path, CopySummary]]:
+    """Make a checked copy beside `target`, and delete what is left of it at the end."""
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with file_check.explaining(source):
-            private.make(draft)
-            with closing(_connected(draft, "rw")) as into:
-                with closing(_connected(source, "ro")) as out:
+        with file_check.store_errors(source):
+            private.create_private_file(draft)
+            with closing(_connect(draft, "rw")) as into:
+                with closing(_connect(source, "ro")) as out:
                     _copy(out, into, progress)
-                copied = _checked(into, source)
+                summary = _check_copy(into, source)
             with draft.open("rb+") as file:
                 os.fsync(file.fileno())
-        yield draft, copied._replace(bytes=draft.stat().st_size)
+        yield draft, summary._replace(bytes=draft.stat().st_size)
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise _write_error(target, error) from error
     finally:
-        for tail in ("", "-journal", *_TAILS):
+        for suffix in ("", "-journal", *_SUFFIXES):
             with suppress(OSError):
-                _beside(draft, tail).unlink(missing_ok=True)
+                _add_suffix(draft, suffix).unlink(missing_ok=True)
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={mode}", timeout=WAIT_S, uri=True, isolation_level=None
+        f"{path.resolve().as_uri()}?mode={mode}",
+        timeout=LOCK_TIMEOUT_S,
+        uri=True,
+        isolation_level=None,
     )
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:
-    """All pages as of now. The transaction holds them fast: without it every batch that another
-    process writes meanwhile would make SQLite begin anew.
+    """Copy all pages in their present state.
+
+    Without the read transaction SQLite would restart the copy at each write of another process.
     """
-    target.execute("PRAGMA synchronous = OFF")  # it is brought to the disk once, when it is whole
+    target.execute("PRAGMA synchronous = OFF")  # it is synced once, when it is complete
     source.execute("BEGIN")
-    source.execute("SELECT 1 FROM sqlite_schema").fetchone()  # only now is the moment chosen
+    source.execute("SELECT 1 FROM sqlite_schema").fetchone()  # the transaction starts here
 
-    def told(_: int, left: int, total: int) -> None:
-        progress(total - left, total)
+    def report_progress(_: int, remaining: int, total: int) -> None:
+        progress(total - remaining, total)
 
-    source.backup(target, pages=PAGES, progress=told)
+    source.backup(target, pages=PAGES_PER_STEP, progress=report_progress)
     target.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
 
 
-def _checked(db: sqlite3.Connection, path: Path) -> Copied:
-    """What a copy holds; StoreError unless every page and index of it is sound."""
-    file_check.check_tables(db, path)
-    (found,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if found != "ok":
+def _check_copy(db: sqlite3.Connection, path: Path) -> CopySummary:
+    """Return a summary of the copy; StoreError if it is damaged."""
+    file_check.check_views(db, path)
+    (result,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if result != "ok":
         raise StoreError(
             "{path} is damaged ({found}); keep it, and try `sqlite3 FILE .recover`",
             path=path,
-            found=found,
+            found=result,
         )
     sql = "SELECT (SELECT count(*) FROM crawl), (SELECT count(*) FROM page), count(*) FROM alert"
     crawls, pages, alerts = db.execute(sql).fetchone()
-    return Copied(crawls, pages, alerts, bytes=0)
+    return CopySummary(crawls, pages, alerts, bytes=0)
 
 
-# -- putting back -------------------------------------------------------------------
+# -- restoring ----------------------------------------------------------------------
 
 
 @contextmanager
-def _alone(database: Path) -> Iterator[None]:
-    """Nobody else has the database open, and its journal is folded into it.
+def _exclusive_access(database: Path) -> Iterator[None]:
+    """Lock the database for this process alone, and merge its WAL into it.
 
-    An open connection to a database with a WAL holds a lock on it even when it does nothing, so
-    that leaving that mode fails beside one. A database that is damaged can be replaced, too.
+    Every open connection to a database with a WAL holds a lock, so switching that mode off fails
+    while another program has the database open. A damaged database can be replaced as well.
     """
-    with closing(_connected(database, "rw")) as db:
+    with closing(_connect(database, "rw")) as db:
         try:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             db.execute("PRAGMA journal_mode = DELETE")
@@ -181,37 +207,37 @@ def _alone(database: Path) -> Iterator[None]:
         yield
 
 
-def _kept_beside(database: Path) -> Path:
-    """Give the database a second name, so that the first can be taken over in one step."""
-    kept = private.aside(database)
-    for tail in _TAILS:  # there if it is damaged only: a journal must not meet another database
+def _move_aside(database: Path) -> Path:
+    """Give the database a second name, so that its file can be replaced in one step."""
+    old_path = private.free_name_beside(database)
+    for suffix in _SUFFIXES:  # present only if damaged; a journal must not meet another database
         with suppress(FileNotFoundError):
-            _beside(database, tail).replace(_beside(kept, tail))
+            _add_suffix(database, suffix).replace(_add_suffix(old_path, suffix))
     try:
-        os.link(database, kept)
+        os.link(database, old_path)
     except OSError:  # a file system without links
-        database.replace(kept)
-    return kept
+        database.replace(old_path)
+    return old_path
 
 
-def _beside(path: Path, tail: str) -> Path:
-    return path.with_name(path.name + tail)
+def _add_suffix(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[None]:
+def _reporting_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise _write_error(path, error) from error
 
 
-def _unwritable(path: Path, error: OSError) -> StoreError:
+def _write_error(path: Path, error: OSError) -> StoreError:
     return StoreError("{path}: cannot be written: {error}", path=path, error=error)
 
 
-def _sync(folder: Path) -> None:
-    """The new name itself on the disk."""
+def _sync_folder(folder: Path) -> None:
+    """Write the entry of a renamed file to the disk."""
     with suppress(OSError):  # some systems cannot open folders
         fd = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Reads how the priority of a URL adds up, which words spoke for it, and what went before."""
+"""Explains the priority of a URL: its parts, the matched words, and the URLs with precedence."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.storage import url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
-from focus.storage.views import Ahead, Why
+from focus.storage.views import PrecedingUrls, Why
 from focus.topic.topic import from_builtins, parse_narrower_terms
 from focus.urls.normal_form import url_words
 
-_SMALL = 0.0005
-_SHOWN = 3  # hosts and URLs of what went before
+_MIN_PART = 0.0005
+_MAX_SHOWN = 3  # hosts and URLs with precedence to show
 
 
 class _Analysis(msgspec.Struct, frozen=True):
     topic: dict[str, object] = {}
 
 
-class _Way(msgspec.Struct, frozen=True):
-    """A crawl's way of ordering its links, of its configuration."""
+class _OrderingConfig(msgspec.Struct, frozen=True):
+    """Settings of a crawl that determine the order of its links."""
 
     strategy: str = ""
     params: dict[str, float] = {}
@@ -38,36 +38,41 @@ class _Way(msgspec.Struct, frozen=True):
     analysis: _Analysis = _Analysis()
 
 
-def explained(reader: DatabaseReader, crawl: int, why: Why) -> Why:
-    """With `evidence`, `named`, `subtopics` and `ahead`.
+def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
+    """Return the explanation with `evidence`, `named`, `subtopics` and `ahead` filled in.
 
-    A seed's is as it was; evidence is empty where a strategy does not add up.
+    That of a seed is returned unchanged. `evidence` is empty if the priority of the strategy is not
+    a sum.
     """
-    way = msgspec.json.decode(reader.config(crawl), type=_Way)
+    ordering = msgspec.json.decode(reader.config_json(crawl), type=_OrderingConfig)
     if not why.state or why.priority >= SEED_PRIORITY:
         return why
-    ahead = reader.run(partial(_ahead, crawl=crawl, why=why))
-    why = msgspec.structs.replace(why, named=_named(way, why), ahead=ahead)
-    if not why.link_evidence or way.strategy not in STRATEGIES:
+    ahead = reader.read(partial(_preceding_urls, crawl=crawl, why=why))
+    why = msgspec.structs.replace(why, named=_matched_words(ordering, why), ahead=ahead)
+    if not why.link_evidence or ordering.strategy not in STRATEGIES:
         return why
-    strategy = make_strategy(way.strategy, way.params, PageRank(), as_published=way.as_published)
-    parts = _parts(strategy, why) if len(why.link_evidence) == strategy.width else {}
-    found = {name: round(part, 4) for name, part in parts.items() if abs(part) > _SMALL}
-    if "subtopic" not in found:
-        return msgspec.structs.replace(why, evidence=found)
-    told = parse_narrower_terms(way.analysis.topic)
-    segmenter = topic_segmenter(way.analysis.topic)
-    known = Subtopics(told.narrower)
-    for row in reader.titles(crawl, RESUME_PAGES):
+    strategy = make_strategy(
+        ordering.strategy, ordering.params, PageRank(), as_published=ordering.as_published
+    )
+    parts = _priority_parts(strategy, why) if len(why.link_evidence) == strategy.width else {}
+    named_parts = {name: round(part, 4) for name, part in parts.items() if abs(part) > _MIN_PART}
+    if "subtopic" not in named_parts:
+        return msgspec.structs.replace(why, evidence=named_parts)
+    narrower_terms = parse_narrower_terms(ordering.analysis.topic)
+    segmenter = topic_segmenter(ordering.analysis.topic)
+    known = Subtopics(narrower_terms.narrower)
+    for row in reader.latest_titles(crawl, RESUME_PAGES):
         known.add_page(TitledPage.from_title(*row, segmenter))
     named = known.subtopics_in(why.path[-1].anchor)
-    spoke_for = {fold_body(word): source for word, source in told.sources.items()}
-    sources = {word: spoke_for[word] for word in named if word in spoke_for}
-    return msgspec.structs.replace(why, evidence=found, subtopics=named, subtopic_sources=sources)
+    sources_by_word = {fold_body(word): source for word, source in narrower_terms.sources.items()}
+    sources = {word: sources_by_word[word] for word in named if word in sources_by_word}
+    return msgspec.structs.replace(
+        why, evidence=named_parts, subtopics=named, subtopic_sources=sources
+    )
 
 
-def _parts(strategy: Strategy, why: Why) -> dict[str, float]:
-    """The sum, with what the link's own evidence leaves over and the bonus of a place."""
+def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:
+    """Return the parts of the priority, including the remainder and the bonus of the queue."""
     parts = strategy.priority_parts(why.link_evidence)
     if not parts:
         return {}
@@ -75,37 +80,39 @@ def _parts(strategy: Strategy, why: Why) -> dict[str, float]:
     return {**parts, **rest, "place": why.place}
 
 
-def _named(way: _Way, why: Why) -> list[str]:
-    if not way.analysis.topic:
+def _matched_words(ordering: _OrderingConfig, why: Why) -> list[str]:
+    if not ordering.analysis.topic:
         return []
-    matcher = Matcher(from_builtins(way.analysis.topic))
+    matcher = Matcher(from_builtins(ordering.analysis.topic))
     anchor = why.path[-1].anchor if why.path else ""
     return list(
         dict.fromkeys([*matcher.link_words(anchor), *matcher.link_words(url_words(why.url))])
     )
 
 
-def _ahead(db: sqlite3.Connection, *, crawl: int, why: Why) -> Ahead | None:
-    """What went before a page that came, or goes before a URL that waits."""
+def _preceding_urls(db: sqlite3.Connection, *, crawl: int, why: Why) -> PrecedingUrls | None:
+    """Return the pages fetched before a page, or the waiting URLs before a waiting URL."""
     if why.page is not None and len(why.path) > 1:
         (since,) = db.execute(_PARENT, (*id_range(crawl), why.path[-2].url)).fetchone() or (0,)
-        return _summed(db.execute(_BETWEEN, (crawl, since, why.page.nth)).fetchall())
+        return _summarise(db.execute(_BETWEEN, (crawl, since, why.page.nth)).fetchall())
     if why.state == UrlState.WAITING.name.lower():
         db.execute(_PRESENT)
         db.executemany(
-            "INSERT INTO present VALUES (?, ?)", url_log.priorities(db, crawl=crawl).items()
+            "INSERT INTO present VALUES (?, ?)", url_log.load_priorities(db, crawl=crawl).items()
         )
         values = (*id_range(crawl), UrlState.WAITING, why.priority + why.place)
-        found = db.execute(_BEFORE, values).fetchall()
+        rows = db.execute(_BEFORE, values).fetchall()
         db.execute("DROP TABLE temp.present")
-        return _summed(found)
+        return _summarise(rows)
     return None
 
 
-def _summed(rows: Sequence[tuple[str, str, float]]) -> Ahead:
-    """Of (URL, host, priority), the most telling first."""
-    hosts = Counter(host for _, host, _ in rows).most_common(_SHOWN)
-    return Ahead(len(rows), hosts, [(url, priority) for url, _, priority in rows[:_SHOWN]])
+def _summarise(rows: Sequence[tuple[str, str, float]]) -> PrecedingUrls:
+    """Summarise rows of (URL, host, priority)."""
+    hosts = Counter(host for _, host, _ in rows).most_common(_MAX_SHOWN)
+    return PrecedingUrls(
+        len(rows), hosts, [(url, priority) for url, _, priority in rows[:_MAX_SHOWN]]
+    )
 
 
 _HOST = f"""

@@ -1,6 +1,6 @@
-"""Holds the records of a crawl's report, as `report_reader` answers.
+"""Records of the report of a crawl, as `report_reader` returns them.
 
-They are the JSON of `focus report --json` as well: names are for good.
+They are also the JSON of `focus report --json`, so their keys do not change.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from focus.storage.views import CrawlSummary, Reason
+from focus.storage.views import CrawlSummary, ReasonCount
 
 SCHEMA = "focus-report/1"
 
 
 class CrawlSettings(msgspec.Struct, frozen=True):
-    """A crawl's settings; nothing that may hold a password.
+    """Settings of a crawl without any that could contain a password.
 
-    threshold  as set for the crawl or its topic; None: the model's own
+    threshold  as set for the crawl or its topic; None means that of the model
     limits     those that are set
     """
 
@@ -38,8 +38,8 @@ class CrawlSettings(msgspec.Struct, frozen=True):
     agent: str
 
 
-class Bucket(msgspec.Struct, frozen=True):
-    """A stretch of a crawl. `end`: number of its last request; pages and relevant ones in it."""
+class CourseBucket(msgspec.Struct, frozen=True):
+    """Part of the requests of a crawl: number of the last one, pages, and relevant pages."""
 
     end: int
     pages: int
@@ -47,7 +47,7 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 class Histogram(msgspec.Struct, frozen=True):
-    """Counts in bins of equal width from `low` to `high`; what lies beyond is in the end bins."""
+    """Counts in bins of equal width from `low` to `high`; outliers are in the first or last bin."""
 
     low: float
     high: float
@@ -55,8 +55,8 @@ class Histogram(msgspec.Struct, frozen=True):
     relevant: list[int]
 
 
-class Tenth(msgspec.Struct, frozen=True):
-    """A tenth of the pages, by priority when taken, lowest first."""
+class PriorityTenth(msgspec.Struct, frozen=True):
+    """Tenth of the pages by priority when dequeued, lowest first."""
 
     low: float
     high: float
@@ -65,11 +65,11 @@ class Tenth(msgspec.Struct, frozen=True):
 
 
 class YieldFigures(msgspec.Struct, frozen=True):
-    """The yield of the requests to a host, or to its URLs of one pattern (as in `focus status`).
+    """Yield of the requests to a host, or to its URLs of one pattern (as in `focus status`).
 
-    yielded  relevant pages, soft counts added up
-    rate     share per request as `yield` learns it: shrunk to the host's, to the crawl's; None
-             after other strategies, which learn none
+    yielded  relevant pages as the sum of soft counts
+    rate     hit rate as the strategy `yield` estimates it, shrunk towards that of the host and of
+             the crawl; None for other strategies
     """
 
     host: str
@@ -79,16 +79,16 @@ class YieldFigures(msgspec.Struct, frozen=True):
     rate: float | None
 
 
-class Polite(msgspec.Struct, frozen=True):
-    """The pace at which a host was asked.
+class HostPoliteness(msgspec.Struct, frozen=True):
+    """Politeness towards a host.
 
-    requests     that ended; `pages` of them were pages
-    smallest_s   rest between an answer's end and the next request, of requests that
-                 brought pages; None with fewer than two
-    mean_s       mean of these
-    asked_s      Crawl-delay of its robots.txt for us; None: none
-    robots       status of its robots.txt; None: never asked for, 0: unreachable
-    forbidden    URLs dropped for its robots.txt
+    requests     finished requests; `pages` of them returned pages
+    smallest_s   shortest time between the end of a page and the next request that returned a page;
+                 None with fewer than two pages
+    mean_s       mean of these times
+    asked_s      Crawl-delay of its robots.txt for this crawler; None if there is none
+    robots       status of its robots.txt; None if never requested, 0 if unreachable
+    forbidden    number of URLs that its robots.txt forbids
     """
 
     host: str
@@ -102,8 +102,8 @@ class Polite(msgspec.Struct, frozen=True):
     given_up: bool
 
 
-class Failing(msgspec.Struct, frozen=True):
-    """A way to fail: how often, on how many hosts, where for example, and what was said."""
+class FailureFigures(msgspec.Struct, frozen=True):
+    """Kind of failure with numbers of URLs and hosts, and one example."""
 
     reason: str
     urls: int
@@ -112,16 +112,16 @@ class Failing(msgspec.Struct, frozen=True):
     detail: str
 
 
-class Level(msgspec.Struct, frozen=True):
-    """Pages at a number of steps (of links from a seed, or since the last relevant page)."""
+class LevelFigures(msgspec.Struct, frozen=True):
+    """Pages at a number of steps: links from a seed, or from the last relevant page."""
 
     steps: int
     pages: int
     relevant: int
 
 
-class Best(msgspec.Struct, frozen=True):
-    """A relevant page, by quality (P4 2.7)."""
+class BestPage(msgspec.Struct, frozen=True):
+    """Relevant page with its quality (P4 2.7)."""
 
     url: str
     title: str
@@ -133,7 +133,7 @@ class Best(msgspec.Struct, frozen=True):
 
 
 class HubFigures(msgspec.Struct, frozen=True):
-    """A page whose links were followed: requests for them, relevant pages among them."""
+    """Page whose links were followed: number of requests, and of relevant pages among them."""
 
     url: str
     title: str
@@ -143,7 +143,7 @@ class HubFigures(msgspec.Struct, frozen=True):
 
 
 class MapNode(msgspec.Struct, frozen=True):
-    """A page in the drawing of links. `best`: one of the best, not only near them."""
+    """Page in the drawing of links. `best` means that it is one of the best pages itself."""
 
     id: int
     url: str
@@ -155,27 +155,32 @@ class MapNode(msgspec.Struct, frozen=True):
 
 
 class LinkMap(msgspec.Struct, frozen=True):
-    """Pages and the links among them, as pairs of node ids.
+    """Pages and the links between them, as pairs of node ids.
 
-    ways  the links by which pages were found (parent, child); `links` all others
+    discovery_links  links by which pages were discovered (parent, child)
+    links            all other links
     """
 
     nodes: list[MapNode]
-    ways: list[tuple[int, int]]
+    discovery_links: list[tuple[int, int]] = msgspec.field(name="ways")
     links: list[tuple[int, int]]
 
 
-class Judged(msgspec.Struct, frozen=True):
-    """Pages that people labelled (`focus label`): relevant by them, by the model, by both."""
+class LabelFigures(msgspec.Struct, frozen=True):
+    """Number of labelled pages (`focus label`): relevant by label, by the model, and by both."""
 
     labelled: int
     relevant: int
-    said: int
+    relevant_by_model: int = msgspec.field(name="said")
     both: int
 
 
 class Round(msgspec.Struct, frozen=True):
-    """A tenth of a crawl's pages (P1 5.3): those up to page `pages`."""
+    """Tenth of the pages of a crawl (P1 5.3).
+
+    pages, relevant  pages and relevant pages of the crawl up to the end of this round
+    precision  precision of this round; `so_far`: of all rounds so far
+    """
 
     pages: int
     relevant: int
@@ -183,8 +188,8 @@ class Round(msgspec.Struct, frozen=True):
     so_far: float
 
 
-class Algorithm(msgspec.Struct, frozen=True):
-    """A row of P1's tables 5-5 to 5-10.
+class AlgorithmFigures(msgspec.Struct, frozen=True):
+    """Row of the tables 5-5 to 5-10 of P1.
 
     average_precision  mean over ten rounds of the precision so far
     efficiency         relevant pages per minute (equation 5-3)
@@ -201,13 +206,13 @@ class Algorithm(msgspec.Struct, frozen=True):
 
 
 class CrawlFigures(msgspec.Struct, frozen=True):
-    """All that a report of one crawl tells.
+    """All figures of the report of one crawl.
 
-    seconds      on the crawl's clock, over all its runs
-    harvest_last_100, harvest_last_500   share of the last requests that found a relevant page
+    seconds      duration of all its runs, by the clock of the crawl
+    harvest_last_100, harvest_last_500   share of the last requests that returned a relevant page
     window       width of the windows of the harvest curve, in buckets of `course`
-    hosts, patterns, hubs, polite, best   the first so many; *_known tells of how many
-    smallest_s   smallest rest that any host had, and `smallest_host`
+    hosts, patterns, hubs, polite, best   the first N entries; `*_known` is the number of all
+    smallest_s   shortest time between two requests to a host, and that host (`smallest_host`)
     algorithms   crawls for the same topic in this database
     """
 
@@ -218,28 +223,28 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     bytes: int
     seconds: float
     states: dict[str, int]
-    failures: list[Failing]
-    drops: list[Reason]
+    failures: list[FailureFigures]
+    drops: list[ReasonCount]
     harvest_last_100: float
     harvest_last_500: float
-    course: list[Bucket]
+    course: list[CourseBucket]
     window: int
     relevance: Histogram
     priority: Histogram
-    tenths: list[Tenth]
+    tenths: list[PriorityTenth]
     hosts_known: int
     patterns_known: int
     hosts: list[YieldFigures]
     patterns: list[YieldFigures]
-    polite: list[Polite]
+    polite: list[HostPoliteness]
     smallest_s: float | None
     smallest_host: str
-    best: list[Best]
+    best: list[BestPage]
     hubs: list[HubFigures]
-    depths: list[Level]
-    tunnels: list[Level]
+    depths: list[LevelFigures]
+    tunnels: list[LevelFigures]
     links: LinkMap
-    judged: Judged
+    judged: LabelFigures
     rounds: list[Round]
-    algorithms: list[Algorithm]
+    algorithms: list[AlgorithmFigures]
     schema: str = SCHEMA

@@ -1,4 +1,4 @@
-"""Says what is wrong with a file that is none of our databases, and what SQLite complains of."""
+"""Checks that a file is a database of focus, and converts errors of SQLite to messages."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _ADVICE = {
 }
 
 
-def explained(error: Exception, path: Path) -> StoreError | None:
-    """An SQLite error as one line for people; None for a mistake in our own SQL."""
+def to_store_error(error: Exception, path: Path) -> StoreError | None:
+    """Return an SQLite error as StoreError with advice; None if it is a mistake in the SQL."""
     name = getattr(error, "sqlite_errorname", "")
     advice = _ADVICE.get("_".join(name.split("_")[:2]))  # SQLITE_IOERR_WRITE → SQLITE_IOERR
     return (
@@ -46,21 +46,21 @@ def explained(error: Exception, path: Path) -> StoreError | None:
 
 
 @contextmanager
-def explaining(path: Path) -> Iterator[None]:
-    """SQLite's complaints about the file as StoreError; our own mistakes pass through."""
+def store_errors(path: Path) -> Iterator[None]:
+    """Convert SQLite errors about the file to StoreError; mistakes in the SQL are not converted."""
     try:
         yield
     except sqlite3.Error as error:
-        if (clear := explained(error, path)) is None:
+        if (store_error := to_store_error(error, path)) is None:
             raise
-        raise clear from error
+        raise store_error from error
 
 
-def check_tables(db: sqlite3.Connection, path: Path) -> None:
-    """StoreError for a view that is not ours: reading one can be without end."""
+def check_views(db: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreError for a view that focus did not create: reading it could take forever."""
     views = db.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'view' AND sql NOT IN (?, ?)",
-        (schema.URLS, schema.PAGES),
+        (schema.URL_VIEW, schema.PAGES_VIEW),
     )
     if (row := views.fetchone()) is not None:
         raise StoreError(
@@ -72,13 +72,13 @@ def check_tables(db: sqlite3.Connection, path: Path) -> None:
 
 
 def check_file(path: Path) -> bool:
-    """Whether `path` holds a database of ours (False: nothing there yet).
+    """Return whether `path` is a database of focus; False if it is missing or empty.
 
-    Looks at the header alone, without the journal, so that another program's is not folded.
-    The id reaches the header before the first switch to WAL, see `Store.open`. It is SQLite
-    that opens the file: closing one that we had opened ourselves would drop the POSIX locks of
-    all connections that this process has to it, and the next program to leave would take the
-    WAL with it, with all that is written there. StoreError if it is not ours.
+    Only the header is read, without the journal, so that the journal of another program is not
+    merged. The application id is in the header before the first switch to WAL (`Store.open`). Only
+    SQLite opens the file: closing it here would drop the POSIX locks of all connections of this
+    process, and the next program that closes the database would then delete the WAL with its
+    contents. Raises StoreError for a file of another program.
     """
     try:
         if not path.stat().st_size:
@@ -101,7 +101,7 @@ def check_file(path: Path) -> bool:
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorname == "SQLITE_NOTADB":
             raise StoreError("{path} is not a database; choose another --db", path=path) from error
-        return True  # another process is at it, or it is damaged: opening it will tell
+        return True  # locked or damaged: opening it will raise the proper error
     if application != schema.APPLICATION_ID:
         raise StoreError(
             "{path} is the database of another program; choose another --db", path=path
@@ -111,8 +111,8 @@ def check_file(path: Path) -> bool:
 
 
 def check_version(version: int, path: Path) -> None:
-    """StoreError if a newer focus wrote the file, or one before the first release."""
-    if 0 < version <= schema.UNRELEASED:
+    """Raise StoreError if the file is of a newer version, or older than the first release."""
+    if 0 < version <= schema.LAST_UNRELEASED_VERSION:
         raise StoreError(
             "{path} was written before the first release, in a form that is no longer read; "
             "choose another --db",

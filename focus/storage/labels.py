@@ -1,7 +1,7 @@
-"""Keeps what people say of stored pages, and writes what follows from it.
+"""Labels of stored pages, and new relevance of pages after learning from labels.
 
-Functions over the connection of a `Store`, each one read or one transaction; they run in
-the store's thread: `await store.run(partial(labels.uncertain, crawl=…, …))`.
+Functions over the connection of a `Store`, each one read or one transaction. They run in the
+thread of the store: `await store.run_in_thread(partial(labels.find_uncertain_pages, crawl=…, …))`.
 """
 
 from __future__ import annotations
@@ -14,96 +14,98 @@ import msgspec
 
 from focus.http.zstd import decompress_bounded
 from focus.storage.schema import LAST_ID, id_range, row_id
-from focus.storage.writer import CrawlInfo, next_ids, transaction
+from focus.storage.writer import CrawlInfo, next_free_ids, transaction
 
-MAX_TEXT = 64 * 1024 * 1024  # bytes of one page's text; more was never kept
+MAX_SOURCE_BYTES = 64 * 1024 * 1024  # maximum size of a stored source
 
 
-class JudgedPage(NamedTuple):
-    """A page as it was judged.
+class ScoredPage(NamedTuple):
+    """Stored page with its relevance.
 
-    id    of its URL in the crawl
-    html  its decoded text; "" when it was not kept
-    host_nth  number of the request among those to its host
+    id    URL id in the crawl
+    html  decoded source; empty if it was not stored
+    host_request_number  number of its request among those to its host
     """
 
     id: int
-    nth: int
+    request_number: int
     url: str
     title: str
     description: str
     relevance: float
-    relevant: bool
-    parts: dict[str, float]
-    matched: dict[str, list[str]]
+    is_relevant: bool
+    part_scores: dict[str, float]
+    matched_terms: dict[str, list[str]]
     html: str
-    host_nth: int = 0
+    host_request_number: int = 0
 
 
-class Rejudged(NamedTuple):
-    """A page judged anew. `matched` as in records.Page."""
+class NewRelevance(NamedTuple):
+    """New relevance of a stored page, with the fields of `records.Page`."""
 
     id: int
     relevance: float
-    relevant: bool
-    parts: dict[str, float]
-    matched: dict[str, list[str]]
+    is_relevant: bool
+    part_scores: dict[str, float]
+    matched_terms: dict[str, list[str]]
 
 
 class PageLabel(NamedTuple):
-    """A person's label of a page."""
+    """Label of a page by a person; `page_row` is the row id of the page."""
 
-    page: int  # row id
+    page_row: int
     url: str
-    relevant: bool
+    is_relevant: bool
 
 
-def crawl_info(db: sqlite3.Connection, *, crawl: int) -> tuple[str, CrawlInfo]:
-    """The configuration of a crawl's last run as JSON, and how far it got."""
+def load_crawl(db: sqlite3.Connection, *, crawl: int) -> tuple[str, CrawlInfo]:
+    """Return the configuration of the last run as JSON, and the state of the crawl."""
     config, counters = db.execute(_CRAWL, (crawl,)).fetchone()
-    info = CrawlInfo(crawl, True, False, "", msgspec.json.decode(counters), *next_ids(db, crawl))
+    info = CrawlInfo(
+        crawl, True, False, "", msgspec.json.decode(counters), *next_free_ids(db, crawl)
+    )
     return config, info
 
 
-def uncertain(
-    db: sqlite3.Connection, *, crawl: int, topic: str, threshold: float, limit: int
+def find_uncertain_pages(
+    db: sqlite3.Connection, *, crawl: int, topic_name: str, threshold: float, limit: int
 ) -> list[int]:
-    """Row ids of stored pages without a label, the nearest to the threshold first.
+    """Return row ids of pages without a label, those nearest to the threshold first.
 
-    Only pages whose text is stored: nothing can be learned from the others.
+    Pages without a stored source are left out, because nothing can be learned from them.
     """
-    values = (*id_range(crawl), topic, threshold, limit)
+    values = (*id_range(crawl), topic_name, threshold, limit)
     return [row[0] for row in db.execute(_UNCERTAIN, values)]
 
 
-def page(db: sqlite3.Connection, *, row: int) -> JudgedPage:
-    """A stored page by its row id."""
-    return _stored(db.execute(_PAGE + " WHERE page.id = ?", (row,)).fetchone())
+def load_page(db: sqlite3.Connection, *, row: int) -> ScoredPage:
+    """Return a stored page by its row id."""
+    return _scored_page(db.execute(_PAGE + " WHERE page.id = ?", (row,)).fetchone())
 
 
-def row_of(db: sqlite3.Connection, *, crawl: int, url: str, key: bytes) -> int | None:
-    """The row id of a crawl's page by its URL, as asked for or as served, or duplicate key.
+def find_page_row(db: sqlite3.Connection, *, crawl: int, url: str, key: bytes) -> int | None:
+    """Return the row id of a page by its requested URL, final URL or duplicate key.
 
-    One pass over the crawl's URLs. None when no page is of that URL.
+    Takes one pass over the URLs of the crawl. Returns None if there is no such page.
     """
-    row = db.execute(_ROW_OF, (*id_range(crawl), key, url, url, key)).fetchone()
+    row = db.execute(_FIND_ROW, (*id_range(crawl), key, url, url, key)).fetchone()
     return None if row is None else int(row[0])
 
 
-def pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list[JudgedPage]:
-    """The crawl's pages in order of `nth`, from the first beyond `after`."""
+def load_pages(db: sqlite3.Connection, *, crawl: int, after: int, limit: int) -> list[ScoredPage]:
+    """Return up to `limit` pages of a crawl in order of request, after request `after`."""
     rows = db.execute(_PAGE + _IN_ORDER, (crawl, after, limit)).fetchall()
-    return [_stored(row) for row in rows]
+    return [_scored_page(row) for row in rows]
 
 
-def _stored(row: Sequence[object]) -> JudgedPage:
+def _scored_page(row: Sequence[object]) -> ScoredPage:
     number, nth, url, title, description, relevance, relevant, parts, matched, packed, host_nth = (
         row
     )
     assert isinstance(number, int) and isinstance(nth, int) and isinstance(host_nth, int)
     assert isinstance(relevance, float)
-    html = unpacked(packed) if isinstance(packed, bytes) else ""
-    return JudgedPage(
+    html = decompress_source(packed) if isinstance(packed, bytes) else ""
+    return ScoredPage(
         number & LAST_ID,
         nth,
         str(url),
@@ -118,38 +120,40 @@ def _stored(row: Sequence[object]) -> JudgedPage:
     )
 
 
-def unpacked(packed: bytes) -> str:
-    """The decoded text of a page as the database keeps it."""
-    return decompress_bounded(packed, MAX_TEXT).decode("utf-8", "replace")
+def decompress_source(packed: bytes) -> str:
+    """Return the source of a page from its compressed form in the database."""
+    return decompress_bounded(packed, MAX_SOURCE_BYTES).decode("utf-8", "replace")
 
 
-def judged(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]]:
-    """(Row id, relevance, relevant) of the crawl's pages whose text is stored, in order."""
+def load_relevances(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, float, int]]:
+    """Return (row id, relevance, is relevant) of pages with a stored source, in request order."""
     return db.execute(_JUDGED, (crawl,)).fetchall()
 
 
-def put(db: sqlite3.Connection, *, topic: str, said: PageLabel, now: float) -> None:
-    """Store a label; a later one takes the place of an earlier."""
+def store_label(db: sqlite3.Connection, *, topic: str, label: PageLabel, now: float) -> None:
+    """Store a label; it replaces an earlier label of the same page."""
     with transaction(db):
-        values = (topic, said.url, said.page, said.relevant, now)
+        values = (topic, label.url, label.page_row, label.is_relevant, now)
         db.execute("INSERT OR REPLACE INTO label VALUES (?, ?, ?, ?, ?)", values)
 
 
-def labelled(db: sqlite3.Connection, *, topic: str) -> list[PageLabel]:
-    """All labels of a topic whose pages are still there, in order of URL."""
+def load_labels(db: sqlite3.Connection, *, topic: str) -> list[PageLabel]:
+    """Return the labels of a topic whose pages still exist, in order of URL."""
     rows = db.execute(_LABELLED, (topic,)).fetchall()
     return [PageLabel(number, url, bool(relevant)) for number, url, relevant in rows]
 
 
-def rejudge(db: sqlite3.Connection, *, crawl: int, judged: Sequence[Rejudged]) -> None:
-    """Write the new relevance of pages."""
+def update_relevances(
+    db: sqlite3.Connection, *, crawl: int, new_relevances: Sequence[NewRelevance]
+) -> None:
+    """Write new relevance values of pages."""
     encode = msgspec.json.Encoder().encode
     with transaction(db):
-        numbers = [(j.relevance, j.relevant, row_id(crawl, j.id)) for j in judged]
+        numbers = [(j.relevance, j.is_relevant, row_id(crawl, j.id)) for j in new_relevances]
         db.executemany("UPDATE page SET relevance = ?, relevant = ? WHERE id = ?", numbers)
         texts = [
-            (encode(j.parts).decode(), encode(j.matched).decode(), row_id(crawl, j.id))
-            for j in judged
+            (encode(j.part_scores).decode(), encode(j.matched_terms).decode(), row_id(crawl, j.id))
+            for j in new_relevances
         ]
         db.executemany("UPDATE page_text SET parts = ?, matched = ? WHERE id = ?", texts)
 
@@ -168,7 +172,7 @@ FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = p
 _JUDGED = """
 SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id
 WHERE page.crawl = ? ORDER BY page.nth"""
-_ROW_OF = """
+_FIND_ROW = """
 SELECT page.id FROM page JOIN url_found f USING (id) JOIN page_text USING (id)
 WHERE page.id BETWEEN ? AND ? AND (f.key = ? OR f.url = ? OR page_text.url = ?)
 ORDER BY f.key = ? DESC LIMIT 1"""

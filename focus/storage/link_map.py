@@ -1,4 +1,4 @@
-"""Reads which pages of a crawl are worth the most, which led to them, and how they are linked."""
+"""Reads the best pages of a crawl, its hub pages, and the links between the best pages."""
 
 from __future__ import annotations
 
@@ -8,87 +8,87 @@ from collections import Counter
 from collections.abc import Iterable
 
 from focus.storage import results
-from focus.storage.figures import Best, HubFigures, LinkMap, MapNode
-from focus.storage.results import LARGEST, PAGERANK, Selection
+from focus.storage.figures import BestPage, HubFigures, LinkMap, MapNode
+from focus.storage.results import MAX_RANK_AND_RELEVANCE, PAGERANK, Selection
 from focus.storage.schema import LAST_ID, id_range, row_id
 
-BEST = 50  # pages in the table
-HUBS = 30
-ROOTS = 12  # of the best pages, in the drawing
-MOST = 40  # nodes of the drawing
-_WAY = 4  # steps of each way there that are drawn
+MAX_BEST_PAGES = 50  # rows of the table of best pages
+MAX_HUBS = 30
+MAX_ROOTS = 12  # best pages in the drawing
+MAX_NODES = 40  # nodes in the drawing
+_MAX_ANCESTORS = 4  # ancestors of each best page in the drawing
 
 
-def best(db: sqlite3.Connection, crawl: int) -> list[Best]:
-    """The relevant pages of the highest quality, best first (P4 2.7)."""
-    ids, quality = _valuable(db, crawl, BEST)
+def load_best_pages(db: sqlite3.Connection, crawl: int) -> list[BestPage]:
+    """Return the relevant pages with the highest quality (P4 2.7), best first."""
+    ids, quality = _best_page_ids(db, crawl, MAX_BEST_PAGES)
     rows = [db.execute(_BEST.format(quality=quality), (number,)).fetchone() for number in ids]
-    return [Best(*row) for row in rows]
+    return [BestPage(*row) for row in rows]
 
 
-def hubs(db: sqlite3.Connection, crawl: int) -> list[HubFigures]:
-    """The pages whose links led to the most relevant pages, best first."""
-    first, found = id_range(crawl)[0], []
-    for parent, followed, relevant in db.execute(_HUBS, (*id_range(crawl), HUBS)).fetchall():
+def load_hubs(db: sqlite3.Connection, crawl: int) -> list[HubFigures]:
+    """Return the pages whose links led to the most relevant pages, best first."""
+    first, hubs = id_range(crawl)[0], []
+    for parent, followed, relevant in db.execute(_HUBS, (*id_range(crawl), MAX_HUBS)).fetchall():
         url, title, relevance = db.execute(_HUB, (first + parent,)).fetchone()
-        found.append(HubFigures(url, title, relevance, followed, relevant))
-    return found
+        hubs.append(HubFigures(url, title, relevance, followed, relevant))
+    return hubs
 
 
-def link_map(db: sqlite3.Connection, crawl: int) -> LinkMap:
-    """The best pages, the ways by which they were found, and pages they link to most.
+def build_link_map(db: sqlite3.Connection, crawl: int) -> LinkMap:
+    """Return the best pages, their discovery paths, and the pages that they link to.
 
-    At most MOST nodes: first the best, then their ways from near to far, then relevant
-    pages that the best link to, then other pages.
+    At most `MAX_NODES` nodes are chosen: first the best pages, then their ancestors from near to
+    far, then relevant pages that the best pages link to, then other pages.
     """
-    roots = [number & LAST_ID for number in _valuable(db, crawl, ROOTS)[0]]
+    roots = [number & LAST_ID for number in _best_page_ids(db, crawl, MAX_ROOTS)[0]]
     chosen = dict.fromkeys(roots)
-    ways = [_way(db, crawl, number) for number in roots]
-    for step in range(_WAY):
-        for way in ways:
-            if step < len(way) and len(chosen) < MOST:
-                chosen[way[step]] = None
-    targets = Counter(t for root in roots for t in set(_targets(db, crawl, root)))
-    for number in _worth_showing(db, crawl, targets):
-        if len(chosen) == MOST:
+    paths = [_ancestors(db, crawl, number) for number in roots]
+    for step in range(_MAX_ANCESTORS):
+        for path in paths:
+            if step < len(path) and len(chosen) < MAX_NODES:
+                chosen[path[step]] = None
+    targets = Counter(t for root in roots for t in set(_link_targets(db, crawl, root)))
+    for number in _rank_targets(db, crawl, targets):
+        if len(chosen) == MAX_NODES:
             break
         chosen[number] = None
-    nodes = [_node(db, crawl, number, number in roots) for number in chosen]
-    return LinkMap(nodes, *_edges(db, crawl, chosen))
+    nodes = [_map_node(db, crawl, number, number in roots) for number in chosen]
+    return LinkMap(nodes, *_map_edges(db, crawl, chosen))
 
 
-def _valuable(db: sqlite3.Connection, crawl: int, limit: int) -> tuple[list[int], str]:
-    """Row ids of the best pages, and the SQL of their quality."""
-    rank, relevance = db.execute(LARGEST, id_range(crawl)).fetchone()
+def _best_page_ids(db: sqlite3.Connection, crawl: int, limit: int) -> tuple[list[int], str]:
+    """Return row ids of the best pages, and the SQL of their quality."""
+    rank, relevance = db.execute(MAX_RANK_AND_RELEVANCE, id_range(crawl)).fetchone()
     quality = results.quality_sql({crawl: (rank or 0.0, relevance or 0.0)})
     chosen = Selection(relevant=True, sort="quality", limit=limit)
     sql, values = results.select_sql(chosen, [crawl], quality)
     return [number for (number,) in db.execute(sql, values)], quality
 
 
-def _way(db: sqlite3.Connection, crawl: int, number: int) -> list[int]:
-    """Ancestors, the nearest first."""
-    way: list[int] = []
-    while len(way) < _WAY:
+def _ancestors(db: sqlite3.Connection, crawl: int, number: int) -> list[int]:
+    """Return the ids of ancestors, the nearest first."""
+    ancestors: list[int] = []
+    while len(ancestors) < _MAX_ANCESTORS:
         (parent,) = db.execute(_PARENT, (row_id(crawl, number),)).fetchone()
-        if parent is None or parent in way:
+        if parent is None or parent in ancestors:
             break
-        way.append(parent)
+        ancestors.append(parent)
         number = parent
-    return way
+    return ancestors
 
 
-def _targets(db: sqlite3.Connection, crawl: int, number: int) -> array[int]:
-    """Links of a page, as URL ids in document order."""
-    found = array("I")
+def _link_targets(db: sqlite3.Connection, crawl: int, number: int) -> array[int]:
+    """Return the link targets of a page as URL ids in document order."""
+    targets = array("I")
     row = db.execute(_LINKS, (row_id(crawl, number),)).fetchone()
     if row is not None:
-        found.frombytes(row[0])
-    return found
+        targets.frombytes(row[0])
+    return targets
 
 
-def _worth_showing(db: sqlite3.Connection, crawl: int, targets: Counter[int]) -> list[int]:
-    """Targets that are pages: relevant ones first, then those with the most links."""
+def _rank_targets(db: sqlite3.Connection, crawl: int, targets: Counter[int]) -> list[int]:
+    """Return the targets that are pages: relevant ones first, then those with the most links."""
     relevant = {}
     for number in targets:
         row = db.execute(_RELEVANT, (row_id(crawl, number),)).fetchone()
@@ -97,28 +97,28 @@ def _worth_showing(db: sqlite3.Connection, crawl: int, targets: Counter[int]) ->
     return sorted(relevant, key=lambda n: (-relevant[n], -targets[n], n))
 
 
-def _node(db: sqlite3.Connection, crawl: int, number: int, is_best: bool) -> MapNode:
+def _map_node(db: sqlite3.Connection, crawl: int, number: int, is_best: bool) -> MapNode:
     url, title, depth, relevance, relevant = db.execute(_NODE, (row_id(crawl, number),)).fetchone()
     return MapNode(number, url, title, depth, relevance, bool(relevant), is_best)
 
 
-def _edges(
+def _map_edges(
     db: sqlite3.Connection, crawl: int, chosen: Iterable[int]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Ways and other links among the nodes."""
+    """Return discovery links and other links between the nodes."""
     nodes = set(chosen)
-    ways = []
+    discovery_links = []
     for number in sorted(nodes):
         (parent,) = db.execute(_PARENT, (row_id(crawl, number),)).fetchone()
         if parent in nodes:
-            ways.append((parent, number))
+            discovery_links.append((parent, number))
     links = {
         (number, target)
         for number in nodes
-        for target in _targets(db, crawl, number)
+        for target in _link_targets(db, crawl, number)
         if target in nodes and target != number
     }
-    return ways, sorted(links.difference(ways))
+    return discovery_links, sorted(links.difference(discovery_links))
 
 
 _BEST = f"""

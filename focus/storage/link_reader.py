@@ -1,4 +1,4 @@
-"""Reads the links of a crawl's pages back as pairs of URLs."""
+"""Reads the links of the pages of a crawl as pairs of URLs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from collections.abc import Iterator
 
 from focus.storage.schema import id_range, row_id
 
-AT_ONCE = 500  # targets that are looked up by one statement
+TARGETS_PER_QUERY = 500  # link targets per SQL statement
 
 
-def links_of(db: sqlite3.Connection, crawl: int) -> Iterator[tuple[str, str]]:
-    """(URL of a page, URL of a link on it), pages in order of fetching, links in theirs."""
+def iter_links(db: sqlite3.Connection, crawl: int) -> Iterator[tuple[str, str]]:
+    """Yield (URL of a page, URL of a link target), in order of request and of the document."""
     pages = db.execute(_LINKS, id_range(crawl))
     for source, packed in pages:
         targets = array("I")
         targets.frombytes(packed)
-        for start in range(0, len(targets), AT_ONCE):
-            some = [row_id(crawl, target) for target in targets[start : start + AT_ONCE]]
-            marks = ",".join("?" * len(some))
-            urls = dict(db.execute(_URLS.format(marks), some))
-            yield from ((source, urls[number]) for number in some if number in urls)
+        for start in range(0, len(targets), TARGETS_PER_QUERY):
+            row_ids = [
+                row_id(crawl, target) for target in targets[start : start + TARGETS_PER_QUERY]
+            ]
+            placeholders = ",".join("?" * len(row_ids))
+            urls = dict(db.execute(_URLS.format(placeholders), row_ids))
+            yield from ((source, urls[number]) for number in row_ids if number in urls)
 
 
 _LINKS = """

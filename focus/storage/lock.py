@@ -1,8 +1,8 @@
-"""Locks a database for one crawl at a time, known by its process id.
+"""Lock of a database for one crawl at a time.
 
-An advisory lock on a file of its own beside the database. The kernel drops it
-with the process, so nothing stale is left behind by `kill -9`; the file itself
-stays (removing it would race with the next holder) and keeps the last pid.
+It is an advisory lock on a separate file beside the database, which contains the process id of the
+last owner. The kernel releases the lock when the process ends, so `kill -9` leaves no stale lock.
+The file itself is not deleted, because that would race with the next owner.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from focus.errors import StoreError, StoreLocked
 if sys.platform == "win32":
     import msvcrt
 
-    # Locks are mandatory there: a byte far behind the pid keeps that readable.
-    _FAR = 1 << 30
+    # Locks are mandatory on Windows: a byte far behind the pid leaves the pid readable.
+    _LOCK_OFFSET = 1 << 30
 
     def _try_lock(fd: int, *, shared: bool) -> None:
-        del shared  # there is no such thing
-        os.lseek(fd, _FAR, os.SEEK_SET)
+        del shared  # Windows has no shared locks here
+        os.lseek(fd, _LOCK_OFFSET, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
 else:
@@ -35,31 +35,31 @@ else:
 
 
 ATTEMPTS, PAUSE_S = 4, 0.03
-"""A look by `holder` takes the lock for microseconds; a start outlasts that."""
+"""`lock_holder_pid` takes the lock for microseconds, so the lock is tried several times."""
 
-_held: set[int] = set()
+_lock_descriptors: set[int] = set()
 
 
-def _forget() -> None:
-    """In a forked child: the lock belongs to the parent alone, and dies with it."""
-    for fd in _held:
+def _close_inherited_locks() -> None:
+    """Close the lock files in a forked child: the lock belongs to the parent process alone."""
+    for fd in _lock_descriptors:
         with suppress(OSError):
             os.close(fd)
-    _held.clear()
+    _lock_descriptors.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_close_inherited_locks)
 
 
 def lock_path(database: Path) -> Path:
-    """`crawl.db` is guarded by `crawl.db.lock`."""
+    """Return the lock file of a database: `crawl.db.lock` for `crawl.db`."""
     return database.with_name(database.name + ".lock")
 
 
 @contextmanager
-def held(database: Path, *, pid: int) -> Iterator[None]:
-    """Hold the lock of `database`; StoreLocked at once (0.1 s) if another has it."""
+def database_lock(database: Path, *, pid: int) -> Iterator[None]:
+    """Hold the lock of `database`; StoreLocked within 0.1 s if another process has it."""
     path = lock_path(database)
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
@@ -69,17 +69,17 @@ def held(database: Path, *, pid: int) -> Iterator[None]:
             path=path,
             error=error,
         ) from error
-    _held.add(fd)
+    _lock_descriptors.add(fd)
     try:
         _acquire(fd, database)
-        with suppress(OSError):  # a full disk: the pid is a courtesy, the lock is held
+        with suppress(OSError):  # on a full disk the lock works without the pid
             os.ftruncate(fd, 0)
             os.lseek(fd, 0, os.SEEK_SET)
             os.write(fd, str(pid).encode())
         yield
     finally:
-        if fd in _held:  # not so in a forked child
-            _held.discard(fd)
+        if fd in _lock_descriptors:  # false in a forked child
+            _lock_descriptors.discard(fd)
             os.close(fd)
 
 
@@ -93,19 +93,19 @@ def _acquire(fd: int, database: Path) -> None:
     raise StoreLocked(
         "another focus crawl (pid {pid}) is using {database}; wait for it, stop it, or "
         "choose another --db",
-        pid=_pid(fd),
+        pid=_read_pid(fd),
         database=database,
     )
 
 
-def _pid(fd: int) -> int:
+def _read_pid(fd: int) -> int:
     os.lseek(fd, 0, os.SEEK_SET)
     text = os.read(fd, 20)
     return int(text) if text.isdigit() else 0
 
 
-def holder(database: Path) -> int | None:
-    """Process id of the crawl that holds `database` now; None when nobody does."""
+def lock_holder_pid(database: Path) -> int | None:
+    """Return the process id of the crawl that has locked the database; None if none has."""
     try:
         fd = os.open(lock_path(database), os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError:
@@ -113,7 +113,7 @@ def holder(database: Path) -> int | None:
     try:
         _try_lock(fd, shared=True)
     except OSError:
-        return _pid(fd)
+        return _read_pid(fd)
     finally:
         os.close(fd)
     return None

@@ -1,7 +1,7 @@
-"""Keeps databases to their owner: files of mode 0600, whatever the umask.
+"""Restricts database files to their owner: mode 0600, regardless of the umask.
 
-SQLite gives a WAL, its index (SHM) and a journal the mode of their database, so it is the
-database that has to be made with it. Where a file system knows no modes, nothing is done.
+SQLite gives the WAL, its index (SHM) and the journal the mode of the database, so the database has
+to be created with it. On file systems without modes nothing is done.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from focus.errors import StoreError
 
-MODE = 0o600
-_BESIDE = ("", "-wal", "-shm", "-journal")
+OWNER_ONLY = 0o600
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
-def make_folder(path: Path) -> None:
-    """The folder that a database is to stand in; StoreError if it cannot be made."""
+def create_folder(path: Path) -> None:
+    """Create the folder of a database; StoreError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -30,35 +30,35 @@ def make_folder(path: Path) -> None:
         ) from error
 
 
-def make(path: Path) -> None:
-    """An empty file for a database, its owner's alone; one that is there stays as it is."""
-    with suppress(OSError):  # the program that opens it says what is wrong
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+def create_private_file(path: Path) -> None:
+    """Create an empty file that only its owner can access; an existing file stays unchanged."""
+    with suppress(OSError):  # opening the file raises the proper error
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
         try:
-            _narrow(fd, MODE)
+            _set_mode(fd, OWNER_ONLY)
         finally:
             os.close(fd)
 
 
-def narrow(path: Path) -> None:
-    """Take a database and what SQLite keeps beside it away from everybody but the owner.
+def restrict_to_owner(path: Path) -> None:
+    """Restrict a database and its WAL, SHM and journal files to their owner.
 
-    By name: opening and closing a file would drop the locks that this process has on it.
+    Files are not opened, because closing one would drop the locks of this process on it.
     """
-    for tail in _BESIDE:
+    for tail in _SUFFIXES:
         beside = path.with_name(path.name + tail)
-        with suppress(OSError):  # not there, or another's: who may read it rules it
+        with suppress(OSError):  # the file is missing or belongs to another user
             mode = stat.S_IMODE(beside.stat().st_mode)
-            if mode & ~MODE:
-                beside.chmod(mode & MODE)
+            if mode & ~OWNER_ONLY:
+                beside.chmod(mode & OWNER_ONLY)
 
 
-def aside(path: Path) -> Path:
-    """A free name beside a file, for what another takes the place of: `focus.db.old1`."""
+def free_name_beside(path: Path) -> Path:
+    """Return an unused name beside a file that will be replaced, such as `focus.db.old1`."""
     names = (path.with_name(f"{path.name}.old{number}") for number in count(1))
     return next(name for name in names if not name.exists())
 
 
-def _narrow(fd: int, mode: int) -> None:
+def _set_mode(fd: int, mode: int) -> None:
     if hasattr(os, "fchmod"):
         os.fchmod(fd, mode)

@@ -1,8 +1,7 @@
-"""Reads what a crawl has found, how it stands, and why a page is there (or not).
+"""Reads results and status of crawls, and explains the state of a URL.
 
-The reader's side of a database: its own connection, read-only, and no read that
-lasts, so that a crawl under way is never held up (a reader that stays would keep
-SQLite from folding the WAL). Everything here may run beside a crawl.
+The reader has its own read-only connection and makes only short reads, because a long read would
+prevent SQLite from merging the WAL into the database. All reads can run beside a crawl.
 """
 
 from __future__ import annotations
@@ -25,61 +24,68 @@ import msgspec
 from focus.errors import ConfigError, StoreError
 from focus.i18n import decode_message
 from focus.records import Rendering, UrlState
-from focus.storage import file_check, page_checks, results, schema, url_log, writer
-from focus.storage.lock import held, holder
-from focus.storage.made_fields import Source, make_field
-from focus.storage.results import FIELDS, LARGEST, MADE, PAGERANK, Selection, columns
+from focus.storage import file_check, results, revisited_pages, schema, url_log, writer
+from focus.storage.computed_fields import StoredSource, compute_field
+from focus.storage.lock import database_lock, lock_holder_pid
+from focus.storage.results import (
+    COMPUTED_FIELDS,
+    FIELDS,
+    MAX_RANK_AND_RELEVANCE,
+    PAGERANK,
+    Selection,
+    field_types,
+)
 from focus.storage.schema import LAST_ID, id_range, row_id
 from focus.storage.views import (
+    CrawlStatus,
     CrawlSummary,
     HostYield,
-    Reason,
-    Status,
-    Step,
+    PathStep,
+    ReasonCount,
     Why,
     WhyPage,
 )
-from focus.storage.writer import LAST_CRAWL, digested, prepare
+from focus.storage.writer import LAST_CRAWL, identity_digest, prepare_database
 from focus.text.formatting import format_duration
 
-CHUNK = 256  # rows per read of an export
-SOURCES = 16  # the same where each comes with its page's source
-READ_S = 900.0  # of one read; what is read whole is read in parts
-STEPS = 1_000_000  # of SQLite's machine between two looks at the clock
-TOP = 10  # hosts and reasons in a status
+ROWS_PER_READ = 256  # rows per read of an export
+SOURCES_PER_READ = 16  # the same with the source of each page
+READ_TIMEOUT_S = 900.0  # maximum time of one read
+STEPS_PER_CHECK = 1_000_000  # steps of SQLite's virtual machine between two checks of the time
+MAX_ENTRIES = 10  # hosts and reasons in a status
 T = TypeVar("T")
 
-NEAREST = 3  # known URLs to name instead of one never seen
+MAX_NEAREST = 3  # similar URLs to show for an unknown one
 
 
 class DatabaseReader:
-    """A database, read-only. Close it, or use it in a `with`."""
+    """Read-only access to a database; to be closed, or used in a `with` statement."""
 
     def __init__(self, path: Path, *, running: bool | None = None) -> None:
-        """StoreError when there is no database of ours at `path`.
+        """Open the database; StoreError if `path` is no database of focus.
 
-        running  whether a process is at its crawl; None: as its lock says
+        running  whether a process is running its crawl; None checks the lock
         """
         self._is_running = running
-        self._until = math.inf
+        self._deadline = math.inf
         if not file_check.check_file(path):
             raise StoreError(
                 "there is no database at {path}; `focus crawl` makes one (or use --db)", path=path
             )
         self._path = path
-        with self._explaining():
-            self._db = _connected(path)
+        with self._store_errors():
+            self._db = _connect(path)
         try:
-            self._db.set_progress_handler(self._is_late, STEPS)
-            with self._explaining():
-                file_check.check_tables(self._db, path)
+            self._db.set_progress_handler(self._has_timed_out, STEPS_PER_CHECK)
+            with self._store_errors():
+                file_check.check_views(self._db, path)
                 version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
             file_check.check_version(version, path)
             if version < schema.VERSION:
                 self.close()
-                with self._explaining():
-                    _update(path)
-                    self._db = _connected(path)
+                with self._store_errors():
+                    _migrate(path)
+                    self._db = _connect(path)
         except BaseException:
             self.close()
             raise
@@ -91,125 +97,131 @@ class DatabaseReader:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     # -- crawls -------------------------------------------------------------------
 
     def crawls(self) -> list[CrawlSummary]:
-        """All crawls, oldest first."""
-        running = self._running()
-        return [CrawlSummary(*(*row, row[0] == running)) for row in self._all(_CRAWLS)]
+        """Return all crawls, oldest first."""
+        running = self._running_crawl()
+        return [CrawlSummary(*(*row, row[0] == running)) for row in self._fetch_all(_CRAWLS)]
 
-    def ids(self, crawl: str, topic: str | None = None) -> list[int]:
-        """The crawls that "latest", "all" or an id stands for; ConfigError for none."""
-        rows = self._all(_TOPICS)
-        found = [number for number, name in rows if topic is None or name == topic]
+    def crawl_ids(self, crawl: str, topic: str | None = None) -> list[int]:
+        """Return the ids for "latest", "all" or an id; ConfigError if there is no such crawl."""
+        rows = self._fetch_all(_TOPICS)
+        ids = [number for number, name in rows if topic is None or name == topic]
         if crawl == "latest":
-            found = found[-1:]
+            ids = ids[-1:]
         elif crawl != "all":
-            found = [number for number in found if str(number) == crawl]
-        if not found and rows:
+            ids = [number for number in ids if str(number) == crawl]
+        if not ids and rows:
             known = ", ".join(f"{number} ({name})" for number, name in sorted(rows)[-20:])
-            wanted = f"crawl {crawl}" + (f" on the topic {topic}" if topic else "")
+            description = f"crawl {crawl}" + (f" on the topic {topic}" if topic else "")
             raise ConfigError(
                 "no {wanted} in {path}; there are: {known}",
-                wanted=wanted,
+                wanted=description,
                 path=self._path,
                 known=known,
             )
-        return found
+        return ids
 
     def crawl_id(self, crawl: str) -> int:
-        """Return the id of the last of `ids`; ConfigError for a database without a crawl."""
-        if not (found := self.ids(crawl)):
+        """Return the last id of `crawl_ids`; ConfigError for a database without a crawl."""
+        if not (ids := self.crawl_ids(crawl)):
             raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=self._path)
-        return found[-1]
+        return ids[-1]
 
-    def status(self, crawl: int, among: Sequence[CrawlSummary] = ()) -> Status:
-        """How a crawl stands; costs no pass over its URLs (one over its pages, where they are
-        looked at again). ConfigError when there is none.
+    def status(self, crawl: int, summaries: Sequence[CrawlSummary] = ()) -> CrawlStatus:
+        """Return the status of a crawl; ConfigError if it does not exist.
 
-        among  `crawls`, if they were asked for already: their pages are counted
+        It takes no pass over the URLs, and one over the pages if they are revisited. `summaries` is
+        the result of `crawls`, if it has been read already.
         """
-        summary = next((each for each in among or self.crawls() if each.id == crawl), None)
+        summary = next((row for row in summaries or self.crawls() if row.id == crawl), None)
         if summary is None:
             raise ConfigError(
                 "no crawl {crawl} in {path}; `focus status` lists them",
                 crawl=crawl,
                 path=self._path,
             )
-        row = self._one(_CONFIG, (crawl,))
+        row = self._fetch_one(_CONFIG, (crawl,))
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
         requests = int((counters or {}).get("requests", 0))
-        tally = self._all("SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,))
-        return Status(
+        tally = self._fetch_all(
+            "SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,)
+        )
+        return CrawlStatus(
             crawl=summary,
-            states=self._states(crawl, tally),
+            states=self._count_states(crawl, tally),
             harvest_rate=summary.harvest_rate,
-            harvest_last_100=self._harvest(crawl, requests, 100),
-            harvest_last_500=self._harvest(crawl, requests, 500),
-            hosts=[HostYield(*each) for each in self._all(_HOSTS, (*id_range(crawl), TOP))],
-            failures=_top(tally, UrlState.FAILED),
-            drops=_top(tally, UrlState.DROPPED),
+            harvest_last_100=self._harvest_rate(crawl, requests, 100),
+            harvest_last_500=self._harvest_rate(crawl, requests, 500),
+            hosts=[
+                HostYield(*row) for row in self._fetch_all(_HOSTS, (*id_range(crawl), MAX_ENTRIES))
+            ],
+            failures=_most_frequent(tally, UrlState.FAILED),
+            drops=_most_frequent(tally, UrlState.DROPPED),
             limits=config.get("limits") or {} if isinstance(config, dict) else {},
             counters=counters or {},
             report=report,
-            duplicates=self._one(_DUPLICATES, id_range(crawl))[0],
-            gone=self._one(_GONE, id_range(crawl))[0],
-            due=self._due(crawl, config.get("refresh_s") if isinstance(config, dict) else None),
+            duplicates=self._fetch_one(_DUPLICATES, id_range(crawl))[0],
+            gone=self._fetch_one(_GONE, id_range(crawl))[0],
+            due=self._count_due(
+                crawl, config.get("refresh_s") if isinstance(config, dict) else None
+            ),
         )
 
-    def _due(self, crawl: int, age_s: float | None) -> int | None:
-        """Pages that would be looked at again now; None where that is not wanted."""
+    def _count_due(self, crawl: int, age_s: float | None) -> int | None:
+        """Return the number of pages due for a revisit; None if the last run had no `--refresh`."""
         if age_s is None:
             return None
-        return self.run(lambda db: page_checks.due(db, crawl, age_s, time.time()))
+        return self.read(lambda db: revisited_pages.count_due_pages(db, crawl, age_s, time.time()))
 
-    def _states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
-        """URLs by state; ids are dense, so the last one tells how many are known."""
-        last = self._one(_LAST, id_range(crawl))[0]
+    def _count_states(self, crawl: int, tally: list[Any]) -> dict[str, int]:
+        """Count the URLs by state. Ids are consecutive, so the last one is the number of URLs."""
+        last = self._fetch_one(_LAST, id_range(crawl))[0]
         known = 0 if last is None else (last & LAST_ID) + 1
         counts = dict.fromkeys(UrlState, 0)
         for state, _, n in tally:
             counts[UrlState(state)] += n
-        counts[UrlState.FETCHING] = self._one(_FETCHING, id_range(crawl))[0]
+        counts[UrlState.FETCHING] = self._fetch_one(_FETCHING, id_range(crawl))[0]
         counts[UrlState.WAITING] = known - sum(counts.values())
         return {state.name.lower(): n for state, n in counts.items()}
 
-    def _harvest(self, crawl: int, requests: int, last: int) -> float:
-        """Return the share of a crawl's last requests that found a relevant page."""
-        relevant: int = self._one(_RELEVANT_SINCE, (crawl, requests - last))[0]
+    def _harvest_rate(self, crawl: int, requests: int, last: int) -> float:
+        """Return the share of the last requests that returned a relevant page."""
+        relevant: int = self._fetch_one(_RELEVANT_SINCE, (crawl, requests - last))[0]
         return relevant / min(requests, last) if requests else 0.0
 
-    def _running(self) -> int | None:
-        """The crawl that a process is at this moment; None if nobody holds the database."""
+    def _running_crawl(self) -> int | None:
+        """Return the id of the running crawl; None if no process has locked the database."""
         is_running = self._is_running
-        if not (holder(self._path) is not None if is_running is None else is_running):
+        if not (lock_holder_pid(self._path) is not None if is_running is None else is_running):
             return None
-        rows = self._all(_UNDER_WAY)
+        rows = self._fetch_all(_RUNNING)
         return rows[0][0] if rows else None
 
     # -- one URL ------------------------------------------------------------------
 
     def why(self, crawl: int, url: str, *, key: bytes = b"") -> Why:
-        """How a URL came to be where it is, by its text or its duplicate key.
+        """Explain the state of a URL, found by its text or duplicate key.
 
-        One pass over the crawl's URLs. If none is the URL, `state` is "" (never
-        seen) and `nearest` has known URLs of its host that begin like it.
+        It takes one pass over the URLs of the crawl. For an unknown URL `state` is empty and
+        `nearest` has known URLs of its host with a similar beginning.
         """
-        found = self._all(_FIND, (*id_range(crawl), key, url, key))
-        if not found:
-            return Why(url=url, nearest=self._nearest(crawl, url))
-        number: int = found[0][0]
-        row = self._one(_URL, (number,))
+        rows = self._fetch_all(_FIND, (*id_range(crawl), key, url, key))
+        if not rows:
+            return Why(url=url, nearest=self._similar_urls(crawl, url))
+        number: int = rows[0][0]
+        row = self._fetch_one(_URL, (number,))
         state, known_as, depth, priority, reason, detail, tries, bonus = row
-        page = next(map(_page_of, self._all(_PAGE, (number,))), None)
-        better = self.run(partial(url_log.latest, row=number))
+        page = next(map(_why_page, self._fetch_all(_PAGE, (number,))), None)
+        better = self.read(partial(url_log.load_latest_evidence, row=number))
         if better is not None:
             priority, link_evidence = better.priority, better.link_evidence
         else:
-            link_evidence = self.run(partial(url_log.first_evidence, row=number))
+            link_evidence = self.read(partial(url_log.load_first_evidence, row=number))
         return Why(
             url=known_as,
             state=UrlState(state).name.lower(),
@@ -218,151 +230,163 @@ class DatabaseReader:
             depth=depth,
             priority=priority,
             tries=tries,
-            path=self._path_to(number, better),
+            path=self._discovery_path(number, better),
             page=page,
-            duplicate_of=next((url for (url,) in self._all(_DUPLICATE_OF, (number,))), ""),
+            duplicate_of=next((url for (url,) in self._fetch_all(_ORIGINAL_URL, (number,))), ""),
             link_evidence=link_evidence,
             place=page.bonus if page else bonus if state == UrlState.WAITING else 0.0,
         )
 
-    def titles(self, crawl: int, last: int) -> list[writer.TitleRow]:
-        """The last so many pages of a crawl by their titles, in order of their requests."""
-        return writer.titles(self._db, crawl=crawl, last=last)
+    def latest_titles(self, crawl: int, last: int) -> list[writer.TitleRow]:
+        """Return the titles of the last `last` pages of a crawl, in order of request."""
+        return writer.load_titles(self._db, crawl=crawl, last=last)
 
-    def config(self, crawl: int) -> bytes:
-        """The configuration of a crawl, as JSON."""
-        text: str = self._one(_CONFIG, (crawl,))[0]
+    def config_json(self, crawl: int) -> bytes:
+        """Return the configuration of a crawl as JSON."""
+        text: str = self._fetch_one(_CONFIG, (crawl,))[0]
         return text.encode()
 
-    def _path_to(self, number: int, better: url_log.Latest | None) -> list[Step]:
-        """From a seed to the URL; stops where parents would go in a circle."""
-        steps: list[Step] = []
+    def _discovery_path(self, number: int, better: url_log.LatestEvidence | None) -> list[PathStep]:
+        """Return the steps from a seed to the URL; a cycle of parents ends the path."""
+        steps: list[PathStep] = []
         seen: set[int] = set()
-        while number not in seen and (rows := self._all(_STEP, (number,))):
+        while number not in seen and (rows := self._fetch_all(_STEP, (number,))):
             seen.add(number)
             *fields, parent = rows[0]
             if not steps and better is not None and better.parent not in (None, parent):
                 parent, fields[1] = better.parent, better.anchor
-            steps.append(Step(*fields))
+            steps.append(PathStep(*fields))
             if parent is None:
                 break
             number = row_id(number >> schema.ID_BITS, parent)
-        way = enumerate(reversed(steps))
-        return [msgspec.structs.replace(step, depth=links) for links, step in way]
+        path = enumerate(reversed(steps))
+        return [msgspec.structs.replace(step, depth=links) for links, step in path]
 
-    def _nearest(self, crawl: int, url: str) -> list[str]:
-        """Known URLs of the same host, the longest common beginning first."""
+    def _similar_urls(self, crawl: int, url: str) -> list[str]:
+        """Return known URLs of the same host, those with the longest common prefix first."""
         host = re.sub(r"^[a-z]+://(?:[^/?#@]*@)?", "", url.strip().lower())
         host = re.split(r"[/?#]", host, maxsplit=1)[0]
         span = id_range(crawl)
-        with self._explaining():
-            urls = (row[0] for row in self._db.execute(_OF_HOST, (*span, *span, host)))
-            return heapq.nlargest(NEAREST, urls, key=lambda each: _common(each, url))
+        with self._store_errors():
+            urls = (row[0] for row in self._db.execute(_URLS_ON_HOST, (*span, *span, host)))
+            return heapq.nlargest(
+                MAX_NEAREST, urls, key=lambda known_url: _common_prefix_length(known_url, url)
+            )
 
     # -- results ------------------------------------------------------------------
 
-    def rows(
+    def iter_rows(
         self, selection: Selection, fields: Sequence[str] = FIELDS
     ) -> Iterator[tuple[Any, ...]]:
-        """The results of a selection, each with these fields in this order.
+        """Yield the results of a selection as tuples of these fields.
 
-        Memory stays flat (8 bytes a result). Left out are pages that asked not to
-        be indexed and URLs that were dropped after all (duplicates). `parts` and
-        `matched` come as `msgspec.Raw` JSON, instants as ISO 8601 in UTC. Fields that are made
-        from the stored source (`made_fields`) are None when it was not kept.
+        Takes 8 bytes of memory per result. Pages with noindex and dropped URLs (duplicates) are
+        left out. `parts` and `matched` are JSON as `msgspec.Raw`, times are ISO 8601 in UTC. Fields
+        computed from the stored source (`computed_fields`) are None if it is not stored.
         """
-        types = columns(fields)
-        crawls = self.ids(selection.crawl, selection.topic)
-        quality = results.quality_sql({crawl: self._largest(crawl) for crawl in crawls})
-        ids = self._selected(*results.select_sql(selection, crawls, quality))
+        types = field_types(fields)
+        crawls = self.crawl_ids(selection.crawl, selection.topic)
+        quality = results.quality_sql(
+            {crawl: self._max_rank_and_relevance(crawl) for crawl in crawls}
+        )
+        ids = self._select_ids(*results.select_sql(selection, crawls, quality))
         sql = results.rows_sql(fields, quality)
         convert = [
-            (at, _CONVERT[types[name]])
-            for at, name in enumerate(fields, 1)
+            (index, _CONVERT[types[name]])
+            for index, name in enumerate(fields, 1)
             if types[name] in _CONVERT
         ]
-        made = [(at, name) for at, name in enumerate(fields, 1) if name in MADE]
-        step = SOURCES if made else CHUNK
+        computed = [
+            (index, name) for index, name in enumerate(fields, 1) if name in COMPUTED_FIELDS
+        ]
+        step = SOURCES_PER_READ if computed else ROWS_PER_READ
         for start in range(0, len(ids), step):
-            some = ids[start : start + step].tolist()
-            found = {row[0]: row for row in self._all(sql, (msgspec.json.encode(some).decode(),))}
-            for number in filter(found.__contains__, some):
-                values = list(found[number])
-                for at, function in convert:
-                    values[at] = function(values[at])
-                if made:
-                    source = Source(*values[-3:])
-                    for at, name in made:
-                        values[at] = make_field(name, source)
+            chunk = ids[start : start + step].tolist()
+            rows_by_id = {
+                row[0]: row for row in self._fetch_all(sql, (msgspec.json.encode(chunk).decode(),))
+            }
+            for number in filter(rows_by_id.__contains__, chunk):
+                values = list(rows_by_id[number])
+                for index, function in convert:
+                    values[index] = function(values[index])
+                if computed:
+                    source = StoredSource(*values[-3:])
+                    for index, name in computed:
+                        values[index] = compute_field(name, source)
                 yield tuple(values[1 : len(fields) + 1])
 
-    def _largest(self, crawl: int) -> tuple[float, float]:
-        """Largest PageRank and relevance of a crawl's pages."""
-        rank, relevance = self._one(LARGEST, id_range(crawl))
+    def _max_rank_and_relevance(self, crawl: int) -> tuple[float, float]:
+        """Return the largest PageRank and relevance of the pages of a crawl."""
+        rank, relevance = self._fetch_one(MAX_RANK_AND_RELEVANCE, id_range(crawl))
         return rank or 0.0, relevance or 0.0
 
-    def _selected(self, sql: str, values: Sequence[Any]) -> array[int]:
-        """Row ids of the results, in order."""
-        with self._explaining():
+    def _select_ids(self, sql: str, values: Sequence[Any]) -> array[int]:
+        """Return the row ids of the results, in order."""
+        with self._store_errors():
             return array("q", (row[0] for row in self._db.execute(sql, values)))
 
-    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Read something else (`labels`)."""
-        with self._explaining():
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a function that reads from the connection, and return its result."""
+        with self._store_errors():
             return work(self._db)
 
     # -- inside -------------------------------------------------------------------
 
-    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        with self._explaining():
+    def _fetch_all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._store_errors():
             return self._db.execute(sql, values).fetchall()
 
-    def _one(self, sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self._all(sql, values)[0]
+    def _fetch_one(self, sql: str, values: Sequence[Any]) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self._fetch_all(sql, values)[0]
         return row
 
-    def _is_late(self) -> bool:
-        """Asked by SQLite every now and then, in which time signals are heard, too."""
-        return time.monotonic() > self._until
+    def _has_timed_out(self) -> bool:
+        """Return whether the read takes too long. SQLite calls this; signals are handled then."""
+        return time.monotonic() > self._deadline
 
     @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        self._until = time.monotonic() + READ_S
+    def _store_errors(self) -> Iterator[None]:
+        self._deadline = time.monotonic() + READ_TIMEOUT_S
         try:
-            with file_check.explaining(self._path):
+            with file_check.store_errors(self._path):
                 yield
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
                 raise
-            if not self._is_late():  # what a signal raised is lost in SQLite
+            if not self._has_timed_out():  # SQLite discards the exception of a signal handler
                 raise KeyboardInterrupt from error
             raise StoreError(
                 "reading {path} took more than {read_s}; is it a database of focus, and "
                 "is its disk as fast as usual?",
                 path=self._path,
-                read_s=format_duration(READ_S),
+                read_s=format_duration(READ_TIMEOUT_S),
             ) from error
 
 
-def last_crawl(path: Path, identity: dict[str, Any]) -> int | None:
-    """The crawl that an order of this identity would continue (`Store.begin_crawl`)."""
+def find_last_crawl(path: Path, identity: dict[str, Any]) -> int | None:
+    """Return the id of the crawl that `Store.begin_crawl` would continue for this identity."""
     if not file_check.check_file(path):
         return None
     with DatabaseReader(path) as reader:
-        row = reader.run(lambda db: db.execute(LAST_CRAWL, (digested(identity)[1],)).fetchone())
+        row = reader.read(
+            lambda db: db.execute(LAST_CRAWL, (identity_digest(identity)[1],)).fetchone()
+        )
     return None if row is None else int(row[0])
 
 
-def _update(path: Path) -> None:
-    """Bring the file of an older focus up to date; StoreError if it is in use or read-only."""
-    with held(path, pid=os.getpid()), closing(sqlite3.connect(path, isolation_level=None)) as db:
-        prepare(db, path)
+def _migrate(path: Path) -> None:
+    """Migrate the file of an older version; StoreError if it is in use or read-only."""
+    with (
+        database_lock(path, pid=os.getpid()),
+        closing(sqlite3.connect(path, isolation_level=None)) as db,
+    ):
+        prepare_database(db, path)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    """A read-only connection; in a folder that cannot be written, without a lock.
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a read-only connection, without a lock if the folder cannot be written.
 
-    Of one thread at a time, whichever that is.
+    Any thread may use it, but only one at a time.
     """
     uri, how = path.resolve().as_uri(), {"uri": True, "check_same_thread": False}
     try:
@@ -378,21 +402,22 @@ def _connected(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _common(one: str, other: str) -> int:
-    """How many characters two URLs begin with in common."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _common_prefix_length(first: str, second: str) -> int:
+    """Return the length of the common prefix of two URLs."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
-def _top(tally: list[Any], state: UrlState) -> list[Reason]:
-    """The most frequent reasons of a state."""
-    found = [Reason(reason, n) for each, reason, n in tally if each == state]
-    return sorted(found, key=lambda each: (-each.urls, each.reason))[:TOP]
+def _most_frequent(tally: list[Any], state: UrlState) -> list[ReasonCount]:
+    """Return the most frequent reasons of a state."""
+    reasons = [ReasonCount(reason, n) for row_state, reason, n in tally if row_state == state]
+    return sorted(reasons, key=lambda entry: (-entry.urls, entry.reason))[:MAX_ENTRIES]
 
 
-def _page_of(row: Sequence[Any]) -> WhyPage:
+def _why_page(row: Sequence[Any]) -> WhyPage:
     *numbers, parts, matched, bonus, noted = row
-    rendering = noted if noted in set(Rendering) else Rendering.NONE  # a later version's, say
+    # A later version can have stored a value that is unknown here.
+    rendering = noted if noted in set(Rendering) else Rendering.NONE
     decode = msgspec.json.decode
     values = [*numbers, decode(parts), decode(matched), bonus, rendering]
     named = dict(zip(WhyPage.__struct_fields__, values, strict=True))
@@ -414,15 +439,15 @@ SELECT id, topic, strategy, started_at, heartbeat_at, finished_at, ifnull(reason
 ifnull(n, 0), ifnull(hits, 0) FROM crawl JOIN progress ON progress.crawl = crawl.id
 LEFT JOIN (SELECT crawl, count(*) AS n, sum(relevant) AS hits FROM page GROUP BY crawl) AS found
 ON found.crawl = crawl.id ORDER BY id"""
-_UNDER_WAY = """
+_RUNNING = """
 SELECT id FROM crawl WHERE finished_at IS NULL ORDER BY opened_at DESC LIMIT 1"""
 _DUPLICATES = "SELECT count(*) FROM near_duplicate WHERE id BETWEEN ? AND ?"
 _GONE = "SELECT count(*) FROM page_check WHERE id BETWEEN ? AND ? AND gone_at NOT NULL"
-_DUPLICATE_OF = f"""
+_ORIGINAL_URL = f"""
 SELECT f.url FROM near_duplicate n JOIN url_found f ON f.id = (n.id & ~{LAST_ID}) + n.of
 WHERE n.id = ?"""
 _LAST = "SELECT max(id) FROM url_found WHERE id BETWEEN ? AND ?"
-# A page that is looked at again is one still.
+# A page that is being revisited still counts as done.
 _FETCHING = """
 SELECT count(*) FROM fetching LEFT JOIN url_state USING (id)
 WHERE id BETWEEN ? AND ? AND NOT ifnull(state, 0)"""
@@ -445,7 +470,7 @@ FROM url LEFT JOIN page USING (id) WHERE id = ?"""
 _PAGE = f"""
 SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
 parts, matched, bonus, rendering FROM page p JOIN page_text USING (id) WHERE id = ?"""
-_OF_HOST = f"""
+_URLS_ON_HOST = f"""
 SELECT url FROM url_found WHERE id BETWEEN ? AND ? AND queue IN (
     SELECT queue.id & {LAST_ID} FROM queue
     JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host

@@ -1,7 +1,7 @@
-"""Reads all figures of a crawl's report in one go.
+"""Reads all figures of the report of a crawl.
 
-One read transaction, so that the figures of a crawl under way agree with each other; it
-takes seconds, and the WAL is folded after it. Memory stays flat but for a byte per URL.
+It uses one read transaction, so that the figures of a running crawl are consistent. That takes
+seconds, after which the WAL can be merged again. Memory grows by one byte per URL only.
 """
 
 from __future__ import annotations
@@ -27,90 +27,90 @@ from focus.storage import distributions, link_map
 from focus.storage.figures import (
     CrawlFigures,
     CrawlSettings,
-    Failing,
-    Judged,
-    Polite,
+    FailureFigures,
+    HostPoliteness,
+    LabelFigures,
     Round,
     YieldFigures,
 )
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range, row_id
-from focus.storage.views import Reason
+from focus.storage.views import ReasonCount
 from focus.topic.topic import from_builtins
 
-HOSTS = 100
-BUSY = 50  # hosts whose politeness is told
-OTHERS = 20  # crawls for the same topic
+MAX_HOSTS = 100
+MAX_POLITENESS_HOSTS = 50  # hosts whose politeness is reported
+MAX_ALGORITHMS = 20  # crawls for the same topic
 
 RobotsColumns = dict[str, tuple[bytes, int, float]]
-Rest = tuple[int, float | None, float | None]
-"""Pages of a host, the smallest rest between them and the mean one."""
+DelayFigures = tuple[int, float | None, float | None]
+"""Number of pages of a host, and shortest and mean time between them in seconds."""
 
 
-def figures(reader: DatabaseReader, crawl: int) -> CrawlFigures:
-    """All figures of a crawl; ConfigError when there is none of this id."""
+def load_figures(reader: DatabaseReader, crawl: int) -> CrawlFigures:
+    """Return all figures of a crawl; ConfigError if it does not exist."""
 
     def read(db: sqlite3.Connection) -> CrawlFigures:
         db.execute("BEGIN")
         try:
-            return _figures(reader, db, crawl)
+            return _read_figures(reader, db, crawl)
         finally:
             db.execute("ROLLBACK")
 
-    return reader.run(read)
+    return reader.read(read)
 
 
-def _figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> CrawlFigures:
+def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> CrawlFigures:
     status = reader.status(crawl)
-    config = _config(db, crawl)
+    config = _load_config(db, crawl)
     counters = status.counters
     (last,) = db.execute("SELECT max(nth) FROM page WHERE crawl = ?", (crawl,)).fetchone()
     requests = max(int(counters.get("requests", 0)), last or 0)
-    priority, tenths = distributions.priorities(db, crawl)
-    polite, smallest, smallest_host = _polite(db, crawl, config.agent)
-    rounds = distributions.rounds(db, crawl)
+    priority, tenths = distributions.priority_distribution(db, crawl)
+    polite, smallest, smallest_host = _politeness_figures(db, crawl, config.agent)
+    rounds = distributions.crawl_rounds(db, crawl)
     learns = config.strategy == Learner.name
     prior = Learner.defaults | config.params if learns else None
     return CrawlFigures(
         crawl=status.crawl,
-        settings=_settings(config),
+        settings=_crawl_settings(config),
         requests=requests,
         robots_requests=int(counters.get("robots", 0)),
         bytes=int(counters.get("bytes", 0)),
         seconds=float(counters.get("active_s", 0.0)),
         states=status.states,
-        failures=_failures(db, crawl),
-        drops=[Reason(*row) for row in db.execute(_DROPS, (crawl,))],
+        failures=_failure_figures(db, crawl),
+        drops=[ReasonCount(*row) for row in db.execute(_DROPS, (crawl,))],
         harvest_last_100=status.harvest_last_100,
         harvest_last_500=status.harvest_last_500,
-        course=distributions.course(db, crawl, requests),
-        window=distributions.WINDOW,
-        relevance=distributions.relevances(db, crawl),
+        course=distributions.harvest_course(db, crawl, requests),
+        window=distributions.WINDOW_BUCKETS,
+        relevance=distributions.relevance_histogram(db, crawl),
         priority=priority,
         tenths=tenths,
-        hosts_known=_count(db, "host", crawl),
-        patterns_known=_count(db, "queue", crawl) if learns else 0,
-        hosts=_yields(db, crawl, _HOSTS, prior),
-        patterns=_yields(db, crawl, _PATTERNS, prior) if learns else [],
+        hosts_known=_count_rows(db, "host", crawl),
+        patterns_known=_count_rows(db, "queue", crawl) if learns else 0,
+        hosts=_yield_figures(db, crawl, _HOSTS, prior),
+        patterns=_yield_figures(db, crawl, _PATTERNS, prior) if learns else [],
         polite=polite,
         smallest_s=smallest,
         smallest_host=smallest_host,
-        best=link_map.best(db, crawl),
-        hubs=link_map.hubs(db, crawl),
-        depths=distributions.depths(db, crawl),
-        tunnels=distributions.tunnels(db, crawl, sum(status.states.values())),
-        links=link_map.link_map(db, crawl),
-        judged=_judged(db, crawl, status.crawl.topic),
+        best=link_map.load_best_pages(db, crawl),
+        hubs=link_map.load_hubs(db, crawl),
+        depths=distributions.depth_levels(db, crawl),
+        tunnels=distributions.tunnel_levels(db, crawl, sum(status.states.values())),
+        links=link_map.build_link_map(db, crawl),
+        judged=_label_figures(db, crawl, status.crawl.topic),
         rounds=rounds,
         algorithms=[
-            _algorithm(db, *row, rounds=rounds if row[0] == crawl else None)
-            for row in db.execute(_SAME_TOPIC, (crawl, crawl, OTHERS)).fetchall()
+            _algorithm_figures(db, *row, rounds=rounds if row[0] == crawl else None)
+            for row in db.execute(_SAME_TOPIC, (crawl, crawl, MAX_ALGORITHMS)).fetchall()
         ],
     )
 
 
-def _config(db: sqlite3.Connection, crawl: int) -> CrawlConfig:
-    """The configuration of a crawl's last run; of another version's, what can be told."""
+def _load_config(db: sqlite3.Connection, crawl: int) -> CrawlConfig:
+    """Return the configuration of the last run; a part of it if another version wrote it."""
     text, identity = db.execute(
         "SELECT config, identity FROM crawl WHERE id = ?", (crawl,)
     ).fetchone()
@@ -121,19 +121,19 @@ def _config(db: sqlite3.Connection, crawl: int) -> CrawlConfig:
         return CrawlConfig(seeds=tuple(known.get("seeds", ())), strategy=known.get("strategy", ""))
 
 
-def _settings(config: CrawlConfig) -> CrawlSettings:
+def _crawl_settings(config: CrawlConfig) -> CrawlSettings:
     topic, analysis, polite = config.analysis.topic, config.analysis, config.politeness
     keywords: Any = topic.get("keywords") or []
     limits = msgspec.structs.asdict(config.limits) | {"max_depth": config.scope.max_depth}
     return CrawlSettings(
         seeds=list(config.seeds),
-        keywords=[_keyword(each) for each in keywords],
+        keywords=[_keyword_text(keyword) for keyword in keywords],
         strategy=config.strategy,
         relevance=analysis.relevance,
         params=config.params,
         model_params=analysis.params,
         as_published=config.as_published,
-        threshold=_threshold(config),
+        threshold=_crawl_threshold(config),
         scope=config.scope.scope,
         limits={name: value for name, value in limits.items() if value is not None},
         concurrency=config.concurrency,
@@ -144,12 +144,12 @@ def _settings(config: CrawlConfig) -> CrawlSettings:
     )
 
 
-def _keyword(word: dict[str, Any]) -> str:
+def _keyword_text(word: dict[str, Any]) -> str:
     weight = word.get("weight", 1.0)
     return str(word.get("text", "")) + ("" if weight == 1.0 else f":{weight:g}")
 
 
-def _threshold(config: CrawlConfig) -> float | None:
+def _crawl_threshold(config: CrawlConfig) -> float | None:
     """Return the crawl's threshold, or None if its topic or model is unknown here."""
     analysis = config.analysis
     if not analysis.topic:
@@ -165,7 +165,7 @@ def _threshold(config: CrawlConfig) -> float | None:
         return None
 
 
-def _count(db: sqlite3.Connection, table: str, crawl: int) -> int:
+def _count_rows(db: sqlite3.Connection, table: str, crawl: int) -> int:
     sql = f"SELECT count(*) FROM {table} WHERE id BETWEEN ? AND ?"
     number: int = db.execute(sql, id_range(crawl)).fetchone()[0]
     return number
@@ -174,108 +174,111 @@ def _count(db: sqlite3.Connection, table: str, crawl: int) -> int:
 # -- hosts --------------------------------------------------------------------------
 
 
-def _yields(
+def _yield_figures(
     db: sqlite3.Connection, crawl: int, sql: str, prior: Mapping[str, float] | None
 ) -> list[YieldFigures]:
-    """The best places; after a crawl by `yield` (`prior`: its numbers) each with its rate."""
-    found = []
-    for name, pattern, n, hits, host_n, host_hits in db.execute(sql, (*id_range(crawl), HOSTS)):
+    """Return the hosts or patterns with the highest yield, for `yield` with their hit rates.
+
+    prior   parameters of the strategy `yield`; None for other strategies
+    """
+    yields = []
+    for name, pattern, n, hits, host_n, host_hits in db.execute(sql, (*id_range(crawl), MAX_HOSTS)):
         rate = None
         if prior is not None:
             rate = shrunk_rate(Tally(host_n, host_hits), prior["p0"], prior["k"])
             if pattern is not None:
                 rate = shrunk_rate(Tally(n, hits), rate, prior["k"])
-        found.append(YieldFigures(name, pattern or "", n, hits, rate))
-    return found
+        yields.append(YieldFigures(name, pattern or "", n, hits, rate))
+    return yields
 
 
-def _polite(
+def _politeness_figures(
     db: sqlite3.Connection, crawl: int, agent: str
-) -> tuple[list[Polite], float | None, str]:
-    """How the hosts with the most requests were treated; the smallest rest of any host, and its."""
-    busy = db.execute(_BUSY, (*id_range(crawl), BUSY)).fetchall()
-    rests, smallest, where = _rests(db, crawl, {row[0] & LAST_ID for row in busy})
-    chosen = msgspec.json.encode(list(rests)).decode()
+) -> tuple[list[HostPoliteness], float | None, str]:
+    """Return politeness figures of the busiest hosts, and the shortest delay with its host."""
+    busy = db.execute(_BUSY, (*id_range(crawl), MAX_POLITENESS_HOSTS)).fetchall()
+    delays, smallest, where = _host_delays(db, crawl, {row[0] & LAST_ID for row in busy})
+    chosen = msgspec.json.encode(list(delays)).decode()
     forbidden = dict(db.execute(_FORBIDDEN, (*id_range(crawl), chosen)))
-    found = []
+    politeness = []
     for number, name, requests, given_up, packed in busy:
-        pages, least, mean = rests[number & LAST_ID]
-        status, asked = _asked(packed, agent)
-        found.append(
-            Polite(
+        pages, smallest_s, mean = delays[number & LAST_ID]
+        status, crawl_delay_s = _robots_status_and_delay(packed, agent)
+        politeness.append(
+            HostPoliteness(
                 host=name,
                 requests=requests,
                 pages=pages,
-                smallest_s=least,
+                smallest_s=smallest_s,
                 mean_s=mean,
-                asked_s=asked,
+                asked_s=crawl_delay_s,
                 robots=status,
                 forbidden=forbidden.get(number & LAST_ID, 0),
                 given_up=bool(given_up),
             )
         )
-    return found, smallest, where
+    return politeness, smallest, where
 
 
-def _rests(
+def _host_delays(
     db: sqlite3.Connection, crawl: int, hosts: set[int]
-) -> tuple[dict[int, Rest], float | None, str]:
-    """Pages and rests of these hosts; the smallest rest of all hosts, and whose it is."""
-    rests: dict[int, Rest] = dict.fromkeys(hosts, (0, None, None))
+) -> tuple[dict[int, DelayFigures], float | None, str]:
+    """Return the delays of these hosts, and the shortest delay of all hosts with its host."""
+    delays: dict[int, DelayFigures] = dict.fromkeys(hosts, (0, None, None))
     smallest, where = None, -1
     for host, rows in groupby(db.execute(_TIMES, id_range(crawl)), key=itemgetter(0)):
-        pages, least, total = 1, math.inf, 0.0
+        pages, smallest_s, total = 1, math.inf, 0.0
         for (_, _, end), (_, start, _) in pairwise(rows):
-            pages, least, total = pages + 1, min(least, start - end), total + start - end
+            pages, smallest_s, total = pages + 1, min(smallest_s, start - end), total + start - end
         if pages == 1:
-            rest: Rest = (1, None, None)
+            delay: DelayFigures = (1, None, None)
         else:
-            rest = (pages, least, total / (pages - 1))
+            delay = (pages, smallest_s, total / (pages - 1))
         if host in hosts:
-            rests[host] = rest
-        if pages > 1 and (smallest is None or least < smallest):
-            smallest, where = least, host
+            delays[host] = delay
+        if pages > 1 and (smallest is None or smallest_s < smallest):
+            smallest, where = smallest_s, host
     sql = "SELECT name FROM host WHERE id = ?"
     (name,) = db.execute(sql, (row_id(crawl, where),)).fetchone() if where >= 0 else ("",)
-    return rests, smallest, name
+    return delays, smallest, name
 
 
-def _asked(packed: bytes | None, agent: str) -> tuple[int | None, float | None]:
-    """Status of a host's robots.txt, and the delay it asks for."""
+def _robots_status_and_delay(packed: bytes | None, agent: str) -> tuple[int | None, float | None]:
+    """Return the status of the robots.txt of a host, and its Crawl-delay for this agent."""
     if not packed:
         return None, None
     files = msgspec.msgpack.decode(packed, type=RobotsColumns)
     answers = [(status, from_answer(status, body)) for body, status, _ in files.values()]
-    delays = [each.crawl_delay(agent) for _, each in answers]
+    delays = [robots.crawl_delay(agent) for _, robots in answers]
     asked = max((delay for delay in delays if delay is not None), default=None)
     return max((status for status, _ in answers), default=None), asked
 
 
-def _failures(db: sqlite3.Connection, crawl: int) -> list[Failing]:
-    """Kinds of failure, the most frequent first, each with its first URL as an example."""
-    found = []
+def _failure_figures(db: sqlite3.Connection, crawl: int) -> list[FailureFigures]:
+    """Return the kinds of failure, most frequent first, with their first URL as example."""
+    failures = []
     for reason, urls, hosts, first in db.execute(_FAILURES, id_range(crawl)).fetchall():
         url, detail = db.execute("SELECT url, detail FROM url WHERE id = ?", (first,)).fetchone()
-        found.append(Failing(reason, urls, hosts, url, decode_message(detail or "")))
-    return found
+        failures.append(FailureFigures(reason, urls, hosts, url, decode_message(detail or "")))
+    return failures
 
 
-def _judged(db: sqlite3.Connection, crawl: int, topic: str) -> Judged:
-    """The model against people's labels; costs a pass over the pages if there are any."""
+def _label_figures(db: sqlite3.Connection, crawl: int, topic: str) -> LabelFigures:
+    """Compare the model with the labels; takes a pass over the pages if there are labels."""
     if db.execute("SELECT 1 FROM label WHERE topic = ? LIMIT 1", (topic,)).fetchone() is None:
-        return Judged(0, 0, 0, 0)
-    return Judged(*db.execute(_JUDGED, (topic, *id_range(crawl))).fetchone())
+        return LabelFigures(0, 0, 0, 0)
+    return LabelFigures(*db.execute(_JUDGED, (topic, *id_range(crawl))).fetchone())
 
 
-def _algorithm(
+def _algorithm_figures(
     db: sqlite3.Connection, crawl: int, strategy: str, model: str, seconds: float,
     *, rounds: list[Round] | None,
 ) -> Any:  # fmt: skip
-    return distributions.algorithm(
+    return distributions.algorithm_figures(
         crawl,
         names=(strategy, model),
         seconds=seconds or 0.0,
-        rounds=distributions.rounds(db, crawl) if rounds is None else rounds,
+        rounds=distributions.crawl_rounds(db, crawl) if rounds is None else rounds,
     )
 
 

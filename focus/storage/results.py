@@ -1,4 +1,4 @@
-"""Writes the SQL for results: which pages, with which fields, in which order (see `reader`)."""
+"""SQL for results: selection, fields and order of pages (used by `reader`)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ QUALITY_T = 0.5
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """A choice of results, and their order. Conditions all hold at once.
+    """Selection of results that meet all conditions, and their order.
 
     crawl          "latest", "all" or an id
-    relevant       only pages over their model's threshold
-    min_relevance  at least this much
-    since          fetched at or after this instant (Unix seconds), see `parse_since`
+    relevant       only pages over the threshold of their model
+    min_relevance  minimum relevance
+    since          fetched at or after this time (Unix seconds), see `parse_since`
     host           of this host or its subdomains
     topic          of crawls for the topic of this name
-    duplicates     also pages with nearly the text of an earlier one (never `relevant`)
-    gone           also pages that were there and are gone by now (404, 410, moved)
+    duplicates     include near-duplicates of earlier pages (never `relevant`)
+    gone           include pages that are gone by now (404, 410, redirect)
     sort           "quality", "relevance", "authority", "hub" (all best first), "fetched"
-                   (newest first) or "": in the order of fetching
+                   (newest first) or "" for the order of requests
     """
 
     crawl: str = "latest"
@@ -44,24 +44,24 @@ class Selection(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
-MADE = ("published", "modified", "author", "site", "text", "markdown")
-"""Fields that are made from a page's stored source when they are asked for (`made_fields`)."""
+COMPUTED_FIELDS = ("published", "modified", "author", "site", "text", "markdown")
+"""Fields that are computed from the stored source of a page (`computed_fields`)."""
 
 PAGERANK = "ifnull((SELECT pagerank FROM graph_rank g WHERE g.id = p.id), p.pagerank)"
-"""Of a page p: as of the crawl's last end, or of when it came, if that was later."""
+"""SQL: PageRank of page p at the last end of the crawl, or when it was fetched if that is later."""
 
-LARGEST = f"""
+MAX_RANK_AND_RELEVANCE = f"""
 SELECT max({PAGERANK}), max(relevance) FROM page p WHERE id BETWEEN ? AND ?"""
-"""What `quality_sql` divides by, of a crawl's pages."""
+"""SQL: largest PageRank and relevance of the pages of a crawl, for `quality_sql`."""
 
 
-def _iso(instant: str) -> str:
+def _iso_sql(instant: str) -> str:
     return f"strftime('%Y-%m-%dT%H:%M:%fZ', {instant}, 'unixepoch')"
 
 
-# Name -> type and SQL of every field of a result. p page, x its texts, b its source, u its URL,
-# v the URL of its parent, c its crawl, k the last look at it, l what its site says of changes;
-# {quality} depends on the crawls selected.
+# Name -> type and SQL of every field of a result. p is the page, x its texts, b its source, u its
+# URL, v the URL of its parent, c its crawl, k its last revisit, l its last change according to its
+# site; {quality} depends on the selected crawls.
 _FIELDS: dict[str, tuple[Any, str]] = {
     "url": (str, "u.url"),
     "final_url": (str, "x.url"),
@@ -82,7 +82,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "parent": (str, "v.url"),
     "anchor": (str, "u.anchor"),
     "status": (int, "p.status"),
-    "fetched_at": (datetime, _iso("p.fetched_at")),
+    "fetched_at": (datetime, _iso_sql("p.fetched_at")),
     "strategy": (str, "c.strategy"),
     "topic": (str, "c.topic"),
     "crawl": (int, "p.crawl"),
@@ -98,17 +98,17 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     ),
     "canonical": (str, "x.canonical"),
     "rendering": (str, "x.rendering"),
-    "first_seen": (datetime, _iso("ifnull(k.first_at, p.fetched_at)")),
-    "changed_at": (datetime, _iso("ifnull(k.changed_at, l.changed_at)")),
-    "checked_at": (datetime, _iso("ifnull(k.checked_at, p.fetched_at)")),
-    "tried_at": (datetime, _iso("ifnull(k.tried_at, p.fetched_at)")),
+    "first_seen": (datetime, _iso_sql("ifnull(k.first_at, p.fetched_at)")),
+    "changed_at": (datetime, _iso_sql("ifnull(k.changed_at, l.changed_at)")),
+    "checked_at": (datetime, _iso_sql("ifnull(k.checked_at, p.fetched_at)")),
+    "tried_at": (datetime, _iso_sql("ifnull(k.tried_at, p.fetched_at)")),
     "trouble": (str, "k.trouble"),
-    "gone_at": (datetime, _iso("k.gone_at")),
-    **dict.fromkeys(MADE, (str, "NULL")),
+    "gone_at": (datetime, _iso_sql("k.gone_at")),
+    **dict.fromkeys(COMPUTED_FIELDS, (str, "NULL")),
 }
 
-FIELDS = tuple(name for name in _FIELDS if name not in MADE)
-"""Names of the fields of a result, in the order in which they are exported unless asked."""
+FIELDS = tuple(name for name in _FIELDS if name not in COMPUTED_FIELDS)
+"""Names of the fields of a result, in the default order of an export."""
 
 _ORDERS = {
     "": "p.crawl, p.nth",
@@ -120,10 +120,10 @@ _ORDERS = {
 }
 
 
-def columns(names: Sequence[str] = ()) -> dict[str, Any]:
-    """The type of each field (`FIELDS` for none); ConfigError for an unknown one.
+def field_types(names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the type of each field, by default of `FIELDS`; ConfigError for an unknown field.
 
-    A datetime is text in ISO 8601 (UTC), a dict JSON.
+    Values of type datetime are texts in ISO 8601 (UTC), those of type dict are JSON.
     """
     for name in names:
         if name not in _FIELDS:
@@ -135,7 +135,7 @@ def columns(names: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def parse_since(text: str, *, now: float) -> float:
-    """Unix seconds of an ISO date or time (UTC unless it says otherwise), or of "7d" ago."""
+    """Return Unix seconds for an ISO date or time (UTC by default), or for a span such as "7d"."""
     span = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
     if span:
         return now - float(span[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[span[2]]
@@ -150,22 +150,28 @@ def parse_since(text: str, *, now: float) -> float:
 
 
 def quality_sql(largest: Mapping[int, tuple[float, float]]) -> str:
-    """P4 2.7 for pages of these crawls, each with its largest PageRank and relevance.
+    """Return SQL for the quality (P4 2.7) of pages of these crawls, between 0 and 1.
 
-    quality = t·R/max R + (1-t)·relevance/max(1, max relevance): 0…1, as `position`
-    goes beyond 1 while the paper's similarity does not.
-    Worked: R 0.02 of at most 0.04, relevance 0.75 of at most 1.5 → ½·½ + ½·½ = 0.5.
+    quality = t·R/max R + (1-t)·relevance/max(1, max relevance), with t = `QUALITY_T`. The division
+    is needed because the model `position` exceeds 1, unlike the similarity in the paper.
+
+    Example: R = 0.02 with maximum 0.04 and relevance 0.75 with maximum 1.5 give ½·½ + ½·½ = 0.5.
+
+    largest   crawl -> its largest PageRank and relevance
     """
     cases = ["WHEN NULL THEN 0.0"]
     for crawl, (rank, relevance) in largest.items():
-        by_rank = QUALITY_T / (rank if rank > 1e-300 else 1.0)  # else no page has any
+        by_rank = QUALITY_T / (rank if rank > 1e-300 else 1.0)  # without PageRank all are 0
         by_relevance = (1 - QUALITY_T) / max(relevance, 1.0)
         cases.append(f"WHEN {crawl} THEN {by_rank!r} * {PAGERANK} + {by_relevance!r} * p.relevance")
     return f"(CASE p.crawl {' '.join(cases)} END)"
 
 
 def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tuple[str, list[Any]]:
-    """Row ids of the results in order, and the values to bind; ConfigError for a bad `sort`."""
+    """Return SQL for the row ids of the results in order, with its values.
+
+    Raises ConfigError for an unknown `sort`.
+    """
     if selection.sort not in _ORDERS:
         known = ", ".join(name for name in _ORDERS if name)
         raise ConfigError(
@@ -178,7 +184,7 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
 
 
 def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[str], list[Any]]:
-    """What holds of every result, of page p and its URL u, and the values to bind."""
+    """Return SQL conditions on page p and its URL u, with their values."""
     tests = [
         f"p.crawl IN ({', '.join(map(str, crawls))})",
         f"NOT p.noindex AND u.state <> {int(UrlState.DROPPED)}",
@@ -204,11 +210,11 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
 
 
 def rows_sql(fields: Sequence[str], quality: str) -> str:
-    """Row id and fields of the results whose row ids are bound as a JSON array."""
-    chosen = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
-    if any(name in MADE for name in fields):
-        return _ROWS.format(columns=f"{chosen}, b.zstd, x.url, p.fetched_at", source=_SOURCE)
-    return _ROWS.format(columns=chosen, source="")
+    """Return SQL for row id and fields of results; its value is a JSON array of row ids."""
+    column_sql = ", ".join(_FIELDS[name][1].format(quality=quality) for name in fields)
+    if any(name in COMPUTED_FIELDS for name in fields):
+        return _ROWS.format(columns=f"{column_sql}, b.zstd, x.url, p.fetched_at", source=_SOURCE)
+    return _ROWS.format(columns=column_sql, source="")
 
 
 _ON_HOST = f"""

@@ -1,11 +1,9 @@
-"""Describes the tables of a focus database.
+"""SQL of the tables of a focus database.
 
-Text only; `writer` and `alerts/` write such a file, `reader` reads it.
-
-Every row of a crawl has the one number ``crawl << 32 | id``, where `id` counts
-from 0 within the crawl (as in `records`). So each table is clustered by crawl,
-appends at its end, and needs no second index to be found by id. Columns that
-refer to another row of the same crawl (queue, host, parent) hold the bare `id`.
+Every row of a crawl has the row id ``crawl << 32 | id``, where `id` counts from 0 within the crawl
+(as in `records`). So each table is clustered by crawl, new rows are appended at its end, and no
+second index is needed to find a row by id. Columns that refer to another row of the same crawl
+(queue, host, parent) contain the `id` only.
 """
 
 from __future__ import annotations
@@ -13,18 +11,17 @@ from __future__ import annotations
 from focus.storage.alerts.schema import ALERTS
 
 APPLICATION_ID = 0x666F6375
-"""`PRAGMA application_id` of our files ("focu"): others are refused untouched."""
+"""`PRAGMA application_id` of focus databases ("focu"); other files are refused unchanged."""
 
 ID_BITS = 32
 LAST_ID = (1 << ID_BITS) - 1
 
-ANCHOR = f"""
+ANCHOR_SQL = f"""
 (SELECT nullif(json_extract(anchors, '$."' || ({{url}} & {LAST_ID}) || '"'), '')
 FROM link_anchor WHERE link_anchor.id = ({{url}} & ~{LAST_ID}) + {{parent}})"""
-"""SQL: the text of the link to a URL (row id) from a page (bare id) that bettered it; NULL: none
-is known."""
+"""SQL: text of the best link to a URL (row id) from a page (id); NULL if unknown."""
 
-_CRAWLS = """
+_CRAWL_TABLES = """
 -- One crawl: a set of seeds, a topic and a strategy.
 CREATE TABLE crawl (
     id           INTEGER PRIMARY KEY,  -- from 1
@@ -305,20 +302,21 @@ CREATE TABLE validator (
 );
 """
 
-_TOLD = "(SELECT {} FROM url_state s WHERE s.id = f.id)"
-URLS = f"""CREATE VIEW url AS
-SELECT f.id AS id, coalesce(nullif({_TOLD.format("state")}, 0),
+_STATE_COLUMN = "(SELECT {} FROM url_state s WHERE s.id = f.id)"
+URL_VIEW = f"""CREATE VIEW url AS
+SELECT f.id AS id, coalesce(nullif({_STATE_COLUMN.format("state")}, 0),
     (SELECT 1 FROM fetching g WHERE g.id = f.id), 0) AS state,
     f.key AS key, f.url AS url, f.queue AS queue, f.depth AS depth, f.priority AS priority,
-    ifnull({_TOLD.format("parent")}, f.parent) AS parent,
-    CASE WHEN ifnull({_TOLD.format("parent")}, f.parent) IS f.parent THEN f.anchor ELSE
-    {ANCHOR.format(url="f.id", parent=_TOLD.format("parent"))} END AS anchor,
-    ifnull({_TOLD.format("tries")}, 0) AS tries, {_TOLD.format("reason")} AS reason,
-    {_TOLD.format("detail")} AS detail
+    ifnull({_STATE_COLUMN.format("parent")}, f.parent) AS parent,
+    CASE WHEN ifnull({_STATE_COLUMN.format("parent")}, f.parent) IS f.parent THEN f.anchor ELSE
+    {ANCHOR_SQL.format(url="f.id", parent=_STATE_COLUMN.format("parent"))} END AS anchor,
+    ifnull({_STATE_COLUMN.format("tries")}, 0) AS tries, {_STATE_COLUMN.format("reason")} AS reason,
+    {_STATE_COLUMN.format("detail")} AS detail
 FROM url_found f"""
-"""Every known URL as it stands. Of one table, so that SQLite never makes all of it to join it."""
+"""View of all known URLs with their present state. It selects from one table only, so that SQLite
+never materialises it for a join."""
 
-PAGES = f"""CREATE VIEW pages AS
+PAGES_VIEW = f"""CREATE VIEW pages AS
 SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     u.url AS url, x.url AS final_url, x.canonical AS canonical, p.status AS status,
     x.title AS title, x.description AS description, x.keywords AS keywords,
@@ -338,26 +336,25 @@ JOIN page_text x ON x.id = p.id LEFT JOIN url_found v ON v.id = (p.id & ~{LAST_I
 LEFT JOIN lastmod l ON l.id = p.id LEFT JOIN page_check k ON k.id = p.id
 LEFT JOIN graph_rank g ON g.id = p.id
 WHERE NOT p.noindex AND u.state <> 4"""
-"""What other programs may read of a database; its columns keep their names and meaning."""
+"""View for other programs; its columns keep their names and meaning."""
 
-MIGRATIONS: tuple[str, ...] = (f"{_CRAWLS}{URLS};{PAGES};{ALERTS}",)
-"""The first makes an empty file ours, each later one a file of the version before. Append only,
-once there was a release."""
+MIGRATIONS: tuple[str, ...] = (f"{_CRAWL_TABLES}{URL_VIEW};{PAGES_VIEW};{ALERTS}",)
+"""Migrations: the first creates all tables, each later one updates a file of the version before.
+After the first release, new ones are only appended."""
 
-UNRELEASED = 22
-"""Versions up to this one were of tables that no release had. Until the first, whoever changes a
-table raises this number: then files of before are refused by it, not by the first column that
-they lack."""
+LAST_UNRELEASED_VERSION = 22
+"""Last version before the first release. Until the release, a change of the tables increases this
+number, so that older files are refused by their version and not because of a missing column."""
 
-VERSION = UNRELEASED + len(MIGRATIONS)
-"""What a file says that has all of our tables (`PRAGMA user_version`); 0: it has none yet."""
+VERSION = LAST_UNRELEASED_VERSION + len(MIGRATIONS)
+"""`PRAGMA user_version` of a file with all tables; a new file has 0."""
 
 
 def row_id(crawl: int, number: int) -> int:
-    """The one number of a row: ``crawl << 32 | number``."""
+    """Return the row id of number `number` in a crawl: ``crawl << 32 | number``."""
     return crawl << ID_BITS | number
 
 
 def id_range(crawl: int) -> tuple[int, int]:
-    """First and last row id that a crawl can have."""
+    """Return the first and last possible row id of a crawl."""
     return crawl << ID_BITS, crawl << ID_BITS | LAST_ID

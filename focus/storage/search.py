@@ -1,13 +1,13 @@
-"""Finds the stored pages that say what somebody looks for, the best first.
+"""Full-text search in stored pages, best results first.
 
     with SearchIndex(path) as index:
         index.update()
         results = search(index, '欧冠 决赛 -彩票', Selection(crawl="all"))
 
-The order is that of text match times quality: BM25, in which a word in the title counts
-`TITLE` times and one that the segmenter knows as a word `WORD` more, times
-1 + `QUALITY`·quality of the page (P4 2.7, `results.quality_sql`: 0…1). Pages with nearly the
-same text, and one URL in several crawls, are one result that says how many more there are.
+Results are sorted by BM25 times 1 + `QUALITY_WEIGHT`·quality of the page (P4 2.7,
+`results.quality_sql`: 0 to 1). In BM25 the title has the weight `TITLE_WEIGHT`, and words that the
+segmenter knows have the additional weight `WORD_WEIGHT`. Near-duplicates, and pages with the same
+URL in several crawls, are one result with the number of further pages.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ import msgspec
 
 from focus.admission.near_duplicates import NearDuplicates
 from focus.storage import results
-from focus.storage.passages import Passage, marked, passage
+from focus.storage.passages import Passage, best_passage, mark_matches
 from focus.storage.results import Selection
-from focus.storage.search_index import SearchIndex, page_text
-from focus.storage.search_terms import matcher, read
+from focus.storage.search_index import SearchIndex, source_text
+from focus.storage.search_terms import needle_pattern, parse_query
 
-TITLE, TEXT, WORD = 10.0, 1.0, 2.0
-QUALITY = 0.5
-MOST = 1_000
-"""Pages that are ranked. Of more, these are those whose titles match and the newest: weighing
-a hundred thousand takes longer than a reader waits."""
-FOLDED = 200
-"""Best pages at least that are looked at for nearly the same text; twice those asked for."""
+TITLE_WEIGHT, TEXT_WEIGHT, WORD_WEIGHT = 10.0, 1.0, 2.0
+QUALITY_WEIGHT = 0.5
+MAX_RANKED = 1_000
+"""Maximum number of ranked pages. Of more matches, those with a match in the title and the newest
+are ranked: ranking a hundred thousand would take too long."""
+MIN_GROUPED = 200
+"""Minimum number of best pages that are grouped by near-duplicates; otherwise twice the limit."""
 
 _MASK = (1 << 64) - 1
 
 
 class SearchHit(msgspec.Struct, frozen=True):
-    """A page that was found.
+    """Page that matches a query.
 
-    changed_at  when it last changed, as its site's sitemap or feed says; None: not said
-    relevance   to the topic of its crawl; `score` is the order's own number
-    similar     further pages with nearly its text
+    changed_at  time of its last change according to a sitemap or feed; None if unknown
+    relevance   relevance to the topic of its crawl
+    score       number by which results are sorted
+    similar     number of further pages with nearly the same text
     """
 
     url: str
@@ -59,13 +60,13 @@ class SearchHit(msgspec.Struct, frozen=True):
     similar: int
 
 
-class Results(msgspec.Struct, frozen=True):
-    """The results of a query.
+class SearchResults(msgspec.Struct, frozen=True):
+    """Results of a query.
 
-    pages      that match (of more than `MOST`: that number)
-    complete   false: there are more than `pages`
-    indexed    pages that can be found at all, in all crawls
-    hits       best first, from `offset`
+    pages      number of matching pages, at most `MAX_RANKED`
+    complete   False if more than `pages` match
+    indexed    number of pages in the index, of all crawls
+    hits       results from `offset`, best first
     """
 
     query: str
@@ -81,59 +82,71 @@ def search(
     query: str,
     selection: Selection | None = None,
     *,
-    among: Collection[int] | None = None,
+    allowed_crawls: Collection[int] | None = None,
     limit: int = 10,
     offset: int = 0,
-) -> Results:
-    """The pages of a selection that match a query, of what the index has by now.
+) -> SearchResults:
+    """Search the indexed pages of a selection.
 
-    ConfigError for a query that asks for nothing or a crawl that is not there. Order and
-    limit of the selection do not count. `among`: of these crawls only.
+    Args:
+        index: The index.
+        query: Words, "phrases" and -words.
+        selection: Conditions on the pages; its order and limit are ignored. None: all pages.
+        allowed_crawls: Search only in these crawls. None: in all.
+        limit: Maximum number of results.
+        offset: Number of results to skip.
+
+    Raises:
+        ConfigError: The query has no words, or the crawl does not exist.
     """
     selection = selection or Selection(crawl="all")
-    asked = read(query, index.segmenter)
-    crawls = index.reader.ids(selection.crawl, selection.topic)
-    if among is not None:
-        crawls = [each for each in crawls if each in among]
-    shown = max(FOLDED, 2 * (offset + limit))
-    sql, values = _ranking(index, selection, crawls)
-    found, pages = _ranked(index, sql, asked.expression, values=values, shown=shown)
-    groups = _folded(found)
+    parsed = parse_query(query, index.segmenter)
+    crawls = index.reader.crawl_ids(selection.crawl, selection.topic)
+    if allowed_crawls is not None:
+        crawls = [crawl for crawl in crawls if crawl in allowed_crawls]
+    max_pages = max(MIN_GROUPED, 2 * (offset + limit))
+    sql, values = _ranking_sql(index, selection, crawls)
+    ranked, pages = _rank_pages(index, sql, parsed.expression, values=values, limit=max_pages)
+    groups = _group_similar(ranked)
     chosen = groups[offset : offset + limit]
-    return Results(
+    return SearchResults(
         query=query,
-        pages=min(pages, MOST),
-        complete=pages <= MOST,
+        pages=min(pages, MAX_RANKED),
+        complete=pages <= MAX_RANKED,
         offset=offset,
-        indexed=_indexed(index),
-        hits=_hits(index, chosen, asked.needles),
+        indexed=_count_indexed(index),
+        hits=_load_hits(index, chosen, parsed.needles),
     )
 
 
-def _ranking(index: SearchIndex, selection: Selection, crawls: list[int]) -> tuple[str, list[Any]]:
-    """The statement that ranks pages of these crawls, and the values of its conditions."""
-    largest = {each.crawl: (each.pagerank, each.relevance) for each in index.seen()}
+def _ranking_sql(
+    index: SearchIndex, selection: Selection, crawls: list[int]
+) -> tuple[str, list[Any]]:
+    """Return the SQL that ranks pages of these crawls, with the values of its conditions."""
+    largest = {
+        indexed.crawl: (indexed.pagerank, indexed.relevance) for indexed in index.indexed_crawls()
+    }
     tests, values = results.conditions_sql(selection, crawls)
     quality = results.quality_sql(largest)
     return _RANKED.format(quality=quality, tests=" AND ".join(tests)), values
 
 
-def _ranked(
-    index: SearchIndex, sql: str, expression: str, *, values: list[Any], shown: int
+def _rank_pages(
+    index: SearchIndex, sql: str, expression: str, *, values: list[Any], limit: int
 ) -> tuple[list[Any], int]:
-    """(page, score, simhash, key of its URL) of the best, and how many pages match."""
-    with index.explaining():
-        rows = index.db.execute(sql, (expression, *values, MOST + 1, shown)).fetchall()
+    """Return (page, score, simhash, duplicate key) of the best pages, and the number of matches."""
+    with index.index_errors():
+        rows = index.db.execute(sql, (expression, *values, MAX_RANKED + 1, limit)).fetchall()
         pages = rows[0][-1] if rows else 0
-        if pages > MOST:  # the newest are there; now those that say it in their titles
+        if pages > MAX_RANKED:  # the newest are ranked; add those with a match in the title
             titles = f"{{title}} : ({expression})"
-            rows += index.db.execute(sql, (titles, *values, MOST, shown)).fetchall()
+            rows += index.db.execute(sql, (titles, *values, MAX_RANKED, limit)).fetchall()
     best = {row[0]: row[:4] for row in rows}
-    return sorted(best.values(), key=lambda row: (-row[1], row[0]))[:shown], pages
+    return sorted(best.values(), key=lambda row: (-row[1], row[0]))[:limit], pages
 
 
-def _folded(rows: list[Any]) -> list[list[Any]]:
-    """[page, score, further pages like it], each text and each URL once."""
+def _group_similar(rows: list[Any]) -> list[list[Any]]:
+    """Return [page, score, number of similar pages] with each text and each URL once."""
     known, urls = NearDuplicates(), dict[bytes, int]()
     groups: list[list[Any]] = []
     for page, score, simhash, key in rows:
@@ -150,27 +163,31 @@ def _folded(rows: list[Any]) -> list[list[Any]]:
     return groups
 
 
-def _hits(index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...]) -> list[SearchHit]:
-    pattern = matcher(needles)
+def _load_hits(
+    index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...]
+) -> list[SearchHit]:
+    pattern = needle_pattern(needles)
     numbers = msgspec.json.encode([page for page, _, _ in groups]).decode()
-    rows = index.reader.run(lambda db: db.execute(_DETAILS, (numbers,)).fetchall())
+    rows = index.reader.read(lambda db: db.execute(_DETAILS, (numbers,)).fetchall())
     details = {row[0]: row[1:] for row in rows}
     return [
-        _hit(details[page], pattern, score, similar)
+        _search_hit(details[page], pattern, score, similar)
         for page, score, similar in groups
-        if page in details  # else its crawl was deleted a moment ago
+        if page in details  # otherwise its crawl was deleted meanwhile
     ]
 
 
-def _hit(row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int) -> SearchHit:
+def _search_hit(
+    row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int
+) -> SearchHit:
     url, title, description, packed, fetched_at, changed_at, relevance, relevant, topic, crawl = row
-    text = page_text(packed, description)
-    text = text.removeprefix(title).lstrip() or text  # the title stands above it
+    text = source_text(packed, description)
+    text = text.removeprefix(title).lstrip() or text  # the title is shown separately
     return SearchHit(
         url=url,
         host=urlsplit(url).netloc,
-        title=marked(title, pattern),
-        snippet=passage(text, pattern),
+        title=mark_matches(title, pattern),
+        snippet=best_passage(text, pattern),
         fetched_at=fetched_at,
         changed_at=changed_at,
         relevance=relevance,
@@ -182,8 +199,8 @@ def _hit(row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: in
     )
 
 
-def _indexed(index: SearchIndex) -> int:
-    with index.explaining():
+def _count_indexed(index: SearchIndex) -> int:
+    with index.index_errors():
         row = index.db.execute(_INDEXED).fetchone()
     return int(row[0])
 
@@ -192,8 +209,8 @@ _RANKED = f"""
 SELECT best.page, best.score, best.simhash, f.key, best.pages FROM (
     SELECT page, score, simhash, count(*) OVER () AS pages FROM (
         SELECT p.id AS page, p.simhash,
-            -bm25(text_index, {TITLE}, {TEXT}, {WORD})
-            * (1.0 + {QUALITY} * min(1.0, {{quality}})) AS score
+            -bm25(text_index, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {WORD_WEIGHT})
+            * (1.0 + {QUALITY_WEIGHT} * min(1.0, {{quality}})) AS score
         FROM text_index CROSS JOIN doc d ON d.id = text_index.rowid
         CROSS JOIN web.page p ON p.id = d.page CROSS JOIN web.url u ON u.id = p.id
         WHERE text_index MATCH ? AND {{tests}} ORDER BY text_index.rowid DESC LIMIT ?
@@ -205,6 +222,6 @@ SELECT p.id, x.url, x.title, x.description, b.zstd, p.fetched_at, m.changed_at, 
 FROM json_each(?) AS wanted CROSS JOIN page p ON p.id = wanted.value
 CROSS JOIN page_text x ON x.id = p.id CROSS JOIN crawl c ON c.id = p.crawl
 LEFT JOIN body b ON b.id = p.id LEFT JOIN lastmod m ON m.id = p.id"""
-# Documents are numbered from 1 without gaps; those of no page come first in the index.
+# Documents are numbered from 1 without gaps; index entries without a page have the lowest numbers.
 _INDEXED = """
 SELECT ifnull(max(id), 0) - (SELECT count(*) FROM doc WHERE page IS NULL) FROM doc"""

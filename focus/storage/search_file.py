@@ -1,4 +1,4 @@
-"""Opens the file of a search index beside its database, and describes its tables."""
+"""File of a search index beside its database: opening, tables, errors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from focus.errors import StoreError
 from focus.storage import file_check, private
 
 INDEX_ID = 0x666F6378  # "focx"
-FORMAT = 1  # another one is made anew
-BUSY_S = 60.0  # another indexer ends its batch
+FORMAT_VERSION = 1  # an index of another format is rebuilt
+LOCK_TIMEOUT_S = 60.0  # another process can be writing a batch
 CACHE_KIB = 64 * 1024
-SWITCHES = 100  # times 50 ms
+MAX_WAL_ATTEMPTS = 100  # times 50 ms
 
 _SCHEMA = """
 -- Spelt as in `spelling`; `words`: pairs that are words. Its rows are numbered as in doc.
@@ -37,88 +37,94 @@ CREATE TABLE crawl_seen (
 
 
 def index_path(database: Path) -> Path:
-    """`crawl.db` is indexed in `crawl.db-search`."""
+    """Return the path of the index of a database: `crawl.db-search` for `crawl.db`."""
     return database.with_name(database.name + "-search")
 
 
-def opened(path: Path, database: Path, cache_kib: int) -> tuple[sqlite3.Connection, bool]:
-    """The index at `path`, made if need be, with the database attached as `web`.
+def open_index(path: Path, database: Path, cache_kib: int) -> tuple[sqlite3.Connection, bool]:
+    """Open the index at `path`, create it if needed, and attach the database as `web`.
 
-    Also whether it can be written. StoreError, or SQLite's, when it cannot be used.
-    `cache_kib` is for each of the two files.
+    Returns the connection, and whether the index can be written. `cache_kib` applies to each of the
+    two files. Raises StoreError or an SQLite error if the index cannot be used.
     """
-    db, writable = _connected(path)
+    db, is_writable = _connect(path)
     try:
-        _prepare(db, path, writable)
-        _attach(db, database)
+        _create_tables(db, path, is_writable)
+        _attach_database(db, database)
         for name in ("main", "web"):
             db.execute(f"PRAGMA {name}.cache_size = -{cache_kib}")
     except BaseException:
         db.close()
         raise
-    return db, writable
+    return db, is_writable
 
 
-def _connected(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """The index, made if need be, and whether it can be written. Of one thread at a time."""
+def _connect(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """Open or create the index; return the connection and whether it can be written.
+
+    Any thread may use the connection, but only one at a time.
+    """
     connect = partial(sqlite3.connect, uri=True, isolation_level=None, check_same_thread=False)
     uri = path.resolve().as_uri()
     if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        private.make(path)
-        db = connect(f"{uri}?mode=rwc", timeout=BUSY_S)
+        private.create_private_file(path)
+        db = connect(f"{uri}?mode=rwc", timeout=LOCK_TIMEOUT_S)
         try:
-            _write_ahead(db)
+            _enable_wal(db)
         except BaseException:
             db.close()
             raise
         return db, True
-    how = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
-    return connect(f"{uri}?{how}"), False
+    mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
+    return connect(f"{uri}?{mode}"), False
 
 
-def _write_ahead(db: sqlite3.Connection) -> None:
-    """Switch to a WAL. SQLite does not wait where two do that to a new file at once."""
+def _enable_wal(db: sqlite3.Connection) -> None:
+    """Switch to a WAL. SQLite does not wait if two processes do that to a new file at once."""
     db.execute("PRAGMA synchronous = NORMAL")
-    for left in reversed(range(SWITCHES)):
+    for remaining in reversed(range(MAX_WAL_ATTEMPTS)):
         try:
             db.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorname != "SQLITE_BUSY" or not left:
+            if error.sqlite_errorname != "SQLITE_BUSY" or not remaining:
                 raise
             time.sleep(0.05)
 
 
-def _prepare(db: sqlite3.Connection, path: Path, writable: bool) -> None:
-    """Make the tables, or make them again if they are of another format."""
-    if _marks(db) == (INDEX_ID, FORMAT):
+def _create_tables(db: sqlite3.Connection, path: Path, is_writable: bool) -> None:
+    """Create the tables, or replace those of another format."""
+    if _file_marks(db) == (INDEX_ID, FORMAT_VERSION):
         return
-    if not writable:
+    if not is_writable:
         raise StoreError(
             "{path} is not of this focus and cannot be written; check permissions", path=path
         )
     with transaction(db):
-        found, (tables,) = _marks(db), db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if found == (INDEX_ID, FORMAT):  # somebody else was quicker
+        marks, (tables,) = (
+            _file_marks(db),
+            db.execute("SELECT count(*) FROM sqlite_schema").fetchone(),
+        )
+        if marks == (INDEX_ID, FORMAT_VERSION):  # another process was faster
             return
-        if tables and found[0] != INDEX_ID:
+        if tables and marks[0] != INDEX_ID:
             raise StoreError("{path} is no search index of ours; move it out of the way", path=path)
         for table in ("text_index", "doc", "crawl_seen"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in _SCHEMA.split(";\n"):
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {INDEX_ID}")
-        db.execute(f"PRAGMA user_version = {FORMAT}")
+        db.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
 
 
-def _marks(db: sqlite3.Connection) -> tuple[int, int]:
+def _file_marks(db: sqlite3.Connection) -> tuple[int, int]:
     names = ("application_id", "user_version")
     application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
     return application, version
 
 
-def _attach(db: sqlite3.Connection, path: Path) -> None:
-    """The database beside the index, read-only, as `web`."""
+def _attach_database(db: sqlite3.Connection, path: Path) -> None:
+    """Attach the database read-only as `web`."""
     uri = path.resolve().as_uri()
     try:
         db.execute("ATTACH ? AS web", (f"{uri}?mode=ro",))
@@ -134,7 +140,7 @@ def _attach(db: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Whole or not at all."""
+    """Run statements in one transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -145,8 +151,8 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def explained(error: sqlite3.Error, path: Path) -> Exception:
-    """SQLite's complaint about an index as a line for people; a mistake of ours as it is."""
+def to_index_error(error: sqlite3.Error, path: Path) -> Exception:
+    """Return an SQLite error about an index as StoreError; a mistake in the SQL unchanged."""
     if "no such module: fts5" in str(error):
         return StoreError("this Python's SQLite has no FTS5, which searching needs; use another")
     name = getattr(error, "sqlite_errorname", "")
@@ -155,4 +161,4 @@ def explained(error: sqlite3.Error, path: Path) -> Exception:
             "the search index {path} is damaged; delete it, and the next search makes it anew",
             path=path,
         )
-    return file_check.explained(error, path) or error
+    return file_check.to_store_error(error, path) or error

@@ -1,14 +1,14 @@
-"""Spells texts and queries for the search index, as words between spaces.
+"""Words of texts and queries in the search index.
 
-Ideographs go in as overlapping pairs, each run of them closed by its last one alone:
-欧冠决赛 → 欧冠 冠决 决赛 赛. So whatever stands somewhere on a page is found as a phrase of
-pairs, however a segmenter would cut it there, and a single ideograph as the beginning of a
-pair. What pairs do not know is whether they are words: 和服 also stands in 产品和服务. So
-the segmenter's words of two ideographs go in once more, into a column of their own that
-counts in the ranking. It cuts queries, too: 欧冠决赛时间 asks for 欧冠 and 决赛 and 时间.
+Han text is indexed as overlapping pairs of characters, followed by the last character of each run:
+欧冠决赛 → 欧冠 冠决 决赛 赛. Any text on a page is thus found as a phrase of pairs, independent of
+segmentation, and a single character as the beginning of a pair. Pairs are not always words: 和服
+occurs in 产品和服务. Therefore words of two characters according to the segmenter are indexed
+again, in a separate column that improves the ranking. The segmenter also splits queries:
+欧冠决赛时间 means 欧冠 and 决赛 and 时间.
 
-Other letters and digits are whole words. Case, width, accents of Latin letters, and
-traditional or simplified forms make no difference.
+Other letters and digits form whole words. Case, width, accents of Latin letters, and traditional
+or simplified characters make no difference.
 """
 
 from __future__ import annotations
@@ -25,105 +25,108 @@ from focus.text.formatting import printable
 from focus.text.tokenisation import Segmenter, fold, has_han, split_runs
 
 MAX_TERMS = 64
-MAX_WORD = 64
-"""Characters of a word that count: what is longer is data in letters."""
+MAX_WORD_LENGTH = 64
+"""Indexed characters of a word; longer words are usually encoded data."""
 
 _TOKEN = re.compile(r'(?P<sign>[+\-＋－]?)(?:["“”](?P<phrase>[^"“”]*)["“”]?|(?P<word>[^\s"“”]+))')
 _MINUS = ("-", "－")
 
 
 class Query(NamedTuple):
-    """A query, taken apart.
+    """Parsed query.
 
-    expression  in the language of FTS5
-    needles     what to mark in a text: words, or several of a phrase, as `plain` spells them
+    expression  query in the language of FTS5
+    needles     words and phrases to mark in a text, in the spelling of `fold_spelling`
     """
 
     expression: str
     needles: tuple[str, ...]
 
 
-def plain(text: str) -> str:
-    """A text without its differences of spelling: `ＣＡＦÉ 歐冠` → `cafe 欧冠`."""
+def fold_spelling(text: str) -> str:
+    """Return a text in one spelling: `ＣＡＦÉ 歐冠` → `cafe 欧冠`."""
     folded = fold(text)
-    return folded if folded.isascii() else folded.translate(_forms())
+    return folded if folded.isascii() else folded.translate(_simple_forms())
 
 
-def spelt(text: str) -> list[str]:
-    """The index's words of a text that is `plain`."""
-    found: list[str] = []
+def index_words(text: str) -> list[str]:
+    """Return the words to index for a text in the spelling of `fold_spelling`."""
+    words: list[str] = []
     for run in split_runs(text):
         if _is_han(run):
-            found.extend(map("".join, pairwise(run)))
-            found.append(run[-1])
+            words.extend(map("".join, pairwise(run)))
+            words.append(run[-1])
         else:
-            found.append(run[:MAX_WORD])
-    return found
+            words.append(run[:MAX_WORD_LENGTH])
+    return words
 
 
-def pairs_that_are_words(text: str, segmenter: Segmenter) -> set[str]:
-    """The words of two ideographs in a text that is `plain`."""
+def two_character_words(text: str, segmenter: Segmenter) -> set[str]:
+    """Return the words of two Han characters in a text in the spelling of `fold_spelling`."""
     return {word for word in segmenter.tokens(text) if len(word) == 2 and _is_han(word)}
 
 
-def read(text: str, segmenter: Segmenter) -> Query:
-    """The query that somebody typed: words, "phrases", -words; ConfigError for no such thing."""
-    wanted: list[str] = []
+def parse_query(text: str, segmenter: Segmenter) -> Query:
+    """Parse a query of words, "phrases" and -words; ConfigError if it is invalid."""
+    required: list[str] = []
     forbidden: list[str] = []
     needles: dict[str, None] = {}
     for token in _TOKEN.finditer(text):
         quoted = token["phrase"] is not None
-        part = plain(token["phrase"] if quoted else token["word"])
-        if not split_runs(part):
+        text_part = fold_spelling(token["phrase"] if quoted else token["word"])
+        if not split_runs(text_part):
             continue
         if token["sign"] in _MINUS:
-            forbidden.append(_phrase(part))
+            forbidden.append(_phrase(text_part))
             continue
-        words = [part] if quoted else _cut(part, segmenter)
+        words = [text_part] if quoted else _query_words(text_part, segmenter)
         needles |= dict.fromkeys(" ".join(split_runs(word)) for word in words)
-        wanted.append(_all_of(words))
-    _check(text, wanted, forbidden)
-    expression = " AND ".join(dict.fromkeys(wanted))
+        required.append(_all_words(words))
+    _check_terms(text, required, forbidden)
+    expression = " AND ".join(dict.fromkeys(required))
     if forbidden:
         expression = f"({expression}) NOT ({' OR '.join(dict.fromkeys(forbidden))})"
     return Query(expression, tuple(needles))
 
 
-def matcher(needles: Iterable[str]) -> re.Pattern[str]:
-    """Finds the needles in a text that is `plain`: ideographs anywhere, others as whole words."""
-    parts = [_needle(needle) for needle in sorted(needles, key=len, reverse=True)]
+def needle_pattern(needles: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern for the needles: Han text anywhere, other text as whole words.
+
+    It is for texts in the spelling of `fold_spelling`.
+    """
+    parts = [_needle_regex(needle) for needle in sorted(needles, key=len, reverse=True)]
     return re.compile("|".join(parts) or r"(?!)")
 
 
-def _needle(needle: str) -> str:
+def _needle_regex(needle: str) -> str:
     words = needle.split()
-    left = "" if _is_han(words[0]) else r"(?<![^\W_\u3007-\U0003ffff])"
-    right = "" if _is_han(words[-1]) else r"(?![^\W_\u3007-\U0003ffff])"
-    return left + r"[\W_]*".join(map(re.escape, words)) + right
+    before = "" if _is_han(words[0]) else r"(?<![^\W_\u3007-\U0003ffff])"
+    after = "" if _is_han(words[-1]) else r"(?![^\W_\u3007-\U0003ffff])"
+    return before + r"[\W_]*".join(map(re.escape, words)) + after
 
 
-def _check(text: str, wanted: list[str], forbidden: list[str]) -> None:
+def _check_terms(text: str, required: list[str], forbidden: list[str]) -> None:
     shown = printable(text, 40)
-    if len(wanted) + len(forbidden) > MAX_TERMS:
+    if len(required) + len(forbidden) > MAX_TERMS:
         raise ConfigError(
             "the query {shown!r} has more than {max_terms} words", shown=shown, max_terms=MAX_TERMS
         )
-    if forbidden and not wanted:
+    if forbidden and not required:
         raise ConfigError(
             "the query {shown!r} says only what pages must not have; add a word that they must",
             shown=shown,
         )
-    if not wanted:
+    if not required:
         raise ConfigError(
             'nothing to search for in {shown!r}; give words, "a phrase" or -word, as in 欧冠 -彩票',
             shown=shown,
         )
 
 
-def _cut(part: str, segmenter: Segmenter) -> list[str]:
-    """An unquoted part as words; what is not Chinese in one piece (node.js is a phrase).
+def _query_words(part: str, segmenter: Segmenter) -> list[str]:
+    """Split an unquoted part with Han characters into words; others stay whole (node.js).
 
-    Single ideographs between words are dropped: 欧冠的决赛 asks for 欧冠 and 决赛.
+    Single characters between words are dropped: 欧冠的决赛 means 欧冠 and 决赛.
     """
     if not has_han(part):
         return [part]
@@ -131,20 +134,20 @@ def _cut(part: str, segmenter: Segmenter) -> list[str]:
     return [word for word in words if len(word) > 1 or not _is_han(word)] or [part]
 
 
-def _all_of(words: list[str]) -> str:
-    each = list(dict.fromkeys(map(_phrase, words)))
-    return each[0] if len(each) == 1 else f"({' AND '.join(each)})"
+def _all_words(words: list[str]) -> str:
+    phrases = list(dict.fromkeys(map(_phrase, words)))
+    return phrases[0] if len(phrases) == 1 else f"({' AND '.join(phrases)})"
 
 
 def _phrase(text: str) -> str:
-    """A text as FTS5 finds it: all its words, one after the other."""
-    found = spelt(text)
+    """Return a text as an FTS5 phrase of its words."""
+    words = index_words(text)
     last = split_runs(text)[-1]
     if not _is_han(last):
-        return f'"{" ".join(found)}"'
+        return f'"{" ".join(words)}"'
     if len(last) == 1:
-        return f'"{" ".join(found)}" *'
-    return f'"{" ".join(found[:-1])}"'
+        return f'"{" ".join(words)}" *'
+    return f'"{" ".join(words[:-1])}"'
 
 
 def _is_han(run: str) -> bool:
@@ -152,13 +155,13 @@ def _is_han(run: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _forms() -> dict[int, str]:
-    """Character by character: traditional → simplified, Latin letter with accent → without.
+def _simple_forms() -> dict[int, str]:
+    """Return a map of characters: traditional → simplified, Latin letter with accent → without.
 
-    Not by word, as a converter does it (乾燥 → 干燥, but 乾坤): what the same spelling stands
-    for does not matter as long as it is the same in index and query.
+    Words are not considered, as a converter would (乾燥 → 干燥, but 乾坤): the spelling only has to
+    be the same in index and query.
     """
-    import opencc  # 20 ms to load: only where there are such characters
+    import opencc  # takes 20 ms to load, so it is only imported if needed
 
     letters = {
         char: base for char in map(chr, range(0xC0, 0x250)) if (base := _without_accent(char))

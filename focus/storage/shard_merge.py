@@ -1,10 +1,10 @@
-"""Copies the databases of a cluster's shards into one that lasts a reading.
+"""Merges the databases of the shards of a cluster into a temporary database.
 
-    with read_as_one([Path("s1.db"), Path("s2.db")], bodies=False) as reader:
+    with open_merged([Path("s1.db"), Path("s2.db")], include_sources=False) as reader:
         reader.crawls()
 
-Every reader then knows nothing of shards. Ids are numbered anew, requests are interleaved by
-how far each shard had come; what a crawl keeps for itself (leases, keys) stays behind.
+Readers then need not know shards. Ids are renumbered, and requests are interleaved by the progress
+of each shard. Internal data of a crawl (leases, keys) is not copied.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.storage import url_log
-from focus.storage.lock import holder
+from focus.storage.lock import lock_holder_pid
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import ID_BITS, LAST_ID, id_range
-from focus.storage.writer import prepare
+from focus.storage.writer import prepare_database
 
-_COUNTED = (
+_RENUMBERED_TABLES = (
     "host",
     "queue",
     "url_found",
     "evidence_log",
-)  # whose ids are numbered on, shard by shard
-CRAWL = 1  # its id in the one database
-BASE = CRAWL << ID_BITS
+)  # tables whose ids continue from shard to shard
+MERGED_CRAWL = 1  # id of the crawl in the merged database
+BASE = MERGED_CRAWL << ID_BITS
 
-_SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the shard
+_COLUMN_SQL = {  # table -> column -> SQL of its new value, with the offsets of the shard
     "host": {"id": "{base} + (id & {last}) + {host}"},
     "queue": {"id": "{base} + (id & {last}) + {queue}", "host": "host + {host}"},
     "url_found": {
@@ -60,7 +60,7 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
     },
     "page": {
         "id": "{base} + (id & {last}) + {url}",
-        "crawl": str(CRAWL),
+        "crawl": str(MERGED_CRAWL),
         "nth": "(SELECT new FROM temp.place WHERE shard = {shard} AND old = nth)",
     },
     "page_text": {"id": "{base} + (id & {last}) + {url}"},
@@ -79,20 +79,24 @@ _SHIFTED = {  # table -> column -> what becomes of it, by the offsets of the sha
 
 
 class MergedDatabase(NamedTuple):
-    """Databases as one. `running`: a process is at one of them; None: ask the file itself."""
+    """Path of a single or merged database.
+
+    is_running  whether a process uses one of the databases; None if the lock is to be checked
+    """
 
     path: Path
-    running: bool | None = None
+    is_running: bool | None = None
 
 
 @contextmanager
-def as_one(
-    paths: Sequence[Path], crawl: str = "latest", *, bodies: bool
+def merge_databases(
+    paths: Sequence[Path], crawl: str = "latest", *, include_sources: bool
 ) -> Iterator[MergedDatabase]:
-    """The only database there is, or the latest crawls of several copied into one.
+    """Yield a single database itself, or a merged one with the latest crawl of each.
 
-    bodies  with the texts of pages
-    ConfigError when their crawls do not belong together.
+    include_sources  whether to copy the sources of pages
+
+    Raises ConfigError if the crawls do not belong together.
     """
     if len(paths) == 1:
         yield MergedDatabase(paths[0])
@@ -104,49 +108,53 @@ def as_one(
     with tempfile.TemporaryDirectory(prefix="focus-") as folder:
         path = Path(folder) / "all.db"
         with closing(sqlite3.connect(path, isolation_level=None, uri=True)) as db:
-            prepare(db, path)
+            prepare_database(db, path)
             db.execute("PRAGMA synchronous = OFF")
-            db.create_function("shifted", 2, _shifted, deterministic=True)
-            db.create_function("shifted_evidence", 3, url_log.shifted_evidence, deterministic=True)
-            db.create_function("shifted_found", 4, url_log.shifted_found, deterministic=True)
-            _Merging(db, paths, bodies=bodies).run()
-        yield MergedDatabase(path, any(holder(each) is not None for each in paths))
+            db.create_function("shifted", 2, _shift_ids, deterministic=True)
+            db.create_function(
+                "shifted_evidence", 3, url_log.shift_evidence_records, deterministic=True
+            )
+            db.create_function("shifted_found", 4, url_log.shift_url_records, deterministic=True)
+            _Merger(db, paths, bodies=include_sources).run()
+        yield MergedDatabase(path, any(lock_holder_pid(item) is not None for item in paths))
 
 
 @contextmanager
-def read_as_one(
-    paths: Sequence[Path], crawl: str = "latest", *, bodies: bool
+def open_merged(
+    paths: Sequence[Path], crawl: str = "latest", *, include_sources: bool
 ) -> Iterator[DatabaseReader]:
-    """Open one database, or the databases of a cluster's shards merged into one (`as_one`)."""
+    """Open one database, or the databases of several shards merged (`merge_databases`)."""
     with (
-        as_one([path.expanduser() for path in paths], crawl, bodies=bodies) as merged,
-        DatabaseReader(merged.path, running=merged.running) as reader,
+        merge_databases(
+            [path.expanduser() for path in paths], crawl, include_sources=include_sources
+        ) as merged,
+        DatabaseReader(merged.path, running=merged.is_running) as reader,
     ):
         yield reader
 
 
-class _Merging:
-    """One merging of databases into `db`."""
+class _Merger:
+    """Merges databases into `db`."""
 
     def __init__(self, db: sqlite3.Connection, paths: Sequence[Path], *, bodies: bool) -> None:
         self._db = db
         self._paths = paths
-        self._tables = [table for table in _SHIFTED if bodies or table != "body"]
+        self._tables = [table for table in _COLUMN_SQL if bodies or table != "body"]
         self._offsets: Counter[str] = Counter()
 
     def run(self) -> None:
-        crawls = [_latest(path) for path in self._paths]
+        crawls = [_latest_crawl(path) for path in self._paths]
         pairs = tuple(zip(self._paths, crawls, strict=True))
         counters = [self._counters(path, crawl) for path, crawl in pairs]
-        self._place(crawls, [each.get("requests", 0.0) for each in counters])
+        self._interleave_requests(crawls, [item.get("requests", 0.0) for item in counters])
         for number, (path, crawl) in enumerate(pairs):
             with self._attached(path):
                 self._db.execute("BEGIN")
                 for table in self._tables:
-                    self._copy(table, number, crawl)
-                self._advance(crawl)
+                    self._copy_table(table, number, crawl)
+                self._advance_offsets(crawl)
                 self._db.execute("COMMIT")
-        self._head(crawls, _summed(counters))
+        self._write_crawl(crawls, _sum_counters(counters))
 
     @contextmanager
     def _attached(self, path: Path) -> Iterator[None]:
@@ -160,11 +168,11 @@ class _Merging:
         with self._attached(path):
             sql = "SELECT counters FROM shard.progress WHERE crawl = ?"
             (text,) = self._db.execute(sql, (crawl,)).fetchone()
-        found: dict[str, float] = msgspec.json.decode(text)
-        return found
+        counters: dict[str, float] = msgspec.json.decode(text)
+        return counters
 
-    def _place(self, crawls: Sequence[int], requests: Sequence[float]) -> None:
-        """Give each request that is told of its number among those of all shards."""
+    def _interleave_requests(self, crawls: Sequence[int], requests: Sequence[float]) -> None:
+        """Number the requests of all shards, in a temporary table."""
         db = self._db
         db.execute("CREATE TEMP TABLE seen (shard, old, part)")
         for number, (path, crawl) in enumerate(zip(self._paths, crawls, strict=True)):
@@ -179,27 +187,27 @@ class _Merging:
             SELECT shard, old, row_number() OVER (ORDER BY part, shard) AS nth FROM seen)"""
         db.execute(sql, (spare, count))
 
-    def _copy(self, table: str, number: int, crawl: int) -> None:
-        """The rows of one table that belong to a crawl."""
+    def _copy_table(self, table: str, number: int, crawl: int) -> None:
+        """Copy the rows of one table that belong to a crawl."""
         names = [row[1] for row in self._db.execute(f"PRAGMA main.table_info({table})")]
-        offsets = {name.removesuffix("_found"): self._offsets[name] for name in _COUNTED}
+        offsets = {name.removesuffix("_found"): self._offsets[name] for name in _RENUMBERED_TABLES}
         terms = {"base": BASE, "last": LAST_ID, "shard": number, **offsets}
-        new = [_SHIFTED[table].get(name, f'"{name}"').format(**terms) for name in names]
-        of = "page" if table == "label" else "id"
+        expressions = [_COLUMN_SQL[table].get(name, f'"{name}"').format(**terms) for name in names]
+        id_column = "page" if table == "label" else "id"
         self._db.execute(
             f"""INSERT OR IGNORE INTO main.{table} ({", ".join(f'"{name}"' for name in names)})
-            SELECT {", ".join(new)} FROM shard.{table} WHERE {of} BETWEEN ? AND ?""",
+            SELECT {", ".join(expressions)} FROM shard.{table} WHERE {id_column} BETWEEN ? AND ?""",
             id_range(crawl),
         )
 
-    def _advance(self, crawl: int) -> None:
-        for table in _COUNTED:
+    def _advance_offsets(self, crawl: int) -> None:
+        for table in _RENUMBERED_TABLES:
             sql = f"SELECT max(id) FROM shard.{table} WHERE id BETWEEN ? AND ?"
             (last,) = self._db.execute(sql, id_range(crawl)).fetchone()
             self._offsets[table] += 0 if last is None else (last & LAST_ID) + 1
 
-    def _head(self, crawls: Sequence[int], counters: dict[str, float]) -> None:
-        """The crawl as a whole: begun with the first shard, at its end with the last."""
+    def _write_crawl(self, crawls: Sequence[int], counters: dict[str, float]) -> None:
+        """Write the merged crawl: it starts with the first shard and ends with the last."""
         rows = []
         for path, crawl in zip(self._paths, crawls, strict=True):
             with self._attached(path):
@@ -221,36 +229,36 @@ class _Merging:
         began, opened = min(row[2] for row in rows), max(row[9] for row in rows)
         self._db.execute(
             "INSERT INTO crawl VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-            (CRAWL, topic, strategy, began, opened, ended, reason, digest, identity, config),
+            (MERGED_CRAWL, topic, strategy, began, opened, ended, reason, digest, identity, config),
         )
         totals = msgspec.json.encode(counters).decode()
         alive = max(row[8] for row in rows)
-        self._db.execute("INSERT INTO progress VALUES (?, ?, ?)", (CRAWL, alive, totals))
+        self._db.execute("INSERT INTO progress VALUES (?, ?, ?)", (MERGED_CRAWL, alive, totals))
 
 
-def _latest(path: Path) -> int:
-    """The crawl of a database that was at work last; its file is brought up to date."""
+def _latest_crawl(path: Path) -> int:
+    """Return the id of the latest crawl of a database; an old file is migrated."""
     with DatabaseReader(path) as reader:
-        found = reader.ids("latest")
-    if not found:
+        ids = reader.crawl_ids("latest")
+    if not ids:
         raise ConfigError(
             "{path} holds no crawl yet; `focus cluster frontier` begins one", path=path
         )
-    return found[-1]
+    return ids[-1]
 
 
-def _summed(counters: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Totals of all; the time is that of the longest, as they work side by side."""
+def _sum_counters(counters: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Return the sum of the counters, with the maximum time because shards run in parallel."""
     total: Counter[str] = Counter()
-    for each in counters:
-        total.update(each)
-    firsts = [each["first_relevant"] for each in counters if each.get("first_relevant")]
-    times = [each.get("active_s", 0.0) for each in counters]
+    for item in counters:
+        total.update(item)
+    firsts = [item["first_relevant"] for item in counters if item.get("first_relevant")]
+    times = [item.get("active_s", 0.0) for item in counters]
     return {**total, "first_relevant": min(firsts, default=0), "active_s": max(times)}
 
 
-def _shifted(packed: bytes, offset: int) -> bytes:
-    """uint32s, little-endian, each larger by `offset`."""
+def _shift_ids(packed: bytes, offset: int) -> bytes:
+    """Add `offset` to each little-endian uint32."""
     numbers = array("I", packed)
     if sys.byteorder == "big":
         numbers.byteswap()

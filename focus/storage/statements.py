@@ -1,7 +1,7 @@
-"""Turns a batch of intents into SQL statements with their values; pure.
+"""SQL statements for a batch of changes, as pure functions.
 
-`store` runs them in one transaction, in the order given: new URLs come before
-what changes them. See `schema` for what each column means.
+`writer` executes them in one transaction in this order: new URLs come before changes of URLs.
+`schema` explains the columns.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from focus.storage.schema import row_id
 
 Row = tuple[Any, ...]
 
-BLOCK = 128
-"""Rows per execution at most. One step of SQLite per block, not per row: Python lets
-go of the GIL at every step, and a busy loop gives it back 5 ms later."""
+MAX_BLOCK = 128
+"""Maximum rows per statement. SQLite takes one step per statement and not per row: Python releases
+the GIL at each step, and a busy event loop returns it up to 5 ms later."""
 
-EXACT = 32
-"""Fewer rows than these are one execution: most of a batch is as many rows as it has answers."""
+MAX_EXACT = 32
+"""Up to this number, rows are one statement of exactly that size; most lists of a batch are."""
 
-# "VALUES *" stands for as many rows as a block has, see `expanded`.
+# `expand_statement` replaces "VALUES *" by the rows of a block.
 _HOST = """
 INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at,
 failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots,
@@ -56,15 +56,15 @@ INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded"""
 _URL = "INSERT INTO url_found VALUES *"
 _FETCHING = "INSERT OR IGNORE INTO fetching VALUES *"
-_FETCHED = "WITH new (id) AS (VALUES *) DELETE FROM fetching WHERE id IN (SELECT id FROM new)"
+_END_FETCHING = "WITH new (id) AS (VALUES *) DELETE FROM fetching WHERE id IN (SELECT id FROM new)"
 _STATE = """
 INSERT INTO url_state VALUES * ON CONFLICT (id) DO UPDATE SET state = excluded.state,
 reason = excluded.reason, detail = excluded.detail, tries = excluded.tries,
 retry_at = excluded.retry_at, hops = excluded.hops, parent = ifnull(excluded.parent, parent)"""
-_MOVED = """
+_NEW_URL = """
 WITH new (id, url) AS (VALUES *)
 UPDATE url_found SET url = new.url FROM new WHERE url_found.id = new.id"""
-# Fetched again, it keeps how it was taken first: rank, priority, place, bonus.
+# A revisited page keeps the values of its first request: waiting count, priority, bonus.
 _PAGE = """
 INSERT INTO page VALUES * ON CONFLICT (id) DO UPDATE SET nth = excluded.nth,
 status = excluded.status, fetched_at = excluded.fetched_at, elapsed_s = excluded.elapsed_s,
@@ -80,13 +80,13 @@ _BODY = "INSERT OR REPLACE INTO body VALUES *"
 _LINK = "INSERT INTO link VALUES *"
 _LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
 _VALIDATOR = "INSERT OR REPLACE INTO validator VALUES *"
-_TAGS = """
+_PAGE_VALIDATORS = """
 WITH new (id, etag, last_modified) AS (VALUES *)
 UPDATE page_text SET etag = new.etag, last_modified = new.last_modified
 FROM new WHERE page_text.id = new.id"""
-_CHECK = "INSERT OR REPLACE INTO page_check VALUES *"
+_REVISIT = "INSERT OR REPLACE INTO page_check VALUES *"
 _PAGE_CHANGE = "INSERT OR REPLACE INTO page_change VALUES *"
-_NEWS = """
+_DISCOVERY = """
 WITH new (id, n) AS (VALUES *)
 UPDATE page_check SET news = news + new.n FROM new WHERE page_check.id = new.id"""
 _DUPLICATE = "INSERT OR REPLACE INTO near_duplicate VALUES *"
@@ -94,43 +94,52 @@ _RANK = "INSERT OR REPLACE INTO graph_rank VALUES *"
 
 
 @cache
-def expanded(statement: str, width: int, count: int) -> str:
-    """The statement for `count` rows of `width` values."""
+def expand_statement(statement: str, width: int, count: int) -> str:
+    """Return the statement for `count` rows of `width` values."""
     row = f"({', '.join('?' * width)})"
     return statement.replace("VALUES *", f"VALUES {', '.join([row] * count)}")
 
 
-def blocks(statement: str, values: list[Row]) -> Iterator[tuple[str, list[Any]]]:
-    """SQL and flat values, in blocks of powers of two and a rest (few texts to prepare)."""
+def iter_blocks(statement: str, values: list[Row]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield SQL and flat values in blocks whose sizes are powers of two, with a smaller rest.
+
+    The few sizes keep the number of prepared statements small.
+    """
     start = 0
-    while left := len(values) - start:
-        count = left if left < EXACT else min(BLOCK, 1 << (left.bit_length() - 1))
+    while remaining := len(values) - start:
+        count = (
+            remaining
+            if remaining < MAX_EXACT
+            else min(MAX_BLOCK, 1 << (remaining.bit_length() - 1))
+        )
         flat = chain.from_iterable(values[start : start + count])
-        yield expanded(statement, len(values[start]), count), list(flat)
+        yield expand_statement(statement, len(values[start]), count), list(flat)
         start += count
 
 
-def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
-    """What a batch means in SQL: each statement with all its rows."""
+def batch_statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the statements of a batch with all their rows."""
     base = row_id(crawl, 0)
-    yield _HOST, [_host(base, each) for each in batch.hosts]
-    yield _QUEUE, [_queue(base, each) for each in batch.queues]
-    yield _URL, [_url(base, each) for each in batch.urls]
-    yield url_log.APPEND_FOUND, url_log.packed_found(crawl, batch.urls)
-    changes = _merged_changes(batch.priority_changes)
-    yield url_log.APPEND_EVIDENCE, url_log.packed_evidence(crawl, changes)
-    yield url_log.ANCHORS, url_log.anchors(crawl, changes)
-    outcomes = _merged_outcomes(batch.outcomes)
+    yield _HOST, [_host(base, row) for row in batch.hosts]
+    yield _QUEUE, [_queue(base, row) for row in batch.queues]
+    yield _URL, [_url(base, row) for row in batch.urls]
+    yield url_log.INSERT_URLS, url_log.pack_urls(crawl, batch.urls)
+    changes = _merge_changes(batch.priority_changes)
+    yield url_log.INSERT_EVIDENCE, url_log.pack_evidence(crawl, changes)
+    yield url_log.UPSERT_ANCHORS, url_log.link_anchor_rows(crawl, changes)
+    outcomes = _merge_outcomes(batch.outcomes)
     sent = set(batch.fetching_ids)
     yield _FETCHING, [(base | number,) for number in batch.fetching_ids if number not in outcomes]
-    yield _FETCHED, [(base | number,) for number in outcomes if number not in sent]
-    born = [_born(base, each) for each in batch.urls if each.state is not UrlState.WAITING]
-    yield _STATE, born + [_state(base, each) for each in outcomes.values()]
-    yield _MOVED, [(base | each.id, each.url) for each in outcomes.values() if each.url is not None]
+    yield _END_FETCHING, [(base | number,) for number in outcomes if number not in sent]
+    initial_states = [
+        _initial_state(base, row) for row in batch.urls if row.state is not UrlState.WAITING
+    ]
+    yield _STATE, initial_states + [_state(base, row) for row in outcomes.values()]
+    yield _NEW_URL, [(base | row.id, row.url) for row in outcomes.values() if row.url is not None]
     for outdated in _OUTDATED:
         yield outdated, [(base | number,) for number in batch.replaced_page_ids]
-    yield _PAGE, [_page(base, crawl, each) for each in batch.pages]
-    yield _PAGE_TEXT, [_texts(base, each) for each in batch.pages]
+    yield _PAGE, [_page(base, crawl, row) for row in batch.pages]
+    yield _PAGE_TEXT, [_page_text(base, row) for row in batch.pages]
     yield (
         _DUPLICATE,
         [(base | p.id, p.page.original_id) for p in batch.pages if p.page.original_id is not None],
@@ -143,21 +152,26 @@ def statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]]:
         _LINK,
         [(base | nth, source, _uint32(targets)) for nth, source, targets in batch.other_links],
     )
-    yield _TAGS, [(base | number, *tags) for number, *tags in batch.page_validators]
-    yield _CHECK, [_check(base, each) for each in batch.revisit_states]
-    yield _PAGE_CHANGE, [_page_change(base, each) for each in batch.page_changes]
-    yield _NEWS, [(base | number, n) for number, n in Counter(batch.discovery_page_ids).items()]
+    yield _PAGE_VALIDATORS, [(base | number, *tags) for number, *tags in batch.page_validators]
+    yield _REVISIT, [_revisit_state(base, row) for row in batch.revisit_states]
+    yield _PAGE_CHANGE, [_page_change(base, row) for row in batch.page_changes]
+    yield (
+        _DISCOVERY,
+        [(base | number, n) for number, n in Counter(batch.discovery_page_ids).items()],
+    )
     yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hub_tallies]
 
 
-def ranks(crawl: int, values: Iterable[tuple[int, float, float, float]]) -> tuple[str, list[Row]]:
-    """The statement that writes (URL id, PageRank, hub, authority)."""
+def rank_statement(
+    crawl: int, values: Iterable[tuple[int, float, float, float]]
+) -> tuple[str, list[Row]]:
+    """Return the statement that writes (URL id, PageRank, hub score, authority), with its rows."""
     base = row_id(crawl, 0)
-    return _RANK, [(base | number, *found) for number, *found in values]
+    return _RANK, [(base | number, *scores) for number, *scores in values]
 
 
-def _merged_changes(changes: list[PriorityChange]) -> list[PriorityChange]:
-    """One per URL, as if done one after the other."""
+def _merge_changes(changes: list[PriorityChange]) -> list[PriorityChange]:
+    """Return one change per URL with the effect of all its changes."""
     merged: dict[int, PriorityChange] = {}
     for change in changes:
         old = merged.get(change.id)
@@ -167,8 +181,8 @@ def _merged_changes(changes: list[PriorityChange]) -> list[PriorityChange]:
     return [*merged.values()]
 
 
-def _merged_outcomes(outcomes: list[Outcome]) -> dict[int, Outcome]:
-    """One per URL: the last, with a new URL that an earlier one gave."""
+def _merge_outcomes(outcomes: list[Outcome]) -> dict[int, Outcome]:
+    """Return the last outcome of each URL, with the new address of an earlier one."""
     merged: dict[int, Outcome] = {}
     for outcome in outcomes:
         old = merged.get(outcome.id)
@@ -194,8 +208,8 @@ def _url(base: int, url: UrlRow) -> Row:
     return base | url.id, url.key, url.url, *where, url.anchor or None
 
 
-def _born(base: int, url: UrlRow) -> Row:
-    """The state of a URL that did not come to wait."""
+def _initial_state(base: int, url: UrlRow) -> Row:
+    """Return the state row of a new URL that does not wait."""
     detail = (url.detail and encode_message(url.detail)) or None
     return base | url.id, int(url.state), url.reason or None, detail, 0, None, url.hops, None
 
@@ -237,7 +251,7 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
     )
 
 
-def _check(base: int, row: RevisitState) -> Row:
+def _revisit_state(base: int, row: RevisitState) -> Row:
     instants = row.first_fetched_at, row.checked_at, row.tried_at, row.changed_at, row.gone_at
     return base | row.id, *instants, row.observed_s, row.changes, row.failure or None
 
@@ -246,7 +260,7 @@ def _page_change(base: int, row: PageChange) -> Row:
     return base | row.id, row.at, row.kinds, row.new_links, row.detail
 
 
-def _texts(base: int, row: PageRow) -> Row:
+def _page_text(base: int, row: PageRow) -> Row:
     page = row.page
     return (
         base | row.id,
@@ -266,15 +280,15 @@ def _texts(base: int, row: PageRow) -> Row:
     )
 
 
-def encodable(batch: Batch) -> Batch:
-    """The batch with "?" for every character that UTF-8 has no form for."""
+def replace_surrogates(batch: Batch) -> Batch:
+    """Return the batch with "?" for each character that UTF-8 cannot encode."""
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
             return value.encode("utf-8", "replace").decode()
         if isinstance(value, dict):
-            return {clean(key): clean(each) for key, each in value.items()}
-        return [clean(each) for each in value] if isinstance(value, list | tuple) else value
+            return {clean(key): clean(item) for key, item in value.items()}
+        return [clean(item) for item in value] if isinstance(value, list | tuple) else value
 
     plain = msgspec.to_builtins(batch, builtin_types=(bytes,), enc_hook=str)
     return msgspec.convert(clean(plain), Batch, builtin_types=(bytes,))

@@ -1,7 +1,7 @@
-"""Writes rows into an SQLite file with one table, of which every program reads every column.
+"""Writes rows to an SQLite file with one table, for use by other programs.
 
-The view `pages` of a crawl's database has no texts, as these are packed and made when they are
-asked for; here they stand.
+Unlike the view `pages` of a crawl database it can contain the texts of pages, which the database
+stores compressed.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import Any
 
 TABLE = "pages"
 
-_KINDS: dict[Any, str] = {str: "TEXT", int: "INTEGER", float: "REAL", bool: "INTEGER"}
+_SQL_TYPES: dict[Any, str] = {str: "TEXT", int: "INTEGER", float: "REAL", bool: "INTEGER"}
 
 
 def write_table(
     parts: Iterable[Sequence[tuple[Any, ...]]], columns: Mapping[str, Any], path: Path
 ) -> None:
-    """Make the file, with the rows of all parts; instants are ISO 8601, nested fields JSON.
+    """Write the rows of all parts to a new file; times are ISO 8601, nested fields JSON.
 
-    columns   names of the fields, with a type each; what is not text or a number is TEXT
-    sqlite3.Error or OSError where it cannot be written.
+    columns   name -> type of each field; fields that are no text or number become TEXT
+
+    Raises sqlite3.Error or OSError if the file cannot be written.
     """
-    fields = ", ".join(f'"{name}" {_KINDS.get(kind, "TEXT")}' for name, kind in columns.items())
+    fields = ", ".join(f'"{name}" {_SQL_TYPES.get(kind, "TEXT")}' for name, kind in columns.items())
     places = ", ".join("?" * len(columns))
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("PRAGMA journal_mode = off")  # half a file is no file: it is made anew
+        db.execute("PRAGMA journal_mode = off")  # an incomplete file is discarded anyway
         db.execute("PRAGMA synchronous = off")
         db.execute(f"CREATE TABLE {TABLE} ({fields})")
         db.execute("BEGIN")

@@ -1,12 +1,12 @@
-"""Keeps what a crawl needs of its URLs to go on as two logs: appended to batch by batch, packed.
+"""Two logs with the state of URLs for resuming a crawl; each batch appends packed records.
 
-`found_log` has URLs as they were found: a restart of millions reads its records as columns, and
-no row of `url_found`, in a tenth of the time. `evidence_log` has better evidence for URLs that
-wait. A page improves some nine of them, each in a place of its own in the file: to rewrite their
-rows would write nine pages of it, one by one; so what a batch improves is one row of the log, and
-the texts of the links stand by their pages in `link_anchor`. The last record of a URL is its
-present evidence. A restart reads both, `focus why` looks in them, and when a URL is done with,
-`url_state` has the page with its best link.
+`found_log` contains URLs as discovered. Reading its records as columns takes a tenth of the time of
+reading the rows of `url_found`. `evidence_log` contains better link evidence of waiting URLs. A
+page improves about nine URLs, whose rows are in different database pages, so rewriting these rows
+would write nine database pages; instead the improvements of a batch are one row of the log. The
+anchor texts are stored with the linking page in `link_anchor`. The last record of a URL is valid.
+Resuming a crawl and `focus why` read both logs. For finished URLs `url_state` has the page with the
+best link.
 """
 
 from __future__ import annotations
@@ -20,46 +20,48 @@ from typing import Any, NamedTuple
 import msgspec
 
 from focus.records import PriorityChange, UrlRow
-from focus.storage.schema import ANCHOR, ID_BITS, LAST_ID, id_range, row_id
+from focus.storage.schema import ANCHOR_SQL, ID_BITS, LAST_ID, id_range, row_id
 
-ROWS = 1_000  # of the log of evidence, read at once
-NO_PARENT = -1  # of a seed; of evidence that came from no better link
-HALF = 8  # bytes of a key that the crawl finds a URL by (scheduling.url_table.Fingerprints)
+ROWS_PER_READ = 1_000  # rows of the evidence log per read
+NO_PARENT = -1  # parent of a seed, or of evidence without a better link
+KEY_BYTES = 8  # bytes of a duplicate key that identify a URL (scheduling.url_table.Fingerprints)
 
-APPEND_FOUND = "INSERT INTO found_log VALUES *"
-FOUND = "SELECT id, width, packed FROM found_log WHERE id BETWEEN ? AND ? ORDER BY id"
-APPEND_EVIDENCE = f"""
+INSERT_URLS = "INSERT INTO found_log VALUES *"
+SELECT_URLS = "SELECT id, width, packed FROM found_log WHERE id BETWEEN ? AND ? ORDER BY id"
+INSERT_EVIDENCE = f"""
 WITH new (base, width, packed) AS (VALUES *)
 INSERT INTO evidence_log SELECT ifnull((SELECT max(id) FROM evidence_log
 WHERE id BETWEEN new.base AND new.base + {LAST_ID}), new.base - 1) + 1, width, packed FROM new"""
-ANCHORS = """
+UPSERT_ANCHORS = """
 INSERT INTO link_anchor VALUES * ON CONFLICT (id) DO UPDATE SET
 anchors = json_patch(anchors, excluded.anchors)"""
-EVIDENCE = "SELECT id, width, packed FROM evidence_log WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+SELECT_EVIDENCE = (
+    "SELECT id, width, packed FROM evidence_log WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+)
 
-_OF = "SELECT id, width, packed FROM found_log WHERE id <= ? ORDER BY id DESC LIMIT 1"
-_TEXT = f"SELECT {ANCHOR.format(url='?1', parent='?2')}"
+_SELECT_BLOCK = "SELECT id, width, packed FROM found_log WHERE id <= ? ORDER BY id DESC LIMIT 1"
+_SELECT_ANCHOR = f"SELECT {ANCHOR_SQL.format(url='?1', parent='?2')}"
 
 
-# -- URLs as found ------------------------------------------------------------------
+# -- discovered URLs ----------------------------------------------------------------
 
 
 @cache
-def found_record(width: int) -> Struct:
-    """Half a key, priority, queue, parent, depth, hops, and so many floats of evidence."""
-    return Struct(f"<{HALF}sdIiHB{width}f")
+def url_record(width: int) -> Struct:
+    """Return the format: half a key, priority, queue, parent, depth, hops, `width` floats."""
+    return Struct(f"<{KEY_BYTES}sdIiHB{width}f")
 
 
-def packed_found(crawl: int, urls: Sequence[UrlRow]) -> list[tuple[int, int, bytes]]:
+def pack_urls(crawl: int, urls: Sequence[UrlRow]) -> list[tuple[int, int, bytes]]:
     """The values of `APPEND_FOUND`: one row for URLs whose ids follow each other."""
     rows = []
-    for run in _runs(urls):
-        width = max(len(each.link_evidence) for each in run)
-        rows.append((row_id(crawl, run[0].id), width, _records_of(run, width)))
+    for run in _consecutive_runs(urls):
+        width = max(len(url.link_evidence) for url in run)
+        rows.append((row_id(crawl, run[0].id), width, _pack_records(run, width)))
     return rows
 
 
-def _runs(urls: Sequence[UrlRow]) -> Iterator[Sequence[UrlRow]]:
+def _consecutive_runs(urls: Sequence[UrlRow]) -> Iterator[Sequence[UrlRow]]:
     start = 0
     for end in range(1, len(urls) + 1):
         if end == len(urls) or urls[end].id != urls[end - 1].id + 1:
@@ -67,56 +69,56 @@ def _runs(urls: Sequence[UrlRow]) -> Iterator[Sequence[UrlRow]]:
             start = end
 
 
-def _records_of(urls: Sequence[UrlRow], width: int) -> bytes:
-    pack = found_record(width).pack
+def _pack_records(urls: Sequence[UrlRow], width: int) -> bytes:
+    pack = url_record(width).pack
     return b"".join(
         pack(
-            each.key[:HALF],
-            each.priority,
-            each.queue_id,
-            NO_PARENT if each.parent_id is None else each.parent_id,
-            min(each.depth, 65535),
-            min(each.hops, 255),
-            *_filled(each.link_evidence, width),
+            url.key[:KEY_BYTES],
+            url.priority,
+            url.queue_id,
+            NO_PARENT if url.parent_id is None else url.parent_id,
+            min(url.depth, 65535),
+            min(url.hops, 255),
+            *_pad_evidence(url.link_evidence, width),
         )
-        for each in urls
+        for url in urls
     )
 
 
-def first_evidence(db: sqlite3.Connection, *, row: int) -> tuple[float, ...]:
-    """The evidence that a URL was found with, by its row id; () where there was none."""
-    found = db.execute(_OF, (row,)).fetchone()
-    if found is None:
+def load_first_evidence(db: sqlite3.Connection, *, row: int) -> tuple[float, ...]:
+    """Return the link evidence of a URL at its discovery by its row id; () if there is none."""
+    row_found = db.execute(_SELECT_BLOCK, (row,)).fetchone()
+    if row_found is None:
         return ()
-    first, width, blob = found
-    record = found_record(width)
+    first, width, blob = row_found
+    record = url_record(width)
     _, _, _, _, _, _, *values = record.unpack_from(blob, (row - first) * record.size)
     return tuple(values) if any(values) else ()
 
 
-def shifted_found(blob: bytes, width: int, urls: int, queues: int) -> bytes:
-    """Records for ids of URLs and queues that are larger by so much."""
-    pack, unpacked = found_record(width).pack, found_record(width).iter_unpack(blob)
+def shift_url_records(blob: bytes, width: int, urls: int, queues: int) -> bytes:
+    """Return the records with `urls` added to URL ids and `queues` to queue ids."""
+    pack, unpacked = url_record(width).pack, url_record(width).iter_unpack(blob)
     return b"".join(
-        pack(key, priority, queue + queues, _shifted(parent, urls), *rest)
+        pack(key, priority, queue + queues, _shift_parent(parent, urls), *rest)
         for key, priority, queue, parent, *rest in unpacked
     )
 
 
-def _filled(link_evidence: tuple[float, ...], width: int) -> tuple[float, ...]:
-    """Evidence as wide as the records of its row, with zeros behind."""
+def _pad_evidence(link_evidence: tuple[float, ...], width: int) -> tuple[float, ...]:
+    """Return the evidence with zeros appended up to `width` values."""
     return link_evidence + (0.0,) * (width - len(link_evidence))
 
 
-def _shifted(parent: int, offset: int) -> int:
+def _shift_parent(parent: int, offset: int) -> int:
     return parent if parent == NO_PARENT else parent + offset
 
 
 # -- better evidence ----------------------------------------------------------------
 
 
-class Latest(NamedTuple):
-    """The log's last record of one URL; parent None: none that its row has not."""
+class LatestEvidence(NamedTuple):
+    """Last record of a URL in the evidence log; `parent` None if it did not change."""
 
     priority: float
     link_evidence: tuple[float, ...]
@@ -126,68 +128,73 @@ class Latest(NamedTuple):
 
 @cache
 def evidence_record(width: int) -> Struct:
-    """URL, parent, priority, and so many floats of evidence."""
+    """Return the format: URL id, parent, priority, `width` floats of evidence."""
     return Struct(f"<Iid{width}f")
 
 
-def packed_evidence(crawl: int, changes: Sequence[PriorityChange]) -> list[tuple[int, int, bytes]]:
+def pack_evidence(crawl: int, changes: Sequence[PriorityChange]) -> list[tuple[int, int, bytes]]:
     """The values of `APPEND_EVIDENCE`: one row of the log for all, none for none."""
     if not changes:
         return []
-    width = max(len(each.link_evidence) for each in changes)
+    width = max(len(change.link_evidence) for change in changes)
     pack = evidence_record(width).pack
     records = b"".join(
         pack(
-            each.id,
-            NO_PARENT if each.parent_id is None else each.parent_id,
-            each.priority,
-            *_filled(each.link_evidence, width),
+            change.id,
+            NO_PARENT if change.parent_id is None else change.parent_id,
+            change.priority,
+            *_pad_evidence(change.link_evidence, width),
         )
-        for each in changes
+        for change in changes
     )
     return [(row_id(crawl, 0), width, records)]
 
 
-def anchors(crawl: int, changes: Iterable[PriorityChange]) -> list[tuple[int, str]]:
+def link_anchor_rows(crawl: int, changes: Iterable[PriorityChange]) -> list[tuple[int, str]]:
     """The values of `ANCHORS`: the texts of better links, by page."""
-    found: dict[int, dict[int, str]] = {}
-    for each in changes:
-        if each.parent_id is not None:
-            found.setdefault(each.parent_id, {})[each.id] = each.anchor
+    anchors_by_page: dict[int, dict[int, str]] = {}
+    for change in changes:
+        if change.parent_id is not None:
+            anchors_by_page.setdefault(change.parent_id, {})[change.id] = change.anchor
     encode = msgspec.json.encode
-    return [(row_id(crawl, page), encode(texts).decode()) for page, texts in found.items()]
+    return [
+        (row_id(crawl, page), encode(texts).decode()) for page, texts in anchors_by_page.items()
+    ]
 
 
-def latest(db: sqlite3.Connection, *, row: int) -> Latest | None:
-    """What the log has of a URL by its row id, None if nothing; one pass over the crawl's log."""
-    last, parent = None, None
-    for number, source, *found in _records(db, row >> ID_BITS):
+def load_latest_evidence(db: sqlite3.Connection, *, row: int) -> LatestEvidence | None:
+    """Return the last record of a URL by its row id, or None; takes a pass over the log."""
+    latest, parent = None, None
+    for number, source, *values in _iter_records(db, row >> ID_BITS):
         if number == row & LAST_ID:
-            last = found
+            latest = values
             parent = parent if source == NO_PARENT else source
-    if last is None:
+    if latest is None:
         return None
-    (anchor,) = db.execute(_TEXT, (row, parent)).fetchone() if parent is not None else (None,)
-    return Latest(last[0], tuple(last[1:]), parent, anchor or "")
+    (anchor,) = (
+        db.execute(_SELECT_ANCHOR, (row, parent)).fetchone() if parent is not None else (None,)
+    )
+    return LatestEvidence(latest[0], tuple(latest[1:]), parent, anchor or "")
 
 
-def priorities(db: sqlite3.Connection, *, crawl: int) -> dict[int, float]:
-    """The present priority of every URL that the log has, by row id."""
-    return {row_id(crawl, each[0]): each[2] for each in _records(db, crawl)}
+def load_priorities(db: sqlite3.Connection, *, crawl: int) -> dict[int, float]:
+    """Return the last priority of every URL in the evidence log, by row id."""
+    return {row_id(crawl, record[0]): record[2] for record in _iter_records(db, crawl)}
 
 
-def shifted_evidence(blob: bytes, width: int, offset: int) -> bytes:
-    """Records of a log for ids that are larger by `offset`."""
+def shift_evidence_records(blob: bytes, width: int, offset: int) -> bytes:
+    """Return the records with `offset` added to URL ids."""
     pack, unpacked = evidence_record(width).pack, evidence_record(width).iter_unpack(blob)
     return b"".join(
-        pack(number + offset, _shifted(parent, offset), *rest) for number, parent, *rest in unpacked
+        pack(number + offset, _shift_parent(parent, offset), *rest)
+        for number, parent, *rest in unpacked
     )
 
 
-def _records(db: sqlite3.Connection, crawl: int) -> Iterator[tuple[Any, ...]]:
-    """All records of a crawl in order of writing."""
+def _iter_records(db: sqlite3.Connection, crawl: int) -> Iterator[tuple[Any, ...]]:
+    """Yield all evidence records of a crawl in order of writing."""
     first, last = id_range(crawl)
-    while rows := db.execute(EVIDENCE, (first, last, ROWS)).fetchall():
+    while rows := db.execute(SELECT_EVIDENCE, (first, last, ROWS_PER_READ)).fetchall():
         for _, width, blob in rows:
             yield from evidence_record(width).iter_unpack(blob)
         first = rows[-1][0] + 1

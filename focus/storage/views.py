@@ -1,4 +1,4 @@
-"""Holds the records that readers of a crawl get, as `reader` answers."""
+"""Records that `reader` returns: crawls, their status, and the explanation of a URL."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from focus.records import Rendering
 
 
 class CrawlSummary(msgspec.Struct, frozen=True):
-    """One crawl in a line.
+    """Summary of a crawl.
 
     finished_at  None while it runs, and after its process was killed
-    reason       why it ended; "" as above
-    relevant     pages over the model's threshold, out of `pages` stored
-    running      a process is at it this moment
+    reason       why it ended; empty while it runs, and after its process was killed
+    relevant     number of pages over the threshold of the model, of all stored `pages`
+    running      whether a process is running it
     """
 
     id: int
@@ -31,38 +31,39 @@ class CrawlSummary(msgspec.Struct, frozen=True):
 
     @property
     def harvest_rate(self) -> float:
-        """Precision of the crawl: relevant / stored pages; 0 before the first."""
+        """Precision of the crawl: relevant / stored pages; 0 without pages."""
         return self.relevant / self.pages if self.pages else 0.0
 
 
 class HostYield(msgspec.Struct, frozen=True):
-    """A host's yield for the requests spent on it (soft counts add up)."""
+    """Requests to a host and the relevant pages among them (sum of soft counts)."""
 
     name: str
     fetched: int
     yielded: float
 
 
-class Reason(msgspec.Struct, frozen=True):
-    """The number of URLs that ended for a reason."""
+class ReasonCount(msgspec.Struct, frozen=True):
+    """Number of URLs that failed or were dropped for a reason."""
 
     reason: str
     urls: int
 
 
-class Status(msgspec.Struct, frozen=True):
-    """The state of a crawl.
+class CrawlStatus(msgspec.Struct, frozen=True):
+    """Status of a crawl.
 
     states    URLs by state: waiting, fetching, done, failed, dropped
     harvest_rate   share of relevant pages among all pages
-    harvest_last_100, harvest_last_500   share of the last requests that found a relevant page
+    harvest_last_100, harvest_last_500   share of the last requests that returned a relevant page
     hosts     best yield first
     failures, drops   most frequent first
-    limits    as configured; counters and report as the crawl wrote them
-    duplicates  pages with nearly the text of an earlier one, not relevant a second time
-    gone        pages that were looked at again and are there no more
-    due         pages that `--refresh` would look at again now, with the age of the last run; None:
-                that had none
+    limits    as configured
+    counters, report  as the crawl stored them
+    duplicates  number of near-duplicates, which do not count as relevant
+    gone        number of pages that a revisit found gone
+    due         number of pages that `--refresh` with the age of the last run would revisit now;
+                None if the last run had no `--refresh`
     """
 
     crawl: CrawlSummary
@@ -71,8 +72,8 @@ class Status(msgspec.Struct, frozen=True):
     harvest_last_100: float
     harvest_last_500: float
     hosts: list[HostYield]
-    failures: list[Reason]
-    drops: list[Reason]
+    failures: list[ReasonCount]
+    drops: list[ReasonCount]
     limits: dict[str, Any]
     counters: dict[str, float]
     report: Any = None
@@ -81,13 +82,13 @@ class Status(msgspec.Struct, frozen=True):
     due: int | None = None
 
 
-class SeenChange(msgspec.Struct, frozen=True):
-    """A change that a look at a page has found.
+class RecordedChange(msgspec.Struct, frozen=True):
+    """Change of a page that a revisit found.
 
     at      Unix seconds
     kinds   text, title, links, gone, moved, back
-    links   new ones, to URLs that the crawl did not know
-    detail  the title before, where it moved to, or the status that says it is gone
+    links   number of links to URLs that were new to the crawl
+    detail  previous title, target of the redirect, or the status that says it is gone
     """
 
     url: str
@@ -97,12 +98,12 @@ class SeenChange(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Step(msgspec.Struct, frozen=True):
-    """A URL on the way from a seed, with the link that led to it.
+class PathStep(msgspec.Struct, frozen=True):
+    """URL on the discovery path from a seed, with the link that led to it.
 
-    anchor     text of that link; "" for a seed
-    depth      links on this way from the seed
-    relevance  of the page there; None when it was not stored
+    anchor     text of that link; empty for a seed
+    depth      number of links on this path from the seed
+    relevance  relevance of the page; None if it was not stored
     """
 
     url: str
@@ -112,13 +113,15 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class WhyPage(msgspec.Struct, frozen=True):
-    """A stored page's judgement and the moment when it was taken.
+    """Relevance of a stored page, and the circumstances of its request.
 
-    nth         number of the request that brought it, counting every request from 1
-    waiting     URLs that waited when it was taken, at `priority`
-    parts       relevance by part of the page; `matched` the topic's words there
-    bonus       of its host and URL pattern, beside `priority`
-    rendering   whether it seems to need scripts, or what came of running them
+    nth         number of its request among all requests of the crawl, from 1
+    waiting     number of waiting URLs when it was dequeued
+    priority    priority when it was dequeued
+    parts       relevance by part of the page
+    matched     words of the topic by part of the page
+    bonus       bonus of its host queue; not included in `priority`
+    rendering   whether it seems to need scripts, or the result of running them
     """
 
     nth: int
@@ -137,12 +140,15 @@ class WhyPage(msgspec.Struct, frozen=True):
     rendering: Rendering = Rendering.NONE
 
 
-class Ahead(msgspec.Struct, frozen=True):
-    """The URLs before a URL: requests since its parent's, or those waiting with more priority.
+class PrecedingUrls(msgspec.Struct, frozen=True):
+    """URLs with precedence over a URL.
 
-    hosts   those that had most of them, with how many
-    urls    the first of them that wait, or the last that were taken, with their priorities,
-            the bonus of their places included where they wait
+    Those of a fetched page are the requests since that of its parent; those of a waiting URL have a
+    higher priority.
+
+    number  how many there are
+    hosts   hosts with most of them, with their numbers
+    urls    first waiting or last fetched URLs, with their priorities (including the bonus)
     """
 
     number: int
@@ -151,20 +157,21 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 class Why(msgspec.Struct, frozen=True):
-    """The explanation of where a URL is. `state` "" means: never seen, see `nearest`.
+    """Explanation of the state of a URL. An empty `state` means that it is unknown.
 
-    reason, detail  of a failure or a drop
-    depth           links from a seed by the shortest way; `path` goes by the best parents
-    path            from a seed to this URL, both included
-    duplicate_of    the URL of an earlier page with nearly the same text; "" for none
-    link_evidence   evidence as the strategy keeps it
-    place           the bonus of its place, now or when it was taken
-    evidence        what its priority is the sum of, by name, where the strategy adds up: of its
-                    links, `hub` for the page that brought it, `place` for its host and shape
-    named           keywords and features of the topic in the text of the link or its address
-    ahead           what went before it, None for a seed and what was dropped
-    subtopics       words in the text of the link to it that are sub-topics by now
-    subtopic_sources  of those that the topic file expected, where it has them from
+    reason, detail  reason of a failure or a drop
+    depth           links from a seed on the shortest path; `path` has the best parents instead
+    path            steps from a seed to this URL, including both
+    nearest         for an unknown URL: known URLs of its host with a similar beginning
+    duplicate_of    URL of an earlier page with nearly the same text; empty if there is none
+    link_evidence   numbers about the links to it, as the strategy defines them
+    place           bonus of its host queue, now or when it was dequeued
+    evidence        parts of its priority by name, if the priority of the strategy is a sum: those
+                    of its links, `hub` for the linking page, `place` for its host and URL pattern
+    named           keywords and features of the topic in the anchor text or the URL
+    ahead           URLs with precedence; None for seeds and dropped URLs
+    subtopics       words in the anchor text that are sub-topics by now
+    subtopic_sources  sources of those that the topic file expected
     """
 
     url: str
@@ -174,7 +181,7 @@ class Why(msgspec.Struct, frozen=True):
     depth: int = 0
     priority: float = 0.0
     tries: int = 0
-    path: list[Step] = []
+    path: list[PathStep] = []
     page: WhyPage | None = None
     nearest: list[str] = []
     duplicate_of: str = ""
@@ -184,4 +191,4 @@ class Why(msgspec.Struct, frozen=True):
     subtopics: list[str] = []
     subtopic_sources: dict[str, str] = {}
     named: list[str] = []
-    ahead: Ahead | None = None
+    ahead: PrecedingUrls | None = None

@@ -1,6 +1,6 @@
-"""Does to the database what each method of `focus.store` says: plain functions over sqlite3.
+"""Functions over sqlite3 behind the methods of `focus.store`.
 
-They run in the thread of `store`'s connection, each one transaction or one read.
+They run in the thread of the store, each as one transaction or one read.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from focus.scheduling.retries import TEMPORARY
 from focus.storage import file_check, schema, statements
 from focus.storage.schema import id_range
 
-WAL_PAGES = 8000  # 32 MiB: then the WAL is folded into the file and begun again
-CACHE_KIB = 8 * 1024  # rows are written once and hardly read: 32 MiB save no time at a million URLs
+MAX_WAL_PAGES = 8000  # 32 MiB: then the WAL is merged into the file and restarted
+CACHE_KIB = 8 * 1024  # rows are written once and hardly read; 32 MiB are no faster
 
 
 class CrawlInfo(NamedTuple):
-    """The crawl that `begin_crawl` found.
+    """Crawl that `begin_crawl` started or continued.
 
-    resumed   an earlier crawl of the same identity is continued
-    finished  that one had come to an end of its own (`reason`), it was not killed
-    counters  totals as of its last batch; {} for a new crawl
+    is_resumed   whether an earlier crawl of the same identity is continued
+    is_finished  whether its last run ended normally (`end_reason`), and was not killed
+    counters     totals of its last batch; {} for a new crawl
     next_url, next_host   first free ids
-    seen_at   its last sign of life before this, by the clock of then
+    last_seen_at  time of its last write before this run
     """
 
     id: int
-    resumed: bool
-    finished: bool
-    reason: str
+    is_resumed: bool
+    is_finished: bool
+    end_reason: str
     counters: dict[str, float]
     next_url: int
     next_host: int
-    seen_at: float = 0.0
+    last_seen_at: float = 0.0
 
 
-class Saved(NamedTuple):
-    """A crawl's queues and hosts, each in order of id."""
+class QueuesAndHosts(NamedTuple):
+    """Queues and hosts of a crawl, each in order of id."""
 
     queues: list[QueueRow]
     hosts: list[HostRow]
@@ -53,15 +53,15 @@ class Saved(NamedTuple):
 
 @contextmanager
 def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[None]:
-    """All or nothing. `durable`: on the disk itself when it returns (fsync of the WAL)."""
+    """Run statements in one transaction; with `durable` it is synced to the disk at the end."""
     if durable:
         db.execute("PRAGMA synchronous = FULL")
     try:
-        db.execute("BEGIN IMMEDIATE")  # never upgrade a read: that fails without waiting
+        db.execute("BEGIN IMMEDIATE")  # a read that becomes a write fails without waiting
         yield
         db.execute("COMMIT")
     except BaseException:
-        with suppress(sqlite3.Error):  # SQLite has rolled back by itself on some errors
+        with suppress(sqlite3.Error):  # SQLite rolls back by itself on some errors
             db.execute("ROLLBACK")
         raise
     finally:
@@ -69,13 +69,15 @@ def transaction(db: sqlite3.Connection, *, durable: bool = False) -> Iterator[No
             db.execute("PRAGMA synchronous = NORMAL")
 
 
-def prepare(db: sqlite3.Connection, path: Path) -> None:
-    """Check the version, migrate, and set the connection up."""
-    file_check.check_tables(db, path)
+def prepare_database(db: sqlite3.Connection, path: Path) -> None:
+    """Check the version, migrate, and configure the connection."""
+    file_check.check_views(db, path)
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     file_check.check_version(version, path)
-    done = max(version - schema.UNRELEASED, 0)
-    for number, script in enumerate(schema.MIGRATIONS[done:], schema.UNRELEASED + done + 1):
+    done = max(version - schema.LAST_UNRELEASED_VERSION, 0)
+    for number, script in enumerate(
+        schema.MIGRATIONS[done:], schema.LAST_UNRELEASED_VERSION + done + 1
+    ):
         try:
             db.executescript(
                 f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {schema.APPLICATION_ID}; "
@@ -85,49 +87,51 @@ def prepare(db: sqlite3.Connection, path: Path) -> None:
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
-    # Only now: the application id must stand in the file itself, not in the WAL alone.
+    # Only now, because the application id must be in the file itself and not only in the WAL.
     (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreError(
             "{path}: its file system cannot lock it; put it on a local disk", path=path
         )
     db.execute("PRAGMA synchronous = NORMAL")
-    db.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
-    db.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 4096}")
+    db.execute(f"PRAGMA wal_autocheckpoint = {MAX_WAL_PAGES}")
+    db.execute(f"PRAGMA journal_size_limit = {MAX_WAL_PAGES * 4096}")
     db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is freed with zeros
+    db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite freed pages with zeros
 
 
 TitleRow = tuple[str, str, bool, int]
-"""A page's URL, title, whether it is relevant, and the page that brought it (-1: a seed)."""
+"""URL and title of a page, whether it is relevant, and the id of its parent (-1 for a seed)."""
 
 
-def select(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
+def fetch_rows(db: sqlite3.Connection, sql: str, values: tuple[Any, ...]) -> list[Any]:
     return db.execute(sql, values).fetchall()
 
 
-def titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[TitleRow]:
+def load_titles(db: sqlite3.Connection, *, crawl: int, last: int) -> list[TitleRow]:
     rows = db.execute(_TITLES, (crawl, last)).fetchall()
     return [(url, title, bool(on), hub) for url, title, on, hub in reversed(rows)]
 
 
-def simhashes(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int]]:
-    """(URL id, simhash) of relevant pages in the order of their requests."""
+def load_simhashes(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int]]:
+    """Return (URL id, simhash) of relevant pages in order of request."""
     rows = db.execute(_SIMHASHES, id_range(crawl)).fetchall()
     return [(number, high << 32 | low) for number, low, high in rows]
 
 
-def hubs(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int, float]]:
-    """(URL id, links of it that were fetched, relevance they brought) of pages linked from."""
+def load_hubs(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int, float]]:
+    """Return (URL id, requests for its links, their rewards) of hub pages."""
     return db.execute(_HUBS, id_range(crawl)).fetchall()
 
 
-def relevant_requests(db: sqlite3.Connection, *, crawl: int, first: int) -> set[int]:
-    """Return the numbers after `first` of the requests that brought a relevant page."""
+def load_relevant_requests(db: sqlite3.Connection, *, crawl: int, first: int) -> set[int]:
+    """Return the numbers after `first` of the requests that returned a relevant page."""
     return {nth for (nth,) in db.execute(_RELEVANT_REQUESTS, (crawl, first))}
 
 
-def change(db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False) -> int:
+def execute(
+    db: sqlite3.Connection, sql: str, values: tuple[Any, ...], durable: bool = False
+) -> int:
     with transaction(db, durable=durable):
         return db.execute(sql, values).rowcount
 
@@ -136,25 +140,25 @@ def write_ranks(
     db: sqlite3.Connection, *, crawl: int, values: list[tuple[int, float, float, float]]
 ) -> None:
     with transaction(db):
-        _execute_all(db, *statements.ranks(crawl, values))
+        _execute_all(db, *statements.rank_statement(crawl, values))
 
 
-def digested(identity: dict[str, Any]) -> tuple[bytes, bytes]:
-    """An identity as canonical JSON, and the digest by which a crawl is found again."""
+def identity_digest(identity: dict[str, Any]) -> tuple[bytes, bytes]:
+    """Return the identity of a crawl as canonical JSON, and its SHA-256."""
     canonical = msgspec.json.encode(identity, order="sorted")
     return canonical, hashlib.sha256(canonical).digest()
 
 
-def begin(
+def begin_crawl(
     db: sqlite3.Connection,
     *,
     identity: dict[str, Any],
     config: str,
     fresh: bool,
     now: float,
-    revive: Sequence[str] = (),
+    retry_reasons: Sequence[str] = (),
 ) -> CrawlInfo:
-    canonical, digest = digested(identity)
+    canonical, digest = identity_digest(identity)
     with transaction(db, durable=True):
         row = None if fresh else db.execute(LAST_CRAWL, (digest,)).fetchone()
         if row is None:
@@ -167,36 +171,41 @@ def begin(
         else:
             crawl = row[0]
             db.execute(_REOPEN_CRAWL, (now, config, crawl))
-            db.execute(ALIVE, (now, None, crawl))
-            db.execute(_FORGET_FETCHING, id_range(crawl))  # it waits again, or is a page still
-            _revive(db, crawl, revive)
-        free = next_ids(db, crawl)
+            db.execute(UPDATE_PROGRESS, (now, None, crawl))
+            db.execute(
+                _FORGET_FETCHING, id_range(crawl)
+            )  # they wait again, or keep their stored page
+            _requeue_failed(db, crawl, retry_reasons)
+        free = next_free_ids(db, crawl)
     _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
     return CrawlInfo(
         id=crawl,
-        resumed=row is not None,
-        finished=ended is not None,
-        reason=reason or "",
+        is_resumed=row is not None,
+        is_finished=ended is not None,
+        end_reason=reason or "",
         counters=msgspec.json.decode(counters),
         next_url=free[0],
         next_host=free[2],
-        seen_at=seen_at,
+        last_seen_at=seen_at,
     )
 
 
-def _revive(db: sqlite3.Connection, crawl: int, wanted: Sequence[str]) -> None:
-    """Let what failed wait again: for the reasons wanted, with its host, and for reasons that
-    may be over by now seeds, and all of hosts that did nothing but fail in the end.
+def _requeue_failed(db: sqlite3.Connection, crawl: int, retry_reasons: Sequence[str]) -> None:
+    """Queue failed URLs again: those that failed for these reasons or with their host.
+
+    Of temporary failures it queues seeds, and the URLs of hosts that only failed in the end.
     """
-    asked = msgspec.json.encode(sorted({*wanted, FailureKind.HOST_ABANDONED})).decode()
-    may_be_over = msgspec.json.encode(sorted(TEMPORARY)).decode()
-    if db.execute(_HAS_FAILED, (crawl, asked, may_be_over)).fetchone() is not None:
+    reasons_json = msgspec.json.encode(
+        sorted({*retry_reasons, FailureKind.HOST_ABANDONED})
+    ).decode()
+    temporary_json = msgspec.json.encode(sorted(TEMPORARY)).decode()
+    if db.execute(_HAS_FAILED, (crawl, reasons_json, temporary_json)).fetchone() is not None:
         span = id_range(crawl)
-        db.execute(_FAILED_AGAIN, (*span, asked, may_be_over, *span, *span))
+        db.execute(_FAILED_AGAIN, (*span, reasons_json, temporary_json, *span, *span))
 
 
-def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
-    """The first free ids of a crawl's URLs, queues and hosts."""
+def next_free_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
+    """Return the first free ids for URLs, queues and hosts of a crawl."""
     free = []
     for table in ("url_found", "queue", "host"):
         sql = f"SELECT max(id) FROM {table} WHERE id BETWEEN ? AND ?"
@@ -205,57 +214,57 @@ def next_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
     return free
 
 
-def load(db: sqlite3.Connection, crawl: int) -> Saved:
+def load_queues_and_hosts(db: sqlite3.Connection, crawl: int) -> QueuesAndHosts:
     span = id_range(crawl)
     hosts = [
-        HostRow(number, name, next_at, failures, bool(given_up), _robots(robots), address)
+        HostRow(number, name, next_at, failures, bool(given_up), _decode_robots(robots), address)
         for number, name, next_at, failures, given_up, robots, address in db.execute(_HOSTS, span)
     ]
     queues = [
         QueueRow(number, host, pattern, fetched, yielded, bonus, tuple(recent))
         for number, host, pattern, fetched, yielded, bonus, *recent in db.execute(_QUEUES, span)
     ]
-    return Saved(queues, hosts)
+    return QueuesAndHosts(queues, hosts)
 
 
 _robots_decoder = msgspec.msgpack.Decoder(dict[str, tuple[bytes, int, float]])
 
 
-def _robots(packed: bytes | None) -> dict[str, tuple[bytes, int, float]]:
+def _decode_robots(packed: bytes | None) -> dict[str, tuple[bytes, int, float]]:
     return _robots_decoder.decode(packed) if packed else {}
 
 
-Also = Callable[[sqlite3.Connection], object]
+ExtraWrite = Callable[[sqlite3.Connection], object]
 
 
-def write(
+def write_batch(
     db: sqlite3.Connection,
     *,
     crawl: int,
     batch: Batch,
     durable: bool,
-    also: Also | None = None,
+    extra_write: ExtraWrite | None = None,
 ) -> None:
     try:
-        _write_batch(db, crawl, batch, durable, also)
-    except UnicodeEncodeError:  # half of a surrogate pair, which is no text
-        _write_batch(db, crawl, statements.encodable(batch), durable, also)
+        _write_in_transaction(db, crawl, batch, durable, extra_write)
+    except UnicodeEncodeError:  # a lone surrogate cannot be encoded
+        _write_in_transaction(db, crawl, statements.replace_surrogates(batch), durable, extra_write)
 
 
-def _write_batch(
-    db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool, also: Also | None
+def _write_in_transaction(
+    db: sqlite3.Connection, crawl: int, batch: Batch, durable: bool, extra_write: ExtraWrite | None
 ) -> None:
     totals = msgspec.json.encode(batch.counters).decode() if batch.counters else None
     with transaction(db, durable=durable):
-        for statement, values in statements.statements(crawl, batch):
+        for statement, values in statements.batch_statements(crawl, batch):
             _execute_all(db, statement, values)
-        if also is not None:
-            also(db)
-        db.execute(ALIVE, (batch.now, totals, crawl))
+        if extra_write is not None:
+            extra_write(db)
+        db.execute(UPDATE_PROGRESS, (batch.now, totals, crawl))
 
 
 def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements.Row]) -> None:
-    for sql, flat in statements.blocks(statement, values):
+    for sql, flat in statements.iter_blocks(statement, values):
         db.execute(sql, flat)
 
 
@@ -268,8 +277,10 @@ INSERT INTO crawl (topic, strategy, started_at, opened_at, digest, identity, con
 VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _REOPEN_CRAWL = """
 UPDATE crawl SET opened_at = ?, config = ?, finished_at = NULL, reason = NULL WHERE id = ?"""
-ALIVE = "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
-FINISH = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
+UPDATE_PROGRESS = (
+    "UPDATE progress SET heartbeat_at = ?, counters = ifnull(?, counters) WHERE crawl = ?"
+)
+FINISH_CRAWL = "UPDATE crawl SET finished_at = ?, reason = ?, report = ? WHERE id = ?"
 
 _QUEUES = f"""
 SELECT id & {schema.LAST_ID}, host, pattern, fetched, yielded, bonus,
@@ -278,10 +289,10 @@ WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
 SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots, address FROM host
 WHERE id BETWEEN ? AND ? ORDER BY id"""
-GRAPH = f"""
+SELECT_LINKS = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
-ADDRESSES = f"""
+SELECT_URLS = f"""
 SELECT f.id & {schema.LAST_ID}, url FROM json_each(?) AS wanted
 JOIN url_found f ON f.id = wanted.value"""
 _FORGET_FETCHING = "DELETE FROM fetching WHERE id BETWEEN ? AND ?"

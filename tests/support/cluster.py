@@ -147,7 +147,7 @@ class SimulatedCluster(Runtime, Watcher):
         self.outages.append(outage)
 
     async def on_opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        found = await store.run_in_thread(partial(rows.leases, crawl=info.id))
+        found = await store.run_in_thread(partial(rows.load_leases, crawl=info.id))
         for row in found:
             task = msgspec.msgpack.decode(row.task, type=Task)
             if not resume_task(crawl, task):  # a look-up, or a try whether the network is back
@@ -174,7 +174,7 @@ class SimulatedCluster(Runtime, Watcher):
             rows.LeaseRow(each.id, each.losses, each.expires_at, msgspec.msgpack.encode(each.task))
             for each in going
         ]
-        await store.run_in_thread(partial(rows.give, crawl=info.id, rows=packed))
+        await store.run_in_thread(partial(rows.store_leases, crawl=info.id, rows=packed))
         self.rng.shuffle(going)
         for lease in going:
             if self.most is not None and len(self.web.log) >= self.most:

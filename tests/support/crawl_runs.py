@@ -55,7 +55,7 @@ class CrawlRuns:
                 observe=observe,
                 on_outage=self.changes.append,
             )
-            if info.resumed:
+            if info.is_resumed:
                 await restore(self.crawl, store, info)
             self.crawl.add_seeds(self.config.seeds)
             reason = await self.crawl.run()

@@ -35,7 +35,7 @@ class CrawledSite:
 
     def __init__(self, store: AlertStore, *, host: str = "news.test", now: float) -> None:
         self.store, self.host, self.now = store, host, now
-        info = writer.begin(
+        info = writer.begin_crawl(
             store.database.connection,
             identity={"topic": "", "host": host},
             config="{}",
@@ -87,4 +87,6 @@ class CrawledSite:
             with self.store.database.transaction() as db:
                 for table in ("page", "page_text", "body"):
                     db.execute(f"DELETE FROM {table} WHERE id = ?", (self.crawl << 32 | number,))
-        writer.write(self.store.database.connection, crawl=self.crawl, batch=batch, durable=False)
+        writer.write_batch(
+            self.store.database.connection, crawl=self.crawl, batch=batch, durable=False
+        )

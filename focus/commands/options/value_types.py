@@ -204,11 +204,11 @@ class FieldNames(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The fields that begin so and are not named yet."""
-        from focus.storage.results import FIELDS, MADE
+        from focus.storage.results import COMPUTED_FIELDS, FIELDS
 
         *before, start = incomplete.split(",")
         fixed = "".join(f"{name}," for name in before)
-        known = [name for name in (*FIELDS, *MADE) if name not in before]
+        known = [name for name in (*FIELDS, *COMPUTED_FIELDS) if name not in before]
         return [CompletionItem(fixed + name) for name in known if name.startswith(start)]
 
 

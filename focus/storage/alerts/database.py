@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from focus.errors import StoreLocked
 from focus.storage import file_check, schema, writer
-from focus.storage.lock import held
+from focus.storage.lock import database_lock
 
 WAIT_S = 10.0  # for another program that writes
 MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another one that brings the file up to date
@@ -62,12 +62,12 @@ class AlertDatabase:
         if self.connection.in_transaction:
             yield self.connection
             return
-        with file_check.explaining(self.path), writer.transaction(self.connection):
+        with file_check.store_errors(self.path), writer.transaction(self.connection):
             yield self.connection
 
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """What a query answers."""
-        with file_check.explaining(self.path):
+        with file_check.store_errors(self.path):
             return self.connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
@@ -113,7 +113,7 @@ def connected(
     )
     database = AlertDatabase(connection, path, channels)
     try:
-        with file_check.explaining(path):
+        with file_check.store_errors(path):
             _prepare(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
@@ -131,11 +131,11 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         if connection.execute("PRAGMA user_version").fetchone()[0] >= schema.VERSION:
             break
         try:
-            with held(path, pid=os.getpid()):
-                writer.prepare(connection, path)
+            with database_lock(path, pid=os.getpid()):
+                writer.prepare_database(connection, path)
             return
         except StoreLocked:
             if attempt == MIGRATION_TRIES - 1:
                 raise
         time.sleep(MIGRATION_PAUSE_S)
-    writer.prepare(connection, path)
+    writer.prepare_database(connection, path)

@@ -64,11 +64,11 @@ def opened(
 
     StoreError if the file is another program's, of a newer focus, or cannot be written.
     """
-    private.make_folder(path)
+    private.create_folder(path)
     file_check.check_file(path)
-    private.make(path)
+    private.create_private_file(path)
     for file in (path, index_path(path)):
-        private.narrow(file)
+        private.restrict_to_owner(file)
     store = AlertStore(connected(path, channels=channels))
     try:
         store.users.add_local(language, zone, now=now)

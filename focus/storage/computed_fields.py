@@ -1,4 +1,4 @@
-"""Makes fields of a result from the page's stored source: text, Markdown, dates, author, site."""
+"""Fields of a result computed from the stored source: text, Markdown, dates, author, site."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from focus.html.metadata import PageMetadata, read_metadata
 from focus.storage import labels
 
 
-class Source:
-    """A page as it was fetched: its packed source (None: not kept), address and instant."""
+class StoredSource:
+    """Compressed source of a page (None if it was not stored), its URL and time of fetching."""
 
     def __init__(self, packed: bytes | None, url: str, fetched_at: float) -> None:
         self.packed, self.url, self.fetched_at = packed, url, fetched_at
 
     @cached_property
     def html(self) -> str:
-        """The source as text; unpacked once, however many fields are made of it."""
-        return labels.unpacked(self.packed) if self.packed is not None else ""
+        """The source as text, decompressed once for all fields."""
+        return labels.decompress_source(self.packed) if self.packed is not None else ""
 
     @cached_property
     def metadata(self) -> PageMetadata:
-        """What the page says of itself."""
+        """Metadata in the source of the page."""
         return read_metadata(self.html, self.url, fetched_at=self.fetched_at)
 
 
-def make_field(name: str, source: Source) -> str | None:
-    """One of `results.MADE`; None where the source was not kept or does not say.
+def compute_field(name: str, source: StoredSource) -> str | None:
+    """Return a field of `results.COMPUTED_FIELDS`; None if the source has none or is not stored.
 
-    Dates are ISO 8601 in UTC: published, modified. `text` is `main_content`'s, a block a line.
+    The dates `published` and `modified` are ISO 8601 in UTC. `text` is the main text, one line per
+    block.
     """
     if source.packed is None:
         return None
@@ -39,8 +40,8 @@ def make_field(name: str, source: Source) -> str | None:
         return main_text_from_html(source.html)
     if name == "markdown":
         return to_markdown(source.html, source.url)
-    said = getattr(source.metadata, name)
-    return _iso(said) if isinstance(said, float) else said
+    value = getattr(source.metadata, name)
+    return _iso(value) if isinstance(value, float) else value
 
 
 def _iso(seconds: float) -> str:
