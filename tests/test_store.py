@@ -73,7 +73,7 @@ async def begin(store: Store, *, fresh: bool = False, now: float = 1.0) -> int:
 
 
 class Url(NamedTuple):
-    """A URL as `Store.urls` brings it back."""
+    """A URL as `Store.iter_urls` returns it."""
 
     id: int
     head: int
