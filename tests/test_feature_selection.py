@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.errors import ConfigError
 from focus.score.statistics.feature_selection import (
     SELECTION_METHODS,
     ContingencyTable,
@@ -75,8 +74,3 @@ def test_select_words_ties_go_by_alphabet(method: str) -> None:
     backwards = dict(reversed(words.items()))
     assert select_words(WordCounts(4, 4, words), method, 3) == ["a", "b", "c"]
     assert select_words(WordCounts(4, 4, backwards), method, 3) == ["a", "b", "c"]
-
-
-def test_selection_method_unknown_name_lists_known() -> None:
-    with pytest.raises(ConfigError, match="ig, chi, mi, df"):
-        select_words(WordCounts(1, 1, {}), "tfidf", 3)

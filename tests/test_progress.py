@@ -81,7 +81,7 @@ def page(nth: int = 7, **fields: Any) -> Event:
 
 def info(**fields: Any) -> CrawlInfo:
     blank: dict[str, Any] = dict.fromkeys(CrawlInfo._fields, 0)
-    return CrawlInfo(**(blank | {"id": 7, "resumed": False, "counters": {}} | fields))
+    return CrawlInfo(**(blank | {"id": 7, "is_resumed": False, "counters": {}} | fields))
 
 
 def report(**fields: Any) -> RunReport:
@@ -158,7 +158,7 @@ def test_request_lines_neutralise_what_was_scraped() -> None:
 def test_first_line_says_what_begins_or_goes_on() -> None:
     crawl = FakeCrawl().real
     assert started_line(crawl, info()) == "Crawl 7: 足球 by bfs from 1 seed"
-    line = started_line(crawl, info(resumed=True))
+    line = started_line(crawl, info(is_resumed=True))
     assert line == "Continuing crawl 7 (12,345 known, 410 waiting)"
 
 
