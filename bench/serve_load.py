@@ -39,8 +39,8 @@ from focus.serve import server, tokens
 from focus.serve.app_state import AppState
 from focus.serve.request import COOKIE
 from focus.serve.scheduler import SchedulerOptions, SendingOptions
-from focus.storage.alerts.records import MARK, Alert, Match, WatchedSite
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import MATCH_MARK, Alert, Match, WatchedSite
+from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.search_file import index_path
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
@@ -53,7 +53,10 @@ BATCH = 500
 DAY_S = 86_400.0
 NOW = 1_795_251_600.0
 SUBJECTS = "足球 欧冠 英超 球队 篮球 股市 房价 手机 芯片 电影 票房 旅游 酒店 健康 医生 美食".split()
-SNIPPET = f"主教练赛后表示，{MARK}球队{MARK}在客场吃了亏。替补登场的前锋制造点球，并亲自主罚命中。"
+SNIPPET = (
+    f"主教练赛后表示，{MATCH_MARK}球队{MATCH_MARK}在客场吃了亏。"
+    "替补登场的前锋制造点球，并亲自主罚命中。"
+)
 _TITLE = re.compile(r"<title>(.*?)</title>")
 _CHARSET = re.compile(r"charset=([\w-]+)")
 
@@ -66,7 +69,7 @@ def fill(path: Path, pages: int) -> None:
     asyncio.run(_store_crawls(path, web))
     with SearchIndex(path) as index:
         index.update()
-    with opened(path, now=NOW, language="en", zone="UTC") as store:
+    with open_store(path, now=NOW, language="en", zone="UTC") as store:
         _add_users(store, web)
 
 
@@ -143,7 +146,7 @@ def _add_users(store: AlertStore, web: DemoWeb) -> None:
             f"u{number}", "x", language="en", zone="Asia/Shanghai", admin=False, now=NOW
         )
         assert user is not None
-        store.alerts.take_in(user, _alerts(web, rng), replace=False, now=NOW)
+        store.alerts.add_all(user, _alerts(web, rng), replace=False, now=NOW)
     with store.database.transaction() as db:
         db.execute(
             "UPDATE site SET visited_at = ?, next_at = ?, crawl = (SELECT id FROM crawl "
@@ -153,12 +156,14 @@ def _add_users(store: AlertStore, web: DemoWeb) -> None:
         )
         db.execute("UPDATE alert SET checked_at = ?, next_at = ?", (NOW - 3600, NOW + DAY_S))
         db.execute("UPDATE alert_site SET begun_at = ?", (NOW - 30 * DAY_S,))
-    store.search.open(store.search.crawls(most=1000))  # every user may search all crawls
-    for alert, crawl in store.database.rows(
+    store.search.set_open_crawls(
+        store.search.list_crawls(limit=1000)
+    )  # every user may search all crawls
+    for alert, crawl in store.database.fetch_rows(
         "SELECT alert, max(crawl) FROM alert_site JOIN site ON site.id = site GROUP BY 1"
     ):
         _add_matches(store, alert, crawl, rng)
-    store.database.change("ANALYZE")
+    store.database.execute("ANALYZE")
 
 
 def _alerts(web: DemoWeb, rng: random.Random) -> list[Alert]:
@@ -175,9 +180,9 @@ def _alerts(web: DemoWeb, rng: random.Random) -> list[Alert]:
 
 
 def _add_matches(store: AlertStore, alert: int, crawl: int, rng: random.Random) -> None:
-    last = store.pages.latest_nth(crawl)
+    last = store.pages.latest_request(crawl)
     chosen = rng.sample(range(last), min(MATCHES_PER_ALERT, last))
-    pages = store.database.rows(
+    pages = store.database.fetch_rows(
         f"SELECT id, url, title FROM page_text WHERE id IN ({', '.join('?' * len(chosen))})",
         [crawl << 32 | number for number in chosen],
     )
@@ -225,7 +230,7 @@ def _run(path: Path, case: str) -> dict[str, Any]:
     async def deliver() -> DeliverySummary:
         return DeliverySummary()
 
-    with opened(path, now=NOW, language="en", zone="UTC") as store:
+    with open_store(path, now=NOW, language="en", zone="UTC") as store:
         _set_due(store, is_due=case != "nothing due", new_pages=10 if "new" in case else 0)
         began = time.process_time()
         run = asyncio.run(run_due(store, visit, deliver, clock=lambda: NOW))
@@ -333,8 +338,8 @@ def request_all(port: int, secrets: list[str], paths: list[str], clients: int) -
 
 def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str, Any]]:
     """Return response times and CPU time per request by kind of page, and the server's memory."""
-    with opened(path, now=NOW, language="en", zone="UTC") as store:
-        users = [user for (user,) in store.database.rows("SELECT id FROM user WHERE id > 1")]
+    with open_store(path, now=NOW, language="en", zone="UTC") as store:
+        users = [user for (user,) in store.database.fetch_rows("SELECT id FROM user WHERE id > 1")]
         secrets = [tokens.create_token(store, "session", user=user, now=NOW) for user in users]
     figures: dict[str, dict[str, Any]] = {}
     with serving(path) as (port, pid):
@@ -360,9 +365,9 @@ def main() -> None:
     path = options.folder / "load.db"
     if not path.exists():
         fill(path, options.pages)
-    with opened(path, now=NOW, language="en", zone="UTC") as store:
+    with open_store(path, now=NOW, language="en", zone="UTC") as store:
         stored: dict[str, Any] = {
-            name: store.database.rows(f"SELECT count(*) FROM {name}")[0][0]
+            name: store.database.fetch_rows(f"SELECT count(*) FROM {name}")[0][0]
             for name in ("page", "alert_match", "alert", "site")
         }
     stored |= {"mib": path.stat().st_size >> 20, "index_mib": index_path(path).stat().st_size >> 20}

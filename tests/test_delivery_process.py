@@ -28,7 +28,7 @@ def find(here: OutboxFixture, url: str, messages: int) -> None:
     """So many messages are due."""
     for number in range(messages):
         here.finds(here.alert(str(number), f"webhook:{url}/{number}"), "http://a.test/1")
-    here.store.database.rows("UPDATE outbox SET due_at = 0")
+    here.store.database.fetch_rows("UPDATE outbox SET due_at = 0")
 
 
 async def test_process_delivers_due_messages(here: OutboxFixture) -> None:
@@ -37,7 +37,7 @@ async def test_process_delivers_due_messages(here: OutboxFixture) -> None:
         summary = await delivery_process.delivery_in_process(here.store, here.settings())()
     assert (summary.sent, summary.waiting, summary.items) == (1, 1, 1)
     assert "500" in summary.failures["webhook"]
-    assert here.store.outbox.counts() == {SENT: 1, WAITING: 1}
+    assert here.store.outbox.count_by_state() == {SENT: 1, WAITING: 1}
 
 
 async def test_nothing_due_starts_no_process(
@@ -47,7 +47,7 @@ async def test_nothing_due_starts_no_process(
     deliver = delivery_process.delivery_in_process(here.store, here.settings())
     assert await deliver() == DeliverySummary()
     find(here, "http://127.0.0.1:9", 1)
-    here.store.database.rows("UPDATE outbox SET due_at = 9e9")
+    here.store.database.fetch_rows("UPDATE outbox SET due_at = 9e9")
     assert await deliver() == DeliverySummary()
 
 
@@ -89,5 +89,5 @@ async def test_process_outlives_killed_run(
         assert process.stderr is not None
         await process.stderr.read()  # which ends with the last that has it: the delivery process
         await process.wait()
-    assert here.store.outbox.counts() == {SENT: 4}
+    assert here.store.outbox.count_by_state() == {SENT: 4}
     assert len(set(hook.ids)) == len(hook.ids) == 4

@@ -40,7 +40,7 @@ def parsed(document: bytes) -> Any:
 
 
 def alert_feed(here: OutboxFixture, name: str, language: str = "zh") -> bytes:
-    owned = here.store.alerts.named(1, name)
+    owned = here.store.alerts.get(1, name)
     return build_alert_feed(
         here.store, owned, here.settings(), language=language, url="https://focus.test/feed/s3cret"
     )

@@ -31,7 +31,7 @@ from focus.crawler import Event
 from focus.i18n import Msg, decode_message, encode_message, msg, translate
 from focus.records import UrlState
 from focus.report.export import write_csv, write_jsonl
-from focus.storage.alerts.records import Alert, OutboxLease, Part
+from focus.storage.alerts.records import Alert, MessagePart, OutboxLease
 from focus.storage.search_terms import parse_query as read_query
 from focus.text.formatting import printable
 from focus.text.templates import make_environment
@@ -82,7 +82,7 @@ TITLES = {
 def message_about(title: str) -> Message:
     """A message that names the title as alert and as page, in a subject and in a snippet."""
     match = hit(1, "https://a.test/1", title=title, snippet=title)
-    part = Part(Alert(title, ("https://a.test/",)), 1, [match], 1, {})
+    part = MessagePart(Alert(title, ("https://a.test/",)), 1, [match], 1, {})
     return compose_message(OutboxLease("f00d", 1, "mail:me@b.test", "en", "UTC", 0, [part]))
 
 

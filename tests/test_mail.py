@@ -26,7 +26,7 @@ from focus.alerts.delivery import Delivered, DeliveryOutcome, NotDelivered, mail
 from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, compose_message, plain_message, split_snippet
 from focus.alerts.settings import MailSettings, parse_mail_url
-from focus.storage.alerts.records import Alert, OutboxLease, Part
+from focus.storage.alerts.records import Alert, MessagePart, OutboxLease
 from tests.support.outbox import NOON, M, OutboxFixture, hit, outbox
 
 pytestmark = pytest.mark.filterwarnings(
@@ -128,14 +128,16 @@ def here(tmp_path: Path) -> Iterator[OutboxFixture]:
         yield made
 
 
-def parts(*names: str, urls: int = 2, **fields: Any) -> list[Part]:
+def parts(*names: str, urls: int = 2, **fields: Any) -> list[MessagePart]:
     made = []
     for number, name in enumerate(names, 1):
         hits = [
             hit(number, f"https://a.test/{number}/{n}", id=10 * number + n, **fields)
             for n in range(urls)
         ]
-        made.append(Part(Alert(name, ("https://a.test/",)), number, hits, urls, {10 * number: 4}))
+        made.append(
+            MessagePart(Alert(name, ("https://a.test/",)), number, hits, urls, {10 * number: 4})
+        )
     return made
 
 

@@ -19,10 +19,10 @@ from focus.alerts.message import format_time
 from focus.alerts.page_match import Criteria, PageView, alert_topic
 from focus.alerts.preview import preview_alert
 from focus.alerts.schedule import parse
-from focus.alerts.snippet import MARK
+from focus.alerts.snippet import MATCH_MARK
 from focus.errors import ConfigError
-from focus.storage.alerts.records import LOCAL, Alert, StoredAlert, StoredPage
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import LOCAL_USER, Alert, MatchablePage, StoredAlert
+from focus.storage.alerts.store import AlertStore, open_store
 from focus.text.tokenisation import Segmenter
 from tests.support.site import CrawledSite, article
 
@@ -32,7 +32,7 @@ DAY = 86400.0
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[AlertStore]:
-    with opened(tmp_path / "focus.db", now=NOW, language="zh", zone="Asia/Shanghai") as store:
+    with open_store(tmp_path / "focus.db", now=NOW, language="zh", zone="Asia/Shanghai") as store:
         yield store
 
 
@@ -48,7 +48,7 @@ class AlertsFixture:
     def alert(self, words: str = "足球", name: str = "", **fields: Any) -> int:
         fields.setdefault("sites", (f"https://{self.crawled.host}/",))
         fields.setdefault("channels", ("mail:a@b.test",))
-        user = fields.pop("user", LOCAL)
+        user = fields.pop("user", LOCAL_USER)
         made = Alert(name or words, words=words, **fields)
         return self.store.alerts.add(user, made, now=self.now)
 
@@ -60,13 +60,13 @@ class AlertsFixture:
         """What a run does for all alerts, with nothing left to fetch."""
         self.now += DAY
         self.crawled.now = self.now - 60
-        owned = self.store.alerts.all()
+        owned = self.store.alerts.list_alerts()
         due = [each.id for each in owned]
         found = matching.match_site(self.store, self.crawled.attach(), now=self.now, due=due)
         for each in owned:
             if each.checked_at is None:
                 matching.end_first_check(self.store, each, now=self.now)
-            self.store.alerts.checked(each.id, now=self.now, next_at=self.now + DAY)
+            self.store.alerts.record_check(each.id, now=self.now, next_at=self.now + DAY)
         return found
 
     def sent(self, alert: int) -> list[str]:
@@ -75,11 +75,13 @@ class AlertsFixture:
             "SELECT m.url FROM outbox o JOIN alert_match m ON m.id = o.alert_match "
             "WHERE o.alert = ? ORDER BY 1"
         )
-        return [url.partition(".test")[2] for (url,) in self.store.database.rows(sql, (alert,))]
+        return [
+            url.partition(".test")[2] for (url,) in self.store.database.fetch_rows(sql, (alert,))
+        ]
 
     def baseline(self, alert: int) -> int:
         sql = "SELECT count(*) FROM alert_match WHERE alert = ? AND baseline"
-        return int(self.store.database.rows(sql, (alert,))[0][0])
+        return int(self.store.database.fetch_rows(sql, (alert,))[0][0])
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def test_old_page_found_today_is_no_news(alerts: AlertsFixture) -> None:
     found = alerts.check()
     assert (found.news, found.old) == (2, 1)
     assert alerts.sent(alert) == ["/1", "/2"]
-    hit = alerts.store.matches.news(alert, limit=9)[0]
+    hit = alerts.store.matches.list_new(alert, limit=9)[0]
     assert (
         hit.published_at is None
         or hit.published_at == datetime(2026, 11, 22, tzinfo=UTC).timestamp()
@@ -151,7 +153,7 @@ def test_near_duplicate_is_folded_and_not_sent(alerts: AlertsFixture) -> None:
     found = alerts.check()
     assert found.folded == 1
     assert alerts.sent(alert) == ["/a"]
-    rows = alerts.store.database.rows("SELECT url, duplicate_of FROM alert_match ORDER BY id")
+    rows = alerts.store.database.fetch_rows("SELECT url, duplicate_of FROM alert_match ORDER BY id")
     assert [duplicate_of for _, duplicate_of in rows] == [None, 1, 1]
 
 
@@ -166,7 +168,7 @@ def test_repeat_of_what_existed_is_no_news(alerts: AlertsFixture) -> None:
 
 
 def test_site_that_was_down_at_first_begins_when_it_is_up(alerts: AlertsFixture) -> None:
-    alerts.store.database.rows("DELETE FROM page")
+    alerts.store.database.fetch_rows("DELETE FROM page")
     alert = alerts.alert()
     alerts.check()
     alerts.pages(range(8))
@@ -197,10 +199,10 @@ def test_site_added_later_is_marked_as_seen(alerts: AlertsFixture) -> None:
     alert = alerts.alert()
     alerts.check()
     other.page("/x", "足球", article("足球", 50))
-    owned = alerts.store.alerts.named(LOCAL, "足球")
+    owned = alerts.store.alerts.get(LOCAL_USER, "足球")
     sites = (*owned.alert.sites, "https://other.test/")
     changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
-    alerts.store.alerts.change(alert, changed, now=alerts.now)
+    alerts.store.alerts.replace(alert, changed, now=alerts.now)
     found = matching.match_site(alerts.store, other.attach(), now=alerts.now)
     assert (found.news, found.old) == (0, 1)
     other.page("/y", "足球", article("足球", 51))
@@ -222,12 +224,12 @@ def test_baseline_is_limited_to_the_latest_pages(
 
 def test_paused_and_expired_alerts_match_nothing(alerts: AlertsFixture) -> None:
     paused, over = alerts.alert(), alerts.alert("球队", expires_at=NOW + 1)
-    alerts.store.alerts.pause(paused, True, now=NOW)
+    alerts.store.alerts.set_paused(paused, True, now=NOW)
     alerts.pages(range(3))
     found = alerts.check()
     assert found.alerts == 0
     assert alerts.sent(paused) == alerts.sent(over) == []
-    assert alerts.store.alerts.named(LOCAL, "足球").alert.paused
+    assert alerts.store.alerts.get(LOCAL_USER, "足球").alert.paused
 
 
 def test_page_found_for_others_waits_for_the_alerts_schedule(alerts: AlertsFixture) -> None:
@@ -236,7 +238,7 @@ def test_page_found_for_others_waits_for_the_alerts_schedule(alerts: AlertsFixtu
     alerts.pages(range(1))
     next_at = alerts.now + DAY
     matching.match_site(alerts.store, alerts.crawled.attach(), now=alerts.now + 60)
-    rows = alerts.store.database.rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
+    rows = alerts.store.database.fetch_rows("SELECT due_at FROM outbox WHERE alert = ?", (daily,))
     assert rows == [(next_at,)]
 
 
@@ -282,12 +284,12 @@ def test_match_records_why(alerts: AlertsFixture) -> None:
     alerts.check()
     alerts.pages(range(1))
     alerts.check()
-    (hit,) = alerts.store.matches.news(alert, limit=9)
+    (hit,) = alerts.store.matches.list_new(alert, limit=9)
     assert 0.5 < hit.relevance <= 1.0
     assert hit.why["words"]["title"] == ["足球"]
     assert set(hit.why["parts"]) >= {"title", "text"}
-    assert f"{MARK}足球{MARK}" in hit.snippet
-    assert f"{MARK}门票{MARK}" in hit.snippet
+    assert f"{MATCH_MARK}足球{MATCH_MARK}" in hit.snippet
+    assert f"{MATCH_MARK}门票{MATCH_MARK}" in hit.snippet
     assert hit.language == "zh"
     assert hit.simhash
 
@@ -305,7 +307,7 @@ def test_date_without_time_is_that_day_in_each_zone(alerts: AlertsFixture) -> No
     alerts.pages(range(1), head='<meta name="pubdate" content="2026-11-18">', language="zh")
     alerts.check()
     for alert, zone in readers.items():
-        (hit,) = alerts.store.matches.news(alert, limit=9)
+        (hit,) = alerts.store.matches.list_new(alert, limit=9)
         assert hit.published_at is not None
         assert format_time(hit.published_at, zone) == "2026-11-18"
 
@@ -363,7 +365,7 @@ def test_page_excluded_by_characters_lacks_the_words(words: list[str], text: str
     asked = " ".join(f'+"{word}"' for word in words)
     alert = Alert("c", ("https://a.test/",), words=asked)
     subject = Criteria(alert, alert_topic(alert, trusted=True), Segmenter())
-    page = StoredPage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
+    page = MatchablePage(1, 1, "https://a.test/", "", "", "", "", NOW, 0, True)
     sheet = PageView(page, zstd.compress(f"<body><p>{text}</p>".encode()))
     if not subject.may_match(sheet):
         assert not subject.words.is_satisfied_by(
@@ -395,7 +397,7 @@ def test_kill_between_batches_loses_and_doubles_nothing(
     assert len(alerts.sent(alert)) == 3
     alerts.check()
     assert len(alerts.sent(alert)) == 9
-    assert alerts.store.database.rows("SELECT count(*) FROM alert_match") == [(9,)]
+    assert alerts.store.database.fetch_rows("SELECT count(*) FROM alert_match") == [(9,)]
 
 
 # -- preview --------------------------------------------------------------------------
@@ -418,7 +420,7 @@ def test_preview_lists_messages_of_the_last_days(alerts: AlertsFixture) -> None:
     assert sum(found.similar) == 1
     assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
     assert len(preview_alert(alerts.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
-    assert alerts.store.database.rows("SELECT count(*) FROM alert_match") == [(0,)]
+    assert alerts.store.database.fetch_rows("SELECT count(*) FROM alert_match") == [(0,)]
 
 
 # -- the store -------------------------------------------------------------------------
@@ -429,18 +431,18 @@ def test_alert_name_is_unique(alerts: AlertsFixture) -> None:
     other = alerts.alert(name="b")
     for attempt in (
         lambda: alerts.alert(name="a"),
-        lambda: alerts.store.alerts.change(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
+        lambda: alerts.store.alerts.replace(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
     ):
         with pytest.raises(ConfigError, match="'a' already"):
             attempt()
-    alerts.store.alerts.change(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
+    alerts.store.alerts.replace(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
 
 
 def _open(path: Path, barrier: Any, answers: Any) -> None:
     barrier.wait()
     try:
-        with opened(path, now=NOW, language="zh", zone="UTC") as store:
-            answers.put(store.database.rows("SELECT count(*) FROM user")[0][0])
+        with open_store(path, now=NOW, language="zh", zone="UTC") as store:
+            answers.put(store.database.fetch_rows("SELECT count(*) FROM user")[0][0])
     except Exception as error:
         answers.put(repr(error))
 
@@ -469,8 +471,8 @@ def test_votes_change_their_alert_only(alerts: AlertsFixture) -> None:
     assert len(alerts.sent(mine)) == len(alerts.sent(other)) == 12 + 0
     for number in range(12):
         url = f"https://news.test/{number}"
-        assert alerts.store.matches.vote(mine, url, url not in passing)
-    assert not alerts.store.matches.vote(mine, "https://news.test/none", True)
+        assert alerts.store.matches.set_vote(mine, url, url not in passing)
+    assert not alerts.store.matches.set_vote(mine, "https://news.test/none", True)
     assert alerts.store.matches.count_votes(mine) == (6, 6)
     alerts.crawled.page("/20", "体育馆 20", article("足球", 20))
     alerts.crawled.page("/21", "足球 21", article("足球", 21))
@@ -488,13 +490,13 @@ def test_one_vote_does_not_silence_a_new_alert(alerts: AlertsFixture) -> None:
         alerts.crawled.page(f"/{number}", f"足球 {number}", article("足球", number))
     alerts.check()
     assert votes.vote_effect(alerts.store, owned(alerts, mine), trusted=True) == (8, 0)
-    alerts.store.matches.vote(mine, "https://news.test/0", False)
+    alerts.store.matches.set_vote(mine, "https://news.test/0", False)
     assert votes.vote_effect(alerts.store, owned(alerts, mine), trusted=True) == (7, 0)
     alerts.crawled.page("/9", "足球 9", article("足球", 9))
     alerts.check()
     assert "/9" in alerts.sent(mine)
     for number in range(1, 8):
-        alerts.store.matches.vote(mine, f"https://news.test/{number}", False)
+        alerts.store.matches.set_vote(mine, f"https://news.test/{number}", False)
     effect = votes.vote_effect(alerts.store, owned(alerts, mine), trusted=True)
     assert effect == (1, 1), "who insists is heard"
 
@@ -512,8 +514,8 @@ def test_zone_change_moves_timed_checks(alerts: AlertsFixture) -> None:
     for number in (daily, often):
         zone = ZoneInfo("Asia/Shanghai")
         before[number] = parse(owned(alerts, number).alert.schedule).next(now, zone)
-        store.alerts.checked(number, now=now, next_at=before[number])
-    store.alerts.checked(late, now=None, next_at=now - 5)
+        store.alerts.record_check(number, now=now, next_at=before[number])
+    store.alerts.record_check(late, now=None, next_at=now - 5)
     change_zone(store, 1, "America/New_York", now=now)
     moved = owned(alerts, daily).next_at
     assert datetime.fromtimestamp(moved, ZoneInfo("America/New_York")).strftime("%H:%M") == "07:30"
@@ -528,11 +530,11 @@ def test_zone_change_moves_waiting_messages(alerts: AlertsFixture) -> None:
     alerts.pages(range(1))
     alerts.check()
     store = alerts.store
-    store.alerts.checked(number, now=alerts.now, next_at=alerts.now + 500)
+    store.alerts.record_check(number, now=alerts.now, next_at=alerts.now + 500)
     with store.database.transaction() as db:
         db.execute("UPDATE outbox SET due_at = ?", (alerts.now + 500,))
     change_zone(store, 1, "America/New_York", now=alerts.now)
-    assert store.outbox.next_due() == owned(alerts, number).next_at != alerts.now + 500
+    assert store.outbox.next_due_at() == owned(alerts, number).next_at != alerts.now + 500
 
 
 def test_withdrawn_vote_teaches_nothing(alerts: AlertsFixture) -> None:
@@ -541,10 +543,10 @@ def test_withdrawn_vote_teaches_nothing(alerts: AlertsFixture) -> None:
     alerts.pages(range(1))
     alerts.check()
     for says in (False, None):
-        alerts.store.matches.vote(mine, "https://news.test/0", says)
+        alerts.store.matches.set_vote(mine, "https://news.test/0", says)
     topic = alert_topic(owned(alerts, mine).alert, trusted=True)
     assert votes.learn_from_votes(alerts.store, mine, topic) is None
 
 
 def owned(alerts: AlertsFixture, number: int) -> StoredAlert:
-    return next(each for each in alerts.store.alerts.all() if each.id == number)
+    return next(each for each in alerts.store.alerts.list_alerts() if each.id == number)

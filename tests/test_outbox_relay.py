@@ -27,7 +27,7 @@ from focus.alerts.message import Message
 from focus.alerts.outbox_relay import ChannelSenders
 from focus.errors import ConfigError
 from focus.i18n import chain_messages, msg, translate
-from focus.storage.alerts.records import DEAD, SENT, WAITING, User
+from focus.storage.alerts.records import FAILED, SENT, WAITING, User
 from tests.support.outbox import NOON, OutboxFixture, outbox
 from tests.support.webhooks import Receiver, receiving
 
@@ -161,7 +161,7 @@ async def test_quiet_hours_of_alert_hold_delivery(
     here.finds(here.alert("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
     here.finds(here.alert("旅游", ME), "http://a.test/2")
     assert (await here.deliver()).items == 1
-    assert here.store.outbox.next_due() == NOON + 3600
+    assert here.store.outbox.next_due_at() == NOON + 3600
     here.clock.now += 3599
     assert (await here.deliver()).items == 0
     here.clock.now += 1
@@ -177,7 +177,7 @@ async def test_quiet_hours_of_person_hold_alert_without_own(
     here.finds(here.alert("足球", ME, user=person), "http://a.test/1")
     here.finds(here.alert("旅游", ME, user=person, quiet="23:00-01:00"), "http://a.test/2")
     assert (await here.deliver()).items == 1
-    assert here.store.outbox.next_due() == NOON + 3600
+    assert here.store.outbox.next_due_at() == NOON + 3600
 
 
 async def test_retry_in_quiet_hours_waits_as_a_batch(
@@ -205,7 +205,7 @@ async def test_retries_are_spaced_and_end(
     waits = []
     for _ in range(4):
         assert (await here.deliver()).waiting == 1
-        due = here.store.outbox.next_due()
+        due = here.store.outbox.next_due_at()
         assert due is not None
         waits.append(due - here.clock.now)
         here.clock.now = due - 1
@@ -213,17 +213,17 @@ async def test_retries_are_spaced_and_end(
         here.clock.now = due
     last = await here.deliver()
     assert (last.dead, last.failures) == (1, {"mail": "no 4"})
-    assert here.store.outbox.next_due() is None
+    assert here.store.outbox.next_due_at() is None
     assert len(set(post.ids)) == 1, "a message keeps its id"
     assert len(post.ids) == outbox_relay.MAX_TRIES
     assert all(60 <= wait <= 86400 for wait in waits)
     assert [round(wait / 60) for wait in waits] == sorted(round(wait / 60) for wait in waits)
     assert waits[0] < 66
     assert waits[-1] > 20 * 3600
-    lines = here.store.outbox.deliveries()
-    assert [line.state for line in lines] == [DEAD, *[WAITING] * 4]
+    lines = here.store.outbox.list_deliveries()
+    assert [line.state for line in lines] == [FAILED, *[WAITING] * 4]
     assert [line.detail for line in lines] == [f"no {n}" for n in (4, 3, 2, 1, 0)]
-    assert here.store.outbox.counts() == {DEAD: 1}
+    assert here.store.outbox.count_by_state() == {FAILED: 1}
 
 
 def test_failure_reason_is_in_the_readers_language() -> None:
@@ -247,7 +247,7 @@ async def test_retry_after_only_lengthens_the_delay(
     install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
     here.finds(here.alert("足球", ME), "http://a.test/1")
     await here.deliver()
-    assert here.store.outbox.next_due() == NOON + 7200
+    assert here.store.outbox.next_due_at() == NOON + 7200
 
 
 async def test_new_pages_after_failure_are_sent_in_their_own_batch(
@@ -272,7 +272,7 @@ async def test_unreachable_mail_server_is_tried_once_per_round(
         here.finds(here.alert(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
     assert (await here.deliver()).waiting == 3
     assert len(post.sent) == 1
-    assert [line.detail for line in here.store.outbox.deliveries()] == ["no connection"] * 3
+    assert [line.detail for line in here.store.outbox.list_deliveries()] == ["no connection"] * 3
 
 
 # -- what must not go any more ------------------------------------------------------
@@ -285,13 +285,13 @@ async def test_removed_channel_gets_no_message(
     alert = here.alert("足球", ME)
     here.finds(alert, "http://a.test/1")
     await here.deliver()
-    definition = here.store.alerts.named(1, "足球").alert
+    definition = here.store.alerts.get(1, "足球").alert
     changed = msgspec.structs.replace(definition, channels=("inbox",))
-    here.store.alerts.change(alert, changed, now=here.clock())
+    here.store.alerts.replace(alert, changed, now=here.clock())
     here.clock.now += 100
     assert await here.deliver() == outbox_relay.DeliverySummary()
     assert len(post.sent) == 1
-    assert here.store.outbox.deliveries()[0].detail == "the channel was taken off the alert"
+    assert here.store.outbox.list_deliveries()[0].detail == "the channel was taken off the alert"
 
 
 async def test_deleted_page_is_left_out_of_its_batch(
@@ -317,7 +317,7 @@ async def test_disabled_account_gets_no_message(
     here.finds(here.alert("c", "apprise:json://a.test"), "http://a.test/3")
     assert (await here.deliver()).sent == 1
     assert [message.sections[0].name for _, message in post.sent] == ["c"]
-    details = {line.detail for line in here.store.outbox.deliveries()}
+    details = {line.detail for line in here.store.outbox.list_deliveries()}
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
 
@@ -332,11 +332,11 @@ async def test_unsubscribe_link_removes_channel(
     link = dict(post.sent)[ME].unsubscribe
     assert link.startswith("https://focus.a.test/unsubscribe/")
     token = link.rpartition("/")[2]
-    assert token not in str(here.store.database.rows("SELECT * FROM token"))
+    assert token not in str(here.store.database.fetch_rows("SELECT * FROM token"))
     assert unsubscribe.find_unsubscription(here.store, "wrong", now=NOON) is None
     stopped = unsubscribe.unsubscribe(here.store, token, now=NOON)
     assert stopped == (1, ME, ["足球"])
-    assert here.store.alerts.named(1, "足球").alert.channels == (YOU,)
+    assert here.store.alerts.get(1, "足球").alert.channels == (YOU,)
     again = unsubscribe.unsubscribe(here.store, token, now=NOON)
     assert again is not None
     assert again.alerts == []
@@ -371,7 +371,7 @@ async def test_kill_before_sending_loses_nothing(
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     with pytest.raises(Killed):
         await here.deliver()
-    here.finds(here.store.alerts.named(1, "足球").id, "http://a.test/3")
+    here.finds(here.store.alerts.get(1, "足球").id, "http://a.test/3")
     here.clock.now += outbox_lease.LEASE_S - 1
     assert (await here.deliver()).items == 1, "only what is new: the rest is still leased"
     here.clock.now += 1
@@ -394,7 +394,7 @@ async def test_kill_around_commit_keeps_message_id(
         if step == "leased":
             patch.setattr(outbox_relay, "compose_message", killed)
         else:
-            patch.setattr(here.store.outbox, "ended", killed)
+            patch.setattr(here.store.outbox, "record_end", killed)
         with pytest.raises(Killed):
             await here.deliver()
     (batch,) = here.column("SELECT batch FROM outbox")
@@ -412,10 +412,10 @@ async def test_late_outcome_does_not_override_other_relay(here: OutboxFixture) -
     assert slow is not None
     assert quick is not None
     assert slow.batch == quick.batch
-    here.store.outbox.ended(quick, SENT, now=later, detail="")
-    here.store.outbox.retried(slow, now=later + 1, due_at=later + 61, reason="timed out")
-    assert here.store.outbox.counts() == {SENT: 1}
-    assert len(here.store.outbox.deliveries()) == 1
+    here.store.outbox.record_end(quick, SENT, now=later, detail="")
+    here.store.outbox.record_retry(slow, now=later + 1, due_at=later + 61, reason="timed out")
+    assert here.store.outbox.count_by_state() == {SENT: 1}
+    assert len(here.store.outbox.list_deliveries()) == 1
 
 
 _RELAY = """
@@ -425,10 +425,10 @@ from random import Random
 from focus.config import FetchConfig
 from focus.alerts import outbox_relay, settings
 from focus.alerts.sealed_channels import SealedChannels
-from focus.storage.alerts.store import opened
+from focus.storage.alerts.store import open_store
 async def run(path):
     sealed = SealedChannels.from_key_file(Path(path))
-    with opened(Path(path), now=0.0, language="zh", zone="UTC", channels=sealed) as here:
+    with open_store(Path(path), now=0.0, language="zh", zone="UTC", channels=sealed) as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
         await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
@@ -445,7 +445,7 @@ async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
             for number in range(wanted):
                 alert = here.alert(str(number), f"webhook:{hook.url}/{number}")
                 here.finds(alert, "http://a.test/1")
-            here.store.database.rows("UPDATE outbox SET due_at = 0")
+            here.store.database.fetch_rows("UPDATE outbox SET due_at = 0")
         kills = 0
         for more in (1, 3, 2, 5, 0):
             process = await asyncio.create_subprocess_exec(
@@ -478,8 +478,8 @@ async def test_test_message_is_sent_and_logged(
             here.store, here.settings(), user=1, channel=ME, clock=here.clock
         )
     assert post.sent[0][1].subject == "focus 测试消息"
-    assert [(line.state, line.detail) for line in here.store.outbox.deliveries()] == [
-        (DEAD, "no"),
+    assert [(line.state, line.detail) for line in here.store.outbox.list_deliveries()] == [
+        (FAILED, "no"),
         (SENT, "fine"),
     ]
     with pytest.raises(ConfigError, match="pigeon"):
@@ -517,7 +517,7 @@ async def test_apprise_delivers_to_json_service(here: OutboxFixture) -> None:
         here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
         assert (await here.deliver()).sent == 1
         hook.answers = [(500, {})]
-        here.finds(here.store.alerts.named(1, "足球").id, "http://a.test/2")
+        here.finds(here.store.alerts.get(1, "足球").id, "http://a.test/2")
         assert (await here.deliver()).waiting == 1
     told = msgspec.json.decode(hook.requests[0].body)
     assert told["title"] == "足球：标题 1"
@@ -530,7 +530,7 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
     with here.store.transaction():
         url = "smtp://me:pass%20word@mail.a.test"
         settings.store_sealed(here.store, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
-        here.store.settings.put("base_url", "https://focus.a.test/")
+        here.store.settings.set("base_url", "https://focus.a.test/")
     read = settings.read(here.store)
     assert read.mail is not None
     assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")

@@ -10,7 +10,7 @@ import pytest
 from focus.alerts import keyfile, settings
 from focus.errors import ConfigError
 from focus.storage import private
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
 from tests.support.outbox import NOON
@@ -36,7 +36,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def store(path: Path) -> Iterator[AlertStore]:
-    with opened(path, now=NOON, language="zh", zone="Asia/Shanghai") as found:
+    with open_store(path, now=NOON, language="zh", zone="Asia/Shanghai") as found:
         yield found
 
 
@@ -131,7 +131,7 @@ def test_other_key_cannot_open_channels(tmp_path: Path) -> None:
 def test_open_changed_seal_is_rejected(tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
         with here.transaction():
-            here.settings.put("smtp", {"url": URL, "from": "f@a.test"})
+            here.settings.set("smtp", {"url": URL, "from": "f@a.test"})
         with pytest.raises(ConfigError, match="does not open"):
             settings.read(here)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.alerts import message
-from focus.alerts.snippet import MARK, cut_snippet, fold_aligned, snippet_source
+from focus.alerts.snippet import MATCH_MARK, cut_snippet, fold_aligned, snippet_source
 from focus.html.publication_date import (
     EARLIEST,
     parse_timestamp,
@@ -215,22 +215,22 @@ def cut(text: str, width: int = 240) -> str:
 
 def test_snippet_marks_words_in_whole_sentences() -> None:
     text = "今天天气很好。\n欧冠决赛在周六进行。足球迷很高兴。下周再说。\n其他新闻。"
-    m = MARK
+    m = MATCH_MARK
     assert cut(text, 40) == f"{m}欧冠{m}决赛在周六进行。{m}足球{m}迷很高兴。"
 
 
 def test_snippet_finds_other_script_case_and_width() -> None:
     assert cut("ＭＡＣＨＩＮＥ Learning 與歐冠。") == (
-        f"{MARK}ＭＡＣＨＩＮＥ Learning{MARK} 與{MARK}歐冠{MARK}。"
+        f"{MATCH_MARK}ＭＡＣＨＩＮＥ Learning{MATCH_MARK} 與{MATCH_MARK}歐冠{MATCH_MARK}。"
     )
 
 
 def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:
     found = cut("长" * 300 + "足球" + "短" * 300, 60)
     assert found.startswith("…长")
-    assert f"{MARK}足球{MARK}" in found
+    assert f"{MATCH_MARK}足球{MATCH_MARK}" in found
     assert found.endswith("短…")
-    assert cell_width(found.replace(MARK, "")) <= 60
+    assert cell_width(found.replace(MATCH_MARK, "")) <= 60
 
 
 def test_snippet_without_matches_is_the_beginning() -> None:
@@ -240,18 +240,18 @@ def test_snippet_without_matches_is_the_beginning() -> None:
 
 def test_snippet_cuts_no_latin_word() -> None:
     found = cut("alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa", 40)
-    words = found.replace(MARK, "").strip("…").split()
+    words = found.replace(MATCH_MARK, "").strip("…").split()
     assert set(words) <= set(
         "alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa".split()
     )
 
 
 def test_snippet_messages_use_the_same_marks() -> None:
-    assert message.MARK == MARK
+    assert message.MATCH_MARK == MATCH_MARK
 
 
 def test_snippet_marks_in_page_text_are_removed() -> None:
-    assert cut(f"{MARK}a{MARK} 足球") == f"a {MARK}足球{MARK}"
+    assert cut(f"{MATCH_MARK}a{MATCH_MARK} 足球") == f"a {MATCH_MARK}足球{MATCH_MARK}"
 
 
 PIECES = st.sampled_from(
@@ -262,8 +262,8 @@ PIECES = st.sampled_from(
 @given(text=st.one_of(st.text(), st.lists(PIECES, max_size=80).map("".join)))
 def test_snippet_is_short_and_its_marks_pair(text: str) -> None:
     found = cut(text, 50)
-    assert found.count(MARK) % 2 == 0
+    assert found.count(MATCH_MARK) % 2 == 0
     assert "\n" not in found
-    bare = found.replace(MARK, "")
+    bare = found.replace(MATCH_MARK, "")
     assert cell_width(bare) <= 52
     assert len(fold_aligned(text)) == len(text)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from focus.alerts.delivery import push, push_encryption
 from focus.alerts.message import compose_message, trial_message
 from focus.alerts.outbox_relay import DeliverySummary
-from focus.storage.alerts.records import Alert, OutboxLease, Part
+from focus.storage.alerts.records import Alert, MessagePart, OutboxLease
 from tests.support.command import runner
 from tests.support.outbox import NOON, OutboxFixture, hit, outbox
 from tests.support.push import PushedBrowser, claims, unbase64
@@ -52,7 +52,7 @@ def here(tmp_path: Path) -> Iterator[OutboxFixture]:
 def lets(here: OutboxFixture, browser: PushedBrowser, user: int = 1) -> None:
     """Its reader has it notified."""
     now = here.clock()
-    here.store.browsers.add(user, browser.leave, "Firefox, Android", most=20, now=now)
+    here.store.browsers.add(user, browser.leave, "Firefox, Android", limit=20, now=now)
 
 
 # -- one message for one browser ------------------------------------------------------
@@ -104,7 +104,7 @@ def said(*titles: str, total: int | None = None) -> Any:
     matches = [
         hit(3, f"https://a.test/{n}", title=title, id=n) for n, title in enumerate(titles, 7)
     ]
-    part = Part(alert, 3, matches, total or len(titles), {})
+    part = MessagePart(alert, 3, matches, total or len(titles), {})
     lease = OutboxLease("b" * 32, 1, "push", "zh", "Asia/Shanghai", 0, [part])
     return push.payload(compose_message(lease))
 
@@ -183,7 +183,7 @@ async def test_retry_reaches_only_remaining_browsers(here: OutboxFixture) -> Non
         lets(here, PushedBrowser(hook.url, 2))
         here.finds(here.alert("足球", "push"), "http://a.test/1")
         assert (await here.deliver()).waiting == 1
-        assert here.store.outbox.next_due() == here.clock.now + 7200
+        assert here.store.outbox.next_due_at() == here.clock.now + 7200
         here.clock.now += 7200
         assert (await here.deliver()).sent == 1
     first, failed, again = hook.requests
@@ -199,7 +199,7 @@ async def test_browser_reported_gone_is_deleted(here: OutboxFixture, status: int
         alert = here.alert("足球", "push")
         here.finds(alert, "http://a.test/1")
         assert (await here.deliver()).dead == 1
-        assert here.store.browsers.of(1) == []
+        assert here.store.browsers.list_for_user(1) == []
         here.finds(alert, "http://a.test/2")
         summary = await here.deliver()
     assert len(hook.requests) == 1
@@ -214,7 +214,7 @@ async def test_refused_notification_is_not_retried(here: OutboxFixture) -> None:
         summary = await here.deliver()
     assert summary.dead == 1
     assert "403" in summary.failures["push"]
-    assert len(here.store.browsers.of(1)) == 1
+    assert len(here.store.browsers.list_for_user(1)) == 1
 
 
 async def test_private_push_service_is_refused(here: OutboxFixture) -> None:
@@ -234,23 +234,25 @@ def test_subscription_is_sealed_in_database(here: OutboxFixture) -> None:
     kept = here.column("SELECT endpoint || keys FROM push_subscription")[0]
     for secret in (browser.endpoint, *browser.leave.keys.split()):
         assert secret not in kept
-    assert here.store.browsers.of(1)[0].leave == browser.leave
+    assert here.store.browsers.list_for_user(1)[0].subscription == browser.leave
 
 
 def test_browser_of_another_person_is_taken_over(here: OutboxFixture) -> None:
     browser, other = PushedBrowser("https://push.example"), here.user("ben")
     lets(here, browser)
     lets(here, browser, other)
-    assert here.store.browsers.of(1) == []
-    assert [each.leave for each in here.store.browsers.of(other)] == [browser.leave]
+    assert here.store.browsers.list_for_user(1) == []
+    assert [each.subscription for each in here.store.browsers.list_for_user(other)] == [
+        browser.leave
+    ]
 
 
 def test_oldest_browser_over_limit_is_deleted(here: OutboxFixture) -> None:
     for number in (1, 2, 3):
         here.clock.now += 1
         leave = PushedBrowser("https://push.example", number).leave
-        here.store.browsers.add(1, leave, str(number), most=2, now=here.clock())
-    assert [each.name for each in here.store.browsers.of(1)] == ["3", "2"]
+        here.store.browsers.add(1, leave, str(number), limit=2, now=here.clock())
+    assert [each.name for each in here.store.browsers.list_for_user(1)] == ["3", "2"]
 
 
 def test_command_line_has_no_push_option(capfd: pytest.CaptureFixture[str]) -> None:

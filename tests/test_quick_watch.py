@@ -65,8 +65,8 @@ def test_slow_site_of_quick_alert_says_why(
 ) -> None:
     with outbox(tmp_path) as here:
         number = here.alert("足球", schedule=schedule)
-        [owned] = here.store.alerts.all()
-        [site] = here.store.sites.of([number])
+        [owned] = here.store.alerts.list_alerts()
+        [site] = here.store.sites.list_for_alerts([number])
         with here.store.database.transaction() as db:
             values = (NOON, NOON + rest_s, site.id)
             db.execute("UPDATE site SET visited_at = ?, free_at = ? WHERE id = ?", values)
@@ -105,5 +105,5 @@ async def test_next_check_of_several_interval_alerts_is_one_interval_ahead(tmp_p
         for name in ("a", "b", "c"):
             here.alert(name, "inbox", schedule="6h")
         await run_due(here.store, visit, deliver, clock=here.clock)
-        times = [stored.next_at for stored in here.store.alerts.all()]
+        times = [stored.next_at for stored in here.store.alerts.list_alerts()]
     assert times == [NOON + 6 * 3600 - SLACK_S] * 3

@@ -39,8 +39,8 @@ from focus.rendering.chromium import NAMES, Chromium
 from focus.rendering.renderer import Rendered, Renderer
 from focus.rendering.subrequests import MAX_REQUESTS, SubRequests
 from focus.session import Watcher, run
-from focus.storage.alerts.records import LOCAL, Alert
-from focus.storage.alerts.store import opened as store_of
+from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.store import open_store as store_of
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from focus.topic.topic import from_words, to_builtins
@@ -546,18 +546,20 @@ async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, st
     routes, now = site(), time.time()
     routes["/list/0"].headers["etag"] = '"as it was"'
     with store_of(folder / "x.db", now=now, language="en", zone="UTC") as store:
-        store.alerts.add(LOCAL, validate_alert(Alert("足球", (SECTION,), words="足球")), now=now)
+        store.alerts.add(
+            LOCAL_USER, validate_alert(Alert("足球", (SECTION,), words="足球")), now=now
+        )
         async with serving(routes, []) as port:
             fetch = FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",))
             render = replace(CONFIG, mode=mode)
             source = PageSource(None, fetch, PolitenessConfig(delay_s=0.0), render=render)
             for letters in listings:
                 routes["/api/0"].text = "".join(f"<a href=/p/0{x}>足球</a>" for x in letters)
-                seen = store.sites.named("site.example")
+                seen = store.sites.find_by_host("site.example")
                 assert seen is not None
                 await visit(store, seen, source, clock=time.time)
-        rows = store.database.rows("SELECT url, etag FROM page_text")
-        [owned] = store.alerts.all()
+        rows = store.database.fetch_rows("SELECT url, etag FROM page_text")
+        [owned] = store.alerts.list_alerts()
         remarks = "\n".join(alert_health(store, owned, now=now).remarks)
     return {url.removeprefix("http://site.example"): etag for url, etag in rows}, remarks
 

@@ -17,8 +17,8 @@ from focus.rendering import chromium
 from focus.rendering.renderer import Rendered
 from focus.rendering.second_look import SecondLook
 from focus.rendering.subrequests import MAX_REQUESTS, Allowance, Answer, SubRequests
-from focus.storage.alerts.records import LOCAL, Alert
-from focus.storage.alerts.store import opened
+from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.store import open_store
 
 URL = "https://a.test/list"
 SHELL = Page(title="shell", rendering=Rendering.EMPTY_ROOT, charset="utf-8")
@@ -304,8 +304,8 @@ def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
     from focus.cli import cli
 
     db = tmp_path / "x.db"
-    with opened(db, now=0.0, language="en", zone="UTC") as store:
-        store.alerts.add(LOCAL, validate_alert(Alert("x", ("a.test",), words="x")), now=0.0)
+    with open_store(db, now=0.0, language="en", zone="UTC") as store:
+        store.alerts.add(LOCAL_USER, validate_alert(Alert("x", ("a.test",), words="x")), now=0.0)
     result = CliRunner().invoke(cli, [*command, "--db", str(db), "--render", "auto", *options])
     assert isinstance(result.exception, ConfigError)
     assert refusal in str(result.exception)

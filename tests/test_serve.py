@@ -72,7 +72,7 @@ class Group:
         assert answer.status_code == 303, answer.text
         with self.app_state.store() as store:  # as by the mailed link
             store.users.set_address(self.number(name), "mail", mail or None)
-            store.tokens.drop_all("mail")
+            store.tokens.remove_all("mail")
         return client
 
     def number(self, name: str) -> int:
@@ -86,7 +86,7 @@ class Group:
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self.app_state.store() as store:
-            return store.database.rows(sql, values)
+            return store.database.fetch_rows(sql, values)
 
 
 @pytest.fixture
@@ -312,13 +312,13 @@ def test_a_schedule_is_chosen_and_shown_as_it_was_chosen(
     client = group.member("ana")
     number = alert(client, **typed)
     with group.app_state.store() as store:
-        [owned] = store.alerts.all(group.number("ana"))
+        [owned] = store.alerts.list_alerts(group.number("ana"))
     assert owned.alert.schedule == kept
     page = client.get(f"/alerts/{number}/edit").text
     assert f'<option value="{typed["every"]}" selected>' in page
     client.post(f"/alerts/{number}/edit", data={**TYPED, **fields_of(page)})
     with group.app_state.store() as store:
-        [owned] = store.alerts.all(group.number("ana"))
+        [owned] = store.alerts.list_alerts(group.number("ana"))
     assert owned.alert.schedule == kept
 
 
@@ -463,8 +463,8 @@ def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> N
     number = alert(client)
     why = {"parts": {"title": 1.0}, "words": {"title": ["足球"]}}
     [first] = group.finds(number, "https://a.test/1", published_at=NOON - 3600, why=why)
-    group.finds(number, "https://a.test/2", duplicate_of=first)
-    group.finds(number, "https://a.test/3", duplicate_of=first)
+    group.finds(number, "https://a.test/2", original_id=first)
+    group.finds(number, "https://a.test/3", original_id=first)
     page = client.get("/inbox").text
     assert "标题 1" in page
     assert "<mark>足球</mark>" in page
@@ -623,7 +623,7 @@ def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
         NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, msg("timed out")
     )
     with group.app_state.store() as store:
-        store.outbox.log(line)
+        store.outbox.add_delivery(line)
     page = client.get("/deliveries").text
     assert "稍后重试" in page
     assert "超时" in page
@@ -753,7 +753,7 @@ def test_a_disabled_account_is_out_at_once(group: Group) -> None:
     typed = {"name": "bo", "password": SECRET}
     assert group.browser().post("/login", data=typed).status_code == 403
     with group.app_state.store() as store:
-        lines = [line[1:] for line in store.audit.latest(9)]
+        lines = [line[1:] for line in store.audit.list_latest(9)]
     assert ("ana", "disable", "bo") in lines
 
 
@@ -1142,9 +1142,9 @@ def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> Non
     refused, ana = msg("Connection refused"), group.number("ana")
     with group.app_state.store() as store:
         why = chain_messages("https://a.test/", msg("host-given-up"), "robots.txt", refused)
-        store.sites.fared(1, why, now=NOON)
+        store.sites.record_trouble(1, why, now=NOON)
         line = chain_messages(msg("mail server {address}", address="mail.test:587"), refused)
-        store.outbox.log(DeliveryRecord(NOON, ana, "mail:a@a.test", "b", 1, 0, line))
+        store.outbox.add_delivery(DeliveryRecord(NOON, ana, "mail:a@a.test", "b", 1, 0, line))
     for page in (f"/alerts/{number}", "/alerts"):
         assert "https://a.test/：已放弃此主机：robots.txt：连接被拒绝" in client.get(page).text
     assert "邮件服务器 mail.test:587：连接被拒绝" in client.get("/deliveries").text

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from focus.serve.accounts import Passwords
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
-from focus.storage.alerts.tokens import hashed
+from focus.storage.alerts.tokens import hash_secret
 from tests.support.outbox import NOON
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture
@@ -147,7 +147,7 @@ def test_secrets_are_kept_as_hashes(group: Group) -> None:
     db.close()
     assert secret not in dump
     assert SECRET not in dump
-    assert hashed(secret).hex() in dump.lower()
+    assert hash_secret(secret).hex() in dump.lower()
 
 
 # -- other sites --------------------------------------------------------------------
@@ -327,7 +327,7 @@ def test_trouble_of_ours_tells_nothing(group: Group, monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the inside")
 
-    monkeypatch.setattr(Inbox, "entries", broken)
+    monkeypatch.setattr(Inbox, "list_entries", broken)
     answer = client.get("/inbox")
     assert answer.status_code == 500
     assert "secret" not in answer.text

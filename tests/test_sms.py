@@ -156,7 +156,7 @@ async def test_gateway_response_decides_outcome(here: OutboxFixture) -> None:
         assert refused.failures["sms"].endswith("does not say that it has taken it")
         here.clock.now += 100
         assert (await here.deliver()).waiting == 1
-        assert here.store.outbox.next_due() == here.clock.now + 7200
+        assert here.store.outbox.next_due_at() == here.clock.now + 7200
         here.clock.now += 7200
         gate.says = b'{\n"code":0}'
         assert (await here.deliver()).sent == 1

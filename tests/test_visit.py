@@ -18,8 +18,8 @@ from focus.errors import ConfigError
 from focus.i18n import encode_message, msg
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
-from focus.storage.alerts.records import LOCAL, Alert
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.store import AlertStore, open_store
 from tests.support.web import TinyWeb
 
 FRONT = "http://news.test/"
@@ -35,9 +35,11 @@ async def served() -> AsyncIterator[tuple[TinyWeb, PageSource]]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[AlertStore]:
-    with opened(tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai") as made:
+    with open_store(
+        tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai"
+    ) as made:
         made.alerts.add(
-            LOCAL, validate_alert(Alert("足球", ("news.test",), words="足球")), now=time.time()
+            LOCAL_USER, validate_alert(Alert("足球", ("news.test",), words="足球")), now=time.time()
         )
         yield made
 
@@ -55,7 +57,7 @@ def asked(web: TinyWeb) -> list[str]:
 
 
 async def look(store: AlertStore, web: PageSource) -> None:
-    site = store.sites.named("news.test")
+    site = store.sites.find_by_host("news.test")
     assert site is not None
     await visit(store, site, web, clock=time.time)
 
@@ -72,11 +74,11 @@ async def test_visit_requests_news_only(
     front(web, "/a", "/b", "/c", etag='"2"')
     await look(store, how)
     assert asked(web) == ["/", "/c"]
-    site = store.sites.named("news.test")
+    site = store.sites.find_by_host("news.test")
     assert site is not None and site.crawl == 1 and not site.trouble
-    rows = store.database.rows("SELECT url, title FROM page_text ORDER BY id")
+    rows = store.database.fetch_rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
-    assert store.database.rows("SELECT round(fresh, 2) FROM revisit") == [
+    assert store.database.fetch_rows("SELECT round(fresh, 2) FROM revisit") == [
         (1 + revisits.SECTION_PRIOR,)
     ]
 
@@ -95,7 +97,7 @@ async def test_news_left_by_a_visit_is_fetched_by_the_next(
     for visits in (1, 2):
         await look(store, how)
         had += [path for path in asked(web) if path != "/"]
-        site = store.sites.named("news.test")
+        site = store.sites.find_by_host("news.test")
         assert site is not None and (site.news_from is None) == (visits == 2)
         assert site.next_at <= time.time() + RETRY_S or visits == 2
     assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
@@ -119,7 +121,7 @@ async def test_unchanged_sitemap_is_not_transferred_again(
         web.unchanged.clear()
         await look(store, how)
         assert sorted(web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
-    rows = store.database.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
+    rows = store.database.fetch_rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
     assert rows == [(int(UrlState.DROPPED), encode_message(msg("as it was")))]
     asked(web)
     web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
@@ -133,7 +135,7 @@ async def test_unreachable_site_records_why(
 ) -> None:
     _, how = served  # nothing is drawn: 404
     await look(store, how)
-    site = store.sites.named("news.test")
+    site = store.sites.find_by_host("news.test")
     assert site is not None and "404" in site.trouble
 
 
@@ -214,8 +216,8 @@ async def test_timed_alert_revisits_sections_and_proven_pages(
     front(web, "/a", "/b", "/c", etag='"1"')
     await look(store, how)
     asked(web)
-    wish = msgspec.structs.replace(store.alerts.all()[0].alert, schedule=schedule)
-    store.alerts.change(1, wish, now=0.0)
+    wish = msgspec.structs.replace(store.alerts.list_alerts()[0].alert, schedule=schedule)
+    store.alerts.replace(1, wish, now=0.0)
     watched(store, a=revisits.PROVEN_PAGES / 2, b=9.0)
     with store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = ?", (time.time() + 5000,))
@@ -252,7 +254,7 @@ async def test_revisit_lost_by_a_kill_is_made_by_the_next_visit(
         db.execute(f"UPDATE url_state SET state = ? WHERE id = ({of})", (int(UrlState.WAITING),))
     await look(store, how)
     assert asked(web) == ["/a"]
-    assert store.database.rows("SELECT state FROM url WHERE url = 'https://news.test/a'") == [
+    assert store.database.fetch_rows("SELECT state FROM url WHERE url = 'https://news.test/a'") == [
         (int(UrlState.DONE),)
     ]
 
@@ -265,14 +267,14 @@ async def test_site_in_private_network_is_not_visited(tmp_path: Path, host: str)
     async with web.serve() as address:
         wanted = Alert("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
         how = PageSource(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
-        with opened(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as store:
+        with open_store(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as store:
             try:
-                store.alerts.add(LOCAL, validate_alert(wanted), now=0.0)
+                store.alerts.add(LOCAL_USER, validate_alert(wanted), now=0.0)
             except ConfigError:
                 return
-            (name,) = store.database.rows("SELECT host FROM site")[0]
-            site = store.sites.named(name)
+            (name,) = store.database.fetch_rows("SELECT host FROM site")[0]
+            site = store.sites.find_by_host(name)
             assert site is not None
             await visit(store, site, how, clock=time.time)
-            assert "guard" in store.database.rows("SELECT trouble FROM site")[0][0]
+            assert "guard" in store.database.fetch_rows("SELECT trouble FROM site")[0][0]
     assert web.log == []

@@ -15,8 +15,8 @@ import pytest
 from focus.alerts import visit
 from focus.alerts.run import watch_lock
 from focus.errors import ConfigError, StoreLocked
-from focus.storage.alerts.records import LOCAL, WatchedSite
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import LOCAL_USER, WatchedSite
+from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.lock import database_lock
 from tests.support.command import Ended, Focus, runner, settle
 from tests.support.site import CrawledSite, article
@@ -86,7 +86,7 @@ def add(focus: Focus, name: str = "足球", *more: str) -> Ended:
 def rested(path: Path) -> None:
     """A quarter of an hour goes by, and the time of all alerts comes."""
     with (
-        opened(path, now=0, language="en", zone="UTC") as store,
+        open_store(path, now=0, language="en", zone="UTC") as store,
         store.database.transaction() as db,
     ):
         db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0, free_at = 0")
@@ -192,8 +192,10 @@ def test_import_takes_all_or_none(focus: Focus, home: Path) -> None:
 
 def test_user_speaks_as_the_machine_does(focus: Focus, home: Path) -> None:
     add(focus)
-    with opened(home / "focus.db", now=0, language="x", zone="x") as store:
-        assert store.database.rows("SELECT language, zone FROM user") == [("en", "Asia/Shanghai")]
+    with open_store(home / "focus.db", now=0, language="x", zone="x") as store:
+        assert store.database.fetch_rows("SELECT language, zone FROM user") == [
+            ("en", "Asia/Shanghai")
+        ]
 
 
 # -- running --------------------------------------------------------------------------
@@ -423,10 +425,10 @@ def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     world.pages = [("/", "首页", "欢迎。")]
     focus("run")
-    with opened(home / "focus.db", now=0, language="en", zone="UTC") as store:
+    with open_store(home / "focus.db", now=0, language="en", zone="UTC") as store:
         with store.database.transaction() as db:
             db.execute("UPDATE alert SET created_at = created_at - ?", (4 * DAY,))
-        assert store.matches.count(store.alerts.named(LOCAL, "足球").id).news == 0
+        assert store.matches.count_matches(store.alerts.get(LOCAL_USER, "足球").id).news == 0
     assert "nothing new for 4 days" in focus("list").out
 
 

@@ -16,8 +16,8 @@ from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ClusterError
 from focus.learn.memory_crawl import PageSource
 from focus.session import Runtime
-from focus.storage.alerts.records import LOCAL, Alert
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.store import AlertStore, open_store
 from tests.support.cluster import SimulatedCluster
 from tests.support.web import TinyWeb
 
@@ -26,9 +26,11 @@ FRONT = "http://news.test/"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[AlertStore]:
-    with opened(tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai") as made:
+    with open_store(
+        tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai"
+    ) as made:
         wish = validate_alert(Alert("足球", (FRONT,), words="足球"))
-        made.alerts.add(LOCAL, wish, now=time.time())
+        made.alerts.add(LOCAL_USER, wish, now=time.time())
         yield made
 
 
@@ -47,14 +49,14 @@ def change(web: TinyWeb, articles: int) -> None:
 
 
 async def look(store: AlertStore, around: Runtime) -> None:
-    found = store.sites.named("news.test")
+    found = store.sites.find_by_host("news.test")
     assert found is not None
     web = PageSource(None, FetchConfig(), PolitenessConfig(), "focus")
     await visit(store, found, web, clock=time.time, around=lambda: around)
 
 
 def titles(store: AlertStore) -> set[str]:
-    return {title for (title,) in store.database.rows("SELECT title FROM page_text")}
+    return {title for (title,) in store.database.fetch_rows("SELECT title FROM page_text")}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -87,12 +89,12 @@ class Nobody(Runtime):
 
 
 async def test_a_cluster_without_workers_puts_a_visit_off(store: AlertStore) -> None:
-    found = store.sites.named("news.test")
+    found = store.sites.find_by_host("news.test")
     assert found is not None
     look_up = create_visit(store, PageSource(), around=Nobody)
     with pytest.raises(Offline, match="no worker"):
         await look_up(found)
-    after = store.sites.named("news.test")
+    after = store.sites.find_by_host("news.test")
     assert after is not None
     assert "no worker" in after.trouble
     assert after.visited_at is None

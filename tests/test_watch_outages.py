@@ -19,8 +19,8 @@ from focus.config import CrawlConfig, PolitenessConfig, RunPaths
 from focus.engine.transports import Transport
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind as K
-from focus.storage.alerts.records import LOCAL, Alert
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.store import AlertStore, open_store
 from focus.workers import InlineScorer
 from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.simulated import Clock
@@ -87,19 +87,21 @@ class WatchFixture:
         """What was news to the alert."""
         return {
             url
-            for (url,) in self.store.database.rows("SELECT url FROM alert_match WHERE NOT baseline")
+            for (url,) in self.store.database.fetch_rows(
+                "SELECT url FROM alert_match WHERE NOT baseline"
+            )
         }
 
     def remarks(self) -> str:
-        owned = self.store.alerts.all()[0]
+        owned = self.store.alerts.list_alerts()[0]
         return "\n".join(alert_health(self.store, owned, now=self.clock()).remarks)
 
 
 @pytest.fixture
 def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchFixture]:
-    with opened(tmp_path / "f.db", now=START, language="en", zone="UTC") as store:
+    with open_store(tmp_path / "f.db", now=START, language="en", zone="UTC") as store:
         wish = Alert("c", (f"http://{ONE}/", f"http://{OTHER}/"), words="足球", schedule="hourly")
-        store.alerts.add(LOCAL, validate_alert(wish), now=START)
+        store.alerts.add(LOCAL_USER, validate_alert(wish), now=START)
         made = WatchFixture(store, monkeypatch)
         for site in (ONE, OTHER, ONE):
             made.publish(site)
@@ -147,7 +149,8 @@ async def test_no_outage_loses_news(
     await watch.until(watch.clock() + 3 * HOUR, HOUR)
     assert "failing" not in watch.remarks(), "it fails no more"
     begun = {
-        url for (url,) in watch.store.database.rows("SELECT url FROM alert_match WHERE baseline")
+        url
+        for (url,) in watch.store.database.fetch_rows("SELECT url FROM alert_match WHERE baseline")
     } | watch.told()
     assert len(begun) == 3 or begin_s, "what was there is marked as seen, or told of as the best"
     watch.publish(ONE)
@@ -176,7 +179,7 @@ async def test_a_laptop_without_a_network_stays_due(watch: WatchFixture) -> None
     watch.faults.append(NetworkFault(START, START + HOUR))
     ran = await watch.cron()
     assert (ran.has_only_failures, len(ran.postponed), ran.alerts) == (True, 2, 0)
-    owned = watch.store.alerts.all()[0]
+    owned = watch.store.alerts.list_alerts()[0]
     assert owned.checked_at is None and owned.next_at <= watch.clock(), "the next run tries again"
     assert "offline: no network here" in watch.remarks()
     assert not watch.web.log

@@ -31,7 +31,7 @@ from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import trial_message
 from focus.config import FetchConfig
 from focus.records import FailureKind
-from focus.storage.alerts.records import DEAD, SENT
+from focus.storage.alerts.records import FAILED, SENT
 from tests.support.outbox import LOOPBACK, NOON, OutboxFixture, outbox
 from tests.support.timetravel import OWN_TIME
 from tests.support.webhooks import Got, Receiver, receiving
@@ -112,7 +112,7 @@ async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -
         assert (await here.deliver()).waiting == 1
         here.clock.now += 70
         assert (await here.deliver()).waiting == 1
-        assert here.store.outbox.next_due() == here.clock.now + 7200
+        assert here.store.outbox.next_due_at() == here.clock.now + 7200
         here.clock.now += 7200
         assert (await here.deliver()).sent == 1
         assert await here.deliver() == outbox_relay.DeliverySummary()
@@ -152,7 +152,7 @@ async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -
             ]
         },
     }
-    assert [line.detail for line in here.store.outbox.deliveries()] == [
+    assert [line.detail for line in here.store.outbox.list_deliveries()] == [
         "204 No Content",
         "429 Too Many Requests",
         "500 Internal Server Error",
@@ -163,7 +163,7 @@ async def test_status_410_is_not_retried(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(410, {})])) as hook:
         here.finds(here.alert("足球", f"webhook:{hook.url}"), "http://a.test/1")
         assert (await here.deliver()).dead == 1
-    assert here.store.outbox.counts() == {DEAD: 1}
+    assert here.store.outbox.count_by_state() == {FAILED: 1}
 
 
 async def test_failing_webhook_does_not_delay_others(here: OutboxFixture) -> None:
@@ -173,7 +173,7 @@ async def test_failing_webhook_does_not_delay_others(here: OutboxFixture) -> Non
             here.finds(here.alert(name, f"webhook:{hook.url}/{name}"), "http://a.test/1")
         summary = await here.deliver()
     assert (summary.sent, summary.waiting) == (5, 1)
-    assert here.store.outbox.counts() == {0: 1, SENT: 5}
+    assert here.store.outbox.count_by_state() == {0: 1, SENT: 5}
     assert summary.failures == {"webhook": "Connection refused"}
 
 
@@ -330,8 +330,8 @@ async def test_address_with_token_is_sealed_in_database(here: OutboxFixture) -> 
         here.finds(alert, "http://a.test/1")
         await here.deliver()
         assert [got.path for got in hook.requests] == ["/T0KEN"]
-    assert here.store.users.active(1).channels == (channel,)  # type: ignore[union-attr]
-    assert channel in {line.channel for line in here.store.outbox.deliveries()}
+    assert here.store.users.find_active(1).channels == (channel,)  # type: ignore[union-attr]
+    assert channel in {line.channel for line in here.store.outbox.list_deliveries()}
     with closing(sqlite3.connect(here.store.path)) as raw:
         dump = "\n".join(raw.iterdump())
     assert "T0KEN" not in dump
@@ -342,8 +342,8 @@ async def test_address_sealed_with_other_key_is_masked_and_not_sent_to(here: Out
     here.finds(here.alert("足球", "webhook:https://a.test/T0KEN"), "http://a.test/1")
     here.store.path.with_name("watch.db.key").unlink()
     with outbox(here.store.path.parent) as other:
-        (owned,) = other.store.alerts.all(1)
+        (owned,) = other.store.alerts.list_alerts(1)
         assert [mask_channel(each) for each in owned.alert.channels] == ["webhook:***"]
         assert (await other.deliver()).failures == {"webhook": outbox_relay.SEALED_WITH_OTHER_KEY}
         made = replace(owned.alert, name="renamed")
-        other.store.alerts.change(owned.id, validate_alert(made), now=NOON)
+        other.store.alerts.replace(owned.id, validate_alert(made), now=NOON)

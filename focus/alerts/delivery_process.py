@@ -25,7 +25,7 @@ from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError, StoreError
 from focus.i18n import decode_message, encode_message
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.store import AlertStore, open_store
 
 GRACE_S = 10.0  # to finish messages that are being sent when the run is interrupted
 
@@ -48,7 +48,7 @@ def delivery_in_process(store: AlertStore, settings: DeliverySettings) -> Delive
     """Return a function that delivers in a separate process; it raises StoreError only."""
 
     async def deliver() -> DeliverySummary:
-        next_due_at = store.outbox.next_due()
+        next_due_at = store.outbox.next_due_at()
         if next_due_at is None or next_due_at > time.time():
             return DeliverySummary()
         return await _run_process(DeliveryOrder(str(store.path.absolute()), settings))
@@ -92,7 +92,7 @@ async def _deliver(order: DeliveryOrder) -> DeliverySummary:
         loop.add_signal_handler(signal.SIGTERM, stop.set)
     sealed = SealedChannels(lambda: order.settings.key)
     path, now = Path(order.db), time.time()
-    with opened(path, now=now, language="en", zone="UTC", channels=sealed) as store:
+    with open_store(path, now=now, language="en", zone="UTC", channels=sealed) as store:
         return await deliver_due(store, order.settings, clock=time.time, rng=Random(), stop=stop)
 
 

@@ -13,8 +13,8 @@ from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_z
 from focus.errors import ConfigError, FocusError
 from focus.i18n import chain_messages, msg, plural
 from focus.storage.alerts.records import (
-    DEAD,
-    LOCAL,
+    FAILED,
+    LOCAL_USER,
     SENT,
     WAITING,
     Alert,
@@ -35,7 +35,7 @@ STATES: dict[str | int, str] = {
     "expired": msg("ended"),
     WAITING: msg("will be tried again"),
     SENT: msg("sent"),
-    DEAD: msg("given up"),
+    FAILED: msg("given up"),
 }
 """Names of the states of alerts and of their messages."""
 
@@ -82,12 +82,15 @@ class Health(msgspec.Struct, frozen=True):
 
 def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) -> Health:
     """Return the state of an alert."""
-    sites = [_site(store, stored_alert.alert, site) for site in store.sites.of([stored_alert.id])]
-    match_count = store.matches.count(stored_alert.id)
+    sites = [
+        _site(store, stored_alert.alert, site)
+        for site in store.sites.list_for_alerts([stored_alert.id])
+    ]
+    match_count = store.matches.count_matches(stored_alert.id)
     state = "paused" if stored_alert.paused else "active"
     if stored_alert.alert.is_over(now):
         state = "expired"
-    zone = find_zone(store.users.zones().get(stored_alert.user, "UTC"))
+    zone = find_zone(store.users.load_zones().get(stored_alert.user, "UTC"))
     silent_s = now - (match_count.last_at or stored_alert.created_at)
     return Health(
         id=stored_alert.id,
@@ -104,7 +107,7 @@ def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) ->
 
 
 def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
-    figures, unmatched = store.pages.figures(site.crawl), store.pages.unmatched(site)
+    figures, unmatched = store.pages.load_figures(site.crawl), store.pages.count_unmatched(site)
     script_hint = scripts_needed_message(figures.shells) if figures.shells else ""
     return SiteHealth(site, figures, unmatched, _slow_reason(alert, site), script_hint)
 
@@ -174,7 +177,7 @@ def _remarks(
         if site_health.script_hint:
             remarks.append(_site_remark(site_health.site, site_health.script_hint))
     try:
-        alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL)
+        alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL_USER)
     except FocusError as error:
         remarks.append(error.message)
     if state == "active" and stored_alert.checked_at is None:

@@ -27,13 +27,13 @@ from focus.alerts.near_duplicates import AlertTexts
 from focus.alerts.page_match import Criteria, PageView, alert_topic, criteria_key
 from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
-from focus.storage.alerts.pages import LAST
+from focus.storage.alerts.pages import LAST_REQUEST
 from focus.storage.alerts.records import (
-    LOCAL,
+    LOCAL_USER,
     Alert,
     Match,
+    MatchablePage,
     StoredAlert,
-    StoredPage,
     WatchedSite,
 )
 from focus.storage.alerts.store import AlertStore
@@ -95,26 +95,30 @@ def match_site(
 
     due  Alerts that are being checked: their news is sent now, that of others by their schedule.
     """
-    begun_alerts = store.sites.begun(site.id)
+    begun_alerts = store.sites.load_baseline_states(site.id)
     watched = [
         (stored_alert, begun_alerts.get(stored_alert.id, False))
-        for stored_alert in store.alerts.on(site.id)
+        for stored_alert in store.alerts.list_for_site(site.id)
         if not stored_alert.alert.is_over(now)
     ]
     has_new_alerts = any(
         not is_begun or stored_alert.checked_at is None for stored_alert, is_begun in watched
     )
-    last = store.pages.latest_nth(site.crawl)
+    last = store.pages.latest_request(site.crawl)
     if not last or not (has_new_alerts or last > site.matched):
         return MatchingSummary(site.host)
     matching = _SiteMatching(store, site, now, frozenset(due))
     matching.add_alerts(watched)
     new_alerts = [site_alert for site_alert in matching.site_alerts if site_alert.is_new]
     if new_alerts:
-        start = store.pages.before_latest(matching.crawl, to=site.matched, most=BASELINE_PAGES)
+        start = store.pages.request_before_latest(
+            matching.crawl, to=site.matched, limit=BASELINE_PAGES
+        )
         matching.match_pages(new_alerts, after=start, to=site.matched)
-    matching.match_pages(matching.site_alerts, after=site.matched, to=LAST)
-    store.sites.begin(site.id, [site_alert.stored_alert.id for site_alert in new_alerts], now=now)
+    matching.match_pages(matching.site_alerts, after=site.matched, to=LAST_REQUEST)
+    store.sites.mark_baseline_seen(
+        site.id, [site_alert.stored_alert.id for site_alert in new_alerts], now=now
+    )
     return matching.summary
 
 
@@ -125,7 +129,7 @@ class _SiteMatching:
         self, store: AlertStore, site: WatchedSite, now: float, due: frozenset[int]
     ) -> None:
         self.store, self.site, self.now, self.due = store, site, now, due
-        self.zones = store.users.zones()
+        self.load_zones = store.users.load_zones()
         self.crawl = site.crawl or 0
         self.summary = MatchingSummary(site.host)
         self.criteria_cache = CriteriaCache()
@@ -135,7 +139,7 @@ class _SiteMatching:
         """Add alerts, each with whether the existing pages were already marked as seen."""
         for stored_alert, begun_alerts in watched:
             if (criteria := self._find_criteria(stored_alert)) is not None:
-                zone = find_zone(self.zones[stored_alert.user])
+                zone = find_zone(self.load_zones[stored_alert.user])
                 self.site_alerts.append(
                     _SiteAlert(stored_alert, criteria, zone, is_new=not begun_alerts)
                 )
@@ -150,18 +154,18 @@ class _SiteMatching:
 
     def match_pages(self, site_alerts: Sequence[_SiteAlert], *, after: int, to: int) -> None:
         """Match the pages from number `after` to `to`, in batches."""
-        while pages := self.store.pages.after(self.crawl, after, to=to, limit=BATCH):
+        while pages := self.store.pages.list_after(self.crawl, after, to=to, limit=BATCH):
             drafts = [draft for page in pages for draft in self._drafts(page, site_alerts)]
-            after = pages[-1].nth
+            after = pages[-1].request_number
             self._write(drafts, after)
             self.summary.pages += len(pages)
 
-    def _drafts(self, page: StoredPage, site_alerts: Sequence[_SiteAlert]) -> list[_Draft]:
-        if not page.wanted:
+    def _drafts(self, page: MatchablePage, site_alerts: Sequence[_SiteAlert]) -> list[_Draft]:
+        if not page.can_be_shown:
             return []
-        if page.nth % CACHE_PAGES == 0:
+        if page.request_number % CACHE_PAGES == 0:
             self.criteria_cache.clear_cache()
-        view = PageView(page, self.store.pages.source(page.id))
+        view = PageView(page, self.store.pages.load_source(page.id))
         if len(site_alerts) <= MAX_SOURCE_SEARCHES:
             site_alerts = [
                 site_alert
@@ -186,7 +190,7 @@ class _SiteMatching:
             for site_alert, match, is_news in drafts:
                 texts = self._texts(site_alert)
                 earlier = texts.find(match.simhash, match.url)
-                match = msgspec.structs.replace(match, duplicate_of=earlier, baseline=not is_news)
+                match = msgspec.structs.replace(match, original_id=earlier, baseline=not is_news)
                 match_id = self.store.matches.add(match)
                 if match_id is None:
                     continue  # the alert has this match already
@@ -203,17 +207,17 @@ class _SiteMatching:
                         match_ids,
                         self._due_at(site_alert.stored_alert),
                     )
-            self.store.sites.matched(self.site.id, nth)
+            self.store.sites.record_matched(self.site.id, nth)
 
     def _texts(self, site_alert: _SiteAlert) -> AlertTexts:
         if site_alert.texts is None:
             site_alert.texts = AlertTexts()
-            for text in self.store.matches.texts(site_alert.stored_alert.id):
+            for text in self.store.matches.load_texts(site_alert.stored_alert.id):
                 site_alert.texts.add(*text)
         return site_alert.texts
 
     def _count_match(self, match: Match) -> None:
-        if match.duplicate_of is not None:
+        if match.original_id is not None:
             self.summary.folded += 1
         elif match.baseline:
             self.summary.old += 1
@@ -244,7 +248,7 @@ def end_first_check(store: AlertStore, stored_alert: StoredAlert, *, now: float)
 
     The caller opens the transaction.
     """
-    best = store.matches.best_of_baseline(stored_alert.id, BASELINE_SENT)
+    best = store.matches.promote_baseline(stored_alert.id, BASELINE_SENT)
     _enqueue(store, stored_alert, best, now)
     return len(best)
 
@@ -278,7 +282,7 @@ class CriteriaCache:
 
     def get_stored(self, store: AlertStore, stored_alert: StoredAlert) -> Criteria:
         """Return the criteria of a stored alert, its own if votes have taught it."""
-        trusted = stored_alert.user == LOCAL
+        trusted = stored_alert.user == LOCAL_USER
         if not any(store.matches.count_votes(stored_alert.id)):
             return self.get(stored_alert.alert, trusted=trusted)
         topic = alert_topic(stored_alert.alert, trusted=trusted)

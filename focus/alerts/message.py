@@ -17,7 +17,7 @@ import msgspec
 
 from focus.alerts.schedule import find_zone
 from focus.i18n import Msg, language_tag, msg, plural, supported_language, translate
-from focus.storage.alerts.records import MARK, Match, OutboxLease, Part
+from focus.storage.alerts.records import MATCH_MARK, Match, MessagePart, OutboxLease
 from focus.text.formatting import printable, truncate
 
 _SUBJECT_WIDTH = 120
@@ -114,7 +114,7 @@ def trial_message(batch: str, language: str) -> Message:
 # -- parts --------------------------------------------------------------------------
 
 
-def _section(part: Part, language: str, zone: ZoneInfo) -> AlertSection:
+def _section(part: MessagePart, language: str, zone: ZoneInfo) -> AlertSection:
     items = tuple(
         _message_item(match, part.similar.get(match.id, 0), language, zone)
         for match in part.matches
@@ -150,7 +150,7 @@ def format_time(moment: float, zone: ZoneInfo) -> str:
 
 def split_snippet(snippet: str) -> tuple[str, ...]:
     """Return a snippet split at its marks, every second part a matched word, on one line."""
-    parts = snippet.split(MARK)
+    parts = snippet.split(MATCH_MARK)
     if len(parts) % 2 == 0:  # ignore a mark without its counterpart
         parts[-2:] = ["".join(parts[-2:])]
     return tuple("".join(c if c.isprintable() else " " for c in part) for part in parts)

@@ -16,7 +16,7 @@ import uuid
 from focus.alerts.delivery import CHANNELS, split_channel
 from focus.alerts.schedule import find_zone, parse_quiet
 from focus.i18n import msg
-from focus.storage.alerts.records import DEAD, DeliveryRecord, OutboxLease, OutboxRow
+from focus.storage.alerts.records import FAILED, DeliveryRecord, OutboxLease, OutboxRow
 from focus.storage.alerts.store import AlertStore
 
 LEASE_S = 300.0  # longer than any delivery takes; see the limits of the channels
@@ -32,11 +32,11 @@ def lease_message(
     No other relay gets its rows until the lease expires.
     """
     with store.transaction():
-        while (first := store.outbox.first(kind, due=due)) is not None:
-            rows = _sendable_rows(store, store.outbox.with_it(first, due=due), now)
+        while (first := store.outbox.find_first_due(kind, due=due)) is not None:
+            rows = _sendable_rows(store, store.outbox.list_message_rows(first, due=due), now)
             if rows:
                 batch = first.batch or uuid.uuid4().hex
-                return store.outbox.lease(message_rows(rows), batch, until=now + lease_s)
+                return store.outbox.lease_rows(message_rows(rows), batch, until=now + lease_s)
     return None
 
 
@@ -55,16 +55,16 @@ def _sendable_rows(store: AlertStore, rows: list[OutboxRow], now: float) -> list
     quiet_ends = {row.id: end for row in allowed if (end := quiet_until(row, now)) is not None}
     if quiet_ends and allowed[0].batch:
         quiet_ends = dict.fromkeys((row.id for row in allowed), max(quiet_ends.values()))
-    store.outbox.hold(quiet_ends)
+    store.outbox.postpone(quiet_ends)
     return [row for row in allowed if row.id not in quiet_ends]
 
 
 def _abandon(store: AlertStore, rows: list[OutboxRow], reason: str, now: float) -> None:
-    store.outbox.give_up(rows, reason, now=now)
+    store.outbox.fail_rows(rows, reason, now=now)
     if reason != _DELETED:  # the owner deleted it and expects no message
         row = rows[0]
-        line = DeliveryRecord(now, row.user, row.channel, row.batch, len(rows), DEAD, reason)
-        store.outbox.log(line)
+        line = DeliveryRecord(now, row.user, row.channel, row.batch, len(rows), FAILED, reason)
+        store.outbox.add_delivery(line)
 
 
 # -- what may go ----------------------------------------------------------------------

@@ -37,7 +37,7 @@ from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError, FocusError
 from focus.http.network_errors import one_line
 from focus.i18n import chain_messages, error_message, msg
-from focus.storage.alerts.records import DEAD, SENT, DeliveryRecord, OutboxLease
+from focus.storage.alerts.records import FAILED, SENT, DeliveryRecord, OutboxLease
 from focus.storage.alerts.store import AlertStore
 
 MAX_TRIES = 5
@@ -219,20 +219,20 @@ class _DeliveryRound:
     def _record_outcome(self, lease: OutboxLease, kind: str, outcome: DeliveryOutcome) -> None:
         now, summary, outbox = self._clock(), self.summary, self._store.outbox
         if isinstance(outcome, Delivered):
-            outbox.ended(lease, SENT, now=now, detail=outcome.detail)
+            outbox.record_end(lease, SENT, now=now, detail=outcome.detail)
             summary.sent += 1
-            summary.items += lease.items
+            summary.items += lease.page_count
             return
         summary.failures[kind] = outcome.reason
         tries = lease.tries + 1
         if not outcome.retry or tries >= MAX_TRIES:
-            outbox.ended(lease, DEAD, now=now, detail=outcome.reason)
+            outbox.record_end(lease, FAILED, now=now, detail=outcome.reason)
             summary.dead += 1
             return
         wait = max(
             retry_delay_s(tries, self._rng), min(outcome.retry_after_s or 0.0, LONGEST_WAIT_S)
         )
-        outbox.retried(lease, now=now, due_at=now + wait, reason=outcome.reason)
+        outbox.record_retry(lease, now=now, due_at=now + wait, reason=outcome.reason)
         summary.waiting += 1
 
 
@@ -258,12 +258,12 @@ async def send_test_message(
     check_channel(channel)
     if not sent_channels([channel]):
         return Delivered()
-    owner = store.users.active(user)
+    owner = store.users.find_active(user)
     message = trial_message(uuid.uuid4().hex, owner.language if owner else "")
     async with ChannelSenders(settings, store, clock=clock) as senders:
         outcome = await senders.send(message, user=user, channel=channel)
     is_delivered = isinstance(outcome, Delivered)
-    state = SENT if is_delivered else DEAD
+    state = SENT if is_delivered else FAILED
     detail = outcome.detail if isinstance(outcome, Delivered) else outcome.reason
-    store.outbox.log(DeliveryRecord(clock(), user, channel, message.id, 0, state, detail))
+    store.outbox.add_delivery(DeliveryRecord(clock(), user, channel, message.id, 0, state, detail))
     return outcome

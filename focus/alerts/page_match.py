@@ -30,7 +30,7 @@ from focus.learn.model_file import LearnedTopic, apply_model
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model, relevance_threshold
 from focus.storage import labels
-from focus.storage.alerts.records import Alert, StoredPage
+from focus.storage.alerts.records import Alert, MatchablePage
 from focus.text.tokenisation import Segmenter, has_han
 from focus.topic.topic import Keyword, Topic, from_words
 from focus.topic.topic_file import read_topic_file
@@ -52,7 +52,7 @@ RequiredText = tuple[frozenset[str], frozenset[str]]
 class PageView:
     """Stored page; `packed` is its compressed source, or None if it was not stored."""
 
-    def __init__(self, stored: StoredPage, packed: bytes | None) -> None:
+    def __init__(self, stored: MatchablePage, packed: bytes | None) -> None:
         self.stored = stored
         self.html = labels.decompress_source(packed) if packed else ""
         self._judgements: dict[Criteria, Judgement | None] = {}

@@ -62,11 +62,11 @@ def preview_alert(
     pages = undated = 0
     unvisited = []
     for host in dict.fromkeys(urlsplit(url).netloc for url in alert.sites):
-        site = store.sites.named(host)
+        site = store.sites.find_by_host(host)
         if site is None or site.crawl is None:
             unvisited.append(host)
             continue
-        first_visit_end = store.pages.began_at(site.crawl) + FIRST_VISIT_S
+        first_visit_end = store.pages.started_at(site.crawl) + FIRST_VISIT_S
         for view in _views(store, site.crawl, since):
             pages += 1
             if not criteria.may_be_in_source(view):
@@ -84,9 +84,9 @@ def preview_alert(
 
 
 def _views(store: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
-    for page in store.pages.since(crawl, since, limit=MAX_PAGES):
-        if page.wanted:
-            yield PageView(page, store.pages.source(page.id))
+    for page in store.pages.list_since(crawl, since, limit=MAX_PAGES):
+        if page.can_be_shown:
+            yield PageView(page, store.pages.load_source(page.id))
 
 
 def _fold_duplicates(

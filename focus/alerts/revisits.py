@@ -44,7 +44,7 @@ def revisit_interval_s(fresh: float, watched_s: float) -> float:
 
 def is_cheap(hub: DueHub) -> bool:
     """Return whether a revisit costs the site little: it is a feed, or has validators."""
-    return hub.listing or bool(hub.etag or hub.last_modified)
+    return hub.is_url_source or bool(hub.etag or hub.last_modified)
 
 
 def may_revisit(hub: DueHub, *, now: float) -> bool:
@@ -96,7 +96,7 @@ def choose_hubs(
 
 def add_sections(store: AlertStore, crawl: int, *, now: float) -> None:
     """Add sections, feeds and sitemaps that are not revisited yet."""
-    roots = store.revisits.roots(crawl)
+    roots = store.revisits.list_root_ids(crawl)
     hubs = [
         HubState(root, 0.0, SECTION_PRIOR, FIRST_REVISIT_S, now + FIRST_REVISIT_S) for root in roots
     ]
@@ -122,15 +122,15 @@ def record_revisits(
     added = [HubState(url, 0.0, OTHER_PRIOR, wait_s, now + wait_s) for url in new_hubs[:MAX_HUBS]]
     states = [update_hub(hub, new_pages.get(hub.id, 0), now=now) for hub in revisited]
     with store.transaction():
-        store.revisits.looked_at(crawl, states, now=now)
+        store.revisits.record_visits(crawl, states, now=now)
         store.revisits.add(crawl, added, now=now)
-        next_at = store.revisits.next_at(crawl)
+        next_at = store.revisits.next_due_at(crawl)
     return now + FIRST_REVISIT_S if next_at is None else next_at
 
 
 def update_hub(hub: DueHub, new_pages: int, *, now: float) -> HubState:
     """Return the state of a page after a revisit that led to so many new relevant pages."""
-    before = Observation(hub.watched_s, hub.fresh)
+    before = Observation(hub.observed_s, hub.recent_pages)
     watched_s, fresh = extend_observation(before, now - hub.checked_at, new_pages, decay_s=DECAY_S)
     wait_s = revisit_interval_s(fresh, watched_s)
     return HubState(hub.id, watched_s, fresh, wait_s, now + wait_s)

@@ -105,10 +105,10 @@ def due_alerts(
 ) -> list[StoredAlert]:
     """Return the alerts to check now; those in `alert_ids`, if given, whether due or not."""
     if alert_ids is None:
-        return store.alerts.due(now)
+        return store.alerts.list_due(now)
     chosen = [
         stored_alert
-        for stored_alert in store.alerts.all()
+        for stored_alert in store.alerts.list_alerts()
         if stored_alert.id in alert_ids and not stored_alert.paused
     ]
     return [stored_alert for stored_alert in chosen if not stored_alert.alert.is_over(now)]
@@ -124,13 +124,13 @@ def due_sites(
 
     at_once  Visit all sites whose last visit is at least a minute ago.
     """
-    sites = store.sites.of([stored.id for stored in alerts])
+    sites = store.sites.list_for_alerts([stored.id for stored in alerts])
     latest = now + SLACK_S
     if at_once:
         return [site for site in sites if (site.visited_at or 0.0) + MIN_INTERVAL_S <= latest]
     schedules = {stored.id: schedule.parse(stored.alert.schedule) for stored in alerts}
     quick_ids, scheduled_ids = (
-        {site.id for site in store.sites.of(chosen)}
+        {site.id for site in store.sites.list_for_alerts(chosen)}
         for chosen in (
             [alert_id for alert_id in schedules if schedules[alert_id].is_quick],
             [alert_id for alert_id in schedules if not schedules[alert_id].is_auto],
@@ -167,7 +167,7 @@ async def run_due(
             postponed = {
                 stored_alert.id
                 for site in summary.postponed
-                for stored_alert in store.alerts.on(site)
+                for stored_alert in store.alerts.list_for_site(site)
             }
             finished = [stored_alert for stored_alert in alerts if stored_alert.id not in postponed]
             _finish_checks(store, finished, summary, started_at=started_at, now=clock())
@@ -214,9 +214,9 @@ async def _visit_site(
     except Offline:
         summary.postponed.append(site.id)
     except FocusError as error:
-        store.sites.fared(site.id, error.message, now=now)
+        store.sites.record_trouble(site.id, error.message, now=now)
     summary.visited += 1
-    after = store.sites.named(site.host)
+    after = store.sites.find_by_host(site.host)
     if after is not None and after.trouble:
         summary.failed += 1
         failures = summary.repeated_failures if after.trouble == site.trouble else summary.failures
@@ -230,7 +230,7 @@ def _match_sites(
     """Match the new pages of the sites of these alerts against all alerts on them."""
     ids = [stored_alert.id for stored_alert in alerts]
     names = {stored_alert.id: stored_alert.alert.name for stored_alert in alerts}
-    for site in store.sites.of(ids):
+    for site in store.sites.list_for_alerts(ids):
         matched = matching.match_site(store, site, now=now, due=ids)
         if matched.pages:
             summary.matched.append(matched)
@@ -254,22 +254,25 @@ def _finish_checks(
     An interval counts from the start of the run and is slightly shortened: a run every minute would
     otherwise find an alert due only every second minute.
     """
-    zones = store.users.zones()
+    zones = store.users.load_zones()
     for stored_alert in alerts:
         parsed = schedule.parse(stored_alert.alert.schedule)
         after = now if parsed.every_s is None else started_at - SLACK_S
         next_at = parsed.next(after, find_zone(zones[stored_alert.user]))
         # A site that was down has a crawl without pages.
         has_pages = any(
-            store.pages.latest_nth(site.crawl) for site in store.sites.of([stored_alert.id])
+            store.pages.latest_request(site.crawl)
+            for site in store.sites.list_for_alerts([stored_alert.id])
         )
         with store.transaction():
             if has_pages and stored_alert.checked_at is None:
                 summary.welcomed += matching.end_first_check(store, stored_alert, now=now)
             checked_at = now if has_pages else stored_alert.checked_at
-            store.alerts.checked(stored_alert.id, now=checked_at, next_at=next_at)
+            store.alerts.record_check(stored_alert.id, now=checked_at, next_at=next_at)
         failure_counts = [
-            site.failures for site in store.sites.of([stored_alert.id]) if site.failing_since
+            site.failures
+            for site in store.sites.list_for_alerts([stored_alert.id])
+            if site.failing_since
         ]
         if checked_at is None and failure_counts:
             failed = first_check_failure(stored_alert, next_at, find_zone(zones[stored_alert.user]))

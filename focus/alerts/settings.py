@@ -121,7 +121,7 @@ def read(
 
 def store_sealed(store: AlertStore, name: str, value: Any, key: bytes) -> None:
     """Store one setting encrypted with the key."""
-    store.settings.put(name, keyfile.seal(key, name, msgspec.json.encode(value).decode()))
+    store.settings.set(name, keyfile.seal(key, name, msgspec.json.encode(value).decode()))
 
 
 def delete_sealed(store: AlertStore) -> None:

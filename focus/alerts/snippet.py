@@ -2,7 +2,7 @@
 
 It is the run of whole sentences with the most different matched words, then with the most matched
 words, at most `WIDTH` terminal cells wide. A longer sentence is cut around its first match, with
-"…" at each cut. Each matched word stands between two `MARK` characters, which are invisible.
+"…" at each cut. Each matched word stands between two `MATCH_MARK` characters, which are invisible.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from focus.storage.alerts.records import MARK
+from focus.storage.alerts.records import MATCH_MARK
 from focus.text.formatting import cell_width
 from focus.text.tokenisation import fold
 
@@ -39,7 +39,7 @@ def fold_aligned(text: str) -> str:
 
 def snippet_source(text: str) -> str:
     """Return the beginning of a text, without marks of its own."""
-    return text[:MAX_CHARS].replace(MARK, "")
+    return text[:MAX_CHARS].replace(MATCH_MARK, "")
 
 
 def cut_snippet(text: str, spans: Iterable[MarkedSpan], *, width: int = WIDTH) -> str:
@@ -151,7 +151,7 @@ def _mark_words(text: str, start: int, end: int, spans: Iterable[MarkedSpan]) ->
     parts, position = [], start
     for first, last, _ in spans:
         if start <= first and last <= end:
-            parts += [text[position:first], MARK, text[first:last], MARK]
+            parts += [text[position:first], MATCH_MARK, text[first:last], MATCH_MARK]
             position = last
     parts.append(text[position:end])
     return " ".join("".join(parts).split())

@@ -50,7 +50,7 @@ def find_unsubscription(store: AlertStore, token: str, *, now: float) -> Unsubsc
     channel: str = token_data.data["channel"]
     alerts = [
         stored_alert
-        for stored_alert in store.alerts.all(token_data.user)
+        for stored_alert in store.alerts.list_alerts(token_data.user)
         if channel in stored_alert.alert.channels
     ]
     return Unsubscription(
@@ -68,16 +68,16 @@ def unsubscribe(store: AlertStore, token: str, *, now: float) -> Unsubscription 
         if unsubscription is None:
             return None
         user, channel, names = unsubscription
-        for stored_alert in store.alerts.all(user):
+        for stored_alert in store.alerts.list_alerts(user):
             if channel in stored_alert.alert.channels:
                 remaining = tuple(
                     other_channel
                     for other_channel in stored_alert.alert.channels
                     if other_channel != channel
                 )
-                store.alerts.redefine(
+                store.alerts.update_definition(
                     stored_alert.id, replace(stored_alert.alert, channels=remaining or ("inbox",))
                 )
         detail = f"{channel}: {', '.join(names)}"
-        store.audit.note(msg("user {id}", id=user), msg("unsubscribe"), detail, now=now)
+        store.audit.add(msg("user {id}", id=user), msg("unsubscribe"), detail, now=now)
     return unsubscription

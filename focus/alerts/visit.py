@@ -30,7 +30,7 @@ from focus.i18n import chain_messages, join_messages, msg
 from focus.learn.memory_crawl import PageSource
 from focus.records import SEED_PRIORITY, UrlState
 from focus.session import RunReport, Runtime, Watcher, run
-from focus.storage.alerts.records import LOCAL, DueHub, WatchedSite
+from focus.storage.alerts.records import LOCAL_USER, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
@@ -60,7 +60,7 @@ def create_visit(
         try:
             report = await visit(store, site, web, clock=clock, around=around)
         except ClusterError as error:  # a failure on our side, like that of the local network
-            store.sites.fared(site.id, error.message, now=clock())
+            store.sites.record_trouble(site.id, error.message, now=clock())
             raise Offline("offline: {reason}", reason=error.message) from None
         if report.outage is not None:
             raise Offline("offline: {reason}", reason=report.outage.reason)
@@ -95,7 +95,7 @@ class _RevisitWatcher(Watcher):
             if crawl.revisit(
                 hub.id,
                 hub.url,
-                is_listing=hub.listing,
+                is_listing=hub.is_url_source,
                 etag=hub.etag,
                 last_modified=hub.last_modified,
                 priority=SEED_PRIORITY + len(self._due_hubs) - place,
@@ -135,7 +135,7 @@ def _revisit_order(hub: DueHub) -> tuple[bool, float]:
 
     News counts for the first page that links to it, so that the others are revisited less often.
     """
-    return not hub.listing, -hub.fresh
+    return not hub.is_url_source, -hub.recent_pages
 
 
 async def visit(
@@ -151,7 +151,7 @@ async def visit(
     Raises StoreLocked when another crawl has the database, FocusError for other failures.
     """
     now = clock()
-    used_requests = store.pages.requests(site.crawl)
+    used_requests = store.pages.count_requests(site.crawl)
     budget = (
         FIRST_VISIT_REQUESTS if site.visited_at is None else _request_budget(now - site.visited_at)
     )
@@ -201,8 +201,8 @@ async def visit(
 
 def _visit_interval_s(store: AlertStore, crawl: int, *, delay_s: float, now: float) -> float:
     """Return the minimum time until the next visit, from the pages revisited each time."""
-    proven = store.revisits.due(
-        crawl, until=now, proven=revisits.PROVEN_PAGES, most=VISIT_REQUESTS // 2
+    proven = store.revisits.list_due(
+        crawl, until=now, min_recent_pages=revisits.PROVEN_PAGES, limit=VISIT_REQUESTS // 2
     )
     return revisits.visit_interval_s(proven, delay_s=delay_s)
 
@@ -223,7 +223,7 @@ def _record_visit(
     if report.outage is None and report.totals.pages:
         visited_at = now
     with store.transaction():
-        store.sites.visited(
+        store.sites.record_visit(
             site.id,
             report.crawl,
             visited_at=visited_at,
@@ -233,7 +233,7 @@ def _record_visit(
             is_whole=is_complete,
         )
         if failure != site.trouble or report.run_requests or report.outage is not None:
-            store.sites.fared(site.id, failure, now=now)
+            store.sites.record_trouble(site.id, failure, now=now)
 
 
 def _first_news_url(site: WatchedSite) -> float:
@@ -246,7 +246,7 @@ def _first_news_url(site: WatchedSite) -> float:
 def _mark_news_start(store: AlertStore, site: WatchedSite, first_new_url: int) -> None:
     """Mark the URL from which all is news until a visit completes; not in the first visit."""
     if site.visited_at is not None:
-        store.sites.news_begins(site.id, first_new_url)
+        store.sites.set_first_new_url(site.id, first_new_url)
 
 
 def _request_budget(rested_s: float) -> int:
@@ -263,13 +263,13 @@ def _record_revisits(
     Pages that link to news which no revisited page led to are revisited from now on.
     """
     revisits.add_sections(store, crawl, now=now)
-    pages = store.pages.news(crawl, after=after, first=watcher.first_new_url)
+    pages = store.pages.list_new_relevant(crawl, after=after, first=watcher.first_new_url)
     counts = Counter(map(watcher.find_source, pages))
     unexplained = [page for page in pages if watcher.find_source(page) is None]
     new_hubs = []
     if len(unexplained) >= revisits.MIN_CHILDREN:
         new_hubs = revisits.choose_hubs(
-            watcher.crawl.graph.rows, unexplained, known_hubs=store.revisits.known(crawl)
+            watcher.crawl.graph.rows, unexplained, known_hubs=store.revisits.list_ids(crawl)
         )
     news = {hub: count for hub, count in counts.items() if hub is not None}
     return revisits.record_revisits(
@@ -286,16 +286,18 @@ def _due_hubs(store: AlertStore, site: WatchedSite, *, now: float, limit: int) -
     """
     if site.crawl is None:
         return []
-    zones, until = store.users.zones(), now
-    for stored_alert in store.alerts.on(site.id):
+    zones, until = store.users.load_zones(), now
+    for stored_alert in store.alerts.list_for_site(site.id):
         parsed = parse(stored_alert.alert.schedule)
         if stored_alert.next_at <= now and not parsed.is_auto:
             until = max(until, parsed.next(now, find_zone(zones[stored_alert.user])))
     proven = revisits.PROVEN_PAGES if until > now else None
-    hubs = store.revisits.due(site.crawl, until=until, proven=proven, most=VISIT_REQUESTS // 2)
+    hubs = store.revisits.list_due(
+        site.crawl, until=until, min_recent_pages=proven, limit=VISIT_REQUESTS // 2
+    )
     hubs = [hub for hub in hubs if revisits.may_revisit(hub, now=now)][:limit]
-    return hubs or store.revisits.due(
-        site.crawl, until=until, proven=revisits.PROVEN_PAGES, most=limit
+    return hubs or store.revisits.list_due(
+        site.crawl, until=until, min_recent_pages=revisits.PROVEN_PAGES, limit=limit
     )
 
 
@@ -304,7 +306,7 @@ def _crawl_config(
 ) -> CrawlConfig:
     analysis = AnalysisConfig(topic=to_builtins(_common_topic(store, site)), agent=web.agent)
     # A section may have been given without a scheme: https is tried first, then http.
-    seeds = tuple(url.removeprefix("https://") for url in store.sites.sections(site.id))
+    seeds = tuple(url.removeprefix("https://") for url in store.sites.list_sections(site.id))
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
@@ -325,7 +327,9 @@ def _max_time_s(store: AlertStore, site: WatchedSite) -> float | None:
     Visits are limited while an alert has a quick schedule. A first visit is not, since URLs that
     it leaves are never visited.
     """
-    alerts = (stored_alert.alert for stored_alert in store.alerts.all() if not stored_alert.paused)
+    alerts = (
+        stored_alert.alert for stored_alert in store.alerts.list_alerts() if not stored_alert.paused
+    )
     is_hurried = any(parse(alert.schedule).is_quick for alert in alerts)
     return MAX_TURN_S if is_hurried and site.visited_at is not None else None
 
@@ -333,9 +337,9 @@ def _max_time_s(store: AlertStore, site: WatchedSite) -> float | None:
 def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:
     """Return the keywords of all alerts on a site, which guide the crawl."""
     weights: dict[str, float] = {}
-    for stored_alert in store.alerts.on(site.id):
+    for stored_alert in store.alerts.list_for_site(site.id):
         try:
-            topic = alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL)
+            topic = alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL_USER)
         except TopicError:
             continue  # matching reports it to its owner
         for keyword in topic.keywords:

@@ -59,12 +59,12 @@ def vote_effect(
         threshold = relevance_threshold("evidence", topic)
     rejected_urls = {
         vote.url
-        for vote in store.matches.votes(stored_alert.id, most=MAX_VOTES, with_source=False)
+        for vote in store.matches.list_votes(stored_alert.id, limit=MAX_VOTES, with_source=False)
         if not vote.relevant
     }
     parts_by_match = [
         match.why.get("parts", {})
-        for match in store.matches.of(stored_alert.id, limit=COMPARED_MATCHES)
+        for match in store.matches.list_for_alert(stored_alert.id, limit=COMPARED_MATCHES)
         if match.url not in rejected_urls
     ]
     lost = sum(
@@ -84,7 +84,7 @@ def learn_from_votes(store: AlertStore, alert: int, topic: Topic) -> LearnedTopi
     if relevance not in TEACHABLE_MODELS:
         return None
     by_parts = relevance == "evidence"  # it learns from the parts of the relevance alone
-    votes = store.matches.votes(alert, most=MAX_VOTES, with_source=not by_parts)
+    votes = store.matches.list_votes(alert, limit=MAX_VOTES, with_source=not by_parts)
     if not votes:
         return None
     known = load_topic_model(topic) or LearnedTopic(topic.name)

@@ -39,7 +39,7 @@ def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]
     with ExitStack() as stack:
         if not makes and not path.exists():
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name
-        found = store.opened(
+        found = store.open_store(
             path, now=now, language=current_language(), zone=own_zone(), channels=sealed
         )
         yield stack.enter_context(found)
@@ -79,15 +79,15 @@ def own_zone() -> str:
 def here(store: AlertStore) -> ZoneInfo:
     """The time zone of the user at the command line."""
     from focus.alerts.schedule import find_zone
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
-    return find_zone(store.users.zones()[LOCAL])
+    return find_zone(store.users.load_zones()[LOCAL_USER])
 
 
 def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
     """The alerts of these names, all for none; ConfigError for one that is not there."""
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     if not names:
-        return store.alerts.all(LOCAL)
-    return [store.alerts.named(LOCAL, name) for name in dict.fromkeys(names)]
+        return store.alerts.list_alerts(LOCAL_USER)
+    return [store.alerts.get(LOCAL_USER, name) for name in dict.fromkeys(names)]

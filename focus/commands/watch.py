@@ -54,12 +54,12 @@ def add(db: Path, name: str, **options: Any) -> None:
             --every "daily 07:30" --mail me@example.org
     """
     from focus.commands.watch_output import said
-    from focus.storage.alerts.records import LOCAL, Alert
+    from focus.storage.alerts.records import LOCAL_USER, Alert
 
     now = time.time()
     made = changed(Alert(name, ()), options, now=now)
     with opened(db, now, makes=True) as store:
-        store.alerts.add(LOCAL, made, now=now)
+        store.alerts.add(LOCAL_USER, made, now=now)
         secrets = list(secrets_of(store, made, now=now))
     print_note("Alert {name}: {what}", name=printable(name), what=said(made))
     _tell_secrets(name, secrets)
@@ -86,15 +86,15 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     import msgspec
 
     from focus.commands.watch_output import said
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
     with opened(db, now) as store:
-        owned = store.alerts.named(LOCAL, name)
+        owned = store.alerts.get(LOCAL_USER, name)
         made = changed(owned.alert, options, now=now)
         if new_name is not None:
             made = msgspec.structs.replace(made, name=new_name)
-        store.alerts.change(owned.id, made, now=now)
+        store.alerts.replace(owned.id, made, now=now)
         is_new = set(made.channels) - set(owned.alert.channels)
         secrets = list(secrets_of(store, made, now=now)) if is_new else []
     print_note("Alert {name}: {what}", name=printable(made.name), what=said(made))
@@ -139,11 +139,11 @@ def resume(db: Path, name: str) -> None:
 
 
 def _pause(db: Path, name: str, *, paused: bool) -> None:
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
     with opened(db, now) as store:
-        store.alerts.pause(store.alerts.named(LOCAL, name).id, paused, now=now)
+        store.alerts.set_paused(store.alerts.get(LOCAL_USER, name).id, paused, now=now)
 
 
 @watch.command(cls=Command)
@@ -158,10 +158,10 @@ def rm(db: Path, name: str) -> None:
     Example:
         focus watch rm 欧冠
     """
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     with opened(db, time.time()) as store:
-        store.alerts.remove(store.alerts.named(LOCAL, name).id)
+        store.alerts.remove(store.alerts.get(LOCAL_USER, name).id)
 
 
 @watch.command(name="import", cls=Command)
@@ -179,14 +179,14 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     """
     from focus.alerts.alert import from_json
     from focus.commands.settings import read_text
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     made = from_json(read_text(file, "alerts").encode(), str(file))
     for each in made:
         try_topic(each)
     now = time.time()
     with opened(db, now, makes=True) as store:
-        store.alerts.take_in(LOCAL, made, replace=replace, now=now)
+        store.alerts.add_all(LOCAL_USER, made, replace=replace, now=now)
     click.echo(format_count(len(made), "alert"), err=True)
 
 
@@ -256,7 +256,7 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     with opened(db, now) as store:
         owned = chosen(store, (name,))[0]
         found = alert_health(store, owned, now=now)
-        matches = store.matches.news(owned.id, limit=limit)
+        matches = store.matches.list_new(owned.id, limit=limit)
         zone = here(store)
     if as_json:
         answer({"health": found, "matches": matches}, as_json)
@@ -302,10 +302,10 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     """
     from focus.alerts.delivery import mask_channel
     from focus.commands.watch_output import log_lines
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     with opened(db, time.time()) as store:
-        found = store.outbox.deliveries(LOCAL, limit=limit)
+        found = store.outbox.list_deliveries(LOCAL_USER, limit=limit)
         zone = here(store)
     masked = [each._replace(channel=mask_channel(each.channel)) for each in found]
     if as_json:

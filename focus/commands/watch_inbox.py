@@ -40,14 +40,14 @@ def inbox(
         focus watch inbox 欧冠 --days 7 --unread
     """
     from focus.commands.watch_output import inbox_lines
-    from focus.storage.alerts.records import LOCAL, InboxFilter
+    from focus.storage.alerts.records import LOCAL_USER, InboxFilter
 
     now = time.time()
     with opened(db, now) as store:
         alert = chosen(store, (name,))[0].id if name else None
         since = 0.0 if days is None else now - days * 86400.0
         wish = InboxFilter(alert, since, words, unread, existing)
-        found = store.inbox.entries(LOCAL, wish, per_page=limit)
+        found = store.inbox.list_entries(LOCAL_USER, wish, per_page=limit)
         zone = here(store)
     shown = found[:limit]
     answer([each._asdict() for each in shown] if as_json else inbox_lines(shown, zone), as_json)
@@ -65,12 +65,12 @@ def read(db: Path, name: str | None) -> None:
     Example:
         focus watch read 欧冠
     """
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
     with opened(db, now) as store:
         alert = chosen(store, (name,))[0].id if name else None
-        store.inbox.read_all(LOCAL, alert, now=now)
+        store.inbox.mark_all_read(LOCAL_USER, alert, now=now)
 
 
 @click.command(cls=Command)
@@ -86,18 +86,18 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
     Example:
         focus watch delete 欧冠 https://sports.sina.com.cn/a/1.html
     """
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
     with opened(db, now) as store, store.transaction():
         owned = chosen(store, (name,))[0]
         for url in dict.fromkeys(urls):
-            number = store.matches.named(owned.id, url)
+            number = store.matches.find_id(owned.id, url)
             if number is None:
                 raise ConfigError(
                     "alert {name!r} has no page {url}; see `focus watch inbox {name}`",
                     name=printable(name),
                     url=printable(url, 200),
                 )
-            store.inbox.act(LOCAL, [number], "delete", now=now)
+            store.inbox.apply_action(LOCAL_USER, [number], "delete", now=now)
     print_note("{pages} deleted", pages=format_count(len(set(urls)), "page"))

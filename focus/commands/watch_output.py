@@ -209,7 +209,7 @@ def due_lines(
         yield say("check {name}", name=printable(each.alert.name))
     for site in due_sites(store, alerts, now=now, at_once=at_once):
         yield say("visit {host}", host=printable(site.host))
-    waiting = store.outbox.counts().get(WAITING, 0)
+    waiting = store.outbox.count_by_state().get(WAITING, 0)
     yield say("{waiting} in the outbox", waiting=format_count(waiting, "page"))
 
 

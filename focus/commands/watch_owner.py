@@ -41,7 +41,7 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
 
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
-        if not store.matches.vote(owned.id, url, _VOTES[says]):
+        if not store.matches.set_vote(owned.id, url, _VOTES[says]):
             raise ConfigError(
                 "alert {name!r} has no page {url}; see `focus watch show {name}`",
                 name=printable(name),
@@ -94,15 +94,15 @@ def secrets_of(
     """A line for each channel that is signed: the channel, masked, and its secret."""
     from focus.alerts import settings
     from focus.alerts.delivery import mask_channel, signed_channels, signing_secrets
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     if not (signed := signed_channels(alert.channels)):
         return
     how = settings.read(store, key_file=key_file())
     for channel in signed:
         if rotate:
-            signing_secrets.rotate_secret(store, how, LOCAL, channel, now=now)
-        newest, *_ = signing_secrets.current_secrets(store, how, LOCAL, channel, now=now)
+            signing_secrets.rotate_secret(store, how, LOCAL_USER, channel, now=now)
+        newest, *_ = signing_secrets.current_secrets(store, how, LOCAL_USER, channel, now=now)
         yield f"{printable(mask_channel(channel))}  {newest}"
 
 
@@ -129,7 +129,7 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
 
     from focus.alerts.clock_change import change_zone
     from focus.alerts.schedule import parse_quiet
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     if zone is not None and zone not in available_timezones():
         raise ConfigError(
@@ -140,10 +140,10 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     quiet = None if quiet is None else quiet.strip()
     says = not (language is zone is quiet is None)
     with opened(db, time.time(), makes=says) as store:
-        store.users.change(LOCAL, language=language, quiet=quiet)
+        store.users.update(LOCAL_USER, language=language, quiet=quiet)
         if zone is not None:
-            change_zone(store, LOCAL, zone, now=time.time())
-        user = store.users.active(LOCAL)
+            change_zone(store, LOCAL_USER, zone, now=time.time())
+        user = store.users.find_active(LOCAL_USER)
     assert user is not None, "nobody disables the user at the command line"
     for title in ("language", "zone", "quiet"):
         click.echo(f"{title:9} {getattr(user, title) or 'none'}")

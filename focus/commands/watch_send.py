@@ -74,7 +74,7 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     with opened(db, now, makes=not options["dry_run"]) as store:
         wanted = None
         if names or options["at_once"]:
-            meant = chosen(store, names) if names else store.alerts.all()
+            meant = chosen(store, names) if names else store.alerts.list_alerts()
             wanted = [each.id for each in meant]
         if options["dry_run"]:
             alerts = due_alerts(store, now=now, alert_ids=wanted)
@@ -163,14 +163,16 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
     from focus.alerts.delivery import NotDelivered, mask_channel, sent_channels
     from focus.alerts.outbox_relay import send_test_message
     from focus.commands.settings import web_of
-    from focus.storage.alerts.records import LOCAL
+    from focus.storage.alerts.records import LOCAL_USER
 
     failed = False
     with opened(db, time.time()) as store:
         owned = chosen(store, (name,))[0]
         how = settings_of(store, options, web_of(options))
         for channel in sent_channels(owned.alert.channels):
-            sending = send_test_message(store, how, user=LOCAL, channel=channel, clock=time.time)
+            sending = send_test_message(
+                store, how, user=LOCAL_USER, channel=channel, clock=time.time
+            )
             outcome = asyncio.run(sending)
             failed |= isinstance(outcome, NotDelivered)
             said = say("sent")

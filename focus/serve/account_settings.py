@@ -101,7 +101,7 @@ def _place_zones() -> frozenset[str]:
 def _pending_addresses(request: RequestContext) -> tuple[str, str]:
     """Return the mail address and phone number to be confirmed, empty texts if there are none."""
     store, me, now = request.store, request.me.id, request.now
-    mail, phone = (store.tokens.of_user(kind, me, now=now) for kind in ("mail", "phone"))
+    mail, phone = (store.tokens.find_for_user(kind, me, now=now) for kind in ("mail", "phone"))
     return mail.data["mail"] if mail else "", phone.data["phone"] if phone else ""
 
 
@@ -110,7 +110,7 @@ def _apply_mail(request: RequestContext, mail: str, pending: str) -> str:
     if mail == pending and mail:
         return "done"
     if mail == (request.me.mail or ""):
-        request.store.tokens.drop("mail", user=request.me.id)
+        request.store.tokens.remove_for_user("mail", user=request.me.id)
         return "done"
     if not mail:
         me = request.me
@@ -127,7 +127,7 @@ def _apply_phone(request: RequestContext, phone: str, pending: str) -> None:
     if phone == pending and phone:
         return
     if phone == (request.me.phone or ""):
-        request.store.tokens.drop("phone", user=request.me.id)
+        request.store.tokens.remove_for_user("phone", user=request.me.id)
     elif not phone:
         address_verification.remove_address(
             request.store, request.me.id, now=request.now, kind="phone"
@@ -140,7 +140,7 @@ def _apply_phone(request: RequestContext, phone: str, pending: str) -> None:
             request.app_state.settings(), phone, request.language, code=code
         )
         if isinstance(outcome, NotDelivered):
-            request.store.tokens.drop("phone", user=request.me.id)
+            request.store.tokens.remove_for_user("phone", user=request.me.id)
             raise InvalidInput("The code could not be sent: {reason}.", reason=outcome.reason)
 
 
@@ -205,7 +205,7 @@ def change_password(request: RequestContext) -> Response:
 def renew_feed(request: RequestContext) -> Response:
     """Create a new address of the user's feed, or remove the feed."""
     with request.store.transaction():
-        request.store.tokens.drop("feed", user=request.me.id)
+        request.store.tokens.remove_for_user("feed", user=request.me.id)
         if "off" in request.form:
             return request.redirect("/settings", saved=1)
         secret = tokens.create_token(request.store, "feed", user=request.me.id, now=request.now)

@@ -63,9 +63,9 @@ class Passwords:
 def session_user(store: AlertStore, secret: str, *, now: float) -> User | None:
     """Return the user of a session, or None if it is unknown or the account is disabled."""
     token = store.tokens.find("session", secret, now=now)
-    user = store.users.active(token.user) if token else None
+    user = store.users.find_active(token.user) if token else None
     if user is not None and (user.seen_at is None or now - user.seen_at > SEEN_INTERVAL_S):
-        store.users.seen(user.id, now=now)
+        store.users.record_request(user.id, now=now)
     return user
 
 
@@ -83,7 +83,7 @@ def log_in(
         backoff.attempt_key("address", address),
     )
     require_attempt(store, [user_key, address_key], now=now)
-    number, stored = store.users.login(name)
+    number, stored = store.users.load_login(name)
     if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
         raise InvalidInput("The name or the password is wrong.")
     with store.transaction():
@@ -113,7 +113,7 @@ class Applicant(NamedTuple):
 
 def has_no_accounts(store: AlertStore) -> bool:
     """Return whether there are no accounts yet."""
-    return not store.users.accounts()
+    return not store.users.list_accounts()
 
 
 def registration_mode(store: AlertStore) -> str:
@@ -166,7 +166,7 @@ def register(store: AlertStore, passwords: Passwords, applicant: Applicant, *, n
         )
         if number is None:
             raise InvalidInput("This name is taken, or looks like one that is.")
-        store.audit.note(name, msg("register"), msg("administrator") if is_first else "", now=now)
+        store.audit.add(name, msg("register"), msg("administrator") if is_first else "", now=now)
     return number
 
 
@@ -175,25 +175,25 @@ def register(store: AlertStore, passwords: Passwords, applicant: Applicant, *, n
 
 def create_reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
     """Return address, language and secret to reset a password by mail, or None."""
-    reset_data = store.users.by_mail(names.normalise_name(name))
+    reset_data = store.users.find_by_mail(names.normalise_name(name))
     if reset_data is None:
         return None
     number, mail, language = reset_data
     with store.transaction():
-        store.tokens.drop("reset", user=number)
+        store.tokens.remove_for_user("reset", user=number)
         return mail, language, tokens.create_token(store, "reset", user=number, now=now)
 
 
 def create_reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
     """Return phone, language and code to reset a password by SMS, or None."""
-    reset_data = store.users.by_phone(names.normalise_name(name))
+    reset_data = store.users.find_by_phone(names.normalise_name(name))
     if reset_data is None:
         return None
     number, phone, language = reset_data
     code = f"{secrets.randbelow(10**6):06}"
     with store.transaction():
         require_attempt(store, [backoff.attempt_key("sms", f"to {phone}")], now=now)
-        store.tokens.drop("reset_code", user=number)
+        store.tokens.remove_for_user("reset_code", user=number)
         secret = f"reset {number}:{code}"
         tokens.create_token(store, "reset_code", user=number, now=now, secret=secret)
     return phone, language, code
@@ -209,7 +209,7 @@ def reset_password_by_code(
     name = names.normalise_name(name)
     password_hash = passwords.hash(validate_password(password, name))
     require_attempt(store, [backoff.attempt_key("code", f"reset {name}")], now=now)
-    reset_data = store.users.by_phone(name)
+    reset_data = store.users.find_by_phone(name)
     secret = f"reset {reset_data[0] if reset_data else 0}:{code.strip()}"
     with store.transaction():
         token = store.tokens.use("reset_code", secret, now=now)
@@ -217,7 +217,7 @@ def reset_password_by_code(
             raise InvalidInput("The code is wrong, or no longer good.")
         _set_password(store, reset_data[0], password_hash)
         actor = msg("user {id}", id=reset_data[0])
-        store.audit.note(actor, msg("password"), msg("by SMS"), now=now)
+        store.audit.add(actor, msg("password"), msg("by SMS"), now=now)
 
 
 def reset_password_by_token(
@@ -232,7 +232,7 @@ def reset_password_by_token(
         if store.tokens.use("reset", secret, now=now) is None:
             raise InvalidInput("This link is no longer good. Ask for a new one.")
         _set_password(store, token.user, password_hash)
-        store.audit.note(msg("user {id}", id=token.user), msg("password"), msg("by mail"), now=now)
+        store.audit.add(msg("user {id}", id=token.user), msg("password"), msg("by mail"), now=now)
 
 
 def change_password(
@@ -243,13 +243,13 @@ def change_password(
     password_hash = passwords.hash(validate_password(new, user.name))
     with store.transaction():
         _set_password(store, user.id, password_hash)
-        store.audit.note(user.name, msg("password"), "", now=now)
+        store.audit.add(user.name, msg("password"), "", now=now)
         return tokens.create_token(store, "session", user=user.id, now=now)
 
 
 def _set_password(store: AlertStore, user: int, password_hash: str) -> None:
     store.users.set_password(user, password_hash)
-    store.tokens.log_out(user)
+    store.tokens.end_sessions(user)
     store.browsers.remove_all(user)
 
 
@@ -259,7 +259,7 @@ def check_password(
     """Raise InvalidInput unless it is the user's password; attempts count as for a log-in."""
     user_key = backoff.attempt_key("user", user.name)
     require_attempt(store, [user_key], now=now)
-    _, stored = store.users.login(user.name)
+    _, stored = store.users.load_login(user.name)
     if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
         raise InvalidInput("The current password is wrong.")
     store.attempts.clear(user_key)
@@ -279,12 +279,12 @@ def change_profile(store: AlertStore, user: User, typed: dict[str, str], *, now:
     with store.transaction():
         if name != user.name:
             _reject_similar_name(store, name, except_user=user.id)
-        if not store.users.change(user.id, name=name, language=language, quiet=quiet):
+        if not store.users.update(user.id, name=name, language=language, quiet=quiet):
             raise InvalidInput("This name is taken, or looks like one that is.")
         if zone != user.zone:
             change_zone(store, user.id, zone, now=now)
         if name != user.name:
-            store.audit.note(user.name, msg("rename"), name, now=now)
+            store.audit.add(user.name, msg("rename"), name, now=now)
 
 
 def delete_account(store: AlertStore, user: User, *, now: float) -> None:
@@ -292,7 +292,7 @@ def delete_account(store: AlertStore, user: User, *, now: float) -> None:
 
     Raises InvalidInput for the only administrator if there are other accounts.
     """
-    others = [account for account in store.users.accounts() if account.id != user.id]
+    others = [account for account in store.users.list_accounts() if account.id != user.id]
     if (
         user.admin
         and others
@@ -301,7 +301,7 @@ def delete_account(store: AlertStore, user: User, *, now: float) -> None:
         raise InvalidInput("You are the only administrator and others have accounts.")
     with store.transaction():
         store.users.remove(user.id)
-        store.audit.note(msg("user {id}", id=user.id), msg("delete account"), "", now=now)
+        store.audit.add(msg("user {id}", id=user.id), msg("delete account"), "", now=now)
 
 
 def export_account(store: AlertStore, user: User) -> dict[str, Any]:
@@ -311,12 +311,14 @@ def export_account(store: AlertStore, user: User) -> dict[str, Any]:
     delivery_fields = ("at", "channel", "items", "state", "detail")
     return {
         "account": account,
-        "alerts": [stored_alert.alert for stored_alert in store.alerts.all(user.id)],
-        "browsers": [(browser.name, browser.made_at) for browser in store.browsers.of(user.id)],
-        "pages": store.inbox.exported(user.id),
+        "alerts": [stored_alert.alert for stored_alert in store.alerts.list_alerts(user.id)],
+        "browsers": [
+            (browser.name, browser.made_at) for browser in store.browsers.list_for_user(user.id)
+        ],
+        "pages": store.inbox.export_matches(user.id),
         "deliveries": [
             {name: getattr(delivery, name) for name in delivery_fields}
-            for delivery in store.outbox.deliveries(user.id, limit=-1)
+            for delivery in store.outbox.list_deliveries(user.id, limit=-1)
         ],
     }
 
@@ -338,7 +340,7 @@ def validate_name(text: str) -> str:
 
 def _reject_similar_name(store: AlertStore, name: str, *, except_user: int = 0) -> None:
     """Raise InvalidInput for a name that looks like that of another account."""
-    if names.is_confusable(name, store.users.names(but=except_user)):
+    if names.is_confusable(name, store.users.list_names(except_id=except_user)):
         raise InvalidInput("This name is taken, or looks like one that is.")
 
 

@@ -60,7 +60,7 @@ def create_mail_token(store: AlertStore, user: int, mail: str, *, now: float) ->
     keys = [backoff.attempt_key("mail", f"user {user}"), backoff.attempt_key("mail", f"to {mail}")]
     with store.transaction():
         require_attempt(store, keys, now=now)
-        store.tokens.drop("mail", user=user)
+        store.tokens.remove_for_user("mail", user=user)
         return tokens.create_token(store, "mail", user=user, now=now, data={"mail": mail})
 
 
@@ -77,7 +77,7 @@ def confirm_mail(store: AlertStore, secret: str, *, now: float) -> AddressChange
     """Store a confirmed mail address. Returns None if the secret is not valid any more."""
     with store.transaction():
         token = store.tokens.use("mail", secret, now=now)
-        owner = store.users.active(token.user) if token else None
+        owner = store.users.find_active(token.user) if token else None
         if token is None or owner is None:
             return None
         mail = str(token.data["mail"])
@@ -94,7 +94,7 @@ def create_phone_code(store: AlertStore, user: int, phone: str, *, now: float) -
     code = f"{secrets.randbelow(10**6):06}"
     with store.transaction():
         require_attempt(store, keys, now=now)
-        store.tokens.drop("phone", user=user)
+        store.tokens.remove_for_user("phone", user=user)
         data, secret = {"phone": phone}, f"{user}:{code}"
         tokens.create_token(store, "phone", user=user, now=now, data=data, secret=secret)
     return code
@@ -114,7 +114,7 @@ def confirm_phone(store: AlertStore, user: int, code: str, *, now: float) -> Non
 def remove_address(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
     """Remove a user's mail address (or `phone` number), and one to be confirmed."""
     with store.transaction():
-        store.tokens.drop(kind, user=user)
+        store.tokens.remove_for_user(kind, user=user)
         _set_address(store, user, kind, "", now=now)
 
 
@@ -126,17 +126,19 @@ def _set_address(store: AlertStore, user: int, kind: str, address: str, *, now: 
     """Store an address, and use it in all alerts and waiting messages; an empty text removes it."""
     channel, act = _ADDRESS_KINDS[kind]
     store.users.set_address(user, kind, address or None)
-    for stored_alert in store.alerts.all(user):
+    for stored_alert in store.alerts.list_alerts(user):
         channel_names = (
             _with_address(channel_name, channel, address)
             for channel_name in stored_alert.alert.channels
         )
         channels = tuple(dict.fromkeys(filter(None, channel_names))) or ("inbox",)
         if channels != stored_alert.alert.channels:
-            store.alerts.redefine(stored_alert.id, replace(stored_alert.alert, channels=channels))
+            store.alerts.update_definition(
+                stored_alert.id, replace(stored_alert.alert, channels=channels)
+            )
     if address:
-        store.outbox.redirect(user, channel, address)
-    store.audit.note(msg("user {id}", id=user), act, address, now=now)
+        store.outbox.redirect_channel(user, channel, address)
+    store.audit.add(msg("user {id}", id=user), act, address, now=now)
 
 
 def _with_address(channel: str, kind: str, address: str) -> str:

@@ -36,10 +36,10 @@ def admin_page(request: RequestContext, invitation: str = "") -> Response:
         choices=accounts.REGISTRATION_MODES,
         smtp=masked.get("smtp", {}),
         gateway=sms.mask_gateway(masked.get("sms", "")),
-        people=request.store.users.accounts(),
-        audit=request.store.audit.latest(_AUDIT_LINES),
+        people=request.store.users.list_accounts(),
+        audit=request.store.audit.list_latest(_AUDIT_LINES),
         invitation=invitation,
-        crawls=request.store.search.crawls(most=_MAX_CRAWLS),
+        crawls=request.store.search.list_crawls(limit=_MAX_CRAWLS),
         error=error,
         done=done,
     )
@@ -60,7 +60,7 @@ def _save_settings(request: RequestContext) -> None:
     store, key = request.store, request.app_state.settings().key
     with store.transaction():
         if choice != accounts.registration_mode(store):
-            store.settings.put("registration", choice)
+            store.settings.set("registration", choice)
             _write_audit(request, msg("registration"), accounts.REGISTRATION_MODES[choice])
         if url:
             settings.store_sealed(store, "smtp", {"url": url, "from": sender}, key)
@@ -72,7 +72,7 @@ def _save_settings(request: RequestContext) -> None:
 
 def _write_audit(request: RequestContext, act: str, detail: str) -> None:
     """Add a line to the audit log."""
-    request.store.audit.note(request.me.name, act, detail, now=request.now)
+    request.store.audit.add(request.me.name, act, detail, now=request.now)
 
 
 def create_invitation(request: RequestContext) -> Response:
@@ -91,10 +91,12 @@ def set_open_crawls(request: RequestContext) -> Response:
     """Open the selected crawls to everybody's search, and close the others."""
     access = request.store.search
     selected = [
-        crawl for crawl in access.crawls(most=_MAX_CRAWLS) if f"crawl-{crawl.id}" in request.form
+        crawl
+        for crawl in access.list_crawls(limit=_MAX_CRAWLS)
+        if f"crawl-{crawl.id}" in request.form
     ]
     with request.store.transaction():
-        access.open(selected)
+        access.set_open_crawls(selected)
         _write_audit(request, msg("open to search"), ", ".join(str(crawl.id) for crawl in selected))
     return request.redirect("/admin", saved=1)
 
@@ -102,12 +104,12 @@ def set_open_crawls(request: RequestContext) -> Response:
 def toggle_account(request: RequestContext) -> Response:
     """Disable an account and end its sessions, or enable it again."""
     store, number = request.store, request.path_params["number"]
-    account = next((user for user in store.users.accounts() if user.id == number), None)
+    account = next((user for user in store.users.list_accounts() if user.id == number), None)
     if account is None or number == request.me.id:
         raise InvalidInput("There is nothing here.")
     with store.transaction():
-        store.users.disable(number, not account.disabled)
-        store.tokens.log_out(number)
+        store.users.set_disabled(number, not account.disabled)
+        store.tokens.end_sessions(number)
         what = msg("enable") if account.disabled else msg("disable")
         _write_audit(request, what, account.name)
     return request.redirect("/admin", saved=1)

@@ -28,7 +28,7 @@ from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.channel_fields import ChannelField
 from focus.serve.request import Form, RequestContext
 from focus.serve.site_answers import SiteAnswer, SiteQuestion
-from focus.storage.alerts.records import LOCAL, Alert, StoredAlert
+from focus.storage.alerts.records import LOCAL_USER, Alert, StoredAlert
 
 MAX_ALERTS = 50  # alerts of one user
 PREVIEW_PAGES = 20  # displayed pages of a preview
@@ -44,9 +44,9 @@ def render_alerts(request: RequestContext, status: int = 200, **messages: str) -
     store = request.store
     health = [
         alert_health(store, stored_alert, now=request.now)
-        for stored_alert in store.alerts.all(request.me.id)
+        for stored_alert in store.alerts.list_alerts(request.me.id)
     ]
-    local = store.alerts.all(LOCAL) if request.me.admin else []
+    local = store.alerts.list_alerts(LOCAL_USER) if request.me.admin else []
     return request.render(
         "alerts.html", status, alerts=health, silent_s=SILENCE_S, local=len(local), **messages
     )
@@ -69,7 +69,7 @@ def create_alert(request: RequestContext) -> Response:
 
 def check_quota(request: RequestContext, more: int) -> None:
     """Raise InvalidInput if `more` alerts exceed the user's limit."""
-    if len(request.store.alerts.all(request.me.id)) + more > MAX_ALERTS:
+    if len(request.store.alerts.list_alerts(request.me.id)) + more > MAX_ALERTS:
         raise InvalidInput("There may be {n} alerts at most.", n=MAX_ALERTS)
 
 
@@ -130,7 +130,7 @@ def edit_alert(request: RequestContext) -> Response:
     if errors or "try" in request.form:
         return _render_submitted(request, alert, errors)
     try:
-        request.store.alerts.change(stored_alert.id, alert, now=request.now)
+        request.store.alerts.replace(stored_alert.id, alert, now=request.now)
     except ConfigError as error:
         return _render_submitted(request, alert, {"": error.message})
     return request.redirect(f"/alerts/{stored_alert.id}", saved=1)
@@ -178,7 +178,7 @@ def _preview_stored(request: RequestContext, stored_alert: StoredAlert) -> Previ
 def toggle_pause(request: RequestContext) -> Response:
     """Pause the alert, or resume it if it is paused."""
     stored_alert = _requested_alert(request)
-    request.store.alerts.pause(stored_alert.id, not stored_alert.paused, now=request.now)
+    request.store.alerts.set_paused(stored_alert.id, not stored_alert.paused, now=request.now)
     return request.redirect("/alerts" if "listed" in request.form else f"/alerts/{stored_alert.id}")
 
 
@@ -188,7 +188,7 @@ def check_now(request: RequestContext) -> Response:
     if stored_alert.paused or stored_alert.alert.is_over(request.now):
         raise InvalidInput("There is nothing here.")
     require_attempt(request.store, [backoff.attempt_key("check", request.me.name)], now=request.now)
-    request.store.alerts.check_soon(
+    request.store.alerts.schedule_check(
         stored_alert.id, now=request.now, floor_s=MIN_INTERVAL_S - SLACK_S
     )
     return show_alert(request, done=request.say("It is checked in a moment."))
@@ -231,7 +231,7 @@ def show_secret(request: RequestContext) -> Response:
         delivery_settings, store, me = request.app_state.settings(), request.store, request.me
         with store.transaction():
             signing_secrets.rotate_secret(store, delivery_settings, me.id, channel, now=request.now)
-            store.audit.note(me.name, msg("new secret"), mask_channel(channel), now=request.now)
+            store.audit.add(me.name, msg("new secret"), mask_channel(channel), now=request.now)
         done = request.say("The secret is changed. For a day the one before signs as well.")
     return show_alert(request, done=done, secrets=[(channel, _signing_secret(request, channel))])
 
@@ -249,7 +249,7 @@ def renew_feed(request: RequestContext) -> Response:
     stored_alert = _requested_alert(request)
     store, me = request.store, request.me.id
     with store.transaction():
-        store.tokens.drop("feed", user=me, alert=stored_alert.id)
+        store.tokens.remove_for_user("feed", user=me, alert=stored_alert.id)
         if "off" in request.form:
             return request.redirect(f"/alerts/{stored_alert.id}")
         secret = tokens.create_token(store, "feed", user=me, alert=stored_alert.id, now=request.now)
@@ -258,7 +258,7 @@ def renew_feed(request: RequestContext) -> Response:
 
 def _requested_alert(request: RequestContext) -> StoredAlert:
     """Return the alert in the URL. Raises InvalidInput if it is not the user's."""
-    for stored_alert in request.store.alerts.all(request.me.id):
+    for stored_alert in request.store.alerts.list_alerts(request.me.id):
         if stored_alert.id == request.path_params["alert"]:
             return stored_alert
     raise InvalidInput("There is nothing here.")

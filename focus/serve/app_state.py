@@ -19,8 +19,8 @@ from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError
 from focus.serve.accounts import Passwords
 from focus.serve.scheduler import SendingOptions
-from focus.storage.alerts.database import connected
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.database import connect_database
+from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.search_index import SearchIndex
 from focus.text.formatting import printable
 
@@ -108,7 +108,7 @@ class AppState:
             max_idle=4,
             is_usable=SearchIndex.is_current,
         )
-        with opened(path, now=clock(), language="en", zone="UTC"):
+        with open_store(path, now=clock(), language="en", zone="UTC"):
             pass  # create the database or update its schema
         self.base_url = self.settings().base_url
 
@@ -121,7 +121,7 @@ class AppState:
         return self._indexes.borrow()
 
     def _connect(self) -> AlertStore:
-        return AlertStore(connected(self.path, any_thread=True, channels=self._sealed))
+        return AlertStore(connect_database(self.path, any_thread=True, channels=self._sealed))
 
     def settings(self) -> DeliverySettings:
         """Return the current delivery settings, which an administrator may change at any time."""

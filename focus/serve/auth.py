@@ -262,7 +262,7 @@ def unsubscribe(request: RequestContext) -> Response:
 def atom_feed(request: RequestContext) -> Response:
     """Return the feed of a user or an alert to everybody who has its address."""
     token = request.store.tokens.find("feed", request.path_params["token"], now=request.now)
-    owner = request.store.users.active(token.user) if token else None
+    owner = request.store.users.find_active(token.user) if token else None
     if token is None or owner is None:
         return PlainTextResponse("not found\n", 404)
     delivery_settings, language = request.app_state.settings(), owner.language
@@ -274,7 +274,7 @@ def atom_feed(request: RequestContext) -> Response:
         )
     else:
         stored_alert = next(
-            alert for alert in request.store.alerts.all(owner.id) if alert.id == token.alert
+            alert for alert in request.store.alerts.list_alerts(owner.id) if alert.id == token.alert
         )
         text = feeds.build_alert_feed(
             request.store, stored_alert, delivery_settings, language=language, url=url

@@ -58,16 +58,16 @@ def count_attempt(store: AlertStore, keys: list[str], *, now: float) -> float:
     An attempt that comes too soon is not counted.
     """
     with store.transaction():
-        store.attempts.forget(before=now - FORGET_AFTER_S)
+        store.attempts.delete_before(before=now - FORGET_AFTER_S)
         too_early_s = max(
             (
                 last + wait_s(key.partition(":")[0], tries) - now
-                for key, tries, last in store.attempts.of(keys)
+                for key, tries, last in store.attempts.load(keys)
             ),
             default=0.0,
         )
         if too_early_s <= 0:
-            store.attempts.count(keys, now=now)
+            store.attempts.add(keys, now=now)
     return max(0.0, too_early_s)
 
 
@@ -77,4 +77,4 @@ def reset_attempts(store: AlertStore, user: str, address: str) -> None:
     Other failures of the address remain; otherwise, a guesser with an account could reset them.
     """
     store.attempts.clear(user)
-    store.attempts.take_back(address)
+    store.attempts.remove_one(address)

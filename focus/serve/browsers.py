@@ -66,8 +66,10 @@ def offline_page(request: RequestContext) -> Response:
 def list_browsers(store: AlertStore, me: User) -> list[BrowserEntry]:
     """Return the browsers in which a user is notified."""
     return [
-        BrowserEntry(browser.id, browser.name, browser.made_at, _mark(browser.leave.endpoint))
-        for browser in store.browsers.of(me.id)
+        BrowserEntry(
+            browser.id, browser.name, browser.made_at, _mark(browser.subscription.endpoint)
+        )
+        for browser in store.browsers.list_for_user(me.id)
     ]
 
 
@@ -85,14 +87,14 @@ def add_browser(request: RequestContext) -> Response:
     if subscription is None:
         raise InvalidInput("This browser gave no address that can be notified.")
     name = browser_name(request.user_agent)
-    request.store.browsers.add(me.id, subscription, name, most=MAX_BROWSERS, now=request.now)
+    request.store.browsers.add(me.id, subscription, name, limit=MAX_BROWSERS, now=request.now)
     return request.redirect("/settings", saved=1)
 
 
 def remove_browser(request: RequestContext) -> Response:
     """Stop notifications in a browser."""
     number = request.path_params["number"]
-    if all(browser.id != number for browser in request.store.browsers.of(request.me.id)):
+    if all(browser.id != number for browser in request.store.browsers.list_for_user(request.me.id)):
         raise InvalidInput("There is nothing here.")
     request.store.browsers.remove(number)
     return request.redirect("/settings", saved=1)

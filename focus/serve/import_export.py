@@ -16,12 +16,14 @@ from focus.i18n import msg
 from focus.serve import alerts, channel_fields
 from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext, json_attachment
-from focus.storage.alerts.records import LOCAL, Alert
+from focus.storage.alerts.records import LOCAL_USER, Alert
 
 
 def export_alerts(request: RequestContext) -> Response:
     """Return the user's alerts as a JSON file, as `focus watch export` writes it."""
-    own_alerts = (stored_alert.alert for stored_alert in request.store.alerts.all(request.me.id))
+    own_alerts = (
+        stored_alert.alert for stored_alert in request.store.alerts.list_alerts(request.me.id)
+    )
     return json_attachment("focus-alerts.json", to_json(own_alerts))
 
 
@@ -30,7 +32,8 @@ def import_alerts(request: RequestContext) -> Response:
     try:
         imported = from_json(request.form.get("file", "").encode(), msg("File of alerts (JSON)"))
         existing_names = {
-            stored_alert.alert.name for stored_alert in request.store.alerts.all(request.me.id)
+            stored_alert.alert.name
+            for stored_alert in request.store.alerts.list_alerts(request.me.id)
         }
         replace = "replace" in request.form
         alerts.check_quota(
@@ -39,7 +42,7 @@ def import_alerts(request: RequestContext) -> Response:
         allowed = [_with_allowed_channels(request, alert) for alert in imported]
         for alert in allowed:
             alert_topic(alert, trusted=False)
-        request.store.alerts.take_in(request.me.id, allowed, replace=replace, now=request.now)
+        request.store.alerts.add_all(request.me.id, allowed, replace=replace, now=request.now)
     except ConfigError as error:
         return alerts.render_alerts(request, 400, error=request.error_text(error))
     return alerts.render_alerts(request, done=_import_message(request, imported, allowed))
@@ -53,11 +56,11 @@ def adopt_local_alerts(request: RequestContext) -> Response:
     if not request.me.admin:
         raise InvalidInput("There is nothing here.")
     existing_names = {
-        stored_alert.alert.name for stored_alert in request.store.alerts.all(request.me.id)
+        stored_alert.alert.name for stored_alert in request.store.alerts.list_alerts(request.me.id)
     }
     local_alerts = [
         stored_alert
-        for stored_alert in request.store.alerts.all(LOCAL)
+        for stored_alert in request.store.alerts.list_alerts(LOCAL_USER)
         if stored_alert.alert.name not in existing_names
         and not stored_alert.alert.topic.strip().endswith(".toml")
     ]
@@ -66,8 +69,8 @@ def adopt_local_alerts(request: RequestContext) -> Response:
     store, me = request.store, request.me
     with store.transaction():
         for stored_alert, alert in zip(local_alerts, allowed, strict=True):
-            store.alerts.hand_over(stored_alert.id, alert, to=me.id)
-        store.audit.note(
+            store.alerts.transfer(stored_alert.id, alert, to=me.id)
+        store.audit.add(
             me.name, msg("take over"), msg("{n} of local", n=len(local_alerts)), now=request.now
         )
     return alerts.render_alerts(

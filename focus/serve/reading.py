@@ -11,7 +11,7 @@ from focus.errors import ConfigError, FocusError
 from focus.i18n import translate
 from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext
-from focus.storage.alerts.inbox import ACTS
+from focus.storage.alerts.inbox import ACTIONS
 from focus.storage.alerts.records import InboxFilter, KnownPage, Match, StoredAlert
 from focus.storage.results import Selection
 from focus.storage.search import search as find
@@ -34,8 +34,8 @@ def inbox_page(request: RequestContext) -> Response:
         existing="existing" in query,
         page=min(_parse_number(query.get("page", "")) or 0, _LAST_PAGE),
     )
-    entries = request.store.inbox.entries(request.me.id, inbox_filter, per_page=PER_PAGE)
-    stored_alerts = request.store.alerts.all(request.me.id)
+    entries = request.store.inbox.list_entries(request.me.id, inbox_filter, per_page=PER_PAGE)
+    stored_alerts = request.store.alerts.list_alerts(request.me.id)
     names = [(stored_alert.id, stored_alert.alert.name) for stored_alert in stored_alerts]
     voted = _parse_number(query.get("voted", ""))
     return request.render(
@@ -139,9 +139,9 @@ def _parse_number(text: str) -> int | None:
 def act_on_match(request: RequestContext) -> Response:
     """Mark, delete or vote on one match, and redirect to where it was shown."""
     action, number = request.path_params["act"], _match_id(request)
-    if action not in ACTS:
+    if action not in ACTIONS:
         raise InvalidInput("There is nothing here.")
-    if not request.store.inbox.act(request.me.id, [number], action, now=request.now):
+    if not request.store.inbox.apply_action(request.me.id, [number], action, now=request.now):
         return _not_found(request)
     if action == "delete":
         return _redirect_back(request, deleted=str(number))
@@ -159,7 +159,7 @@ def act_on_selected(request: RequestContext) -> Response:
     ]
     if action not in ("read", "delete"):
         raise InvalidInput("There is nothing here.")
-    request.store.inbox.act(request.me.id, match_ids, action, now=request.now)
+    request.store.inbox.apply_action(request.me.id, match_ids, action, now=request.now)
     if action == "delete" and match_ids:
         return _redirect_back(request, deleted=",".join(map(str, match_ids)))
     return _redirect_back(request)
@@ -168,7 +168,7 @@ def act_on_selected(request: RequestContext) -> Response:
 def restore_matches(request: RequestContext) -> Response:
     """Restore deleted matches."""
     deleted = _parse_numbers(request.form.get("deleted", ""))
-    request.store.inbox.act(request.me.id, deleted, "restore", now=request.now)
+    request.store.inbox.apply_action(request.me.id, deleted, "restore", now=request.now)
     return _redirect_back(request)
 
 
@@ -179,10 +179,10 @@ def open_match(request: RequestContext) -> Response:
     one click undoes the change.
     """
     number = _match_id(request)
-    url = request.store.inbox.url(request.me.id, number)
+    url = request.store.inbox.find_url(request.me.id, number)
     if url is None or not url.startswith(("http://", "https://")):
         return _not_found(request)
-    request.store.inbox.act(request.me.id, [number], "read", now=request.now)
+    request.store.inbox.apply_action(request.me.id, [number], "read", now=request.now)
     return request.redirect(url)
 
 
@@ -214,7 +214,7 @@ def _parse_numbers(text: str) -> list[int]:
 def mark_all_read(request: RequestContext) -> Response:
     """Mark all matches as read, of all alerts or of one."""
     alert = _parse_number(request.form.get("alert", ""))
-    request.store.inbox.read_all(request.me.id, alert, now=request.now)
+    request.store.inbox.mark_all_read(request.me.id, alert, now=request.now)
     return request.redirect("/inbox", **_filter_values(request.form))
 
 
@@ -228,7 +228,7 @@ def search_page(request: RequestContext) -> Response:
         selection = Selection(crawl="all", since=_since_timestamp(request) or None)
         try:
             with request.app_state.index() as index:
-                crawls = request.store.search.of(request.me.id)
+                crawls = request.store.search.searchable_crawls(request.me.id)
                 results = find(
                     index,
                     words,
@@ -237,7 +237,9 @@ def search_page(request: RequestContext) -> Response:
                     limit=RESULTS_PER_PAGE,
                     offset=offset,
                 )
-            known = request.store.inbox.known(request.me.id, [hit.url for hit in results.hits])
+            known = request.store.inbox.find_known_pages(
+                request.me.id, [hit.url for hit in results.hits]
+            )
         except ConfigError as query_error:
             error = request.error_text(query_error)
     return request.render(
@@ -258,6 +260,6 @@ def deliveries_page(request: RequestContext) -> Response:
     """Show the sent and failed messages."""
     lines = [
         delivery._replace(detail=translate(delivery.detail, request.language))
-        for delivery in request.store.outbox.deliveries(request.me.id, limit=100)
+        for delivery in request.store.outbox.list_deliveries(request.me.id, limit=100)
     ]
     return request.render("deliveries.html", lines=lines)

@@ -85,7 +85,7 @@ class RequestContext:
             "error": "",
             "done": "",
             "lang": language_tag(self.language),
-            "unread": self.store.inbox.unread(self.user.id) if self.user else 0,
+            "unread": self.store.inbox.count_unread(self.user.id) if self.user else 0,
             "when": self.local_time,
             **values,
         }

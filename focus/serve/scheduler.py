@@ -24,7 +24,7 @@ from focus.cluster.visits import visits_by
 from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
-from focus.storage.alerts.store import opened
+from focus.storage.alerts.store import open_store
 from focus.storage.search_index import SearchIndex
 from focus.text.formatting import printable
 
@@ -56,7 +56,9 @@ class SchedulerOptions(msgspec.Struct, frozen=True):
 def run_due_work(options: SchedulerOptions) -> WatchRunSummary | None:
     """Do all due work and index new pages. Returns None if another program is doing so."""
     sealed = SealedChannels.from_key_file(options.db, options.sending.key_file)
-    with opened(options.db, now=time.time(), language="en", zone="UTC", channels=sealed) as store:
+    with open_store(
+        options.db, now=time.time(), language="en", zone="UTC", channels=sealed
+    ) as store:
         delivery_settings = settings.read(store, **msgspec.structs.asdict(options.sending))
         try:
             with watch_lock(options.db):

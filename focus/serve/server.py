@@ -78,7 +78,7 @@ def first_invitation_url(app_state: AppState, origin: str) -> str:
         if not accounts.has_no_accounts(store):
             return ""
         with store.transaction():
-            store.tokens.drop_all("invite")
+            store.tokens.remove_all("invite")
             return f"{origin}/register?invite={tokens.create_token(store, 'invite', now=now)}"
 
 
@@ -122,8 +122,8 @@ def has_due_work(app_state: AppState) -> bool:
     """Return whether an alert is due for a check, or a message to be sent."""
     now = app_state.clock()
     with app_state.store() as store:
-        waiting = store.outbox.next_due()
-        return (waiting is not None and waiting <= now) or bool(store.alerts.due(now))
+        waiting = store.outbox.next_due_at()
+        return (waiting is not None and waiting <= now) or bool(store.alerts.list_due(now))
 
 
 async def _poll_due_work(app_state: AppState, options: SchedulerOptions) -> None:

@@ -20,8 +20,8 @@ from focus.alerts.delivery import sent_channels
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings, MailSettings
 from focus.config import FetchConfig
-from focus.storage.alerts.records import LOCAL, Alert, Match
-from focus.storage.alerts.store import AlertStore, opened
+from focus.storage.alerts.records import LOCAL_USER, Alert, Match
+from focus.storage.alerts.store import AlertStore, open_store
 
 NOON = 1_795_251_600.0  # 2026-11-21 09:00 UTC
 LOOPBACK = FetchConfig(allow_net=("127.0.0.0/8", "::1"))
@@ -69,14 +69,14 @@ class OutboxFixture:
                 ).fetchone()[0]
             )
 
-    def alert(self, name: str, *channels: str, user: int = LOCAL, **fields: Any) -> int:
+    def alert(self, name: str, *channels: str, user: int = LOCAL_USER, **fields: Any) -> int:
         """An alert with these channels."""
         made = Alert(name, ("https://a.test/",), words=name, channels=channels, **fields)
         return self.store.alerts.add(user, made, now=self.clock())
 
     def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
         """Hits, and what has to be delivered of them, in one transaction."""
-        owned = next(each for each in self.store.alerts.all() if each.id == alert)
+        owned = next(each for each in self.store.alerts.list_alerts() if each.id == alert)
         with self.store.database.transaction() as db:
             numbers = [insert(db, hit(alert, url, found_at=self.clock(), **fields)) for url in urls]
             self.store.outbox.enqueue(
@@ -96,7 +96,7 @@ class OutboxFixture:
 
     def column(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """The only column of a query."""
-        return [value for (value,) in self.store.database.rows(sql, values)]
+        return [value for (value,) in self.store.database.fetch_rows(sql, values)]
 
 
 def hit(alert: int, url: str, **fields: Any) -> Match:
@@ -110,8 +110,8 @@ def hit(alert: int, url: str, **fields: Any) -> Match:
 
 def insert(db: Any, one: Match) -> int:
     """Write a hit; its id."""
-    columns = [name for name in Match.__struct_fields__ if name != "id"]
-    values = msgspec.structs.asdict(one)
+    columns = [name for name in Match.__struct_encode_fields__ if name != "id"]
+    values = dict(zip(Match.__struct_encode_fields__, msgspec.structs.astuple(one), strict=True))
     values["why"] = msgspec.json.encode(one.why).decode()
     marks = ", ".join("?" * len(columns))
     sql = f"INSERT INTO alert_match ({', '.join(columns)}) VALUES ({marks}) RETURNING id"
@@ -126,5 +126,5 @@ def outbox(
     clock = Clock(NOON)
     path = folder / "watch.db"
     sealed = SealedChannels.from_key_file(path)
-    with opened(path, now=NOON, language=language, zone=zone, channels=sealed) as store:
+    with open_store(path, now=NOON, language=language, zone=zone, channels=sealed) as store:
         yield OutboxFixture(store, clock)

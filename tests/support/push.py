@@ -1,7 +1,7 @@
 """A browser as push services and senders know it: its keys, its leave, and how it reads.
 
     phone = PushedBrowser(hook.url)
-    store.browsers.add(1, phone.leave, "Firefox, Android", most=20, now=NOON)
+    store.browsers.add(1, phone.leave, "Firefox, Android", limit=20, now=NOON)
     phone.read(hook.requests[0].body)              # {"title": …}
 
 Reading is written after RFC 8188 and 8291 and apart from what encrypts in focus: HKDF by hmac

@@ -33,8 +33,8 @@ from focus.http.sitemap import read_listing
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
 from focus.score.strategy import strategy_class
-from focus.storage.alerts.records import LOCAL, Alert
-from focus.storage.alerts.store import opened
+from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.store import open_store
 from focus.workers import InlineScorer
 from tests.support.publishing import BEGIN, PublishingWeb
 
@@ -234,9 +234,9 @@ async def simulate(
     log: list[Request] = []
     told: list[Told] = []
     began = time.perf_counter()
-    with opened(folder / "watch.db", now=clock(), language="zh", zone=ZONE) as store:
+    with open_store(folder / "watch.db", now=clock(), language="zh", zone=ZONE) as store:
         for wish in wishes:
-            store.alerts.add(LOCAL, wish.alert, now=clock())
+            store.alerts.add(LOCAL_USER, wish.alert, now=clock())
         deliver = partial(
             outbox_relay.deliver_due, store, settings.read(store), clock=clock, rng=Random(1)
         )
@@ -248,7 +248,7 @@ async def simulate(
                 clock.reach(at)
                 await run_due(store, visit, deliver, clock=clock)
                 at += cron_s
-        looked = store.database.rows("SELECT count(*) FROM revisit")[0][0]
+        looked = store.database.fetch_rows("SELECT count(*) FROM revisit")[0][0]
     return Course(log[first:], told, _first_had(log), looked, time.perf_counter() - began)
 
 

@@ -50,7 +50,7 @@ class CrawledSite:
         """Make the site of the store this crawl's; the site."""
         with self.store.database.transaction() as db:
             db.execute("UPDATE site SET crawl = ? WHERE host = ?", (self.crawl, self.host))
-        site = self.store.sites.named(self.host)
+        site = self.store.sites.find_by_host(self.host)
         assert site is not None
         return site
 

@@ -85,10 +85,10 @@ class Feed(Channel):
         channel = f"{self.kind}:{address}"
         alerts = [
             stored_alert
-            for stored_alert in self.store.alerts.all(user)
+            for stored_alert in self.store.alerts.list_alerts(user)
             if channel in stored_alert.alert.channels
         ]
-        owner = self.store.users.active(user)
+        owner = self.store.users.find_active(user)
         language = owner.language if owner else ""
         try:
             if _is_file(address):
@@ -189,7 +189,7 @@ def alerts_in_feed(store: AlertStore, user: int) -> list[StoredAlert]:
     """Return the alerts whose pages are in a person's feed at `focus serve`."""
     return [
         stored_alert
-        for stored_alert in store.alerts.all(user)
+        for stored_alert in store.alerts.list_alerts(user)
         if Feed.kind in stored_alert.alert.channels
     ]
 
@@ -208,7 +208,7 @@ def _entries(
             match,
         )
         for stored_alert in alerts
-        for match in store.matches.of(stored_alert.id, limit=MAX_ENTRIES)
+        for match in store.matches.list_for_alert(stored_alert.id, limit=MAX_ENTRIES)
         if not match.baseline
     ]
     entries.sort(key=lambda entry: (-entry.match.found_at, -entry.match.relevance, entry.id))

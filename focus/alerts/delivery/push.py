@@ -73,8 +73,8 @@ class Push(Channel):
 
     async def deliver(self, message: Message, address: str, *, user: int) -> DeliveryOutcome:
         """Send one message to all browsers of a person that do not have it yet."""
-        browsers = self.store.browsers.of(user)
-        pending = [browser for browser in browsers if browser.taken != message.id]
+        browsers = self.store.browsers.list_for_user(user)
+        pending = [browser for browser in browsers if browser.last_message != message.id]
         notification = payload(message)
         outcomes = await asyncio.gather(
             *(self._send_to(notification, message.id, browser) for browser in pending)
@@ -85,14 +85,14 @@ class Push(Channel):
         self, notification: bytes, batch: str, browser: NotifiedBrowser
     ) -> DeliveryOutcome:
         try:
-            body, headers = self._encrypt(notification, browser.leave)
+            body, headers = self._encrypt(notification, browser.subscription)
         except ValueError:
             return NotDelivered(chain_messages(browser.name, msg("allow it anew")), retry=False)
         headers["Topic"] = batch[:32]  # a repeated message replaces itself
-        result = await self._poster.post(browser.leave.endpoint, body, headers=headers)
+        result = await self._poster.post(browser.subscription.endpoint, body, headers=headers)
         status = result.status or 0
         if result.failure is None and 200 <= status < 300:
-            self.store.browsers.took(browser.id, batch)
+            self.store.browsers.set_last_message(browser.id, batch)
             return Delivered()
         if status in _GONE:
             self.store.browsers.remove(browser.id)

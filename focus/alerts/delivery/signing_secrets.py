@@ -35,7 +35,7 @@ def rotate_secret(
     purpose = f"webhook:{user}:{channel}"
     with store.transaction():
         number, _ = _rotation(store, settings, purpose)
-        store.settings.put(_setting_name(settings, purpose), [number + 1, now])
+        store.settings.set(_setting_name(settings, purpose), [number + 1, now])
     return _secret(settings, purpose, number + 1)
 
 

@@ -1,25 +1,26 @@
-"""The alert store: people, alerts, sites, matches and messages, kept for `alerts` and `serve`.
+"""Alert store: users, alerts, sites, matches and messages, for `alerts` and `serve`.
 
-    with opened(path, now=…, language="en", zone="UTC") as store:
-        number = store.alerts.add(LOCAL, alert, now=…)
-        with store.transaction():                     # what stands in it, or nothing
+    with open_store(path, now=…, language="en", zone="UTC") as store:
+        number = store.alerts.add(LOCAL_USER, alert, now=…)
+        with store.transaction():                     # all of it or nothing
             match = store.matches.add(…)
             store.outbox.enqueue(…)
 
-To read, in this order:
+Modules:
 
-    schema       the tables
-    records      what crosses the border: frozen records, and no row
-    database     one connection, short transactions that wait for each other
-    store        `AlertStore`: the parts below over one connection, and `opened`
-    alerts, sites, revisits, pages     what is watched, and what crawls brought
-    matches, inbox                     what was found, by alert and by person
-    search_access                      whose search reaches which crawls
-    outbox                             what has to go out, and the delivery log
-    users, tokens, browsers,           people, their secrets, what notifies them;
-    installation                       settings and audit
+    schema — the tables
+    records — the records that methods receive and return
+    database — one connection with short transactions
+    store — `AlertStore`: the classes below over one connection; `open_store`
+    alerts, sites, revisits, pages — alerts, their sites, and the stored pages of these
+    matches, inbox — matches by alert and by user
+    search_access — the crawls that a user may search
+    outbox — messages to send, and the delivery log
+    users, tokens, browsers — users, their secrets, and browsers that receive notifications
+    installation — settings, audit log, failed attempts
 
-A method is named by what it means, makes a transaction of its own, and is part of the caller's
-where there is one. It decides nothing: what is due, what may go and what is news is said by
-`focus.alerts`, which this package must not know.
+Each method runs in a transaction of its own, or in that of the caller if there is one.
+
+It must not decide anything: `focus.alerts` decides what is due, what is sent and what is new. It
+must not import `focus.alerts`.
 """

@@ -1,4 +1,4 @@
-"""Keeps the browsers that people have notified (Web Push), each by leave of its reader."""
+"""Browsers that receive notifications (Web Push)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ _KIND = "push"
 
 
 class Browsers(Statements):
-    """The table `push_subscription`; addresses and keys are sealed as channels are."""
+    """Table `push_subscription`; endpoints and keys are sealed like channels."""
 
-    def add(self, user: int, told: PushSubscription, name: str, *, most: int, now: float) -> None:
-        """Have a browser notified, of this person alone from now on; beyond `most` of theirs
-        the oldest goes.
-        """
+    def add(
+        self, user: int, subscription: PushSubscription, name: str, *, limit: int, now: float
+    ) -> None:
+        """Store a browser for this user alone; above `limit` the oldest of theirs is deleted."""
         with self._db.transaction():
-            self._db.change(
+            self._db.execute(
                 "INSERT OR REPLACE INTO push_subscription (user, endpoint, keys, name, made_at, "
                 "taken) VALUES (?, ?, ?, ?, ?, '')",
-                (user, self._sealed(told.endpoint), self._sealed(told.keys), name, now),
+                (user, self._seal(subscription.endpoint), self._seal(subscription.keys), name, now),
             )
-            self._db.change(
+            self._db.execute(
                 "DELETE FROM push_subscription WHERE user = ?1 AND id NOT IN (SELECT id FROM "
                 "push_subscription WHERE user = ?1 ORDER BY made_at DESC, id DESC LIMIT ?2)",
-                (user, most),
+                (user, limit),
             )
 
-    def of(self, user: int) -> list[NotifiedBrowser]:
-        """A person's browsers, the latest first; what another key file sealed stays sealed."""
-        rows = self._db.rows(
+    def list_for_user(self, user: int) -> list[NotifiedBrowser]:
+        """Return the browsers of a user, latest first.
+
+        Values sealed with another key file are returned sealed.
+        """
+        rows = self._db.fetch_rows(
             "SELECT id, name, made_at, taken, endpoint, keys FROM push_subscription "
             "WHERE user = ? ORDER BY made_at DESC, id DESC",
             (user,),
@@ -39,20 +42,20 @@ class Browsers(Statements):
             for *about, where, keys in rows
         ]
 
-    def took(self, number: int, message: str) -> None:
-        """A browser's push service has taken a message: it need not go there again."""
-        self._db.change("UPDATE push_subscription SET taken = ? WHERE id = ?", (message, number))
+    def set_last_message(self, number: int, message: str) -> None:
+        """Store the last message that the push service of a browser has accepted."""
+        self._db.execute("UPDATE push_subscription SET taken = ? WHERE id = ?", (message, number))
 
     def remove(self, number: int) -> None:
-        """A browser is to be notified no more."""
-        self._db.change("DELETE FROM push_subscription WHERE id = ?", (number,))
+        """Delete a browser."""
+        self._db.execute("DELETE FROM push_subscription WHERE id = ?", (number,))
 
     def remove_all(self, user: int) -> None:
-        """None of a person's browsers is to be notified any more."""
-        self._db.change("DELETE FROM push_subscription WHERE user = ?", (user,))
+        """Delete all browsers of a user."""
+        self._db.execute("DELETE FROM push_subscription WHERE user = ?", (user,))
 
-    def _sealed(self, text: str) -> str:
+    def _seal(self, text: str) -> str:
         return self._db.channels.seal(f"{_KIND}:{text}")
 
-    def _open(self, kept: str) -> str:
-        return self._db.channels.open(kept).partition(":")[2]
+    def _open(self, sealed: str) -> str:
+        return self._db.channels.open(sealed).partition(":")[2]

@@ -1,7 +1,7 @@
-"""Opens a database for alerts, and runs statements in short transactions.
+"""Connection to a database for alerts, with short transactions.
 
-Transactions wait for each other, so that a command, the scheduler and the web pages may all
-write; only a visit (a crawl) holds the database's lock.
+Transactions wait for each other, so that a command, the scheduler and the web pages can all write.
+Only a visit (a crawl) holds the lock of the database.
 """
 
 from __future__ import annotations
@@ -18,103 +18,103 @@ from focus.errors import StoreLocked
 from focus.storage import file_check, schema, writer
 from focus.storage.lock import database_lock
 
-WAIT_S = 10.0  # for another program that writes
-MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another one that brings the file up to date
+LOCK_TIMEOUT_S = 10.0  # for another program that is writing
+MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another process that is migrating the file
 
 
 Values = Sequence[object] | Mapping[str, object]
 
 
 class ChannelSeal(Protocol):
-    """Writes channels so that the file alone does not tell secret addresses; the same to the same.
+    """Encryption of channels, which contain secret addresses.
 
-    `open` gives back what `seal` was given, and anything else as it is.
+    Equal channels give equal results. `open` reverses `seal` and returns other texts unchanged.
     """
 
     def seal(self, channel: str) -> str: ...
-    def open(self, kept: str) -> str: ...
+    def open(self, sealed: str) -> str: ...
 
 
-class Unsealed:
-    """Keeps channels as they are."""
+class NoSeal:
+    """Seal that does not encrypt."""
 
     def seal(self, channel: str) -> str:
-        """The same."""
+        """Return the channel unchanged."""
         return channel
 
-    def open(self, kept: str) -> str:
-        """The same."""
-        return kept
+    def open(self, sealed: str) -> str:
+        """Return the channel unchanged."""
+        return sealed
 
 
 class AlertDatabase:
-    """A connection of its own; for one thread at a time."""
+    """Connection for one thread at a time."""
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path, channels: ChannelSeal | None = None
     ) -> None:
         self.connection, self.path = connection, path
-        self.channels: ChannelSeal = channels or Unsealed()
+        self.channels: ChannelSeal = channels or NoSeal()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Everything in it, or nothing; inside another one it is a part of that."""
+        """Run statements in one transaction, or as a part of the open one."""
         if self.connection.in_transaction:
             yield self.connection
             return
         with file_check.store_errors(self.path), writer.transaction(self.connection):
             yield self.connection
 
-    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        """What a query answers."""
+    def fetch_rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a query."""
         with file_check.store_errors(self.path):
             return self.connection.execute(sql, values).fetchall()
 
-    def row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
-        """The first row that a query answers; None if there is none."""
-        return next(iter(self.rows(sql, values)), None)
+    def fetch_row(self, sql: str, values: Values = ()) -> tuple[Any, ...] | None:
+        """Return the first row of a query; None if there is none."""
+        return next(iter(self.fetch_rows(sql, values)), None)
 
-    def value(self, sql: str, values: Values = ()) -> Any:
-        """The first column of it; None if there is none."""
-        return next(iter(self.row(sql, values) or ()), None)
+    def fetch_value(self, sql: str, values: Values = ()) -> Any:
+        """Return the first column of the first row; None if there is none."""
+        return next(iter(self.fetch_row(sql, values) or ()), None)
 
-    def change(self, sql: str, values: Values = ()) -> int:
-        """Write; how many rows it was."""
+    def execute(self, sql: str, values: Values = ()) -> int:
+        """Execute a statement that writes; return the number of changed rows."""
         with self.transaction() as connection:
             return connection.execute(sql, values).rowcount
 
-    def change_all(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
-        """The same once for each of these rows of values."""
+    def execute_many(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
+        """Execute a statement for each row of values; return the number of changed rows."""
         with self.transaction() as connection:
             return max(0, connection.executemany(sql, rows).rowcount)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.connection.close()
 
 
 class Statements:
-    """The statements about one subject, over a store's connection."""
+    """Base of the classes with the statements about one subject."""
 
     def __init__(self, database: AlertDatabase) -> None:
         self._db = database
 
 
-def connected(
+def connect_database(
     path: Path, *, any_thread: bool = False, channels: ChannelSeal | None = None
 ) -> AlertDatabase:
-    """A connection to a database that is made, or brought up to date, first.
+    """Connect to a database; create or migrate it first if needed.
 
-    any_thread  whoever uses it makes sure that two threads never do at once
-    channels    seals channels; None: they are kept as they are
+    any_thread  whether several threads may use it, though never at the same time
+    channels    seal of channels; None stores them unencrypted
     """
     connection = sqlite3.connect(
-        path, timeout=WAIT_S, isolation_level=None, check_same_thread=not any_thread
+        path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=not any_thread
     )
     database = AlertDatabase(connection, path, channels)
     try:
         with file_check.store_errors(path):
-            _prepare(connection, path)
+            _prepare_connection(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
@@ -122,10 +122,10 @@ def connected(
     return database
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Set the connection up; a new or older file is made or updated by one process only.
+def _prepare_connection(connection: sqlite3.Connection, path: Path) -> None:
+    """Configure the connection; one process only creates or migrates the file.
 
-    StoreLocked if a crawl is under way on an older file, for as long as that is.
+    Raises StoreLocked while a crawl uses a file of an older version.
     """
     for attempt in range(MIGRATION_TRIES):
         if connection.execute("PRAGMA user_version").fetchone()[0] >= schema.VERSION:

@@ -1,4 +1,4 @@
-"""Shows and changes the pages in a person's inbox: the matches of all their alerts."""
+"""Inbox of a user: the matches of all their alerts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection
 from typing import Any
 
 from focus.storage.alerts.database import Statements
-from focus.storage.alerts.matches import MATCH, match_of
-from focus.storage.alerts.records import MARK, InboxEntry, InboxFilter, KnownPage
+from focus.storage.alerts.matches import MATCH_COLUMNS, match_from_row
+from focus.storage.alerts.records import MATCH_MARK, InboxEntry, InboxFilter, KnownPage
 
 _MINE = "alert IN (SELECT id FROM alert WHERE user = :user)"
-_ACTS = {
+_ACTION_SQL = {
     "read": "read_at = ifnull(read_at, :now)",
     "unread": "read_at = NULL",
     "delete": "deleted = 1",
@@ -19,98 +19,107 @@ _ACTS = {
     "relevant": "vote = iif(vote = 1, NULL, 1)",
     "irrelevant": "vote = iif(vote = 0, NULL, 0)",
 }
-ACTS = tuple(_ACTS)
-_EXPORTED = "alert url title published_at found_at relevance read_at vote".split()
+ACTIONS = tuple(_ACTION_SQL)
+_EXPORT_COLUMNS = "alert url title published_at found_at relevance read_at vote".split()
 
 
 class Inbox(Statements):
-    """The table `alert_match`, by person."""
+    """Table `alert_match` by user."""
 
-    def entries(self, user: int, wish: InboxFilter, *, per_page: int) -> list[InboxEntry]:
-        """The pages wished for, newest first; one more than `per_page` when there are more."""
-        tests, values = _tests(user, wish)
-        rows = self._db.rows(
-            f"SELECT {MATCH}, a.name, (SELECT count(*) FROM alert_match t "
+    def list_entries(
+        self, user: int, inbox_filter: InboxFilter, *, per_page: int
+    ) -> list[InboxEntry]:
+        """Return the selected matches, newest first; `per_page` + 1 if there are more."""
+        tests, values = _conditions(user, inbox_filter)
+        rows = self._db.fetch_rows(
+            f"SELECT {MATCH_COLUMNS}, a.name, (SELECT count(*) FROM alert_match t "
             "WHERE t.duplicate_of = m.id AND t.deleted = 0) "
             f"FROM alert_match m JOIN alert a ON a.id = m.alert WHERE {tests} "
             "ORDER BY m.found_at DESC, m.relevance DESC, m.id LIMIT :limit OFFSET :offset",
-            {**values, "limit": per_page + 1, "offset": wish.page * per_page},
+            {**values, "limit": per_page + 1, "offset": inbox_filter.page * per_page},
         )
-        return [InboxEntry(match_of(row[:-2]), row[-2], row[-1]) for row in rows]
+        return [InboxEntry(match_from_row(row[:-2]), row[-2], row[-1]) for row in rows]
 
-    def unread(self, user: int) -> int:
-        """Pages that a person has not read."""
+    def count_unread(self, user: int) -> int:
+        """Return the number of unread matches of a user."""
         sql = (
             f"SELECT count(*) FROM alert_match WHERE {_MINE} "
             "AND deleted = 0 AND duplicate_of IS NULL AND baseline = 0 AND read_at IS NULL"
         )
-        return int(self._db.value(sql, {"user": user}))
+        return int(self._db.fetch_value(sql, {"user": user}))
 
-    def act(self, user: int, matches: Collection[int], act: str, *, now: float) -> int:
-        """Do one of `ACTS` to pages of a person's own; of how many, others' are left alone."""
+    def apply_action(self, user: int, matches: Collection[int], action: str, *, now: float) -> int:
+        """Apply one of `ACTIONS` to matches of a user; return how many were changed.
+
+        Matches of other users are not changed.
+        """
         sql = (
-            f"UPDATE alert_match SET {_ACTS[act]} "
+            f"UPDATE alert_match SET {_ACTION_SQL[action]} "
             f"WHERE id IN (SELECT value FROM json_each(:matches)) AND {_MINE}"
         )
         values = {"now": now, "matches": json.dumps(list(matches)), "user": user}
-        return self._db.change(sql, values)
+        return self._db.execute(sql, values)
 
-    def url(self, user: int, match: int) -> str | None:
-        """Where a person's own page is; None when it is none of theirs."""
+    def find_url(self, user: int, match: int) -> str | None:
+        """Return the URL of a match; None if it belongs to another user."""
         sql = f"SELECT url FROM alert_match WHERE id = :match AND {_MINE}"
-        found = self._db.rows(sql, {"match": match, "user": user})
-        return str(found[0][0]) if found else None
+        rows = self._db.fetch_rows(sql, {"match": match, "user": user})
+        return str(rows[0][0]) if rows else None
 
-    def known(self, user: int, urls: Collection[str]) -> dict[str, KnownPage]:
-        """What a person's alerts know of these pages: URL -> the best match and its alerts."""
-        rows = self._db.rows(
+    def find_known_pages(self, user: int, urls: Collection[str]) -> dict[str, KnownPage]:
+        """Return URL -> alerts of the user that matched it, with values of the best match."""
+        rows = self._db.fetch_rows(
             "SELECT m.url, a.name, m.published_at, m.relevance FROM alert a "
             "JOIN alert_match m ON m.alert = a.id WHERE a.user = :user AND m.deleted = 0 "
             "AND m.url IN (SELECT value FROM json_each(:urls)) ORDER BY m.relevance DESC, a.name",
             {"user": user, "urls": json.dumps(list(urls))},
         )
-        found: dict[str, KnownPage] = {}
+        pages: dict[str, KnownPage] = {}
         for url, name, published_at, relevance in rows:
-            if url in found:
-                found[url].alerts.append(name)
+            if url in pages:
+                pages[url].alerts.append(name)
             else:
-                found[url] = KnownPage([name], published_at, relevance)
-        return found
+                pages[url] = KnownPage([name], published_at, relevance)
+        return pages
 
-    def read_all(self, user: int, alert: int | None, *, now: float) -> None:
-        """Mark all of a person's pages as read, or those of one alert."""
-        self._db.change(
+    def mark_all_read(self, user: int, alert: int | None, *, now: float) -> None:
+        """Mark all matches of a user as read, or those of one alert."""
+        self._db.execute(
             f"UPDATE alert_match SET read_at = :now WHERE {_MINE} AND read_at IS NULL "
             "AND found_at <= :now AND (:alert IS NULL OR alert = :alert)",
             {"now": now, "user": user, "alert": alert},
         )
 
-    def exported(self, user: int) -> list[dict[str, Any]]:
-        """All pages that were found for a person."""
-        columns = ", ".join(f"m.{name}" for name in _EXPORTED[1:])
-        rows = self._db.rows(
+    def export_matches(self, user: int) -> list[dict[str, Any]]:
+        """Return all matches of a user as dicts, for export."""
+        columns = ", ".join(f"m.{name}" for name in _EXPORT_COLUMNS[1:])
+        rows = self._db.fetch_rows(
             f"SELECT a.name, {columns} FROM alert_match m JOIN alert a ON a.id = m.alert "
             "WHERE a.user = ? AND NOT m.deleted",
             (user,),
         )
-        return [dict(zip(_EXPORTED, row, strict=True)) for row in rows]
+        return [dict(zip(_EXPORT_COLUMNS, row, strict=True)) for row in rows]
 
 
-def _tests(user: int, wish: InboxFilter) -> tuple[str, dict[str, object]]:
+def _conditions(user: int, inbox_filter: InboxFilter) -> tuple[str, dict[str, object]]:
     tests: list[str] = [f"m.{_MINE}", "m.deleted = 0", "m.duplicate_of IS NULL"]
-    values: dict[str, object] = {"user": user, "alert": wish.alert, "since": wish.since}
-    if wish.alert is not None:
+    values: dict[str, object] = {
+        "user": user,
+        "alert": inbox_filter.alert,
+        "since": inbox_filter.since,
+    }
+    if inbox_filter.alert is not None:
         tests.append("m.alert = :alert")
-    if wish.since:
+    if inbox_filter.since:
         tests.append("m.found_at >= :since")
-    if wish.unread:
+    if inbox_filter.unread:
         tests.append("m.read_at IS NULL")
-    if not wish.existing:
+    if not inbox_filter.existing:
         tests.append("m.baseline = 0")
-    for number, word in enumerate(wish.words.split()[:10]):
+    for number, word in enumerate(inbox_filter.words.split()[:10]):
         sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         tests.append(
-            f"(m.title || ' ' || replace(m.snippet, '{MARK}', '') || ' ' || m.url) "
+            f"(m.title || ' ' || replace(m.snippet, '{MATCH_MARK}', '') || ' ' || m.url) "
             f"LIKE :word{number} ESCAPE '\\'"
         )
         values[f"word{number}"] = f"%{sign}%"

@@ -1,4 +1,4 @@
-"""Keeps the pages that match alerts, and what their owners say of them."""
+"""Pages that match alerts, and the votes of the owners."""
 
 from __future__ import annotations
 
@@ -10,98 +10,99 @@ import msgspec
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import Match, MatchCount, Vote
 
-COMPARED = 5_000  # earlier matches of an alert that new ones are compared with
+MAX_COMPARED = 5_000  # earlier matches of an alert to compare new ones with
 _MASK = (1 << 64) - 1
-_COLUMNS = Match.__struct_fields__
-_NEW = _COLUMNS[: _COLUMNS.index("id")]
-MATCH = ", ".join(f"m.{name}" for name in _COLUMNS)
+_COLUMNS = Match.__struct_encode_fields__  # names of the columns of `alert_match`
+_NEW_COLUMNS = _COLUMNS[: _COLUMNS.index("id")]
+MATCH_COLUMNS = ", ".join(f"m.{name}" for name in _COLUMNS)
 """The columns of `alert_match m`, in the order of a `Match`."""
 
 
 class Matches(Statements):
-    """The table `alert_match`, by alert."""
+    """Table `alert_match` by alert."""
 
     def add(self, match: Match) -> int | None:
-        """Keep a match; its id, None when the alert has the page already."""
-        values = msgspec.structs.asdict(match)
+        """Store a match; return its id, or None if the alert has the page already."""
+        values = dict(zip(_COLUMNS, msgspec.structs.astuple(match), strict=True))
         values["why"] = msgspec.json.encode(match.why).decode()
         values["simhash"] -= (match.simhash >> 63) << 64  # SQLite's integers are signed
-        number: int | None = self._db.value(
-            f"INSERT OR IGNORE INTO alert_match ({', '.join(_NEW)}) "
-            f"VALUES ({', '.join('?' * len(_NEW))}) RETURNING id",
-            [values[name] for name in _NEW],
+        number: int | None = self._db.fetch_value(
+            f"INSERT OR IGNORE INTO alert_match ({', '.join(_NEW_COLUMNS)}) "
+            f"VALUES ({', '.join('?' * len(_NEW_COLUMNS))}) RETURNING id",
+            [values[name] for name in _NEW_COLUMNS],
         )
         return number
 
-    def texts(self, alert: int) -> list[tuple[int, int, str]]:
-        """(match, simhash, URL) of an alert's latest matches that repeat no other, in order."""
+    def load_texts(self, alert: int) -> list[tuple[int, int, str]]:
+        """Return (match, simhash, URL) of the latest matches that are no near-duplicates."""
         sql = (
             "SELECT id, simhash, url FROM alert_match WHERE alert = ? AND duplicate_of IS NULL "
             "AND simhash <> 0 ORDER BY id DESC LIMIT ?"
         )
-        rows = self._db.rows(sql, (alert, COMPARED))
+        rows = self._db.fetch_rows(sql, (alert, MAX_COMPARED))
         return [(number, simhash & _MASK, url) for number, simhash, url in reversed(rows)]
 
-    def best_of_baseline(self, alert: int, most: int) -> list[int]:
-        """The best of what existed when an alert began, dated pages first: those are articles.
-        From here on they count as news.
+    def promote_baseline(self, alert: int, limit: int) -> list[int]:
+        """Mark the best matches that existed when the alert was created as new; return their ids.
+
+        Pages with a date come first, because they are articles.
         """
         with self._db.transaction():
-            rows = self._db.rows(
+            rows = self._db.fetch_rows(
                 "UPDATE alert_match SET baseline = 0 WHERE id IN (SELECT id FROM alert_match "
                 "WHERE alert = ? AND baseline AND duplicate_of IS NULL AND deleted = 0 "
                 "ORDER BY published_at IS NULL, relevance DESC, published_at DESC, id DESC "
                 "LIMIT ?) RETURNING id",
-                (alert, most),
+                (alert, limit),
             )
         return sorted(number for (number,) in rows)
 
     # -- reading ----------------------------------------------------------------------
 
-    def of(self, alert: int, *, limit: int) -> list[Match]:
-        """What was found for an alert, newest first, without repetitions and deleted ones."""
+    def list_for_alert(self, alert: int, *, limit: int) -> list[Match]:
+        """Return the matches of an alert without near-duplicates and deleted ones, newest first."""
         return self._latest("", alert, limit)
 
-    def news(self, alert: int, *, limit: int) -> list[Match]:
-        """The same without what existed when the alert began."""
+    def list_new(self, alert: int, *, limit: int) -> list[Match]:
+        """Return the same without matches that existed when the alert was created."""
         return self._latest("AND baseline = 0", alert, limit)
 
     def _latest(self, which: str, alert: int, limit: int) -> list[Match]:
         sql = (
-            f"SELECT {MATCH} FROM alert_match m WHERE alert = ? AND deleted = 0 "
+            f"SELECT {MATCH_COLUMNS} FROM alert_match m WHERE alert = ? AND deleted = 0 "
             f"AND duplicate_of IS NULL {which} ORDER BY found_at DESC, relevance DESC, id LIMIT ?"
         )
-        return [match_of(row) for row in self._db.rows(sql, (alert, limit))]
+        return [match_from_row(row) for row in self._db.fetch_rows(sql, (alert, limit))]
 
-    def named(self, alert: int, url: str) -> int | None:
-        """The match of an alert's page; None when the alert has no such page."""
+    def find_id(self, alert: int, url: str) -> int | None:
+        """Return the id of the match of a page; None if the alert has no such page."""
         sql = "SELECT id FROM alert_match WHERE alert = ? AND url = ? AND deleted = 0"
-        number: int | None = self._db.value(sql, (alert, url))
+        number: int | None = self._db.fetch_value(sql, (alert, url))
         return number
 
-    def count(self, alert: int) -> MatchCount:
-        """How much was found for an alert."""
-        told = "baseline = 0 AND duplicate_of IS NULL"
+    def count_matches(self, alert: int) -> MatchCount:
+        """Return the numbers of matches of an alert."""
+        is_new = "baseline = 0 AND duplicate_of IS NULL"
         sql = (
-            f"SELECT total({told}), total(duplicate_of IS NOT NULL), "
-            f"total({told} AND read_at IS NULL), max(CASE WHEN baseline = 0 THEN found_at END) "
+            f"SELECT total({is_new}), total(duplicate_of IS NOT NULL), "
+            f"total({is_new} AND read_at IS NULL), max(CASE WHEN baseline = 0 THEN found_at END) "
             "FROM alert_match WHERE alert = ? AND deleted = 0"
         )
-        [(news, folded, unread, last_at)] = self._db.rows(sql, (alert,))
+        [(news, folded, unread, last_at)] = self._db.fetch_rows(sql, (alert,))
         return MatchCount(int(news), int(folded), int(unread), last_at)
 
     # -- votes ----------------------------------------------------------------------------
 
-    def vote(self, alert: int, url: str, relevant: bool | None) -> bool:
-        """Note what an alert's owner says of a page; None: nothing any more.
+    def set_vote(self, alert: int, url: str, relevant: bool | None) -> bool:
+        """Store the vote of the owner on a page; None removes it.
 
-        False when the alert has no such page.
+        Returns False if the alert has no such page.
         """
         sql = "UPDATE alert_match SET vote = ? WHERE alert = ? AND url = ?"
-        return self._db.change(sql, (relevant, alert, url)) == 1
+        return self._db.execute(sql, (relevant, alert, url)) == 1
 
-    def votes(self, alert: int, *, most: int, with_source: bool) -> list[Vote]:
-        """The latest votes of an alert, the last first."""
+    def list_votes(self, alert: int, *, limit: int, with_source: bool) -> list[Vote]:
+        """Return the latest votes of an alert, last one first."""
         source = "b.zstd" if with_source else "NULL"
         sql = (
             f"SELECT m.url, m.title, m.relevance, m.why, {source}, m.vote FROM alert_match m "
@@ -110,20 +111,20 @@ class Matches(Statements):
         )
         return [
             Vote(url, title, relevance, msgspec.json.decode(why), zstd, bool(vote))
-            for url, title, relevance, why, zstd, vote in self._db.rows(sql, (alert, most))
+            for url, title, relevance, why, zstd, vote in self._db.fetch_rows(sql, (alert, limit))
         ]
 
     def count_votes(self, alert: int) -> tuple[int, int]:
-        """How many pages an alert's owner found relevant, and how many not."""
+        """Return how many pages of an alert have the vote relevant, and not relevant."""
         sql = (
             "SELECT total(vote), count(vote) FROM alert_match WHERE alert = ? AND vote IS NOT NULL"
         )
-        [(relevant, every)] = self._db.rows(sql, (alert,))
+        [(relevant, every)] = self._db.fetch_rows(sql, (alert,))
         return int(relevant), int(every - relevant)
 
 
-def match_of(row: Sequence[Any]) -> Match:
-    """A match of its columns (`MATCH`)."""
-    values = dict(zip(_COLUMNS, row, strict=True))
+def match_from_row(row: Sequence[Any]) -> Match:
+    """Return the match for a row of `MATCH_COLUMNS`."""
+    values = dict(zip(Match.__struct_fields__, row, strict=True))
     why, baseline = msgspec.json.decode(values["why"]), bool(values["baseline"])
     return Match(**{**values, "why": why, "baseline": baseline})

@@ -1,4 +1,4 @@
-"""Holds the records that cross the border of the alert store: what callers give and get."""
+"""Records that the alert store receives and returns."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-LOCAL = 1
-"""The user at the command line."""
+LOCAL_USER = 1
+"""Id of the user of the command line."""
 
-WAITING, SENT, DEAD = 0, 1, 2
-"""States of a row of the outbox, and of a delivery (0: will be tried again)."""
+WAITING, SENT, FAILED = 0, 1, 2
+"""States of a row of the outbox, and of a delivery (0 means that it will be retried)."""
 
-MARK = "\u2060"
-"""Stands before and after each matched word of a snippet."""
+MATCH_MARK = "\u2060"
+"""Invisible character before and after each matched word of a snippet."""
 
 
 # -- alerts and their sites -----------------------------------------------------------
 
 
 class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An alert as its owner typed it; `focus.alerts.alert` checks it.
+    """Alert as its owner defines it; `focus.alerts.alert` validates it.
 
-    sites       URLs of sites or of their sections; a section is watched, its site's links followed
+    sites       URLs of sites or sections; of a section the links within its site are followed
     words       `+must -not "phrase" a OR b` (see `alerts.query`)
-    topic       a topic file's path, or words as `focus crawl --topic` takes; "": the words say all
-    min_relevance  less is not told of; None: the judge's own threshold
-    languages   of pages, as `zh`, `en`; (): any
+    topic       path of a topic file, or words as for `focus crawl --topic`; empty if the words
+                decide alone
+    min_relevance  minimum relevance of a match; None means the threshold of the model
+    languages   languages of pages such as `zh`, `en`; empty means any
     schedule    see `alerts.schedule`
     channels    `inbox`, `feed`, `push`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, …
-    digest      one message for all that is new; False: one each, at once
-    max_items   pages in a digest at most; the rest stays in the inbox
-    quiet       `22:00-07:00`: nothing is delivered then, checks go on
-    expires_at  Unix seconds; nothing is checked after
+    digest      whether all new pages are one message; False sends one message per page at once
+    max_items   maximum number of pages in a digest; the others are in the inbox
+    quiet       `22:00-07:00`: time without deliveries; checks continue
+    expires_at  Unix seconds after which the alert is not checked
     """
 
     name: str
@@ -50,12 +51,12 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expires_at: float | None = None
 
     def is_over(self, now: float) -> bool:
-        """Whether it has expired."""
+        """Return whether the alert has expired."""
         return self.expires_at is not None and self.expires_at < now
 
 
 class StoredAlert(msgspec.Struct, frozen=True):
-    """An alert as it is kept."""
+    """Alert with its owner and times."""
 
     id: int
     user: int
@@ -67,7 +68,7 @@ class StoredAlert(msgspec.Struct, frozen=True):
 
 
 class WatchedSite(msgspec.Struct, frozen=True):
-    """A site as it is kept; see the table."""
+    """Watched site; the table `site` explains the fields."""
 
     id: int
     host: str
@@ -84,39 +85,43 @@ class WatchedSite(msgspec.Struct, frozen=True):
 
 
 class DueHub(NamedTuple):
-    """A page to look at again. `id` is the URL's number within its crawl.
+    """Page that is due for a revisit because new pages appear there.
 
-    listing  a feed or sitemap
+    id             URL id within its crawl
+    observed_s     decayed time of observation in seconds
+    recent_pages   decayed number of new relevant pages that its links led to
+    is_url_source  whether it is a feed or sitemap
     """
 
     id: int
     url: str
     etag: str
     last_modified: str
-    watched_s: float
-    fresh: float
+    observed_s: float
+    recent_pages: float
     checked_at: float
-    listing: bool
+    is_url_source: bool
 
 
 class HubState(NamedTuple):
-    """The lessons of looks at such a page, and when it is due again; see the table."""
+    """State of a revisited page after a visit, and when it is due again."""
 
     id: int
-    watched_s: float
-    fresh: float
+    observed_s: float
+    recent_pages: float
     interval_s: float
     next_at: float
 
 
-class StoredPage(msgspec.Struct, frozen=True):
-    """A page as its crawl stored it, without its source (see `Pages.source`).
+class MatchablePage(msgspec.Struct, frozen=True):
+    """Stored page that can match alerts, without its source (see `Pages.load_source`).
 
-    wanted  whether it may be shown at all: not withdrawn since, not asked to be left out
+    request_number  number of its request in the crawl
+    can_be_shown  whether it still exists and has no noindex
     """
 
     id: int
-    nth: int
+    request_number: int
     url: str
     title: str
     keywords: str
@@ -124,13 +129,16 @@ class StoredPage(msgspec.Struct, frozen=True):
     language: str
     fetched_at: float
     simhash: int
-    wanted: bool
+    can_be_shown: bool
 
 
 class SiteFigures(msgspec.Struct, frozen=True):
-    """A site's crawl in figures: pages, URLs that robots.txt forbids, failures.
+    """Figures of the crawl of a site.
 
-    shells   pages that seem to need scripts, where none were ever run
+    pages    number of stored pages
+    blocked  number of URLs that robots.txt forbids
+    errors   most frequent kinds of failure with their numbers
+    shells   number of pages that seem to need scripts; 0 if pages are rendered
     """
 
     pages: int = 0
@@ -143,7 +151,12 @@ class SiteFigures(msgspec.Struct, frozen=True):
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A page that matches an alert; `id` 0 until it is kept. See the table."""
+    """Page that matches an alert; the table `alert_match` explains the fields.
+
+    id           0 until it is stored
+    original_id  match with nearly the same text; None if there is none
+    baseline     whether the page existed when the alert was created
+    """
 
     alert: int
     page: int
@@ -156,7 +169,7 @@ class Match(msgspec.Struct, frozen=True):
     snippet: str
     why: dict[str, Any]
     simhash: int = 0
-    duplicate_of: int | None = None
+    original_id: int | None = msgspec.field(default=None, name="duplicate_of")
     baseline: bool = False
     id: int = 0
     read_at: float | None = None
@@ -164,7 +177,13 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class MatchCount(msgspec.Struct, frozen=True):
-    """Matches of an alert: told as news, folded under others, and when the last news came."""
+    """Numbers of matches of an alert.
+
+    news     new matches without near-duplicates
+    folded   near-duplicates of other matches
+    unread   new matches that were not read
+    last_at  time of the last new match
+    """
 
     news: int
     folded: int
@@ -173,7 +192,7 @@ class MatchCount(msgspec.Struct, frozen=True):
 
 
 class Vote(NamedTuple):
-    """An owner's vote on a match. `zstd`: the page's source, if it was kept."""
+    """Vote of the owner on a match; `zstd` is the compressed source of the page, if stored."""
 
     url: str
     title: str
@@ -184,7 +203,11 @@ class Vote(NamedTuple):
 
 
 class InboxFilter(NamedTuple):
-    """Matches that somebody wants to see. alert None: of all; `existing`: what was no news, too."""
+    """Selection of matches in an inbox.
+
+    alert     None means all alerts
+    existing  whether to include matches that existed when their alert was created
+    """
 
     alert: int | None = None
     since: float = 0.0
@@ -195,7 +218,7 @@ class InboxFilter(NamedTuple):
 
 
 class KnownPage(NamedTuple):
-    """A page that alerts of a person's have found: their names, best first; what the best says."""
+    """Page that matched alerts of a user: their names, best match first, and its values."""
 
     alerts: list[str]
     published_at: float | None
@@ -203,7 +226,7 @@ class KnownPage(NamedTuple):
 
 
 class InboxEntry(NamedTuple):
-    """A page in the inbox, and how many near-duplicates are folded under it."""
+    """Match in the inbox with the name of its alert and the number of its near-duplicates."""
 
     match: Match
     alert: str
@@ -214,7 +237,7 @@ class InboxEntry(NamedTuple):
 
 
 class OutboxRow(NamedTuple):
-    """A page that waits to be told by a channel, with what decides whether it may."""
+    """Match that waits to be sent by a channel, with the data that decides whether it may be."""
 
     id: int
     user: int
@@ -230,10 +253,11 @@ class OutboxRow(NamedTuple):
     deleted: bool
 
 
-class Part(NamedTuple):
-    """An alert's share of a message: its best matches, and how many there are in all.
+class MessagePart(NamedTuple):
+    """Part of a message for one alert: its best matches, and the number of all its matches.
 
-    similar  match -> number of near-duplicates folded under it
+    number   id of the alert
+    similar  match -> number of its near-duplicates
     """
 
     alert: Alert
@@ -244,11 +268,11 @@ class Part(NamedTuple):
 
 
 class OutboxLease(NamedTuple):
-    """A message that this process, and no other, shall send now.
+    """Message that only this process may send now.
 
-    batch  its id for ever
-    zone   IANA name of its reader's
-    tries  how often it failed before
+    batch  permanent id of the message
+    zone   time zone of the recipient, an IANA name
+    tries  number of failed attempts
     """
 
     batch: str
@@ -257,16 +281,16 @@ class OutboxLease(NamedTuple):
     language: str
     zone: str
     tries: int
-    parts: list[Part]
+    parts: list[MessagePart]
 
     @property
-    def items(self) -> int:
-        """How many pages it tells of, those in the inbox only included."""
+    def page_count(self) -> int:
+        """Number of matches, including those that are only in the inbox."""
         return sum(part.total for part in self.parts)
 
 
 class DeliveryRecord(NamedTuple):
-    """A line of the delivery log."""
+    """Line of the delivery log."""
 
     at: float
     user: int
@@ -281,9 +305,9 @@ class DeliveryRecord(NamedTuple):
 
 
 class User(NamedTuple):
-    """A person whose account is not disabled.
+    """User whose account is not disabled.
 
-    channels  how a new alert of theirs tells: `mail`, `sms`, `feed`, `webhook:URL`
+    channels  default channels for new alerts: `mail`, `sms`, `feed`, `webhook:URL`
     """
 
     id: int
@@ -299,7 +323,7 @@ class User(NamedTuple):
 
 
 class Account(NamedTuple):
-    """An account as administrators see it; `alerts` is a number."""
+    """Account as shown to administrators; `alerts` is the number of its alerts."""
 
     id: int
     name: str
@@ -310,10 +334,10 @@ class Account(NamedTuple):
 
 
 class PushSubscription(NamedTuple):
-    """A browser's leave to be notified, as it gives it out (W3C Push API).
+    """Push subscription of a browser (W3C Push API).
 
-    endpoint  URL at its push service; whoever has it may try to send there
-    keys      its public key and its secret, base64url, a space between them
+    endpoint  URL at its push service; anybody who knows it can try to send to it
+    keys      public key and secret in base64url, separated by a space
     """
 
     endpoint: str
@@ -321,26 +345,29 @@ class PushSubscription(NamedTuple):
 
 
 class NotifiedBrowser(NamedTuple):
-    """A browser that is notified. taken: the last message that its push service took."""
+    """Browser that receives notifications.
+
+    last_message  id of the last message that its push service has accepted
+    """
 
     id: int
     name: str
     made_at: float
-    taken: str
-    leave: PushSubscription
+    last_message: str
+    subscription: PushSubscription
 
 
-class CrawlShown(NamedTuple):
-    """A crawl as an administrator sees it; `what`: the site that is watched, or topic and seed."""
+class SearchableCrawl(NamedTuple):
+    """Crawl as shown to administrators; `description` is its watched site, or topic and seed."""
 
     id: int
     started_at: float
-    what: str
+    description: str
     is_open: bool
 
 
 class Token(NamedTuple):
-    """The owner of a secret, and what it carries."""
+    """Owner and data of a secret."""
 
     user: int | None
     alert: int | None
@@ -348,7 +375,7 @@ class Token(NamedTuple):
 
 
 class AuditLine(NamedTuple):
-    """An entry of the audit log: who did what, when."""
+    """Line of the audit log: who did what, and when."""
 
     at: float
     actor: str

@@ -1,4 +1,4 @@
-"""Keeps the pages that are looked at again because news appears there."""
+"""Hub pages of watched sites that are revisited because new pages appear there."""
 
 from __future__ import annotations
 
@@ -24,43 +24,54 @@ OR state = {int(UrlState.DROPPED)} AND reason = '{DropReason.URL_SOURCE}')"""
 
 
 class Revisits(Statements):
-    """The table `revisit`; ids are those of URLs within their crawl."""
+    """Table `revisit`; ids are URL ids within the crawl."""
 
-    def due(self, crawl: int, *, until: float, proven: float | None, most: int) -> list[DueHub]:
-        """Pages whose time comes until then, the first first; with `proven` in any case
-        sections, and those that brought so many pages lately.
+    def list_due(
+        self, crawl: int, *, until: float, min_recent_pages: float | None, limit: int
+    ) -> list[DueHub]:
+        """Return the pages due until `until`, in order of their time.
+
+        With `min_recent_pages` it also returns all sections, and pages whose links recently led to
+        at least so many new pages.
         """
-        values = (*id_range(crawl), until, proven is not None, proven, most)
-        return [DueHub._make(row) for row in self._db.rows(_DUE, values)]
+        values = (*id_range(crawl), until, min_recent_pages is not None, min_recent_pages, limit)
+        return [DueHub._make(row) for row in self._db.fetch_rows(_DUE, values)]
 
-    def known(self, crawl: int) -> list[int]:
-        """All pages of a crawl that are looked at again."""
+    def list_ids(self, crawl: int) -> list[int]:
+        """Return the ids of all pages of a crawl that are revisited."""
         sql = f"SELECT id & {LAST_ID} FROM revisit WHERE id BETWEEN ? AND ?"
-        return [number for (number,) in self._db.rows(sql, id_range(crawl))]
+        return [number for (number,) in self._db.fetch_rows(sql, id_range(crawl))]
 
-    def roots(self, crawl: int) -> list[int]:
-        """A crawl's sections, feeds and sitemaps."""
-        return [number for (number,) in self._db.rows(_ROOTS, id_range(crawl))]
+    def list_root_ids(self, crawl: int) -> list[int]:
+        """Return the ids of the sections, feeds and sitemaps of a crawl."""
+        return [number for (number,) in self._db.fetch_rows(_ROOTS, id_range(crawl))]
 
-    def next_at(self, crawl: int) -> float | None:
-        """When the first page of a crawl is due again; None: none is looked at."""
+    def next_due_at(self, crawl: int) -> float | None:
+        """Return the time when the next page of a crawl is due; None if none is revisited."""
         sql = "SELECT min(next_at) FROM revisit WHERE id BETWEEN ? AND ?"
-        found: float | None = self._db.value(sql, id_range(crawl))
-        return found
+        due_at: float | None = self._db.fetch_value(sql, id_range(crawl))
+        return due_at
 
     def add(self, crawl: int, hubs: Iterable[HubState], *, now: float) -> None:
-        """Have pages looked at again from now on; those that are already stay as they were."""
-        self._db.change_all(
+        """Add pages to be revisited; existing ones are not changed."""
+        self._db.execute_many(
             "INSERT OR IGNORE INTO revisit VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (row_id(crawl, hub.id), hub.watched_s, hub.fresh, hub.interval_s, now, hub.next_at)
+                (
+                    row_id(crawl, hub.id),
+                    hub.observed_s,
+                    hub.recent_pages,
+                    hub.interval_s,
+                    now,
+                    hub.next_at,
+                )
                 for hub in hubs
             ],
         )
 
-    def looked_at(self, crawl: int, hubs: Iterable[HubState], *, now: float) -> None:
-        """Note what a look at each of these pages has taught."""
-        self._db.change_all(
+    def record_visits(self, crawl: int, hubs: Iterable[HubState], *, now: float) -> None:
+        """Store the states of pages after their visit."""
+        self._db.execute_many(
             "UPDATE revisit SET watched_s = ?, fresh = ?, interval_s = ?, next_at = ?, "
             "checked_at = ? WHERE id = ?",
             [(*hub[1:], now, row_id(crawl, hub.id)) for hub in hubs],

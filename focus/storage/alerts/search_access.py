@@ -1,7 +1,7 @@
-"""Keeps whose search reaches which crawls.
+"""The crawls that each user may search.
 
-A crawl is searched by those whose alerts watch its site, and by everybody where an administrator
-has opened it. A site that several people watch is visited once: its pages are each of theirs.
+A crawl can be searched by users whose alerts watch its site, and by all users if an administrator
+has opened it. A site that several users watch has one crawl, which all of them can search.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Iterable
 
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.installation import Settings
-from focus.storage.alerts.records import CrawlShown
+from focus.storage.alerts.records import SearchableCrawl
 
 _OPENED = "searched by all"
-"""The setting that holds [id, start] of each crawl that everybody may search: an id alone may
-come again, of another crawl.
-"""
+"""Setting with [id, start time] of each crawl open to all users; an id alone can be reused."""
 _IS_OPENED = (
     "EXISTS (SELECT 1 FROM setting s, json_each(s.value) e WHERE s.name = ? "
     "AND json_extract(e.value, '$[0]') = c.id AND json_extract(e.value, '$[1]') = c.started_at)"
@@ -31,17 +29,19 @@ UNION SELECT c.id FROM crawl c WHERE {_IS_OPENED}"""
 
 
 class SearchAccess(Statements):
-    """The table `crawl`, by who may search it."""
+    """Table `crawl` with the permissions to search."""
 
-    def crawls(self, *, most: int) -> list[CrawlShown]:
-        """The crawls of the database, newest first."""
-        rows = self._db.rows(_CRAWLS, (_OPENED, most))
-        return [CrawlShown(number, at, what, bool(is_open)) for number, at, what, is_open in rows]
+    def list_crawls(self, *, limit: int) -> list[SearchableCrawl]:
+        """Return the crawls of the database, newest first."""
+        rows = self._db.fetch_rows(_CRAWLS, (_OPENED, limit))
+        return [
+            SearchableCrawl(number, at, what, bool(is_open)) for number, at, what, is_open in rows
+        ]
 
-    def of(self, user: int) -> set[int]:
-        """The crawls that a person may search."""
-        return {number for (number,) in self._db.rows(_SEARCHABLE, (user, _OPENED))}
+    def searchable_crawls(self, user: int) -> set[int]:
+        """Return the ids of the crawls that a user may search."""
+        return {number for (number,) in self._db.fetch_rows(_SEARCHABLE, (user, _OPENED))}
 
-    def open(self, crawls: Iterable[CrawlShown]) -> None:
-        """Open these crawls to everybody, and close the others."""
-        Settings(self._db).put(_OPENED, [[each.id, each.started_at] for each in crawls])
+    def set_open_crawls(self, crawls: Iterable[SearchableCrawl]) -> None:
+        """Open these crawls to all users, and close the others."""
+        Settings(self._db).set(_OPENED, [[crawl.id, crawl.started_at] for crawl in crawls])

@@ -1,4 +1,4 @@
-"""Keeps the sites that alerts watch: their crawls, how far they were matched, their next visits."""
+"""Sites that alerts watch: their crawls, progress of matching, and next visits."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ _SITE = ", ".join(f"s.{name}" for name in WatchedSite.__struct_fields__)
 
 
 class Sites(Statements):
-    """The table `site`, and what `alert_site` says of each."""
+    """Tables `site` and `alert_site`."""
 
-    def of(self, alerts: Iterable[int]) -> list[WatchedSite]:
-        """The sites of these alerts, each once, in order of id."""
+    def list_for_alerts(self, alerts: Iterable[int]) -> list[WatchedSite]:
+        """Return the sites of these alerts, each once, in order of id."""
         marks = list(alerts)
         sql = (
             f"SELECT DISTINCT {_SITE} FROM site s JOIN alert_site c ON c.site = s.id "
             f"WHERE c.alert IN ({', '.join('?' * len(marks))}) ORDER BY s.id"
         )
-        return [_site(row) for row in self._db.rows(sql, marks)]
+        return [_watched_site(row) for row in self._db.fetch_rows(sql, marks)]
 
-    def named(self, host: str) -> WatchedSite | None:
-        """A site by its host[:port]."""
-        row = self._db.row(f"SELECT {_SITE} FROM site s WHERE s.host = ?", (host,))
-        return _site(row) if row else None
+    def find_by_host(self, host: str) -> WatchedSite | None:
+        """Return a site by its host[:port]; None if it is not watched."""
+        row = self._db.fetch_row(f"SELECT {_SITE} FROM site s WHERE s.host = ?", (host,))
+        return _watched_site(row) if row else None
 
-    def sections(self, site: int) -> list[str]:
-        """The URLs at which a site is looked into, as the alerts on it say."""
+    def list_sections(self, site: int) -> list[str]:
+        """Return the URLs of the sections of a site that active alerts watch."""
         sql = (
             "SELECT DISTINCT url FROM alert_site WHERE site = ? AND alert IN "
             "(SELECT id FROM alert WHERE paused = 0) ORDER BY url"
         )
-        return [url for (url,) in self._db.rows(sql, (site,))]
+        return [url for (url,) in self._db.fetch_rows(sql, (site,))]
 
-    def begun(self, site: int) -> dict[int, bool]:
-        """Alert -> whether what exists on a site is marked as seen for it."""
+    def load_baseline_states(self, site: int) -> dict[int, bool]:
+        """Return alert -> whether the existing pages of the site are marked as seen for it."""
         sql = "SELECT alert, min(begun_at IS NOT NULL) FROM alert_site WHERE site = ? GROUP BY 1"
-        return {alert: bool(is_begun) for alert, is_begun in self._db.rows(sql, (site,))}
+        return {alert: bool(is_begun) for alert, is_begun in self._db.fetch_rows(sql, (site,))}
 
     # -- writing ------------------------------------------------------------------------
 
-    def begin(self, site: int, alerts: Iterable[int], *, now: float) -> None:
-        """What exists on a site is marked as seen for these alerts."""
-        self._db.change_all(
+    def mark_baseline_seen(self, site: int, alerts: Iterable[int], *, now: float) -> None:
+        """Mark the existing pages of a site as seen for these alerts."""
+        self._db.execute_many(
             "UPDATE alert_site SET begun_at = ? WHERE site = ? AND alert = ? AND begun_at IS NULL",
             [(now, site, alert) for alert in alerts],
         )
 
-    def matched(self, site: int, nth: int) -> None:
-        """Pages up to this one were held against the alerts on a site."""
-        self._db.change("UPDATE site SET matched = max(matched, ?) WHERE id = ?", (nth, site))
+    def record_matched(self, site: int, nth: int) -> None:
+        """Store that the pages up to request `nth` were compared with the alerts of a site."""
+        self._db.execute("UPDATE site SET matched = max(matched, ?) WHERE id = ?", (nth, site))
 
-    def news_begins(self, site: int, first: int) -> None:
-        """From this URL on all is news until a visit has come to its end."""
+    def set_first_new_url(self, site: int, first: int) -> None:
+        """Store that URLs from id `first` on are new until a visit is completed."""
         sql = "UPDATE site SET news_from = ifnull(news_from, ?) WHERE id = ?"
-        self._db.change(sql, (first, site))
+        self._db.execute(sql, (first, site))
 
-    def visited(
+    def record_visit(
         self,
         site: int,
         crawl: int,
@@ -73,16 +73,16 @@ class Sites(Statements):
         pages: int,
         is_whole: bool,
     ) -> None:
-        """What came of a visit. `is_whole`: nothing is left of it for the next one."""
-        self._db.change(
+        """Store the result of a visit; `is_whole` means that it was completed."""
+        self._db.execute(
             "UPDATE site SET crawl = ?, visited_at = ?, next_at = ?, free_at = ?, pages = ?, "
             "news_from = iif(?, NULL, news_from) WHERE id = ?",
             (crawl, visited_at, next_at, free_at, pages, is_whole, site),
         )
 
-    def fared(self, site: int, trouble: str, *, now: float) -> None:
-        """What was wrong with a visit of a site; "": nothing, it fails no more."""
-        self._db.change(
+    def record_trouble(self, site: int, trouble: str, *, now: float) -> None:
+        """Store the error of a visit; an empty text means that it succeeded."""
+        self._db.execute(
             "UPDATE site SET trouble = :trouble, failures = iif(:trouble = '', 0, failures + 1), "
             "failing_since = iif(:trouble = '', NULL, ifnull(failing_since, :now)) "
             "WHERE id = :site",
@@ -90,6 +90,6 @@ class Sites(Statements):
         )
 
 
-def _site(row: Sequence[Any]) -> WatchedSite:
+def _watched_site(row: Sequence[Any]) -> WatchedSite:
     site = WatchedSite(*row)
     return replace(site, trouble=decode_message(site.trouble))

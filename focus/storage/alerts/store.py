@@ -1,4 +1,4 @@
-"""Opens the alert store: what is known of people, alerts, sites and matches."""
+"""The alert store: all tables of users, alerts, sites and matches over one connection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from focus.storage import file_check, private
 from focus.storage.alerts.alerts import Alerts
 from focus.storage.alerts.browsers import Browsers
-from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connected
+from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connect_database
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.installation import Attempts, Audit, Settings
 from focus.storage.alerts.matches import Matches
@@ -24,7 +24,7 @@ from focus.storage.search_file import index_path
 
 
 class AlertStore:
-    """The statements of all subjects, over one connection."""
+    """Access to all tables of alerts over one connection."""
 
     def __init__(self, database: AlertDatabase) -> None:
         self.database, self.path = database, database.path
@@ -45,31 +45,37 @@ class AlertStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything that is written in it, or nothing."""
+        """Write everything in one transaction."""
         with self.database.transaction():
             yield
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.database.close()
 
 
 @contextmanager
-def opened(
+def open_store(
     path: Path, *, now: float, language: str, zone: str, channels: ChannelSeal | None = None
 ) -> Iterator[AlertStore]:
-    """The store of a database, made if there is none, with the local user in it.
+    """Open the alert store of a database, and add the local user if it is new.
 
-    `channels` seals channels; None: they are kept as they are.
+    Args:
+        path: The database, which is created if it is missing.
+        now: Unix seconds.
+        language: Language of the local user.
+        zone: Time zone of the local user, an IANA name.
+        channels: Seal of channels. None stores them unencrypted.
 
-    StoreError if the file is another program's, of a newer focus, or cannot be written.
+    Raises:
+        StoreError: The file belongs to another program or a newer version, or cannot be written.
     """
     private.create_folder(path)
     file_check.check_file(path)
     private.create_private_file(path)
     for file in (path, index_path(path)):
         private.restrict_to_owner(file)
-    store = AlertStore(connected(path, channels=channels))
+    store = AlertStore(connect_database(path, channels=channels))
     try:
         store.users.add_local(language, zone, now=now)
         yield store

@@ -1,4 +1,4 @@
-"""Keeps the secrets that people carry, by their SHA-256 alone."""
+"""Secrets of users, such as sessions and links; only their SHA-256 is stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIND = (
 
 
 class Tokens(Statements):
-    """The table `token`."""
+    """Table `token`."""
 
     def add(
         self,
@@ -30,55 +30,55 @@ class Tokens(Statements):
         alert: int | None = None,
         data: dict[str, Any] | None = None,
     ) -> None:
-        """Note a secret, if it is not known; those whose time is over go."""
+        """Store a new secret, and delete expired ones."""
         with self._db.transaction():
-            self._db.change("DELETE FROM token WHERE expires_at < ?", (now,))
+            self._db.execute("DELETE FROM token WHERE expires_at < ?", (now,))
             text = msgspec.json.encode(data or {}).decode()
-            self._db.change(
+            self._db.execute(
                 "INSERT OR IGNORE INTO token (hash, kind, user, alert, made_at, expires_at, data) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (hashed(secret), kind, user, alert, now, expires_at, text),
+                (hash_secret(secret), kind, user, alert, now, expires_at, text),
             )
 
     def find(self, kind: str, secret: str, *, now: float) -> Token | None:
-        """What a secret of a kind stands for; None for a stranger's or one whose time is over."""
-        row = self._db.row(_FIND, (hashed(secret), kind, now))
+        """Return the token of a secret; None if it is unknown or expired."""
+        row = self._db.fetch_row(_FIND, (hash_secret(secret), kind, now))
         return None if row is None else Token(row[0], row[1], msgspec.json.decode(row[2]))
 
     def use(self, kind: str, secret: str, *, now: float) -> Token | None:
-        """The same, once: it is taken back."""
+        """Return the token of a secret and delete it, so that it can be used once only."""
         with self._db.transaction():
-            found = self.find(kind, secret, now=now)
-            if found is not None:
+            token = self.find(kind, secret, now=now)
+            if token is not None:
                 self.remove(kind, secret)
-            return found
+            return token
 
-    def of_user(self, kind: str, user: int, *, now: float) -> Token | None:
-        """What a person's secret of a kind stands for; None: they have none."""
+    def find_for_user(self, kind: str, user: int, *, now: float) -> Token | None:
+        """Return the token of this kind of a user; None if they have none."""
         sql = "SELECT alert, data FROM token WHERE kind = ? AND user = ? AND expires_at > ?"
-        row = self._db.row(sql, (kind, user, now))
+        row = self._db.fetch_row(sql, (kind, user, now))
         return None if row is None else Token(user, row[0], msgspec.json.decode(row[1]))
 
     def remove(self, kind: str, secret: str) -> None:
-        """Take one secret back."""
+        """Delete one secret."""
         sql = "DELETE FROM token WHERE hash = ? AND kind = ?"
-        self._db.change(sql, (hashed(secret), kind))
+        self._db.execute(sql, (hash_secret(secret), kind))
 
-    def drop(self, kind: str, *, user: int, alert: int | None = None) -> None:
-        """Take back a person's secrets of a kind; with `alert` None those of no alert."""
+    def remove_for_user(self, kind: str, *, user: int, alert: int | None = None) -> None:
+        """Delete the secrets of a kind of a user; with `alert` None those without an alert."""
         sql = "DELETE FROM token WHERE kind = ? AND user = ? AND alert IS ?"
-        self._db.change(sql, (kind, user, alert))
+        self._db.execute(sql, (kind, user, alert))
 
-    def drop_all(self, kind: str) -> None:
-        """Take back everybody's secrets of a kind."""
-        self._db.change("DELETE FROM token WHERE kind = ?", (kind,))
+    def remove_all(self, kind: str) -> None:
+        """Delete all secrets of a kind."""
+        self._db.execute("DELETE FROM token WHERE kind = ?", (kind,))
 
-    def log_out(self, user: int) -> None:
-        """End all of a person's sessions, and links to set another password."""
+    def end_sessions(self, user: int) -> None:
+        """Delete all sessions of a user, and links to reset the password."""
         sql = "DELETE FROM token WHERE user = ? AND kind IN ('session', 'reset')"
-        self._db.change(sql, (user,))
+        self._db.execute(sql, (user,))
 
 
-def hashed(secret: str) -> bytes:
-    """As it is kept."""
+def hash_secret(secret: str) -> bytes:
+    """Return the hash of a secret as stored in the database."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()

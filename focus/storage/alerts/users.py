@@ -1,4 +1,4 @@
-"""Keeps people and their accounts."""
+"""Users and their accounts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 import msgspec
 
 from focus.storage.alerts.database import Statements
-from focus.storage.alerts.records import LOCAL, Account, User
+from focus.storage.alerts.records import LOCAL_USER, Account, User
 
 _USER = ", ".join(User._fields)
 _ADDRESSES = {
@@ -17,43 +17,45 @@ _ADDRESSES = {
 
 
 class Users(Statements):
-    """The table `user`. Who has no password is at the command line only."""
+    """Table `user`. A user without a password can only use the command line."""
 
-    def active(self, number: int | None) -> User | None:
-        """A person whose account is not disabled."""
-        row = self._db.row(f"SELECT {_USER} FROM user WHERE id = ? AND disabled = 0", (number,))
+    def find_active(self, number: int | None) -> User | None:
+        """Return a user by id; None if there is none or the account is disabled."""
+        row = self._db.fetch_row(
+            f"SELECT {_USER} FROM user WHERE id = ? AND disabled = 0", (number,)
+        )
         if row is None:
             return None
-        kept = msgspec.json.decode(row[-1], type=tuple[str, ...])
-        return User._make((*row[:-1], tuple(map(self._db.channels.open, kept))))
+        sealed = msgspec.json.decode(row[-1], type=tuple[str, ...])
+        return User._make((*row[:-1], tuple(map(self._db.channels.open, sealed))))
 
-    def login(self, name: str) -> tuple[int, str | None]:
-        """(id, password's hash) of an account that is not disabled; (0, None): there is none."""
+    def load_login(self, name: str) -> tuple[int, str | None]:
+        """Return (id, password hash) of an active account; (0, None) if there is none."""
         sql = "SELECT id, password FROM user WHERE name = ? AND disabled = 0"
-        found: tuple[int, str | None] = self._db.row(sql, (name,)) or (0, None)
-        return found
+        login: tuple[int, str | None] = self._db.fetch_row(sql, (name,)) or (0, None)
+        return login
 
-    def by_mail(self, name: str) -> tuple[int, str, str] | None:
-        """(id, address, language) of somebody with an account who has a mail address."""
-        found: tuple[int, str, str] | None = self._db.row(
+    def find_by_mail(self, name: str) -> tuple[int, str, str] | None:
+        """Return (id, address, language) of an active account with a mail address, or None."""
+        user: tuple[int, str, str] | None = self._db.fetch_row(
             "SELECT id, mail, language FROM user WHERE name = ? AND disabled = 0 "
             "AND password IS NOT NULL AND mail IS NOT NULL",
             (name,),
         )
-        return found
+        return user
 
-    def by_phone(self, name: str) -> tuple[int, str, str] | None:
-        """(id, number, language) of somebody with an account who has a telephone."""
-        found: tuple[int, str, str] | None = self._db.row(
+    def find_by_phone(self, name: str) -> tuple[int, str, str] | None:
+        """Return (id, number, language) of an active account with a phone number, or None."""
+        user: tuple[int, str, str] | None = self._db.fetch_row(
             "SELECT id, phone, language FROM user WHERE name = ? AND disabled = 0 "
             "AND password IS NOT NULL AND phone IS NOT NULL",
             (name,),
         )
-        return found
+        return user
 
-    def accounts(self) -> list[Account]:
-        """All accounts, by name."""
-        rows = self._db.rows(
+    def list_accounts(self) -> list[Account]:
+        """Return all accounts, sorted by name."""
+        rows = self._db.fetch_rows(
             "SELECT id, name, admin, disabled, seen_at, (SELECT count(*) FROM alert a "
             "WHERE a.user = u.id) FROM user u WHERE password IS NOT NULL ORDER BY name"
         )
@@ -62,36 +64,42 @@ class Users(Statements):
             for number, name, admin, disabled, *rest in rows
         ]
 
-    def names(self, *, but: int) -> list[str]:
-        """The names of all users but one."""
-        return [name for (name,) in self._db.rows("SELECT name FROM user WHERE id <> ?", (but,))]
+    def list_names(self, *, except_id: int) -> list[str]:
+        """Return the names of all users except one."""
+        return [
+            name
+            for (name,) in self._db.fetch_rows("SELECT name FROM user WHERE id <> ?", (except_id,))
+        ]
 
-    def zones(self) -> dict[int, str]:
-        """The time zone of each user, by its IANA name."""
-        return dict(self._db.rows("SELECT id, zone FROM user"))
+    def load_zones(self) -> dict[int, str]:
+        """Return user id -> time zone (IANA name)."""
+        return dict(self._db.fetch_rows("SELECT id, zone FROM user"))
 
     # -- writing ------------------------------------------------------------------------
 
     def add_local(self, language: str, zone: str, *, now: float) -> None:
-        """The user at the command line, unless they are known."""
-        self._db.change(
+        """Add the user of the command line unless it exists."""
+        self._db.execute(
             "INSERT OR IGNORE INTO user (id, name, language, zone, quiet, admin, disabled, "
             "created_at) VALUES (?, 'local', ?, ?, '', 1, 0, ?)",
-            (LOCAL, language, zone, now),
+            (LOCAL_USER, language, zone, now),
         )
 
     def add(
         self, name: str, password: str, *, language: str, zone: str, admin: bool, now: float
     ) -> int | None:
-        """A new account; its id, None if the name is taken. `password`: its hash."""
-        number: int | None = self._db.value(
+        """Add an account; return its id, or None if the name is in use.
+
+        `password` is the hash of the password.
+        """
+        number: int | None = self._db.fetch_value(
             "INSERT OR IGNORE INTO user (name, password, language, zone, quiet, admin, disabled, "
             "created_at) VALUES (?, ?, ?, ?, '', ?, 0, ?) RETURNING id",
             (name, password, language, zone, admin, now),
         )
         return number
 
-    def change(
+    def update(
         self,
         number: int,
         *,
@@ -100,38 +108,40 @@ class Users(Statements):
         zone: str | None = None,
         quiet: str | None = None,
     ) -> bool:
-        """Change what a person says of themselves, where it is not None; False: name is taken."""
+        """Change the values that are not None; return False if the name is in use."""
         sql = (
             "UPDATE user SET name = ifnull(?, name), language = ifnull(?, language), "
             "zone = ifnull(?, zone), quiet = ifnull(?, quiet) WHERE id = ?"
         )
         try:
-            self._db.change(sql, (name, language, zone, quiet, number))
+            self._db.execute(sql, (name, language, zone, quiet, number))
         except sqlite3.IntegrityError:
             return False
         return True
 
     def set_address(self, number: int, kind: str, address: str | None) -> None:
-        """Where a person is reached by `mail` or `phone`; None: no more."""
-        self._db.change(_ADDRESSES[kind], (address, number))
+        """Set the address of a user for `mail` or `phone`; None removes it."""
+        self._db.execute(_ADDRESSES[kind], (address, number))
 
     def set_channels(self, number: int, channels: list[str]) -> None:
-        """How a person's new alerts tell."""
-        text = msgspec.json.encode([self._db.channels.seal(each) for each in channels]).decode()
-        self._db.change("UPDATE user SET channels = ? WHERE id = ?", (text, number))
+        """Set the default channels for new alerts of a user."""
+        text = msgspec.json.encode(
+            [self._db.channels.seal(channel) for channel in channels]
+        ).decode()
+        self._db.execute("UPDATE user SET channels = ? WHERE id = ?", (text, number))
 
     def set_password(self, number: int, password: str) -> None:
-        """Another password, by its hash."""
-        self._db.change("UPDATE user SET password = ? WHERE id = ?", (password, number))
+        """Set the hash of the password."""
+        self._db.execute("UPDATE user SET password = ? WHERE id = ?", (password, number))
 
-    def seen(self, number: int, *, now: float) -> None:
-        """Somebody is there."""
-        self._db.change("UPDATE user SET seen_at = ? WHERE id = ?", (now, number))
+    def record_request(self, number: int, *, now: float) -> None:
+        """Store the time of the last request of a user."""
+        self._db.execute("UPDATE user SET seen_at = ? WHERE id = ?", (now, number))
 
-    def disable(self, number: int, disabled: bool) -> None:
-        """Let somebody log in no more, or again."""
-        self._db.change("UPDATE user SET disabled = ? WHERE id = ?", (disabled, number))
+    def set_disabled(self, number: int, disabled: bool) -> None:
+        """Disable or enable an account."""
+        self._db.execute("UPDATE user SET disabled = ? WHERE id = ?", (disabled, number))
 
     def remove(self, number: int) -> None:
-        """Forget a person with all that is theirs."""
-        self._db.change("DELETE FROM user WHERE id = ?", (number,))
+        """Delete a user with all their data."""
+        self._db.execute("DELETE FROM user WHERE id = ?", (number,))
