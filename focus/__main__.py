@@ -1,4 +1,4 @@
-"""Runs `focus` as a program: sets up the streams, catches errors, gives the exit code."""
+"""Runs `focus` as a program: sets up the streams, reports errors, returns the exit code."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ from focus.registry import REMOVED
 from focus.text.formatting import printable
 
 INTERRUPTED, TERMINATED = 130, 143
-ENOUGH_BYTES = 512_000_000  # of address space, for every command
-LEAST_BYTES = 180_000_000  # with less, libraries fail with lines of their own, or end us
-_NOT_OUR_FAULT = {
+SUFFICIENT_BYTES = 512_000_000  # of address space; enough for every command
+MIN_BYTES = 180_000_000  # with less, libraries print errors of their own or end the process
+_SYSTEM_ERRNOS = {
     errno.EACCES, errno.EDQUOT, errno.EMFILE, errno.EPERM, errno.ENOSPC, errno.EROFS,
 }  # fmt: skip
-_PLAINER = {
+_PLAIN_PHRASES = {
     "is not a valid integer range": "is not a whole number",
     "is not a valid integer": "is not a whole number",
     "is not a valid float range": "is not a number",
     "is not a valid float": "is not a number",
 }
-"""How click says it, and how people do."""
+"""Phrases of click's messages -> plainer ones."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command (`sys.argv` unless given); the exit code."""
-    _speak()
+    """Run one command, of `sys.argv` by default, and return the exit code."""
+    _set_up_language()
     for stream in (sys.stdout, sys.stderr):
         _use_utf8(stream)
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    args = sys.argv[1:] if arguments is None else list(arguments)
     terminated: list[int] = []
 
     def terminate(*_: object) -> None:
         terminated.append(code)
         sys.exit(code)
 
-    code = 0 if given[:1] in (["crawl"], ["serve"], ["cluster"]) else TERMINATED
-    with suppress(ValueError):  # not the main thread: a test, or somebody's program
+    code = 0 if args[:1] in (["crawl"], ["serve"], ["cluster"]) else TERMINATED
+    with suppress(ValueError):  # another thread than the main one, as in tests
         signal.signal(signal.SIGTERM, terminate)
-    _spare_memory()
-    if _address_space() < LEAST_BYTES:
-        return _fail(_too_little(say("nothing was begun")), 1)
+    _limit_threads()
+    if _address_space() < MIN_BYTES:
+        return _print_error(_memory_message(say("nothing was begun")), 1)
     try:
-        _invoke(given)
+        _run_command(args)
         sys.stdout.flush()
         return 0
     except click.exceptions.Exit as end:
@@ -77,24 +77,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error.format_message())
         return 0
     except click.UsageError as error:
-        return _fail(_misuse(error), error.exit_code)
+        return _print_error(_usage_message(error), error.exit_code)
     except click.ClickException as error:
-        return _fail(error.format_message(), error.exit_code)
+        return _print_error(error.format_message(), error.exit_code)
     except FocusError as error:
-        return _fail(translate(error.message), error.exit_code)
+        return _print_error(translate(error.message), error.exit_code)
     except BrokenPipeError:
-        return _close_quietly()
+        return _close_stdout()
     except OSError as error:
-        if error.errno not in _NOT_OUR_FAULT:
-            return _report(error)
+        if error.errno not in _SYSTEM_ERRNOS:
+            return _report_exception(error)
         where = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{where}{translate(error_message(error))}", 1)
+        return _print_error(f"{where}{translate(error_message(error))}", 1)
     except Exception as error:
-        return _report(error)
+        return _report_exception(error)
 
 
-def _speak() -> None:
-    """The language that the terminal asks for; click asks gettext, and this the environment."""
+def _set_up_language() -> None:
+    """Set the language of the terminal; click uses gettext, which reads the environment."""
     set_language(environment_language(os.environ))
     gettext.textdomain("messages")
     if current_language() != "en":
@@ -104,7 +104,7 @@ def _speak() -> None:
 
 
 def _address_space() -> float:
-    """Bytes of memory that this process may map (ulimit -v)."""
+    """Return the bytes of memory that this process may map (ulimit -v)."""
     try:
         import resource  # not on Windows
     except ImportError:
@@ -113,57 +113,59 @@ def _address_space() -> float:
     return math.inf if soft == resource.RLIM_INFINITY else soft
 
 
-def _spare_memory() -> None:
-    """Where memory is bounded, have numpy start no threads: each would map 40 MB."""
+def _limit_threads() -> None:
+    """Stop numpy from starting threads if memory is limited: each would map 40 MB."""
     if _address_space() < math.inf:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def _too_little(why: str) -> str:
+def _memory_message(why: str) -> str:
     return say(
         "{space:,.0f} MB of memory (ulimit -v) are not enough for this command; "
         "give it {enough:,.0f} MB ({error})",
         space=_address_space() / 1e6,
-        enough=ENOUGH_BYTES / 1e6,
+        enough=SUFFICIENT_BYTES / 1e6,
         error=why,
     )
 
 
-def _report(error: Exception) -> int:
-    """An error that nobody saw coming: a lack of memory, or a mistake of ours."""
-    if _address_space() < ENOUGH_BYTES:
-        return _fail(_too_little(f"{type(error).__name__}: {error}"), 1)
+def _report_exception(error: Exception) -> int:
+    """Report an unexpected error: a lack of memory, or a bug."""
+    if _address_space() < SUFFICIENT_BYTES:
+        return _print_error(_memory_message(f"{type(error).__name__}: {error}"), 1)
     if isinstance(error, MemoryError):
-        return _fail(
+        return _print_error(
             say("there is not enough memory for this; end other programs, or ask for less"), 1
         )
     return _report_bug()
 
 
-def _invoke(arguments: list[str]) -> None:
-    """One command, or an answer to a shell that completes one.
+def _run_command(arguments: list[str]) -> None:
+    """Run one command, or answer a shell that completes one.
 
-    `cli.main` would end by itself on a broken pipe.
+    `cli.main` would exit by itself on a broken pipe.
     """
     from focus.cli import cli
-    from focus.commands.completion import COMPLETE
+    from focus.commands.completion import COMPLETION_VARIABLE
 
-    if asked := os.environ.get(COMPLETE):
-        raise click.exceptions.Exit(shell_complete(cli, {}, "focus", COMPLETE, asked))
+    if instruction := os.environ.get(COMPLETION_VARIABLE):
+        raise click.exceptions.Exit(
+            shell_complete(cli, {}, "focus", COMPLETION_VARIABLE, instruction)
+        )
     with cli.make_context("focus", arguments) as ctx:
         cli.invoke(ctx)
 
 
 def _use_utf8(stream: TextIO) -> None:
-    """UTF-8 whatever the locale says; what cannot be written is escaped."""
+    """Write UTF-8 in any locale; characters that cannot be written are escaped."""
     with suppress(AttributeError, OSError, ValueError):  # replaced by a test, or closed
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[attr-defined]
 
 
-def _misuse(error: click.UsageError) -> str:
-    """What was wrong, and where: the option as typed, or the variable."""
+def _usage_message(error: click.UsageError) -> str:
+    """Return what is wrong and where: the option as typed, or the variable."""
     ctx, option = error.ctx, getattr(error, "param", None)
-    if removed := _removed(error):
+    if removed := _removed_message(error):
         return removed
     if ctx is None or not isinstance(option, click.Option):
         command = ctx.command_path if ctx else "focus"
@@ -177,19 +179,19 @@ def _misuse(error: click.UsageError) -> str:
             "{option} is missing (see `{command} --help`)", option=where, command=ctx.command_path
         )
     message = error.message
-    for theirs, ours in _PLAINER.items():
-        message = message.replace(theirs, ours)
+    for phrase, plain_phrase in _PLAIN_PHRASES.items():
+        message = message.replace(phrase, plain_phrase)
     return f"{where}: {message}"
 
 
-def _removed(error: click.UsageError) -> str:
-    """Return the message for a removed command or option, "" for any other error."""
+def _removed_message(error: click.UsageError) -> str:
+    """Return the message for a removed command or option, or an empty text for other errors."""
     name = getattr(error, "command_name", "") or getattr(error, "option_name", "")
     path = error.ctx.command_path if error.ctx else ""
     return say(REMOVED.get(f"{path} {name}", ""))
 
 
-def _fail(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     with suppress(OSError, ValueError):
         print(say("focus: error: {message}", message=printable(message)), file=sys.stderr)
     return code
@@ -205,8 +207,8 @@ def _report_bug() -> int:
     return 1
 
 
-def _close_quietly() -> int:
-    """Whoever read our output has had enough, which is no error; nor shall Python call it one."""
+def _close_stdout() -> int:
+    """Close standard output after its reader has gone, so that Python reports no error."""
     with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

@@ -24,7 +24,7 @@ import click
 import msgspec
 
 from focus.cli import cli
-from focus.commands.settings import CrawlOrder, order, read_topic
+from focus.commands.settings import CrawlPlan, plan_crawl, read_topic
 from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
 from focus.html.main_content import main_text_from_html
@@ -195,7 +195,7 @@ class Crawling:
         self.report: RunReport | None = None
         self._db = db
         self._options = options | {"db": db or Path("focus.db")}
-        self._order: CrawlOrder = order(self._options)
+        self._order: CrawlPlan = plan_crawl(self._options)
         self._is_started = False
 
     def __aiter__(self) -> AsyncIterator[CrawledPage]:
@@ -288,7 +288,7 @@ class Crawling:
         self._is_started = True
         if self._db is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="focus-"))
-            self._order = order(self._options | {"db": Path(folder) / "focus.db"})
+            self._order = plan_crawl(self._options | {"db": Path(folder) / "focus.db"})
 
 
 def _crawled_page(row: PageRow) -> CrawledPage:

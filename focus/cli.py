@@ -1,8 +1,8 @@
 """The tree of `focus` commands; each is defined in a module of `focus.commands`.
 
-Data goes to standard output, everything else to standard error. Errors are FocusError
-and end up in `__main__`. A command imports what is slow to import when it runs, so that
-`focus --help` and shell completion are quick.
+Results go to standard output, everything else to standard error. Errors are FocusErrors, which
+`__main__` reports. A command imports slow packages when it runs, so that `focus --help` and shell
+completion are quick.
 """
 
 from __future__ import annotations
@@ -53,21 +53,23 @@ def cli(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand in ("completion", "strategies"):
         return
-    found = config_file.find(Path.cwd())
-    ctx.default_map = config_file.defaults(found, {"crawl": crawl})
-    database = config_file.database(found)
+    config = config_file.find_config_file(Path.cwd())
+    ctx.default_map = config_file.command_defaults(config, {"crawl": crawl})
+    database = config_file.database_path(config)
     for name, subcommand in cli.commands.items():
-        for each in subcommand.params if name not in ("demo", "serve") else ():
-            if each.name == "db":
-                default = [database] if each.multiple else database
+        for param in subcommand.params if name not in ("demo", "serve") else ():
+            if param.name == "db":
+                default = [database] if param.multiple else database
                 ctx.default_map.setdefault(name, {}).setdefault("db", default)
-    asked = {**ctx.default_map.get("crawl", {}), "db": database}
-    known = {key: asked[key] for key in (*NETWORK_NAMES, "db") if key in asked}
+    crawl_defaults = {**ctx.default_map.get("crawl", {}), "db": database}
+    network_defaults = {
+        key: crawl_defaults[key] for key in (*NETWORK_NAMES, "db") if key in crawl_defaults
+    }
     for group in (topic, watch):
-        ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, known)
-    ctx.default_map["serve"] = known
-    opened = {key: asked[key] for key in REACH_NAMES if key in asked}
-    ctx.default_map["cluster"] = {"frontier": asked, "worker": opened}
+        ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, network_defaults)
+    ctx.default_map["serve"] = network_defaults
+    reach_defaults = {key: crawl_defaults[key] for key in REACH_NAMES if key in crawl_defaults}
+    ctx.default_map["cluster"] = {"frontier": crawl_defaults, "worker": reach_defaults}
 
 
 for command in (

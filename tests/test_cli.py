@@ -21,7 +21,7 @@ import pytest
 
 from focus import errors, session
 from focus.cli import cli
-from focus.commands.crawl import stray_variables
+from focus.commands.crawl import misspelt_variables
 from focus.engine.unit_of_work import Totals
 from focus.http.zstd import ZstdCompressor
 from focus.session import RunReport
@@ -480,7 +480,7 @@ def test_misspelt_variable_is_noted(focus: Focus, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("FOCUS_MAX_PAGE", "3")
     note = "FOCUS_MAX_PAGE is not known; did you mean FOCUS_MAX_PAGES?"
     assert note in focus(*CRAWL).err
-    assert stray_variables(["FOCUS_DB", "FOCUS_SOMETHING_ELSE", "PATH"]) == []
+    assert misspelt_variables(["FOCUS_DB", "FOCUS_SOMETHING_ELSE", "PATH"]) == []
 
 
 def test_report_that_cannot_be_written_is_named(

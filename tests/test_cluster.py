@@ -210,13 +210,13 @@ async def test_a_worker_ends_where_a_setup_asks_for_more(monkeypatch: pytest.Mon
 
 
 def test_all_roles_of_one_machine_are_given_the_same() -> None:
-    from focus.commands.cluster import _reach_of
+    from focus.commands.cluster import _reach_arguments
 
     given = "--seed a.test --allow-net 127.0.0.1 --allow-net=10.0.0.0/8 --insecure --max-pages 4"
     opened = "--allow-net 127.0.0.1/32 --allow-net 10.0.0.0/8 --insecure"
-    assert _reach_of(given.split()) == opened.split()
-    assert _reach_of(["--connect-to", "127.0.0.1:80"]) == ["--connect-to", "127.0.0.1:80"]
-    assert _reach_of(["--seed", "a.test"]) == []
+    assert _reach_arguments(given.split()) == opened.split()
+    assert _reach_arguments(["--connect-to", "127.0.0.1:80"]) == ["--connect-to", "127.0.0.1:80"]
+    assert _reach_arguments(["--seed", "a.test"]) == []
 
 
 @pytest.mark.parametrize("text", ["", "broker", "http://broker/", "amqp:///"])

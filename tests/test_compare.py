@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from focus.archive.replay import Archive
-from focus.commands.compare_output import board_lines
+from focus.commands.compare_output import comparison_lines
 from focus.errors import ArchiveError, ConfigError
 from focus.evaluate.compare import RUNS_FILE, group_trials, run_comparison, shuffle_seeds
 from focus.evaluate.comparison import Comparison, load_comparison
@@ -79,7 +79,7 @@ def test_informed_strategy_beats_breadth_first(web: Path, tmp_path: Path) -> Non
 
 def test_compare_output_narrow_terminal_drops_columns(web: Path, tmp_path: Path) -> None:
     found = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
-    wide, narrow = (board_lines(found, width=width) for width in (200, 80))
+    wide, narrow = (comparison_lines(found, width=width) for width in (200, 80))
     assert max(map(len, narrow[:-2])) <= 80  # remarks and times are lines of text
     figures = {text for line in wide for text in line.split()}
     heads = next(line for line in narrow if "AUC" in line).split()
@@ -96,7 +96,7 @@ def test_interval_of_single_topic_is_none(web: Path, tmp_path: Path) -> None:
     score = found.groups[0].scores[0]
     assert (score.measures["auc"].low, score.measures["auc"].high, score.band) == (None, None, [])
     assert score.versus == {} or score.versus["auc"].low is None
-    text = "\n".join(board_lines(found))
+    text = "\n".join(comparison_lines(found))
     assert f"{score.measures['auc'].value:.3f}".lstrip("0") + "-" not in text
 
 
@@ -236,7 +236,7 @@ def test_unrecorded_skip_leaves_out_missing_links(tmp_path: Path) -> None:
     assert (asked["robots"] or 0) - (left_out["robots"] or 0) == 1
     assert left_out["failures"] == 2
     assert left_out["found"] == asked["found"] == GOOD
-    text = "\n".join(board_lines(found))
+    text = "\n".join(comparison_lines(found))
     assert text.count("unrecorded links left out") == 1
 
 

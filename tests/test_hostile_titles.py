@@ -310,6 +310,6 @@ def test_progress_bar_shows_markup_and_format_fields_as_text(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "stderr", stream)
-    with progress_bar.bar("[red]{0} {x}[/red]") as move:
+    with progress_bar.show_progress("[red]{0} {x}[/red]") as move:
         move(1.0, 2.0)
     assert "[red]{0} {x}[/red]" in stream.getvalue()

@@ -17,7 +17,7 @@ from focus.alerts import query, schedule, settings
 from focus.alerts.alert import from_json, validate_alert
 from focus.alerts.message import trial_message
 from focus.alerts.page_match import alert_topic
-from focus.commands.crawl_progress import Pulse
+from focus.commands.crawl_progress import CrawlMeter
 from focus.errors import ConfigError, FocusError
 from focus.i18n import (
     Msg,
@@ -217,7 +217,7 @@ def test_errors_language_zh_are_chinese(
 
 
 def test_live_line_language_zh_is_chinese(speaking: None) -> None:
-    line = Pulse(FakeCrawl().real).line()
+    line = CrawlMeter(FakeCrawl().real).line()
     assert line.startswith("0 页 (0.0/s) · 相关 0 · 收获率 0.0%")
     assert line.endswith("待抓 410 · 3 个主机 · 失败 2")
 

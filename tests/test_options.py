@@ -13,8 +13,8 @@ import pytest
 import focus
 from focus.cli import crawl
 from focus.commands.options import config_file
-from focus.commands.options.declared import DECLARED, Declared, said
-from focus.commands.settings import order
+from focus.commands.options.declared import DECLARED, Declared, changed_options
+from focus.commands.settings import plan_crawl
 from focus.config import FILE_ONLY, CrawlConfig
 
 NAMES = [each.name for each in DECLARED]
@@ -65,10 +65,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def held(option: Declared, *flags: str) -> Any:
     """What the field of an option holds after these flags, the variables and focus.toml."""
-    found = config_file.defaults(config_file.find(Path.cwd()), {"crawl": crawl})
+    found = config_file.command_defaults(config_file.find_config_file(Path.cwd()), {"crawl": crawl})
     arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
     ctx = crawl.make_context("crawl", arguments, default_map=found.get("crawl"))
-    made = order(ctx.params)
+    made = plan_crawl(ctx.params)
     records = {type(made.paths): made.paths, CrawlConfig: made.config}
     for name in CrawlConfig.__struct_fields__:
         if isinstance(part := getattr(made.config, name), msgspec.Struct):
@@ -110,7 +110,7 @@ def test_a_dry_run_says_what_was_set_and_by_what(
     found = {"slowdown": "90s", "allow_net": ["10.0.0.0/8", "::1"]}
     arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
     ctx = crawl.make_context("crawl", arguments, default_map=found)
-    assert said(ctx, but={"delay"}) == [
+    assert changed_options(ctx, excluded={"delay"}) == [
         "--max-body 1M",
         "--proxy http://proxy.test:80 (FOCUS_PROXY)",
         "--allow-net 10.0.0.0/8,::1/128 (focus.toml)",
@@ -126,10 +126,10 @@ NEW = """\
 PROBE = """
 import sys
 from focus.cli import cli, crawl
-from focus.commands.options.declared import said
-from focus.commands.settings import order
+from focus.commands.options.declared import changed_options
+from focus.commands.settings import plan_crawl
 ctx = crawl.make_context("crawl", sys.argv[1:])
-print(order(ctx.params).config.politeness.patience_s, said(ctx, but=()))
+print(plan_crawl(ctx.params).config.politeness.patience_s, changed_options(ctx, excluded=()))
 print("docs", crawl.get_help(ctx))
 """
 

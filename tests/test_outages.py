@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from focus.commands.options.value_types import failure_kinds
+from focus.commands.options.value_types import parse_failure_kinds
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl
 from focus.records import FailureKind as K
@@ -251,9 +251,9 @@ async def test_retry_failed_returns_failed_urls_to_the_frontier(tmp_path: Path) 
     assert runs.count(UrlState.FAILED) == 3, "unless asked to, what failed has failed"
     await runs.run(retry_failed=("reset",))
     assert runs.count(UrlState.FAILED) == 2
-    await runs.run(retry_failed=failure_kinds("all"))
+    await runs.run(retry_failed=parse_failure_kinds("all"))
     assert runs.count(UrlState.FAILED) == 1
-    await runs.run(retry_failed=failure_kinds("http-4xx"))
+    await runs.run(retry_failed=parse_failure_kinds("http-4xx"))
     assert runs.count(UrlState.FAILED) == 0
 
 

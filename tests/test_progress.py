@@ -12,16 +12,23 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from focus.commands.crawl_live_line import LiveLine, wrapped
-from focus.commands.crawl_log import Several, StderrHandler, TextLog, telling
+from focus.commands.crawl_live_line import LiveLine, wrap_at_dots
+from focus.commands.crawl_log import ReporterGroup, StderrHandler, TextLog, open_reporters
 from focus.commands.crawl_progress import (
-    Pulse,
-    Teller,
+    CrawlMeter,
+    Reporter,
     outage_line,
     page_line,
     started_line,
 )
-from focus.commands.crawl_summary import OFFLINE, clock, complaint, error_rate, exit_code, summary
+from focus.commands.crawl_summary import (
+    OFFLINE,
+    error_rate,
+    exit_code,
+    failure_lines,
+    summary_lines,
+    time_of_day,
+)
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
@@ -101,7 +108,7 @@ def report(**fields: Any) -> RunReport:
 
 def test_line_has_the_numbers_of_now() -> None:
     crawl, wall = FakeCrawl(), 50.0
-    pulse = Pulse(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl.real, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(requests=3000, pages=2000, relevant=1200)
     wall = 60.0
     assert pulse.line() == (
@@ -114,12 +121,12 @@ def test_line_has_the_harvest_of_all_and_of_the_last_requests() -> None:
     crawl = FakeCrawl()
     crawl.unit_of_work.totals = Totals(requests=1000, pages=900, relevant=700)
     crawl.recent_harvest.add([True] * 75 + [False] * 400 + [True] * 25)
-    assert "harvest 70.0%, last 500 20.0%, last 100 25.0%" in Pulse(crawl.real).line()
+    assert "harvest 70.0%, last 500 20.0%, last 100 25.0%" in CrawlMeter(crawl.real).line()
 
 
 def test_pace_is_of_the_last_seconds_only() -> None:
     crawl, wall = FakeCrawl(), 0.0
-    pulse = Pulse(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl.real, now=lambda: wall)
     for second in range(1, 101):
         wall = float(second)
         crawl.unit_of_work.totals.pages += 10 if second <= 50 else 1
@@ -129,7 +136,7 @@ def test_pace_is_of_the_last_seconds_only() -> None:
 
 def test_nearest_limit_gives_the_time_left() -> None:
     crawl, wall = FakeCrawl(max_pages=100, target=30, max_time_s=1000.0), 0.0
-    pulse = Pulse(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl.real, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(pages=20, relevant=10)
     wall, crawl.clock = 10.0, 1010.0
     assert "(2.0/s, 20s to target)" in pulse.line()  # 20 more at 1/s
@@ -139,7 +146,7 @@ def test_nearest_limit_gives_the_time_left() -> None:
 
 def test_time_limit_on_a_virtual_clock_is_told_in_the_users_time() -> None:
     crawl, wall = FakeCrawl(max_time_s=1000.0), 0.0
-    pulse = Pulse(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl.real, now=lambda: wall)
     wall, crawl.clock = 1.0, 1100.0  # 100 virtual seconds went by in one
     assert "9s to max-time" in pulse.line()
 
@@ -238,7 +245,7 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has this device")
 def test_log_file_on_a_full_disk_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with telling(quiet=True, log_file=Path("/dev/full")) as teller:
+    with open_reporters(quiet=True, log_file=Path("/dev/full")) as teller:
         teller.say("a")
         teller.say("b")
     line = "focus: --log-file /dev/full: No space left on device; it ends here\n"
@@ -250,7 +257,7 @@ def test_log_file_whose_folder_is_gone_does_not_end_the_crawl(
 ) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    with telling(quiet=True, log_file=folder / "crawl.log") as teller:
+    with open_reporters(quiet=True, log_file=folder / "crawl.log") as teller:
         teller.say("a")
         folder.rename(tmp_path / "gone")
         teller.say("b")
@@ -274,13 +281,13 @@ def test_standard_error_that_breaks_does_not_end_the_crawl() -> None:
 
 
 def test_a_line_too_long_is_broken_at_its_dots() -> None:
-    assert wrapped("12 pages · 3 relevant · 4 hosts", 80) == "12 pages · 3 relevant · 4 hosts"
-    assert wrapped("12 pages · 3 relevant · 4 hosts", 22) == "12 pages · 3 relevant\n4 hosts"
+    assert wrap_at_dots("12 pages · 3 relevant · 4 hosts", 80) == "12 pages · 3 relevant · 4 hosts"
+    assert wrap_at_dots("12 pages · 3 relevant · 4 hosts", 22) == "12 pages · 3 relevant\n4 hosts"
 
 
 async def test_several_tell_all() -> None:
     handlers = Lines(logging.DEBUG), Lines()
-    both = Several([TextLog([handler]) for handler in handlers])
+    both = ReporterGroup([TextLog([handler]) for handler in handlers])
     both.started(FakeCrawl().real, info())
     both.event(page())
     both.say("x")
@@ -293,7 +300,7 @@ async def test_several_tell_all() -> None:
 
 
 def test_quiet_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with telling(quiet=True, verbose=True) as teller:
+    with open_reporters(quiet=True, verbose=True) as teller:
         teller.say("x")
         teller.ended(report())
     assert capsys.readouterr() == ("", "")
@@ -301,7 +308,7 @@ def test_quiet_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_log_file_that_was_renamed_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "crawl.log"
-    with telling(quiet=True, log_file=path) as teller:
+    with open_reporters(quiet=True, log_file=path) as teller:
         teller.say("one")
         path.rename(tmp_path / "crawl.log.1")
         teller.say("two")
@@ -317,7 +324,7 @@ async def test_log_file_gets_every_request_even_if_quiet(
 ) -> None:
     path = tmp_path / "focus.log"
     path.write_text("before\n")
-    with telling(quiet=True, log_file=path) as teller:
+    with open_reporters(quiet=True, log_file=path) as teller:
         teller.started(FakeCrawl().real, info())
         teller.event(page())
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -328,7 +335,7 @@ async def test_log_file_gets_every_request_even_if_quiet(
 
 
 def test_teller_hears_nothing_before_a_crawl_begins() -> None:
-    Teller().event(page())
+    Reporter().event(page())
 
 
 # -- summary and exit codes ---------------------------------------------------------
@@ -341,7 +348,7 @@ def test_summary_is_short_and_whole() -> None:
         failures={"http-4xx": 14, "timeout": 20},
         seed_failures={"b.test\x1b": "dns: no such host"},
     )  # fmt: skip
-    assert summary(made) == [
+    assert summary_lines(made) == [
         "Crawl 7 ended: max-pages reached.",
         "  pages     1,000, 313 relevant (harvest rate 31.3%), the first after 12 requests",
         "  this run  1,000 pages in 2m05s, 8.0 pages/s",
@@ -355,8 +362,8 @@ def test_summary_is_short_and_whole() -> None:
 
 
 def test_interrupted_crawl_says_how_to_go_on() -> None:
-    assert summary(report(stop_reason="interrupted"))[-1] == "The same command continues it."
-    assert summary(report(stop_reason="terminated"))[-1] == "The same command continues it."
+    assert summary_lines(report(stop_reason="interrupted"))[-1] == "The same command continues it."
+    assert summary_lines(report(stop_reason="terminated"))[-1] == "The same command continues it."
 
 
 @pytest.mark.parametrize(
@@ -370,8 +377,8 @@ def test_interrupted_crawl_says_how_to_go_on() -> None:
 )
 def test_crawl_that_was_at_its_end_says_so(reason: str, line: str) -> None:
     made = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)
-    assert len(summary(made)) == 1
-    assert line in summary(made)[0]
+    assert len(summary_lines(made)) == 1
+    assert line in summary_lines(made)[0]
     assert exit_code(made) == 0
 
 
@@ -393,15 +400,15 @@ def test_error_budget_counts_urls_that_were_asked_for() -> None:
 
 def test_bad_ends_are_complained_of() -> None:
     made = report(totals={}, seed_failures={"b.test": "dns: no such host"})
-    assert complaint(made, 3) == [
+    assert failure_lines(made, 3) == [
         "focus: error: not one page was fetched",
         "Seeds that came to nothing:",
         "  b.test  dns: no such host",
     ]
-    assert complaint(report(run_pages=1, failures={"dns": 3}), 4)[0].startswith(
+    assert failure_lines(report(run_pages=1, failures={"dns": 3}), 4)[0].startswith(
         "focus: error: 75.0% of the URLs failed"
     )
-    assert complaint(made, 0) == []
+    assert failure_lines(made, 0) == []
 
 
 def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
@@ -409,8 +416,8 @@ def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
     crawl = FakeCrawl()
     crawl.outages = SimpleNamespace(current=outage)
     crawl.clock = 1_022.0
-    pulse = Pulse(crawl)  # type: ignore[arg-type]
-    since = clock(1_000.0)
+    pulse = CrawlMeter(crawl)  # type: ignore[arg-type]
+    since = time_of_day(1_000.0)
     assert pulse.line().startswith(f"offline since {since}, next try in 8")
     assert outage_line(outage, 0.0, 0.0).startswith(f"Offline since {since} (Network is unreach")
     assert outage_line(None, 1_000.0, 1_075.0) == "Online again after 1m15s"
@@ -424,5 +431,5 @@ def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
 def test_a_run_that_ends_offline_has_a_code_and_a_line_of_its_own() -> None:
     made = report(stop_reason="offline", outage=Outage(1_000.0, 1_030.0, "no route"))
     assert exit_code(made) == OFFLINE == 8
-    assert f"offline since {clock(1_000.0)} (no route)" in complaint(made, OFFLINE)[0]
-    assert summary(made)[-1] == "The same command continues it."
+    assert f"offline since {time_of_day(1_000.0)} (no route)" in failure_lines(made, OFFLINE)[0]
+    assert summary_lines(made)[-1] == "The same command continues it."

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from focus.commands.compare import compare_command
-from focus.commands.compare_output import board_lines
+from focus.commands.compare_output import comparison_lines
 from focus.errors import ConfigError, ExportError
 from focus.evaluate.comparison import Comparison, load_comparison
 from focus.i18n import set_language
@@ -183,7 +183,7 @@ def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> Non
     page = comparison_html(found)
     assert "bfs [self-judged]" in page
     assert "their figures flatter them" in page
-    assert any("self-judged" in line for line in board_lines(found))
+    assert any("self-judged" in line for line in comparison_lines(found))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.admission.near_duplicates import simhash
-from focus.commands.search import found_lines, marked_text
+from focus.commands.search import marked_text, result_lines
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlState
@@ -221,7 +221,7 @@ def test_best_passage_marks_are_inside(text: str, length: int) -> None:
 def test_search_output_marks_lines_without_control_characters(path: Path) -> None:
     store_crawl(path, pages(("欧\x1b[31m冠", "欧冠 \u202e 决赛")))
     results = find(path, "决赛")
-    lines = found_lines(results, mark=lambda text: f"<{text}>")
+    lines = result_lines(results, mark=lambda text: f"<{text}>")
     assert lines[3].strip() == "欧冠   <决赛>"
     assert all(line.isprintable() for line in lines)
     assert lines[-1] == "1 page of 1"
@@ -313,7 +313,7 @@ def test_search_near_duplicates_are_one_result(path: Path) -> None:
     store_crawl(path, batch([*rows, other]))
     results = find(path, "足球")
     assert sorted(hit.similar for hit in results.hits) == [0, 4]
-    assert "+4 similar" in "\n".join(found_lines(results, str))
+    assert "+4 similar" in "\n".join(result_lines(results, str))
 
 
 def test_search_url_in_several_crawls_is_one_result(path: Path) -> None:
@@ -333,7 +333,7 @@ def test_search_over_limit_ranks_title_matches_and_newest(
     results = find(path, "足球")
     assert (results.pages, results.complete) == (3, False)
     assert numbers(results)[0] == 0
-    assert found_lines(results, str)[-1] == "More than 3 pages of 8"
+    assert result_lines(results, str)[-1] == "More than 3 pages of 8"
 
 
 # -- keeping up ---------------------------------------------------------------------

@@ -11,11 +11,11 @@ import pytest
 from focus.__main__ import main
 from focus.cli import cli, crawl
 from focus.commands.options import config_file
-from focus.commands.settings import CrawlOrder, read_topic, split_params, user_agent
+from focus.commands.settings import CrawlPlan, make_user_agent, read_topic, split_params
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, RunPaths
 from focus.errors import ConfigError
 
-Ordered = Callable[..., CrawlOrder]
+Ordered = Callable[..., CrawlPlan]
 BASE = ["--seed", "a.test", "--topic", "足球"]
 
 
@@ -35,15 +35,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def ordered(monkeypatch: pytest.MonkeyPatch) -> Ordered:
     """Runs `focus crawl ARGUMENTS` up to the order."""
-    seen: list[CrawlOrder] = []
+    seen: list[CrawlPlan] = []
 
-    def crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
+    def crawled(order: CrawlPlan, options: dict[str, Any]) -> int:
         seen.append(order)
         return 0
 
-    monkeypatch.setattr("focus.commands.crawl._crawled", crawled)
+    monkeypatch.setattr("focus.commands.crawl._run_crawl", crawled)
 
-    def run(*arguments: str) -> CrawlOrder:
+    def run(*arguments: str) -> CrawlPlan:
         cli.main(["crawl", *arguments], standalone_mode=False)
         return seen.pop()
 
@@ -250,8 +250,8 @@ def test_file_that_is_no_text_is_named(home: Path, capsys: pytest.CaptureFixture
 
 
 def test_no_file_is_no_mistake(home: Path) -> None:
-    assert config_file.find(home) is None
-    assert config_file.defaults(None, {}) == {}
+    assert config_file.find_config_file(home) is None
+    assert config_file.command_defaults(None, {}) == {}
 
 
 # -- mistakes in options ------------------------------------------------------------
@@ -428,7 +428,7 @@ def test_unknown_parameter_lists_the_known_ones() -> None:
     ],
 )
 def test_user_agent_carries_the_contact(name: str | None, contact: str | None, header: str) -> None:
-    assert user_agent(name, contact).endswith(header)
+    assert make_user_agent(name, contact).endswith(header)
 
 
 @pytest.mark.parametrize(
@@ -446,6 +446,6 @@ def test_robots_are_read_for_the_product_that_is_sent(
 
 
 def test_nobody_is_anonymous_who_says_who_they_are(ordered: Ordered) -> None:
-    assert ordered(*BASE).anonymous
-    assert not ordered(*BASE, "--contact", "a@b.test").anonymous
-    assert not ordered(*BASE, "--user-agent", "bot/1").anonymous
+    assert ordered(*BASE).is_anonymous
+    assert not ordered(*BASE, "--contact", "a@b.test").is_anonymous
+    assert not ordered(*BASE, "--user-agent", "bot/1").is_anonymous

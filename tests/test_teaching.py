@@ -296,7 +296,7 @@ def test_label_reads_single_keys(
     keys = iter("xY?n \x1b")
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(click, "getchar", lambda: next(keys))
-    asker = PageAsker({"y": "yes", "n": "no", "s": "skip"}, kept="kept")
+    asker = PageAsker({"y": "yes", "n": "no", "s": "skip"}, stored_note="kept")
     question = LabelQuestion("http://a.test/", "\x1b]0;题", 0.5, {"title": ["足球"]}, "…")
     lines = question_lines(question)
     assert [asker.ask(lines) for _ in range(4)] == ["y", "n", "s", "q"]

@@ -1,4 +1,4 @@
-"""Opens the alert database for a command, as one of its users."""
+"""Opens the alert database for a command, for the user at the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from focus.commands.options.channel import key_file
-from focus.commands.options.config_file import database, find
+from focus.commands.options.config_file import database_path, find_config_file
 from focus.errors import FocusError
 from focus.i18n import current_language
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]:
-    """The store of --db, with the user at the command line as this machine knows them.
+def open_alerts(db: Path, now: float, *, creates: bool = False) -> Iterator[AlertStore]:
+    """Open the store of --db for the user at the command line.
 
-    makes  whether a database that is not there is made; else an empty one stands for it
+    `creates` says whether a missing database is created; otherwise an empty one replaces it.
     """
     from focus.alerts.sealed_channels import SealedChannels
     from focus.storage.alerts import store
@@ -37,34 +37,34 @@ def opened(db: Path, now: float, *, makes: bool = False) -> Iterator[AlertStore]
     path = db.expanduser()
     sealed = SealedChannels.from_key_file(path, key_file())
     with ExitStack() as stack:
-        if not makes and not path.exists():
+        if not creates and not path.exists():
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name
-        found = store.open_store(
-            path, now=now, language=current_language(), zone=own_zone(), channels=sealed
+        opened_store = store.open_store(
+            path, now=now, language=current_language(), zone=machine_zone(), channels=sealed
         )
-        yield stack.enter_context(found)
+        yield stack.enter_context(opened_store)
 
 
 class AlertName(click.ParamType[str]):
-    """The name of an alert; a shell completes those that the database has."""
+    """Type of an argument that names an alert; a shell completes the names in the database."""
 
     name = "text"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The alerts of who types; none without a database, which is not made."""
-        db = ctx.params.get("db") or database(find(Path.cwd()))
+        """Return the user's alerts that begin with the text; none without a database."""
+        db = ctx.params.get("db") or database_path(find_config_file(Path.cwd()))
         if not db.expanduser().is_file():
             return []
-        with suppress(FocusError), opened(db, time.time()) as store:
-            names = [owned.alert.name for owned in chosen(store, ())]
+        with suppress(FocusError), open_alerts(db, time.time()) as store:
+            names = [owned.alert.name for owned in select_alerts(store, ())]
             return [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return []
 
 
-def own_zone() -> str:
-    """The time zone of this machine by its IANA name; UTC when it does not say."""
+def machine_zone() -> str:
+    """Return the IANA name of this machine's time zone, or UTC if it is unknown."""
     from zoneinfo import ZoneInfo
 
     link = str(Path("/etc/localtime").resolve())
@@ -76,16 +76,19 @@ def own_zone() -> str:
     return "UTC"
 
 
-def here(store: AlertStore) -> ZoneInfo:
-    """The time zone of the user at the command line."""
+def user_zone(store: AlertStore) -> ZoneInfo:
+    """Return the time zone of the user at the command line."""
     from focus.alerts.schedule import find_zone
     from focus.storage.alerts.records import LOCAL_USER
 
     return find_zone(store.users.load_zones()[LOCAL_USER])
 
 
-def chosen(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
-    """The alerts of these names, all for none; ConfigError for one that is not there."""
+def select_alerts(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:
+    """Return the alerts with these names, or all without names.
+
+    Raises ConfigError for a name that does not exist.
+    """
     from focus.storage.alerts.records import LOCAL_USER
 
     if not names:

@@ -1,4 +1,4 @@
-"""`focus backup` and `focus restore`: a database copied while it is used, and put back."""
+"""`focus backup` and `focus restore`: copy a database that is in use, and put a copy back."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
         focus backup /backup/focus-monday.db
     """
     from focus.alerts import keyfile
-    from focus.commands.progress_bar import bar
+    from focus.commands.progress_bar import show_progress
     from focus.storage.backup import backup
 
     path = db.expanduser()
     key = keyfile.key_path(path, key_file())
-    kept = keyfile.key_path(file)
+    key_copy = keyfile.key_path(file)
     with ExitStack() as stack:
         if with_key:
-            stack.enter_context(keyfile.copying_key(key, kept, replace=force))
-        progress = stack.enter_context(bar(say("Copying")))
+            stack.enter_context(keyfile.copying_key(key, key_copy, replace=force))
+        progress = stack.enter_context(show_progress(say("Copying")))
         copied = backup(path, file, replace=force, progress=progress)
-    _tell(copied, file)
+    _print_copy(copied, file)
     if with_key:
-        print_note("The key is in {path}: who has both, has all", path=kept)
+        print_note("The key is in {path}: who has both, has all", path=key_copy)
     elif key.exists():
         print_note("Not in it: the key {path}, without which sealed passwords are lost", path=key)
 
@@ -74,7 +74,7 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     """
     from focus.alerts import keyfile
     from focus.alerts.run import watch_lock
-    from focus.commands.progress_bar import bar
+    from focus.commands.progress_bar import show_progress
     from focus.storage.backup import restore
     from focus.storage.private import create_folder
 
@@ -85,23 +85,26 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
         stack.enter_context(watch_lock(path))
         if with_key:
             stack.enter_context(keyfile.copying_key(keyfile.key_path(file), key, replace=force))
-        progress = stack.enter_context(bar(say("Copying")))
+        progress = stack.enter_context(show_progress(say("Copying")))
         restored = restore(file, path, replace=force, pid=os.getpid(), progress=progress)
-    _tell(restored, path)
+    _print_copy(restored, path)
     if restored.replaced is not None:
         print_note("What was there is {path}", path=restored.replaced)
     if not key.exists():
         print_note("There is no key {path}: what it sealed has to be typed anew", path=key)
 
 
-def _tell(copied: CopySummary, path: Path) -> None:
-    held = ", ".join(
+def _print_copy(copy_result: CopySummary, path: Path) -> None:
+    contents = ", ".join(
         (
-            format_count(copied.crawls, "crawl"),
-            format_count(copied.pages, "page"),
-            format_count(copied.alerts, "alert"),
+            format_count(copy_result.crawls, "crawl"),
+            format_count(copy_result.pages, "page"),
+            format_count(copy_result.alerts, "alert"),
         )
     )
     print_note(
-        "{path}: {held}; {size}, sound", path=path, held=held, size=format_size(copied.bytes)
+        "{path}: {held}; {size}, sound",
+        path=path,
+        held=contents,
+        size=format_size(copy_result.bytes),
     )

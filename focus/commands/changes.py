@@ -1,4 +1,4 @@
-"""`focus changes`: what looks at stored pages have found changed."""
+"""`focus changes`: changes of pages that revisits have found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
+from focus.commands.options.option import DB, JSON, Command, option, print_json, print_lines
 from focus.i18n import say, say_all
 from focus.text.formatting import format_local_time, format_table, printable
 
@@ -48,26 +48,29 @@ def changes(
     key = url_fingerprint(seed_candidates(url)[0]) if url is not None else None
     with DatabaseReader(db.expanduser()) as reader:
         crawls = reader.crawl_ids(crawl)
-        found = reader.read(
+        changes_ = reader.read(
             lambda base: revisited_pages.load_changes(
                 base, crawls, key=key, since=since, limit=limit
             )
         )
     if as_json:
-        tell_json(found)
+        print_json(changes_)
         return
-    tell(change_lines(found), err=not found)
+    print_lines(change_lines(changes_), err=not changes_)
 
 
 def change_lines(changes: Sequence[RecordedChange]) -> list[str]:
-    """What has changed, a line for each look that found something."""
+    """Return a table with a line for each revisit that found a change."""
     if not changes:
         return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
-    rows = [(format_local_time(each.at), _what(each), printable(each.url)) for each in changes]
+    rows = [
+        (format_local_time(change.at), _kinds_text(change), printable(change.url))
+        for change in changes
+    ]
     return format_table([say_all("found", "change", "page"), *rows], indent="")
 
 
-def _what(change: RecordedChange) -> str:
-    """`text, links +3`, with the title before or where it went in brackets."""
+def _kinds_text(change: RecordedChange) -> str:
+    """Return the kinds of a change, as `text, links +3`, with old title or new URL."""
     kinds = ", ".join(say(kind) + f" +{change.links}" * (kind == "links") for kind in change.kinds)
     return f"{kinds} ({printable(change.detail, 40)})" if change.detail else kinds

@@ -13,20 +13,28 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
-from focus.commands.options.declared import DECLARED, said
+from focus.commands.options.declared import DECLARED, changed_options
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, adding, answer, option, tell, tell_json
-from focus.commands.running import crawled, run_loop
+from focus.commands.options.option import (
+    JSON,
+    Command,
+    add_options,
+    option,
+    print_json,
+    print_lines,
+    print_result,
+)
+from focus.commands.running import run_crawl_command, run_loop
 from focus.config import SCRIPT_SECTION
 from focus.errors import ConfigError
 
 if TYPE_CHECKING:
     from focus.cluster.address import Address
-    from focus.commands.settings import CrawlOrder
+    from focus.commands.settings import CrawlPlan
 
 cluster_option = partial(option, section="The cluster")
-PASSWORD = "FOCUS_AMQP_PASSWORD"
-UNBOUNDED = 1 << 20  # requests at once: the workers' slots are the bound
+PASSWORD_VARIABLE = "FOCUS_AMQP_PASSWORD"
+UNLIMITED_CONCURRENCY = 1 << 20  # concurrent requests; the slots of the workers are the limit
 
 _BROKER_OPTIONS = [
     cluster_option(
@@ -34,7 +42,7 @@ _BROKER_OPTIONS = [
         variable=True,
         metavar="URL",
         help="The broker: amqp[s]://USER@HOST:PORT/VHOST. Its password is better not here "
-        f"but in a file or in {PASSWORD}.",
+        f"but in a file or in {PASSWORD_VARIABLE}.",
     ),
     cluster_option(
         "--amqp-password-file",
@@ -65,18 +73,18 @@ _BROKER_OPTIONS = [
 _SLOTS = cluster_option("--slots", kind="count", default=64, help="Requests at once.")
 
 
-broker_options = adding(_BROKER_OPTIONS)
-"""How to reach the broker, and which cluster there."""
+broker_options = add_options(_BROKER_OPTIONS)
+"""Options with the address of the broker and the name of the cluster."""
 
 
-def address_of(options: dict[str, Any]) -> Address:
-    """The broker as ordered; ConfigError if none is, or its password cannot be read."""
+def broker_address(options: dict[str, Any]) -> Address:
+    """Return the address of the broker. Raises ConfigError if it or its password is missing."""
     _need_aio_pika()
     from focus.cluster.address import read_address
 
     if not options["amqp"]:
         raise ConfigError("no broker; give one with --amqp amqps://USER@HOST/")
-    password = os.environ.get(PASSWORD)
+    password = os.environ.get(PASSWORD_VARIABLE)
     if (file := options["amqp_password_file"]) is not None:
         from focus.commands.settings import read_text
 
@@ -132,39 +140,43 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     """
     from focus.commands import settings
 
-    address = address_of(options)
-    order = _for_cluster(ctx, settings.order(options | dict.fromkeys(_WORKERS_OWN)))
+    address = broker_address(options)
+    plan = _with_cluster_defaults(
+        ctx, settings.plan_crawl(options | dict.fromkeys(_WORKER_OPTIONS))
+    )
     if options["dry_run"]:
-        from focus.commands.dry_run import HAVE_ROWS, order_lines
+        from focus.commands.dry_run import OPTIONS_WITH_ROWS, dry_run_lines
 
-        also = said(ctx, but=HAVE_ROWS)
-        tell([*order_lines(order, also), f"  shard       {shard} of cluster {options['cluster']}"])
+        also = changed_options(ctx, excluded=OPTIONS_WITH_ROWS)
+        print_lines(
+            [*dry_run_lines(plan, also), f"  shard       {shard} of cluster {options['cluster']}"]
+        )
         return
-    ctx.exit(_frontier(order, address, shard, options))
+    ctx.exit(_run_frontier(plan, address, shard, options))
 
 
-_WORKERS_OWN = (
+_WORKER_OPTIONS = (
     *("archive", "warc", "workers"),
     *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
     *(
-        each.key for each in DECLARED if each.setting.section == SCRIPT_SECTION
+        setting.key for setting in DECLARED if setting.setting.section == SCRIPT_SECTION
     ),  # workers have no browser
     "refresh",  # rounds and their limits are of one crawl, not of a cluster's
 )
-frontier.params = [each for each in frontier.params if each.name not in _WORKERS_OWN]
+frontier.params = [param for param in frontier.params if param.name not in _WORKER_OPTIONS]
 
 
-def _for_cluster(ctx: click.Context, order: CrawlOrder) -> CrawlOrder:
-    """The order with what is another default in a cluster."""
-    config = order.config
+def _with_cluster_defaults(ctx: click.Context, plan: CrawlPlan) -> CrawlPlan:
+    """Return the plan with the defaults that differ in a cluster."""
+    config = plan.config
     if ctx.get_parameter_source("concurrency") is ParameterSource.DEFAULT:
-        config = replace(config, concurrency=UNBOUNDED)
+        config = replace(config, concurrency=UNLIMITED_CONCURRENCY)
     if ctx.get_parameter_source("keep") is ParameterSource.DEFAULT:
         config = replace(config, analysis=replace(config.analysis, keep="none"))
-    return replace(order, config=config)
+    return replace(plan, config=config)
 
 
-def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str, Any]) -> int:
+def _run_frontier(plan: CrawlPlan, address: Address, shard: str, options: dict[str, Any]) -> int:
     from focus.cluster.node import ShardNode
     from focus.cluster.sharding import read_shard
     from focus.session import run
@@ -174,11 +186,11 @@ def _frontier(order: CrawlOrder, address: Address, shard: str, options: dict[str
     def crawl(watcher: Any) -> Any:
         async def work() -> Any:
             around = ShardNode(number, address, say=watcher.say)
-            return await run(order.config, order.paths, watcher, runtime=around)
+            return await run(plan.config, plan.paths, watcher, runtime=around)
 
         return run_loop(work())
 
-    return crawled(order, options, crawl)
+    return run_crawl_command(plan, options, crawl)
 
 
 @cluster.command(cls=Command)
@@ -211,7 +223,7 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
     Example:
         focus cluster worker --amqp amqps://focus@broker/ --slots 128
     """
-    address = address_of(options)
+    address = broker_address(options)
     from focus.cluster.reach import Reach
     from focus.cluster.worker import WorkerOptions, WorkerRole
 
@@ -266,7 +278,7 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
             from focus.cluster.private_broker import PrivateBroker
 
             options["amqp"] = stack.enter_context(PrivateBroker()).url
-        address = address_of(options)
+        address = broker_address(options)
         reach = ["--amqp", address.url, "--cluster", address.cluster]
         reach += ["--amqp-ca", str(address.ca)] if address.ca else []
         reach += ["--amqp-plain"] if options["amqp_plain"] else []
@@ -275,7 +287,7 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
             ["cluster", "frontier", "--shard", f"{at}/{shards}", *reach, "--db", str(db), *crawl]
             for at, db in enumerate(databases(folder, shards), 1)
         ]
-        worker = ["cluster", "worker", *reach, *_reach_of(crawl), "--slots", slots]
+        worker = ["cluster", "worker", *reach, *_reach_arguments(crawl), "--slots", slots]
         worker += ["--processes", "1", "--quiet"]
         workers = [worker] * options["workers"]
         say = lambda text: click.echo(text, err=True)  # noqa: E731
@@ -285,14 +297,14 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
         ctx.exit(local.run())
 
 
-def _reach_of(crawl: Sequence[str]) -> list[str]:
-    """What the crawl's options open past the guard, as options of its workers."""
+def _reach_arguments(crawl: Sequence[str]) -> list[str]:
+    """Return the options of the crawl that pass the SSRF guard, as arguments of its workers."""
     known = frontier.make_context("frontier", list(crawl), resilient_parsing=True).params
-    found = [part for each in known["allow_net"] or () for part in ("--allow-net", each)]
-    found += ["--insecure"] if known["insecure"] else []
+    arguments = [part for network in known["allow_net"] or () for part in ("--allow-net", network)]
+    arguments += ["--insecure"] if known["insecure"] else []
     for name in ("proxy", "connect_to"):
-        found += [f"--{name.replace('_', '-')}", known[name]] if known[name] else []
-    return found
+        arguments += [f"--{name.replace('_', '-')}", known[name]] if known[name] else []
+    return arguments
 
 
 @cluster.command(cls=Command)
@@ -310,13 +322,13 @@ def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """
     import asyncio
 
-    address = address_of(options)
+    address = broker_address(options)
     from focus.cluster.control import as_json as plain
     from focus.cluster.control import look
     from focus.commands.cluster_output import cluster_lines
 
     state = asyncio.run(look(address))
-    answer(plain(state) if as_json else cluster_lines(state), as_json)
+    print_result(plain(state) if as_json else cluster_lines(state), as_json)
     ctx.exit(0 if state.is_healthy else 7)
 
 
@@ -333,7 +345,7 @@ def stop(as_json: bool, **options: Any) -> None:
     Example:
         focus cluster stop --amqp amqps://focus@broker/
     """
-    _order(options, "stop", "", as_json=as_json)
+    _send_order(options, "stop", "", as_json=as_json)
 
 
 @cluster.command(cls=Command)
@@ -349,24 +361,26 @@ def drain(worker: str, as_json: bool, **options: Any) -> None:
     Example:
         focus cluster drain --amqp amqps://focus@broker/ --worker worker-7
     """
-    _order(options, "drain", worker, as_json=as_json)
+    _send_order(options, "drain", worker, as_json=as_json)
 
 
-def _order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) -> None:
+def _send_order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) -> None:
     import asyncio
 
-    address = address_of(options)
+    address = broker_address(options)
     from focus.cluster import control
 
     state = asyncio.run(control.tell(address, what, worker))
-    workers = [each.worker for each in state.workers if worker in ("", each.worker)]
-    shards = [each.shard for each in state.shards] if what == "stop" else []
+    workers = [
+        worker_state.worker for worker_state in state.workers if worker in ("", worker_state.worker)
+    ]
+    shards = [shard_state.shard for shard_state in state.shards] if what == "stop" else []
     if as_json:
-        tell_json({"order": what, "shards": shards, "workers": workers})
+        print_json({"order": what, "shards": shards, "workers": workers})
     elif not shards and not workers:
-        tell([f"Nobody of cluster {options['cluster']} was there to hear it"])
+        print_lines([f"Nobody of cluster {options['cluster']} was there to hear it"])
     else:
-        tell([f"Told to {what}: {len(shards)} shards, {len(workers)} workers"])
+        print_lines([f"Told to {what}: {len(shards)} shards, {len(workers)} workers"])
 
 
 @cluster.command("add-seeds", cls=Command)
@@ -384,11 +398,11 @@ def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
 
     from focus.urls.normal_form import seed_candidates
 
-    address = address_of(options)
+    address = broker_address(options)
     from focus.cluster.control import sow
 
     for seed in seeds:
         seed_candidates(seed)
     to = asyncio.run(sow(address, seeds))
     lines = [f"{seed}: to shard {shard}" for seed, shard in to.items()]
-    answer({"seeds": to} if as_json else lines, as_json)
+    print_result({"seeds": to} if as_json else lines, as_json)

@@ -1,4 +1,4 @@
-"""Shows the state of a cluster as lines: shards, workers, and the broker's queues."""
+"""Formats the state of a cluster: shards, workers, and the broker's queues."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def cluster_lines(state: ClusterState) -> list[str]:
-    """What `focus cluster status` says."""
+    """Return the output of `focus cluster status`."""
     lines = [
         say(
             "Cluster {cluster} at {broker}: {health}",
             cluster=state.cluster,
             broker=state.broker,
-            health=_health(state),
+            health=_health_text(state),
         )
     ]
     if state.shards:
@@ -32,18 +32,18 @@ def cluster_lines(state: ClusterState) -> list[str]:
         )
         lines += [
             "",
-            *format_table([head, *map(_shard, state.shards)], right_aligned=set(range(2, 9))),
+            *format_table([head, *map(_shard_row, state.shards)], right_aligned=set(range(2, 9))),
         ]
     if state.workers:
         titles = (*say_all("worker", "host", "slots", "tasks", "pages"), "")
         lines += [
             "",
-            *format_table([titles, *map(_worker, state.workers)], right_aligned={2, 3, 4}),
+            *format_table([titles, *map(_worker_row, state.workers)], right_aligned={2, 3, 4}),
         ]
     waiting = [
-        (each.name, f"{each.messages:,}", format_count(each.consumers, "consumer"))
-        for each in state.queues
-        if each.messages
+        (queue.name, f"{queue.messages:,}", format_count(queue.consumers, "consumer"))
+        for queue in state.queues
+        if queue.messages
     ]
     if waiting:
         lines += [
@@ -52,11 +52,11 @@ def cluster_lines(state: ClusterState) -> list[str]:
             *format_table(waiting, indent="  ", right_aligned={1}),
         ]
     return lines + [
-        say("Of another version of focus: {each}", each=each) for each in state.strangers
+        say("Of another version of focus: {each}", each=stranger) for stranger in state.strangers
     ]
 
 
-def _health(state: ClusterState) -> str:
+def _health_text(state: ClusterState) -> str:
     if not state.shards:
         return say("no frontier answers")
     parts = [format_count(len(state.shards), "shard"), format_count(len(state.workers), "worker")]
@@ -67,23 +67,27 @@ def _health(state: ClusterState) -> str:
     return ", ".join(parts)
 
 
-def _shard(each: ShardStatus) -> Sequence[str]:
-    pages, relevant = each.totals.get("pages", 0), each.totals.get("relevant", 0)
+def _shard_row(shard: ShardStatus) -> Sequence[str]:
+    pages, relevant = shard.totals.get("pages", 0), shard.totals.get("relevant", 0)
     return (
-        f"{each.shard}/{each.of}",
-        printable(each.name, 24),
+        f"{shard.shard}/{shard.of}",
+        printable(shard.name, 24),
         f"{pages:,.0f}",
         f"{relevant:,.0f}, {format_percent(relevant / pages if pages else 0.0)}",
-        f"{each.states.get('waiting', 0):,}",
-        f"{each.in_flight:,}",
-        f"{each.window:,}",
-        f"{each.outbox:,}",
-        f"{each.lost:,}",
-        say("ended: {ended}", ended=each.ended) if each.ended else "idle" if each.is_idle else "",
+        f"{shard.states.get('waiting', 0):,}",
+        f"{shard.in_flight:,}",
+        f"{shard.window:,}",
+        f"{shard.outbox:,}",
+        f"{shard.lost:,}",
+        say("ended: {ended}", ended=shard.ended)
+        if shard.ended
+        else "idle"
+        if shard.is_idle
+        else "",
     )
 
 
-def _worker(each: Hello) -> Sequence[str]:
-    note = "" if each.setup and each.slots else "ending" if each.setup else "starting"
-    name, host = printable(each.worker, 40), printable(each.host, 24)
-    return name, host, f"{each.slots:,}", f"{each.held:,}", f"{each.pages:,}", note
+def _worker_row(worker: Hello) -> Sequence[str]:
+    note = "" if worker.setup and worker.slots else "ending" if worker.setup else "starting"
+    name, host = printable(worker.worker, 40), printable(worker.host, 24)
+    return name, host, f"{worker.slots:,}", f"{worker.held:,}", f"{worker.pages:,}", note

@@ -1,4 +1,4 @@
-"""A comparison on a terminal: a table per relevance model, mask and way with missing links."""
+"""Formats a comparison for a terminal, with a table per relevance model and mask."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from focus.i18n import mark, say
 from focus.text.formatting import cell_width, format_count, format_table
 
 
-def board_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
-    """The tables, what there is to remark, and what it took."""
-    tables = [[*_table(comparison, group, width), ""] for group in comparison.groups]
+def comparison_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
+    """Return the tables, remarks on the input, and the time used."""
+    tables = [[*_group_table(comparison, group, width), ""] for group in comparison.groups]
     notes = [
         say("Note: {count:,} {what}, e.g. {example}", **asdict(remark))
         for remark in comparison.remarks
     ]
-    took = say(
+    timing_text = say(
         "{trials:,} crawls ({continued:,} of them done before) in {seconds:,.0f} s over "
         "{jobs} processes; peak memory of one {peak_rss_mb:,.0f} MB",
         **asdict(comparison.timing),
     )
-    return [*chain.from_iterable(tables), *notes, took]
+    return [*chain.from_iterable(tables), *notes, timing_text]
 
 
-def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]:
-    """A table of the columns that there is room for, with whole figures."""
+def _group_table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]:
+    """Return a table with the columns that fit into the width, and notes on them."""
     ranked = sorted(group.scores, key=lambda score: -(score.measures["auc"].value or 0.0))
-    rows = [_HEADS, *(_row(comparison, each) for each in ranked)]
-    shown = _fitting(rows, width)
+    rows = [_COLUMN_TITLES, *(_variant_row(comparison, score) for score in ranked)]
+    columns = _fitting_columns(rows, width)
     topics = format_count(len(comparison.topics), "topic")
     lines = [
         say(
@@ -45,10 +45,16 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
         )
     ]
     lines += format_table(
-        [[row[at] for at in shown] for row in rows], right_aligned=range(1, len(shown))
+        [[row[column] for column in columns] for row in rows], right_aligned=range(1, len(columns))
     )
-    left_out = [_HEADS[at] for at in range(len(_HEADS)) if at not in shown]
-    notes = [say(_MEANINGS[_HEADS[at]]) for at in shown if _HEADS[at] in _MEANINGS]
+    left_out = [
+        _COLUMN_TITLES[column] for column in range(len(_COLUMN_TITLES)) if column not in columns
+    ]
+    notes = [
+        say(_COLUMN_MEANINGS[_COLUMN_TITLES[column]])
+        for column in columns
+        if _COLUMN_TITLES[column] in _COLUMN_MEANINGS
+    ]
     if group.easiest and "w/o easy" not in left_out:
         notes.append(say("easiest topic: {easiest}", easiest=group.easiest))
     if left_out:
@@ -61,25 +67,28 @@ def _table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]
     return [*lines, *wrap("; ".join(notes), width, initial_indent="  ", subsequent_indent="  ")]
 
 
-def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The most telling columns that fit, in their order; the first two always."""
+def _fitting_columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return the indices of the most important columns that fit, always including the first two."""
     widths = [max(map(cell_width, column)) + 2 for column in zip(*rows, strict=True)]
-    chosen: list[int] = []
-    for at in sorted(range(len(_HEADS)), key=lambda at: _TELLING.index(_HEADS[at])):
-        if len(chosen) < 2 or sum(widths[each] for each in (*chosen, at)) <= width:
-            chosen.append(at)
-    return sorted(chosen)
+    columns: list[int] = []
+    for column in sorted(
+        range(len(_COLUMN_TITLES)),
+        key=lambda column: _COLUMNS_BY_IMPORTANCE.index(_COLUMN_TITLES[column]),
+    ):
+        if len(columns) < 2 or sum(widths[column] for column in (*columns, column)) <= width:
+            columns.append(column)
+    return sorted(columns)
 
 
-_HEADS = [
+_COLUMN_TITLES = [
     "strategy", "R@T", "R@2T", "AUC", "95 %", "oracle", "ratio", "p Holm", "W/L", "w/o easy",
     "harvest", "labels", "hosts", "to 50 %", "model P/R", "ms",
 ]  # fmt: skip
-_TELLING = [
+_COLUMNS_BY_IMPORTANCE = [
     "strategy", "AUC", "95 %", "R@T", "ratio", "p Holm", "W/L", "harvest", "R@2T", "oracle",
     "to 50 %", "w/o easy", "hosts", "model P/R", "labels", "ms",
 ]  # fmt: skip
-_MEANINGS = {
+_COLUMN_MEANINGS = {
     "R@T": mark("R@T: recall after as many requests as there are targets"),
     "95 %": mark("95 %: bootstrap interval of the AUC over topics"),
     "oracle": mark("oracle: AUC as a share of the best possible"),
@@ -92,30 +101,30 @@ _MEANINGS = {
 }
 
 
-def _row(comparison: Comparison, score: VariantScore) -> list[str]:
+def _variant_row(comparison: Comparison, score: VariantScore) -> list[str]:
     m = score.measures
-    auc, against = m["auc"], score.versus.get("auc")
+    auc, versus = m["auc"], score.versus.get("auc")
     ms = comparison.timing.ms_per_page[score.variant]
-    reached = m["requests_50"]
+    half = m["requests_50"]
     return [
         comparison.variant(score.variant).label,
-        _number(m["recall_T"].value),
-        _number(m["recall_2T"].value),
-        _number(auc.value),
-        "-" if auc.low is None else f"{_number(auc.low)}-{_number(auc.high)}",
-        _number(m["oracle_share"].value),
-        "" if against is None else f"{against.ratio or 0:.2f}",
-        "baseline" if against is None else f"{against.p_holm:.3f}",
-        "" if against is None else f"{against.wins}/{against.losses}",
-        _number(auc.without_easiest),
-        _number(m["harvest"].value),
+        _measure_text(m["recall_T"].value),
+        _measure_text(m["recall_2T"].value),
+        _measure_text(auc.value),
+        "-" if auc.low is None else f"{_measure_text(auc.low)}-{_measure_text(auc.high)}",
+        _measure_text(m["oracle_share"].value),
+        "" if versus is None else f"{versus.ratio or 0:.2f}",
+        "baseline" if versus is None else f"{versus.p_holm:.3f}",
+        "" if versus is None else f"{versus.wins}/{versus.losses}",
+        _measure_text(auc.without_easiest),
+        _measure_text(m["harvest"].value),
         f"{m['labelled'].value or 0:.0f}/{m['unlabelled'].value or 0:.0f}",
         f"{m['hosts'].value or 0:.1f}",
-        f"{reached.value:.0f} ({reached.topics})" if reached.value is not None else "-",
-        f"{_number(m['model_precision'].value)}/{_number(m['model_recall'].value)}",
+        f"{half.value:.0f} ({half.topics})" if half.value is not None else "-",
+        f"{_measure_text(m['model_precision'].value)}/{_measure_text(m['model_recall'].value)}",
         f"{sum(ms):.1f}",
     ]
 
 
-def _number(value: float | None) -> str:
+def _measure_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}".replace("0.", ".", 1)

@@ -1,4 +1,4 @@
-"""`focus completion`: the script that lets a shell complete commands and options."""
+"""`focus completion`: prints the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from focus.commands.options.option import Command
 
 SHELLS = ("bash", "zsh", "fish")
-COMPLETE = "_FOCUS_COMPLETE"  # variable by which a shell asks
+COMPLETION_VARIABLE = "_FOCUS_COMPLETE"  # variable that a shell sets to ask for completions
 
 
 @click.command(cls=Command)
@@ -21,6 +21,6 @@ def completion(ctx: click.Context, shell: str) -> None:
     Example:
         focus completion bash > ~/.local/share/bash-completion/completions/focus
     """
-    kind = get_completion_class(shell)
-    assert kind is not None
-    click.echo(kind(ctx.find_root().command, {}, "focus", COMPLETE).source())
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None
+    click.echo(shell_class(ctx.find_root().command, {}, "focus", COMPLETION_VARIABLE).source())

@@ -1,8 +1,8 @@
-"""`focus crawl`, its options, and those of them that other commands take.
+"""`focus crawl` and its options, some of which other commands use, too.
 
-Most are declared at the fields of `focus.config` that they fill; here stand those that fill none as
-they are typed: what is read and checked first (seeds, topic, parameters, who asks), and what is
-told of the run. `settings` makes a `CrawlConfig` of all of them.
+Most options are declared at the fields of `focus.config` that they fill. Defined here are those
+that fill no field directly: inputs that are read and checked first (seeds, topic, parameters,
+User-Agent), and output. `settings` makes a `CrawlConfig` from all of them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.cluster.reach import Reach
-from focus.commands.options.declared import DECLARED, declared, said
-from focus.commands.options.option import DB, Command, adding, option, tell
+from focus.commands.options.declared import DECLARED, changed_options, declared_options
+from focus.commands.options.option import DB, Command, add_options, option, print_lines
 from focus.commands.options.value_types import ANY_KIND
-from focus.commands.running import crawled, run_loop
+from focus.commands.running import run_crawl_command, run_loop
 from focus.config import (
     CRAWL_SECTION,
     FILE_ONLY,
@@ -33,14 +33,14 @@ from focus.config import (
 )
 
 if TYPE_CHECKING:
-    from focus.commands.settings import CrawlOrder
+    from focus.commands.settings import CrawlPlan
     from focus.session import RunReport
 
 _what_option = partial(option, section=CRAWL_SECTION, variable=True)
 _network_option = partial(option, section=NETWORK_SECTION, variable=True)
 _output_option = partial(option, section=OUTPUT_SECTION, variable=True)
 
-_GIVEN = [
+_TOPIC_OPTIONS = [
     _what_option(
         "--seed",
         multiple=True,
@@ -55,7 +55,7 @@ _GIVEN = [
     _what_option(
         "--topic", metavar="WORDS|FILE", help="Words like 足球,英超:0.8 or a topic file (.toml)."
     ),
-    *declared(CRAWL_SECTION),
+    *declared_options(CRAWL_SECTION),
     _what_option(
         "--param",
         multiple=True,
@@ -65,7 +65,7 @@ _GIVEN = [
     ),
 ]
 
-_ASKING = [
+_REQUEST_OPTIONS = [
     _network_option(
         "--contact",
         kind="contact",
@@ -77,12 +77,12 @@ _ASKING = [
         show_default="focus/VERSION and the contact",
         help="How to introduce yourself; robots.txt is read for its product name.",
     ),
-    *declared(NETWORK_SECTION),
+    *declared_options(NETWORK_SECTION),
 ]
 
-_TELLING = [
+_OUTPUT_OPTIONS = [
     DB,
-    *declared(OUTPUT_SECTION),
+    *declared_options(OUTPUT_SECTION),
     _output_option(
         "--retry-failed",
         multiple=True,
@@ -114,40 +114,42 @@ _TELLING = [
         help="Append a line for every request here; a file that was renamed is begun anew "
         "(logrotate).",
     ),
-    *declared(FILE_ONLY),
+    *declared_options(FILE_ONLY),
 ]
 
-crawl_options = adding(
+crawl_options = add_options(
     [
-        *_GIVEN,
-        *declared(LIMIT_SECTION),
-        *declared(SPEED_SECTION),
-        *declared(SERVER_SECTION),
-        *declared(SCRIPT_SECTION),
-        *_ASKING,
-        *declared(SESSION_SECTION),
-        *_TELLING,
+        *_TOPIC_OPTIONS,
+        *declared_options(LIMIT_SECTION),
+        *declared_options(SPEED_SECTION),
+        *declared_options(SERVER_SECTION),
+        *declared_options(SCRIPT_SECTION),
+        *_REQUEST_OPTIONS,
+        *declared_options(SESSION_SECTION),
+        *_OUTPUT_OPTIONS,
     ]
 )
 """All options of `focus crawl`, in the order of its help."""
 
-script_options = adding(declared(SCRIPT_SECTION))
-"""Those that have the scripts of pages run."""
+script_options = add_options(declared_options(SCRIPT_SECTION))
+"""Options for running the scripts of pages."""
 
-network_options = adding(_ASKING)
-"""Those that say how to ask, for commands that fetch a few pages."""
+network_options = add_options(_REQUEST_OPTIONS)
+"""Options for sending requests, for commands that fetch a few pages."""
 
 NETWORK_NAMES = (
     "contact",
     "user_agent",
-    *(each.key for each in DECLARED if each.setting.section == NETWORK_SECTION),
+    *(setting.key for setting in DECLARED if setting.setting.section == NETWORK_SECTION),
 )
-"""What commands get these by; focus.toml's [crawl] holds for them, too."""
+"""Keys of these options; focus.toml's [crawl] applies to them, too."""
 
 REACH_NAMES = Reach.__struct_fields__
-"""The options that lead past the guard, or make it see less."""
+"""Options that pass the SSRF guard or reduce what it sees."""
 
-reach_options = adding(each.option() for each in DECLARED if each.field in REACH_NAMES)
+reach_options = add_options(
+    setting.option() for setting in DECLARED if setting.field in REACH_NAMES
+)
 """These options, for workers of a cluster."""
 
 
@@ -174,37 +176,43 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
     """
     from focus.commands import settings
 
-    order = settings.order(options)
+    plan = settings.plan_crawl(options)
     if options["dry_run"]:
-        from focus.commands.dry_run import HAVE_ROWS, order_lines
+        from focus.commands.dry_run import OPTIONS_WITH_ROWS, dry_run_lines
         from focus.session import crawl_identity
         from focus.storage.reader import find_last_crawl
 
         known = (
             None
-            if order.paths.fresh
-            else find_last_crawl(order.paths.db, crawl_identity(order.config))
+            if plan.paths.fresh
+            else find_last_crawl(plan.paths.db, crawl_identity(plan.config))
         )
-        tell(order_lines(order, said(ctx, but=HAVE_ROWS), continues=known))
+        print_lines(
+            dry_run_lines(plan, changed_options(ctx, excluded=OPTIONS_WITH_ROWS), continues=known)
+        )
         return
-    ctx.exit(_crawled(order, options))
+    ctx.exit(_run_crawl(plan, options))
 
 
-def _crawled(order: CrawlOrder, options: dict[str, Any]) -> int:
+def _run_crawl(plan: CrawlPlan, options: dict[str, Any]) -> int:
     from focus.http.tls import certificates_read_late
 
     with certificates_read_late():  # aiohttp makes two contexts when it is imported
         from focus import session
 
     def work(watcher: Any) -> RunReport:
-        return run_loop(session.run(order.config, order.paths, watcher))
+        return run_loop(session.run(plan.config, plan.paths, watcher))
 
-    return crawled(order, options, work, notes=stray_variables(os.environ))
+    return run_crawl_command(plan, options, work, notes=misspelt_variables(os.environ))
 
 
-def stray_variables(environment: Iterable[str]) -> list[str]:
-    """FOCUS_* variables that look like a misspelt one of ours."""
-    known = [str(each.envvar) for each in crawl.params if each.envvar]
-    strange = [name for name in environment if name.startswith("FOCUS_") and name not in known]
-    near = {name: get_close_matches(name, known, 1, 0.85) for name in strange}
-    return [f"{name} is not known; did you mean {each[0]}?" for name, each in near.items() if each]
+def misspelt_variables(environment: Iterable[str]) -> list[str]:
+    """Return a note for each FOCUS_* variable that looks like a misspelt one."""
+    known = [str(param.envvar) for param in crawl.params if param.envvar]
+    unknown = [name for name in environment if name.startswith("FOCUS_") and name not in known]
+    suggestions = {name: get_close_matches(name, known, 1, 0.85) for name in unknown}
+    return [
+        f"{name} is not known; did you mean {matches[0]}?"
+        for name, matches in suggestions.items()
+        if matches
+    ]

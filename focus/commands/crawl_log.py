@@ -1,8 +1,8 @@
-"""Logs a crawl: lines on standard error and in a log file, by the handlers of `logging`.
+"""Logs a crawl on standard error and in a log file, with the handlers of `logging`.
 
-telling    the tellers that -q, -v and --log-file ask for
-TextLog    lines for people; those of requests have the level DEBUG
-Several    more than one teller at once
+open_reporters  the reporters that -q, -v and --log-file ask for
+TextLog         lines for people; lines of requests have the level DEBUG
+ReporterGroup   several reporters as one
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any, TextIO
 
-from focus.commands.crawl_progress import Teller, page_line, started_line
-from focus.commands.crawl_summary import summary
+from focus.commands.crawl_progress import Reporter, page_line, started_line
+from focus.commands.crawl_summary import summary_lines
 from focus.crawler import Crawl, Event
 from focus.errors import ConfigError
 from focus.i18n import say, translate
 from focus.session import RunReport
 from focus.store import CrawlInfo
 
-OFF = logging.CRITICAL + 1  # level of a handler that failed: a log must not disturb the crawl
+LEVEL_OFF = logging.CRITICAL + 1  # level of a handler that failed: a log must not disturb the crawl
 
 
 class StderrHandler(logging.StreamHandler[TextIO]):
     """Handler for standard error that writes nothing more after a failure (closed pipe)."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        self.setLevel(OFF)
+        self.setLevel(LEVEL_OFF)
 
 
 class LogFileHandler(WatchedFileHandler):
@@ -53,7 +53,7 @@ class LogFileHandler(WatchedFileHandler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        self.setLevel(OFF)
+        self.setLevel(LEVEL_OFF)
         error = sys.exc_info()[1]
         reason = getattr(error, "strerror", None) or error
         line = say(
@@ -69,22 +69,22 @@ class LogFileHandler(WatchedFileHandler):
             super().close()
 
 
-class TextLog(Teller):
-    """Lines for people to handlers; a handler for DEBUG gets a line for each request, too."""
+class TextLog(Reporter):
+    """Writes lines to handlers; a handler for DEBUG gets a line for each request, too."""
 
     def __init__(self, handlers: Sequence[logging.Handler]) -> None:
         super().__init__()
         self._logger = logging.Logger("focus")
         for handler in handlers:
             self._logger.addHandler(handler)
-        self._has_pages = any(handler.level <= logging.DEBUG for handler in handlers)
+        self._logs_requests = any(handler.level <= logging.DEBUG for handler in handlers)
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
         super().started(crawl, info)
         self._logger.info(started_line(crawl, info))
 
     def event(self, event: Event) -> None:
-        if self._has_pages:
+        if self._logs_requests:
             self._logger.debug(page_line(event))
 
     def update(self, line: str) -> None:
@@ -97,7 +97,7 @@ class TextLog(Teller):
         self._logger.info(translate(text))
 
     def ended(self, report: RunReport) -> None:
-        for line in summary(report):
+        for line in summary_lines(report):
             self._logger.info(line)
 
     def close(self) -> None:
@@ -105,28 +105,28 @@ class TextLog(Teller):
             handler.close()
 
 
-class Several(Teller):
-    """All of several tellers, in order."""
+class ReporterGroup(Reporter):
+    """Passes each call to several reporters, in order."""
 
-    def __init__(self, tellers: Sequence[Teller]) -> None:
+    def __init__(self, reporters: Sequence[Reporter]) -> None:
         super().__init__()
 
         def tell_all(name: str, *said: Any) -> None:
-            for teller in tellers:
-                getattr(teller, name)(*said)
+            for reporter in reporters:
+                getattr(reporter, name)(*said)
 
         for name in ("started", "event", "stopping", "outage", "say", "ended", "close"):
             setattr(self, name, partial(tell_all, name))
 
 
 @contextmanager
-def telling(
+def open_reporters(
     *, quiet: bool = False, verbose: bool = False, log_file: Path | None = None
-) -> Iterator[Teller]:
-    """Make the tellers that the options ask for; they are closed at the end.
+) -> Iterator[Reporter]:
+    """Open the reporters that the options ask for, and close them at the end.
 
-    Standard error gets a live line if it is a terminal, else lines, and nothing if `quiet`.
-    A log file gets a line for each request whatever the other options say.
+    Standard error gets a live line if it is a terminal, otherwise log lines; nothing if `quiet`.
+    A log file gets a line for each request in any case.
     """
     level = logging.DEBUG if verbose else logging.INFO
     handlers: list[logging.Handler] = [] if log_file is None else [LogFileHandler(log_file)]
@@ -134,12 +134,12 @@ def telling(
     if not quiet and live is None:
         handlers.append(StderrHandler(sys.stderr))
         handlers[-1].setLevel(level)
-    tellers: list[Teller] = [TextLog(handlers)] if handlers else []
-    with closing(Several(tellers if live is None else [*tellers, live])) as several:
-        yield several
+    reporters: list[Reporter] = [TextLog(handlers)] if handlers else []
+    with closing(ReporterGroup(reporters if live is None else [*reporters, live])) as group:
+        yield group
 
 
-def _live_line(*, pages: bool) -> Teller | None:
+def _live_line(*, pages: bool) -> Reporter | None:
     """Return a live line if standard error is a terminal that can show it."""
     if not sys.stderr.isatty():
         return None

@@ -1,9 +1,9 @@
-"""Takes the figures of a running crawl, and tells them to progress displays and logs.
+"""Samples a running crawl, and passes the figures to progress displays and logs.
 
-    Pulse    reads them off a running crawl
-    Teller   a `Watcher` that is told of the end as well, and of the time in between
+    CrawlMeter   reads the figures of a running crawl
+    Reporter     a `Watcher` that also gets a line of figures at intervals, and the final report
 
-`logs` and `live_line` have the tellers; none of them changes a crawl.
+`crawl_log` and `crawl_live_line` contain the reporters. None of them changes a crawl.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
-from focus.commands.crawl_summary import clock
+from focus.commands.crawl_summary import time_of_day
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
 from focus.i18n import plural, say, translate
@@ -28,51 +28,51 @@ from focus.text.formatting import (
     printable,
 )
 
-WINDOW_S = 15.0  # rates are of so long, so that they follow the web's moods
+WINDOW_S = 15.0  # rates are averages over this time
 LOG_EVERY_S = 60.0
 
 
-class Pulse:
-    """Measures a running crawl; `now` counts seconds of the user's own time."""
+class CrawlMeter:
+    """Measures a running crawl; `now` returns seconds of real time."""
 
     def __init__(self, crawl: Crawl, now: Callable[[], float] = time.monotonic) -> None:
         self._crawl = crawl
         self._now = now
-        self._began_at = crawl.transport.now()
+        self._started_at = crawl.transport.now()
         self._samples: deque[tuple[float, dict[str, float]]] = deque()
         self.sample()
 
     def now(self) -> float:
-        """The crawl's clock."""
+        """Return the time on the crawl's clock."""
         return self._crawl.transport.now()
 
     def sample(self) -> None:
-        """Note where the crawl stands; rates are taken from the oldest note in the window."""
+        """Store the current counts; rates are computed from the oldest sample in the window."""
         now = self._now()
         self._samples.append((now, self._values()))
         while len(self._samples) > 2 and self._samples[1][0] <= now - WINDOW_S:
             self._samples.popleft()
 
     def _values(self) -> dict[str, float]:
-        """What limits count, by their names in `LimitConfig`."""
+        """Return the current value of each limited count, by its name in `LimitConfig`."""
         totals = self._crawl.unit_of_work.totals
         return {
             "max_pages": totals.pages,
             "max_requests": totals.requests,
             "max_bytes": totals.bytes,
             "target": totals.relevant,
-            "max_time_s": self._crawl.transport.now() - self._began_at,
+            "max_time_s": self._crawl.transport.now() - self._started_at,
         }
 
     def line(self) -> str:
-        """Return the figures of now; what matters most comes first, as narrow terminals cut it."""
+        """Return the current figures as one line, the most important ones first."""
         crawl, totals = self._crawl, self._crawl.unit_of_work.totals
-        recent, pace = crawl.recent_harvest, self._pace()
-        speed = f"{pace['max_pages']:.1f}/s"
-        if (nearest := self._nearest_limit(pace)) is not None:
+        recent, rates = crawl.recent_harvest, self._rates()
+        rate_text = f"{rates['max_pages']:.1f}/s"
+        if (nearest := self._nearest_limit(rates)) is not None:
             left_s, limit = nearest
             limit = limit.removesuffix("_s").replace("_", "-")
-            speed += say(", {left_s} to {limit}", left_s=format_duration(left_s), limit=limit)
+            rate_text += say(", {left_s} to {limit}", left_s=format_duration(left_s), limit=limit)
         harvest = say(
             "harvest {harvest}, last 500 {last_500}, last 100 {last_100}",
             harvest=format_percent(totals.relevant / totals.requests if totals.requests else 0.0),
@@ -81,8 +81,8 @@ class Pulse:
         )
         return " · ".join(
             (
-                *self._offline(),
-                f"{format_count(totals.pages, 'page')} ({speed})",
+                *self._outage_texts(),
+                f"{format_count(totals.pages, 'page')} ({rate_text})",
                 say("{relevant:,} relevant", relevant=totals.relevant),
                 harvest,
                 say("{waiting:,} waiting", waiting=crawl.url_table.counts[UrlState.WAITING]),
@@ -91,8 +91,8 @@ class Pulse:
             )
         )
 
-    def _offline(self) -> Iterator[str]:
-        """Since when no host at all can be reached, if that is so."""
+    def _outage_texts(self) -> Iterator[str]:
+        """Yield since when the network is down, if it is."""
         if (outage := self._crawl.outages.current) is not None:
             next_try_s = outage.next_at - self.now()
             when = (
@@ -100,42 +100,42 @@ class Pulse:
                 if next_try_s < 1
                 else say("in {next_try_s}", next_try_s=format_duration(next_try_s))
             )
-            since = clock(outage.since)
+            since = time_of_day(outage.since)
             yield say("offline since {clock}, next try {when}", clock=since, when=when)
 
-    def _pace(self) -> dict[str, float]:
-        """How fast each counted thing grows, per second."""
-        since, before = self._samples[0]
+    def _rates(self) -> dict[str, float]:
+        """Return the growth of each count per second."""
+        since, earlier = self._samples[0]
         seconds = self._now() - since
         return {
-            name: (value - before[name]) / seconds if seconds > 0 else 0.0
+            name: (value - earlier[name]) / seconds if seconds > 0 else 0.0
             for name, value in self._values().items()
         }
 
-    def _nearest_limit(self, pace: Mapping[str, float]) -> tuple[float, str] | None:
-        """Seconds to the limit that comes first at this pace, and its name; None: none is near."""
-        ends = [
-            (max(0.0, (limit - value) / pace[name]), name)
+    def _nearest_limit(self, rates: Mapping[str, float]) -> tuple[float, str] | None:
+        """Return the seconds to the first limit at these rates, and its name, or None."""
+        times = [
+            (max(0.0, (limit - value) / rates[name]), name)
             for name, value in self._values().items()
-            if (limit := getattr(self._crawl.config.limits, name)) is not None and pace[name] > 0
+            if (limit := getattr(self._crawl.config.limits, name)) is not None and rates[name] > 0
         ]
-        return min(ends, default=None)
+        return min(times, default=None)
 
 
 def outage_line(outage: Outage | None, since: float, now: float) -> str:
-    """That an outage of our network began, or (None) is over. `since`: when the last began."""
+    """Return a line about the begin of an outage, or about its end if `outage` is None."""
     if outage is None:
         return say("Online again after {now}", now=format_duration(now - since))
     return say(
         "Offline since {clock} ({reason}): no host can be reached. Nothing is failed; one is "
         "tried now and then, then the crawl goes on",
-        clock=clock(outage.since),
+        clock=time_of_day(outage.since),
         reason=printable(translate(outage.reason), 100),
     )
 
 
 def page_line(event: Event) -> str:
-    """A request that ended, as one line: number, what became of it, URL, title."""
+    """Return a finished request as one line: number, outcome, URL, title."""
     if event.state is None:
         outcome = f"robots.txt {say(event.reason)}".rstrip()
     elif event.is_revisit:
@@ -150,7 +150,7 @@ def page_line(event: Event) -> str:
 
 
 def started_line(crawl: Crawl, info: CrawlInfo) -> str:
-    """What is about to happen."""
+    """Return a line about the crawl that begins or continues."""
     counts = crawl.url_table.counts
     if info.is_resumed:
         return say(
@@ -172,40 +172,40 @@ def started_line(crawl: Crawl, info: CrawlInfo) -> str:
     )
 
 
-class Teller(Watcher):
-    """A watcher that hears of the end as well, and may speak up at times of its own."""
+class Reporter(Watcher):
+    """A watcher that also gets a line of figures at intervals, and the final report."""
 
     every_s = LOG_EVERY_S
 
     def __init__(self) -> None:
-        self.pulse: Pulse | None = None
+        self.meter: CrawlMeter | None = None
         self._offline_since = 0.0
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        """Begin to measure; `update` follows every `every_s` seconds while the loop runs."""
-        self.pulse = Pulse(crawl)
+        """Start to measure; `update` follows every `every_s` seconds while the loop runs."""
+        self.meter = CrawlMeter(crawl)
         loop = asyncio.get_running_loop()
 
         def measure() -> None:
-            assert self.pulse is not None
-            self.pulse.sample()
-            self.update(self.pulse.line())
+            assert self.meter is not None
+            self.meter.sample()
+            self.update(self.meter.line())
             loop.call_later(self.every_s, measure)
 
         loop.call_later(self.every_s, measure)
 
     def outage(self, outage: Outage | None) -> None:
-        """Say so."""
+        """Report the begin or the end of an outage."""
         if outage is not None:
             self._offline_since = outage.since
-        now = 0.0 if self.pulse is None else self.pulse.now()
+        now = 0.0 if self.meter is None else self.meter.now()
         self.say(outage_line(outage, self._offline_since, now))
 
     def update(self, line: str) -> None:
-        """Called at times of its own with the present figures."""
+        """Show the current figures; called every `every_s` seconds."""
 
     def ended(self, report: RunReport) -> None:
-        """The crawl is over."""
+        """Show the final report."""
 
     def close(self) -> None:
-        """Nothing more will be told; also after an error."""
+        """Release resources; nothing follows, also after an error."""

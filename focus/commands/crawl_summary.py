@@ -1,7 +1,7 @@
-"""Sums a crawl up in a few lines, and chooses the exit code.
+"""Summarises a crawl in a few lines, and chooses the exit code.
 
 0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
-3  not one page, or only where all seeds led away
+3  no page was fetched, or all seeds redirected to other sites
 4  too many failures (--fail-error-rate)    8  offline (--max-offline)
 130  Ctrl-C    (1, 2 and 5 come from errors, see errors.py)
 """
@@ -27,7 +27,7 @@ from focus.text.formatting import (
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
-_REACHED = {
+_REACHED_LIMITS = {
     "max-pages reached": (
         "pages",
         mark("Crawl {crawl} already has its {n:,} pages; raise --max-pages or use --fresh."),
@@ -52,53 +52,56 @@ _REACHED = {
         ),
     ),
 }
-"""Stop reason -> the total behind it, and what to do."""
+"""Stop reason -> the total behind it, and the message."""
 
-_FEW_HOSTS = 3  # that are named
-_BROKEN_OFF = {"interrupted", "terminated", "offline"}
+_MAX_HOSTS = 3  # named in a message
+_CONTINUABLE = {"interrupted", "terminated", "offline"}
 
 
 def exit_code(report: RunReport, fail_error_rate: float | None = None) -> int:
-    """What the command ends with."""
+    """Return the exit code of `focus crawl`."""
     if report.stop_reason == "interrupted":
         return INTERRUPTED
     if report.stop_reason == "terminated":
         return 0
     if report.stop_reason == "offline":
         return OFFLINE
-    if not report.totals.pages or _found_elsewhere(report):
+    if not report.totals.pages or _has_only_redirects(report):
         return NOTHING_FETCHED
     if fail_error_rate is not None and error_rate(report) > fail_error_rate:
         return TOO_MANY_FAILURES
     return 0
 
 
-def _found_elsewhere(report: RunReport) -> bool:
-    """Whether there was only what all seeds led to on other sites: a log-in, mostly."""
-    ended = report.stop_reason == "frontier empty" and not report.totals.relevant
-    return ended and 0 < report.totals.pages <= len(report.redirected_seeds)
+def _has_only_redirects(report: RunReport) -> bool:
+    """Return whether only pages of other sites were found, to which all seeds redirected.
+
+    Mostly these are log-in pages.
+    """
+    is_complete = report.stop_reason == "frontier empty" and not report.totals.relevant
+    return is_complete and 0 < report.totals.pages <= len(report.redirected_seeds)
 
 
 def error_rate(report: RunReport) -> float:
-    """failed / (failed + pages, new or looked at again) of this run, 0…1.
+    """Return failed / (failed + pages fetched or revisited) of this run, 0 to 1.
 
-    URLs that were failed unasked because their host was given up do not count.
+    URLs that were never requested because their host was abandoned do not count.
     """
     failed = sum(n for kind, n in report.failures.items() if kind != FailureKind.HOST_ABANDONED)
-    asked = failed + report.run_pages + report.answered_revisits
-    return failed / asked if asked else 0.0
+    total = failed + report.run_pages + report.answered_revisits
+    return failed / total if total else 0.0
 
 
-def summary(report: RunReport) -> list[str]:
-    """The report as lines for people."""
+def summary_lines(report: RunReport) -> list[str]:
+    """Return the report as lines."""
     nothing_done = report.resumed and not report.run_requests
     if nothing_done and (line := _nothing_to_do(report)):
         return [line]
     totals = report.totals
     rows = [
-        (say("pages"), _pages(report)),
-        (say("this run"), _run(report)),
-        *_again(report),
+        (say("pages"), _pages_text(report)),
+        (say("this run"), _run_text(report)),
+        *_revisit_rows(report),
         (
             say("received"),
             say(
@@ -117,12 +120,12 @@ def summary(report: RunReport) -> list[str]:
         ),
     ]
     if totals.rendered or totals.unrendered:
-        rows.append((say("rendered"), _rendered(totals)))
+        rows.append((say("rendered"), _rendered_text(totals)))
     if report.failures:
         since = say(" (in this run)") if report.resumed else ""
-        rows.append((say("failed"), _by_number(report.failures) + since))
+        rows.append((say("failed"), _counts_text(report.failures) + since))
     if report.dropped:
-        rows.append((say("dropped"), _by_number(report.dropped)))
+        rows.append((say("dropped"), _counts_text(report.dropped)))
     if report.warc:
         rows.append((say("recorded"), report.warc))
     rows.append((say("database"), report.database))
@@ -136,23 +139,25 @@ def summary(report: RunReport) -> list[str]:
     ]
     if totals.shells:
         lines.append(translate(scripts_needed_message(totals.shells)))
-    if totals.pages:  # else `complaint` names them
-        lines += seed_lines(report)
-    if report.redirected_seeds and not _found_elsewhere(report):  # else `complaint` says it
-        lines.append(say("Note: {line}", line=_led_away(report.redirected_seeds)))
-    if report.stop_reason in _BROKEN_OFF:
+    if totals.pages:  # otherwise `failure_lines` lists them
+        lines += failed_seed_lines(report)
+    if report.redirected_seeds and not _has_only_redirects(
+        report
+    ):  # otherwise `failure_lines` says so
+        lines.append(say("Note: {line}", line=_redirected_text(report.redirected_seeds)))
+    if report.stop_reason in _CONTINUABLE:
         lines.append(say("The same command continues it."))
     return lines
 
 
 def _nothing_to_do(report: RunReport) -> str:
-    """Why a continued crawl had nothing to do."""
-    if report.stop_reason in _REACHED:
-        field, line = _REACHED[report.stop_reason]
+    """Return why a continued crawl had nothing to do, or an empty text."""
+    if report.stop_reason in _REACHED_LIMITS:
+        field, line = _REACHED_LIMITS[report.stop_reason]
         return say(line, crawl=report.crawl, n=getattr(report.totals, field))
     if report.stop_reason == "frontier empty":
         failed = report.states.get("failed", 0)
-        again = (
+        advice = (
             say("--retry-failed asks again for the {failed:,} that failed, ", failed=failed)
             if failed
             else ""
@@ -162,12 +167,12 @@ def _nothing_to_do(report: RunReport) -> str:
             "begin anew.",
             crawl=report.crawl,
             pages=format_count(report.totals.pages, "page"),
-            again=again,
+            again=advice,
         )
     return ""
 
 
-def _pages(report: RunReport) -> str:
+def _pages_text(report: RunReport) -> str:
     totals = report.totals
     harvest = format_percent(report.harvest_rate)
     text = say(
@@ -183,7 +188,7 @@ def _pages(report: RunReport) -> str:
     return text + (first if totals.first_relevant else "")
 
 
-def _rendered(totals: Totals) -> str:
+def _rendered_text(totals: Totals) -> str:
     return say(
         "{rendered}; {unrendered:,} more could not be, and are kept as they came",
         rendered=format_count(totals.rendered, "page"),
@@ -191,24 +196,24 @@ def _rendered(totals: Totals) -> str:
     )
 
 
-def _again(report: RunReport) -> list[tuple[str, str]]:
-    """What looks at pages of earlier runs came to, in this one."""
-    found = report.revisits
-    if not any(found.values()):
+def _revisit_rows(report: RunReport) -> list[tuple[str, str]]:
+    """Return a row about the revisits of this run, if there were any."""
+    counts = report.revisits
+    if not any(counts.values()):
         return []
     line = say(
         "{looks}: {changed} changed, {unchanged} as before by their servers' word, {gone} gone; "
         "{unanswered} not answered",
-        looks=format_count(found["looked"], "look"),
-        changed=f"{found['changed']:,}",
-        unchanged=f"{found['unchanged']:,}",
-        gone=f"{found['gone']:,}",
-        unanswered=f"{found['unanswered']:,}",
+        looks=format_count(counts["looked"], "look"),
+        changed=f"{counts['changed']:,}",
+        unchanged=f"{counts['unchanged']:,}",
+        gone=f"{counts['gone']:,}",
+        unanswered=f"{counts['unanswered']:,}",
     )
     return [(say("again"), line)]
 
 
-def _run(report: RunReport) -> str:
+def _run_text(report: RunReport) -> str:
     pages, seconds = format_count(report.run_pages, "page"), format_duration(report.run_seconds)
     return say(
         "{pages} in {seconds}, {pages_per_second:.1f} pages/s",
@@ -218,50 +223,50 @@ def _run(report: RunReport) -> str:
     )
 
 
-def _by_number(reasons: Mapping[str, int]) -> str:
-    """`36: timeout 20, http-4xx 16`, the most frequent first."""
+def _counts_text(reasons: Mapping[str, int]) -> str:
+    """Return counts, the largest first, as in `36: timeout 20, http-4xx 16`."""
     ranked = sorted(reasons.items(), key=lambda item: -item[1])
     return f"{sum(reasons.values()):,}: " + ", ".join(f"{say(kind)} {n:,}" for kind, n in ranked)
 
 
-def offline_since(report: RunReport) -> str:
-    """`offline since 14:03:22 (Network is unreachable)`."""
+def offline_text(report: RunReport) -> str:
+    """Return begin and reason of an outage: `offline since 14:03:22 (no route)`."""
     outage = report.outage
     if outage is None:
         return say("offline")
     return say(
         "offline since {clock} ({reason})",
-        clock=clock(outage.since),
+        clock=time_of_day(outage.since),
         reason=printable(translate(outage.reason), 100),
     )
 
 
-def clock(moment: float) -> str:
-    """An instant as the time of day here."""
-    return time.strftime("%H:%M:%S", time.localtime(moment))
+def time_of_day(timestamp: float) -> str:
+    """Return a time as local time of day."""
+    return time.strftime("%H:%M:%S", time.localtime(timestamp))
 
 
-def seed_lines(report: RunReport) -> list[str]:
-    """Each seed that came to nothing, with the reason."""
+def failed_seed_lines(report: RunReport) -> list[str]:
+    """Return each seed that failed, with the reason."""
     failures = [
-        (printable(seed, 60), printable(translate(why)))
-        for seed, why in report.seed_failures.items()
+        (printable(seed, 60), printable(translate(reason)))
+        for seed, reason in report.seed_failures.items()
     ]
     return [say("Seeds that came to nothing:"), *format_table(failures)] if failures else []
 
 
-def complaint(report: RunReport, code: int) -> list[str]:
-    """What has to be said of a bad end even to those who want to hear nothing."""
-    if code == NOTHING_FETCHED and _found_elsewhere(report):
-        return [say("focus: error: {line}", line=_led_away(report.redirected_seeds))]
+def failure_lines(report: RunReport, code: int) -> list[str]:
+    """Return the messages for a failed crawl, which are printed even with --quiet."""
+    if code == NOTHING_FETCHED and _has_only_redirects(report):
+        return [say("focus: error: {line}", line=_redirected_text(report.redirected_seeds))]
     if code == NOTHING_FETCHED:
-        return [say("focus: error: not one page was fetched"), *seed_lines(report)]
+        return [say("focus: error: not one page was fetched"), *failed_seed_lines(report)]
     if code == OFFLINE:
         return [
             say(
                 "focus: error: {offline_since}; nothing is lost: the same command goes on "
                 "(--max-offline)",
-                offline_since=offline_since(report),
+                offline_since=offline_text(report),
             )
         ]
     if code == TOO_MANY_FAILURES:
@@ -274,11 +279,11 @@ def complaint(report: RunReport, code: int) -> list[str]:
     return []
 
 
-def _led_away(seeds: Mapping[str, str]) -> str:
-    """Where seeds led to, and what to do about it."""
+def _redirected_text(seeds: Mapping[str, str]) -> str:
+    """Return where seeds redirected to, and what to do about it."""
     hosts = list(dict.fromkeys(seeds.values()))
     return say(
         "every seed led to another site ({hosts}); for a log-in give --cookie-file or "
         "--credentials, else --seed with a page of that site",
-        hosts=", ".join(printable(host, 60) for host in hosts[:_FEW_HOSTS]),
+        hosts=", ".join(printable(host, 60) for host in hosts[:_MAX_HOSTS]),
     )

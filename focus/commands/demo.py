@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import Command, option, print_note, tell
-from focus.commands.running import invoked_as, run_loop
+from focus.commands.options.option import Command, option, print_lines, print_note
+from focus.commands.running import program_name, run_loop
 from focus.i18n import say, say_all
 from focus.text.formatting import format_count, format_percent, format_table
 
@@ -34,7 +34,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     Example:
         focus demo --pages 1000
     """
-    from focus.commands.crawl_log import telling
+    from focus.commands.crawl_log import open_reporters
     from focus.commands.report import report_page
     from focus.demo.run import STRATEGIES, demo
     from focus.report.export import write_bytes
@@ -45,38 +45,38 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     def done(outcome: DemoResult) -> None:
         print_note("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
 
-    watch = lambda strategy: telling()  # noqa: E731
+    watch = lambda strategy: open_reporters()  # noqa: E731
     outcomes = demo(db, pages=pages, seed=seed, watch=watch, done=done, run_loop=run_loop)
     if interrupted := outcomes[-1].report.stop_reason == "interrupted":
         report = None
     else:
         report = db.with_name("report.html")
         write_bytes(report_page([db], "latest"), report)
-    tell(demo_lines(outcomes, db, report, invoked_as()))
+    print_lines(demo_lines(outcomes, db, report, program_name()))
     ctx.exit(130 if interrupted else 0)
 
 
 def demo_lines(
     outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
 ) -> list[str]:
-    """What the strategies of a demo came to, and what to try next; `focus` starts the command."""
+    """Return the results as a table, and commands to try; `focus` is the program's name."""
     head = say_all("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
     rows = [
         (
-            each.strategy,
-            f"{each.report.run_pages:,}",
-            say("{relevant:,} of {there:,}", relevant=each.relevant, there=each.there),
-            format_percent(each.harvest_rate),
-            f"{each.report.pages_per_second:.1f}",
+            outcome.strategy,
+            f"{outcome.report.run_pages:,}",
+            say("{relevant:,} of {there:,}", relevant=outcome.relevant, there=outcome.there),
+            format_percent(outcome.harvest_rate),
+            f"{outcome.report.pages_per_second:.1f}",
             say(
                 "after {first_relevant}, {first_s:.1f} s",
-                first_relevant=format_count(each.first_relevant, "request"),
-                first_s=each.first_s,
+                first_relevant=format_count(outcome.first_relevant, "request"),
+                first_s=outcome.first_s,
             )
-            if each.first_relevant
+            if outcome.first_relevant
             else say("none"),
         )
-        for each in outcomes
+        for outcome in outcomes
     ]
     return [
         "",

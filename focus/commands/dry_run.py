@@ -1,4 +1,4 @@
-"""`focus crawl --dry-run`: what a crawl would do, as lines."""
+"""`focus crawl --dry-run`: describes what a crawl would do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from focus.commands.status import limits_text
-from focus.commands.strategies import numbers
+from focus.commands.strategies import params_text
 from focus.config import CrawlConfig, ScopeConfig
 from focus.score.parameters import resolve_params
 from focus.score.relevance import Model, model_class
@@ -16,35 +16,37 @@ from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates
 
 if TYPE_CHECKING:
-    from focus.commands.settings import CrawlOrder, Params
+    from focus.commands.settings import CrawlPlan, Params
 
-MAX_WORDS = 20  # of a topic
-HAVE_ROWS = frozenset(
+MAX_WORDS = 20  # of a topic that are shown
+OPTIONS_WITH_ROWS = frozenset(
     "strategy relevance scope allow deny max_pages max_requests max_time max_bytes target "
     "delay per_host ignore_robots archive".split()
 )
-"""The declared options that a dry run tells of by rows of their own."""
+"""Declared options that have rows of their own in a dry run."""
 
 
-def order_lines(
-    order: CrawlOrder, also: Iterable[str] = (), *, continues: int | None = None
+def dry_run_lines(
+    plan: CrawlPlan, other_options: Iterable[str] = (), *, continues: int | None = None
 ) -> list[str]:
-    """What `focus crawl` would do; `continues` is the crawl that it would go on with.
+    """Return a description of what `focus crawl` would do.
 
-    also   the options that were set and are in no row of their own
+    Args:
+        also: Options that were set and have no row of their own.
+        continues: The crawl that would be continued.
     """
-    config, paths = order.config, order.paths
-    strategy, model = spelled_params(order)
+    config, paths = plan.config, plan.paths
+    strategy, model = params_texts(plan)
     limits = {name: getattr(config.limits, name) for name in config.limits.__struct_fields__}
     rows = [
         *_seed_rows(config.seeds),
-        ("topic", _topic_text(order.topic)),
+        ("topic", _topic_text(plan.topic)),
         ("strategy", strategy),
         ("relevance", model),
         ("scope", _scope_text(config.scope)),
         ("limits", limits_text(limits)),
         ("pace", _pace_text(config)),
-        *([("also", printable(", ".join(also)))] if also else ()),
+        *([("also", printable(", ".join(other_options)))] if other_options else ()),
         ("User-Agent", config.fetch.user_agent),
         ("world", f"archive {paths.archive}" if paths.archive else "the network"),
         ("database", str(paths.db)),
@@ -62,7 +64,7 @@ def _topic_text(topic: Topic) -> str:
 def _scope_text(scope: ScopeConfig) -> str:
     rules = {"allow": scope.allow, "deny": scope.deny}
     return "; ".join(
-        [scope.scope, *(f"{k} {', '.join(each)}" for k, each in rules.items() if each)]
+        [scope.scope, *(f"{k} {', '.join(patterns)}" for k, patterns in rules.items() if patterns)]
     )
 
 
@@ -79,14 +81,14 @@ def _seed_rows(seeds: Sequence[str]) -> Iterable[tuple[str, str]]:
         yield ("seed", printable(first) + "".join(f", else {printable(url)}" for url in others))
 
 
-def spelled_params(order: CrawlOrder) -> tuple[str, str]:
-    """Strategy and relevance model with all their numbers, for people."""
-    config = order.config
+def params_texts(plan: CrawlPlan) -> tuple[str, str]:
+    """Return strategy and relevance model with all their parameters."""
+    config = plan.config
     strategy, model = strategy_class(config.strategy), model_class(config.analysis.relevance)
 
     def spelled(kind: type[Strategy] | type[Model], params: Params) -> str:
         published = config.as_published
         settled = resolve_params(kind, params, as_published=published)
-        return f"{kind.name}: {numbers(settled)}"
+        return f"{kind.name}: {params_text(settled)}"
 
     return spelled(strategy, config.params), spelled(model, config.analysis.params)

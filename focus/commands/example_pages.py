@@ -1,4 +1,4 @@
-"""The options that name example pages for `focus topic`."""
+"""Options that name example pages for `focus topic`, and the sources of these pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from focus.commands.crawl import network_options
-from focus.commands.options.option import DB, adding, option
+from focus.commands.options.option import DB, add_options, option
 from focus.errors import ConfigError
 from focus.text.formatting import printable
 
@@ -37,10 +37,10 @@ KB = option(
 )
 
 
-page_options = adding([ARCHIVE, CRAWL, DB, network_options])
-"""Where pages of URLs come from: --archive, --crawl, --db, and how to ask the network."""
+page_options = add_options([ARCHIVE, CRAWL, DB, network_options])
+"""Options with the source of pages: --archive, --crawl, --db, and those for requests."""
 
-example_options = adding(
+example_options = add_options(
     option(
         name,
         multiple=True,
@@ -52,31 +52,31 @@ example_options = adding(
 """--example and --not-example."""
 
 
-def sources(ctx: click.Context, options: dict[str, Any]) -> PageSources:
-    """Where pages of URLs come from, as ordered."""
-    from focus.commands.settings import web_of
+def make_sources(ctx: click.Context, options: dict[str, Any]) -> PageSources:
+    """Return the sources of pages that the options name."""
+    from focus.commands.settings import page_source
     from focus.learn.page_sources import PageSources
 
-    stored, archive = _stored(ctx, options), options["archive"]
+    stored, archive = _stored_crawls(ctx, options), options["archive"]
     if archive is not None and stored is not None:
         raise ConfigError("--archive and --db (or --crawl) exclude each other; give one of them")
     if archive is not None and not archive.is_file():
         raise ConfigError("--archive {archive}: there is no such file", archive=archive)
-    return PageSources(web_of(options, archive), stored)
+    return PageSources(page_source(options, archive), stored)
 
 
-def _stored(ctx: click.Context, options: dict[str, Any]) -> StoredCrawls | None:
-    """The crawls meant by --db or --crawl; None when neither was typed."""
+def _stored_crawls(ctx: click.Context, options: dict[str, Any]) -> StoredCrawls | None:
+    """Return the crawls of --db or --crawl, or None if neither was typed."""
     from focus.learn.page_sources import StoredCrawls
 
-    typed = ctx.get_parameter_source("db") is ParameterSource.COMMANDLINE
-    if options["crawl"] is None and not typed:
+    has_db = ctx.get_parameter_source("db") is ParameterSource.COMMANDLINE
+    if options["crawl"] is None and not has_db:
         return None
     return StoredCrawls(Path(options["db"]).expanduser(), options["crawl"] or "latest")
 
 
-def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
-    """The knowledge base of --kb, open until the stack ends."""
+def open_knowledge_base(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
+    """Open the knowledge base of --kb until the stack ends."""
     if path is None:
         return None
     from focus.learn.kb.knowledge_base import open_knowledge_base
@@ -84,6 +84,6 @@ def knowledge(path: Path | None, stack: ExitStack) -> KnowledgeBase | None:
     return stack.enter_context(open_knowledge_base(path))
 
 
-def complain(line: str) -> None:
-    """Tell of what is left out."""
+def print_complaint(line: str) -> None:
+    """Print a note about a page that is left out."""
     click.echo(f"focus: {printable(line)}", err=True)

@@ -76,7 +76,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         names = [*(names or FIELDS), "text"]
     types = field_types(names)
     same = ("crawl", "relevant", "min_relevance", "since", "host", "limit")
-    chosen = Selection(
+    selection = Selection(
         **{name: options[name] for name in same},
         sort=options["sort"] or "",
         duplicates=options["duplicates"] == "mark",
@@ -86,7 +86,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     with open_merged(
         db, options["crawl"], include_sources=any(name in COMPUTED_FIELDS for name in names)
     ) as reader:
-        rows = reader.iter_rows(chosen, names or FIELDS)
+        rows = reader.iter_rows(selection, names or FIELDS)
         number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
     if out is not None:
         print_note("{pages} in {file}", pages=format_count(number, "page"), file=out)

@@ -1,4 +1,4 @@
-"""`focus kb import` and `focus kb show`."""
+"""`focus kb import` and `focus kb show`: knowledge bases."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, option, print_note, tell, tell_json
+from focus.commands.options.option import JSON, Command, option, print_json, print_lines, print_note
 from focus.commands.options.value_types import KINDS
-from focus.commands.progress_bar import bar
+from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError
 from focus.text.formatting import format_count, format_duration, format_table, printable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from focus.learn.kb.importing import ImportResult
     from focus.score.statistics.entities import Entity
 
-SHOWN = 10  # entities of one name
+MAX_ENTITIES = 10  # entities of one name that are shown
 
 
 @click.group(cls=Group)
@@ -57,19 +57,19 @@ def import_(ctx: click.Context, file: Path, base: Path) -> None:
 
     size = file.stat().st_size if file.is_file() else 0
     started = time.monotonic()
-    with bar(f"Importing {file.name}") as progress:
+    with show_progress(f"Importing {file.name}") as progress:
         report = import_dump(file, base, lambda done, lines: progress(done, size))
-    tell(import_lines(report, base, time.monotonic() - started), err=True)
+    print_lines(import_lines(report, base, time.monotonic() - started), err=True)
     ctx.exit(1 if report.reader.damage else 0)
 
 
 def import_lines(report: ImportResult, base: Path, seconds: float) -> list[str]:
-    """What came of an import."""
+    """Return the result of an import as lines."""
     read = report.reader
     lines = [f"focus: {complaint}" for complaint in read.complaints]
-    untold = read.malformed - len(read.complaints)
-    if untold:
-        lines.append(f"focus: and {format_count(untold, 'more malformed line')}")
+    unlisted = read.malformed - len(read.complaints)
+    if unlisted:
+        lines.append(f"focus: and {format_count(unlisted, 'more malformed line')}")
     if read.damage:
         lines.append(f"focus: error: {printable(read.damage)}; what came before is in {base}")
     speed = f"{read.lines / seconds:,.0f} lines/s" if seconds >= 1 else format_duration(seconds)
@@ -101,21 +101,21 @@ def show(entity: str, base: Path, as_json: bool) -> None:
     from focus.learn.kb.knowledge_base import open_knowledge_base
 
     with open_knowledge_base(base) as known:
-        found = known.find_entities(entity)
+        entities = known.find_entities(entity)
     if as_json:
-        tell_json(found)
+        print_json(entities)
         return
-    if not found:
+    if not entities:
         raise ConfigError(
             "{entity}: nothing of that name in the knowledge base {base}", entity=entity, base=base
         )
-    for each in found[:SHOWN]:
-        tell(entity_lines(each))
-    if len(found) > SHOWN:
-        print_note("and {n:,} more of that name", n=len(found) - SHOWN)
+    for found_entity in entities[:MAX_ENTITIES]:
+        print_lines(entity_lines(found_entity))
+    if len(entities) > MAX_ENTITIES:
+        print_note("and {n:,} more of that name", n=len(entities) - MAX_ENTITIES)
 
 
 def entity_lines(entity: Entity) -> list[str]:
-    """An entity for people."""
+    """Return an entity with its facts as lines."""
     rows = [(printable(key, 24), printable(value)) for key, value in entity.facts]
     return [printable(entity.name), *format_table(rows)] if rows else [printable(entity.name)]

@@ -1,4 +1,4 @@
-"""`focus label`: shows a page, reads a key, shows the next."""
+"""`focus label`: asks for labels of stored pages, and learns from them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import CRAWL, DB, Command, option, tell
-from focus.commands.progress_bar import bar
+from focus.commands.options.option import CRAWL, DB, Command, option, print_lines
+from focus.commands.progress_bar import show_progress
 from focus.commands.prompts import PageAsker
 from focus.i18n import msg
 from focus.text.formatting import format_count, printable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from focus.learn.reranking import RerankCounts
     from focus.learn.teaching import TeachingResult
 
-_WORDS = {"y": "yes", "n": "no", "s": "skip"}
+_ANSWERS = {"y": "yes", "n": "no", "s": "skip"}
 
 
 @click.command(cls=Command)
@@ -52,9 +52,9 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
     model = Path(subject.model) if subject.model else model_path(topic)
-    asker = PageAsker(_WORDS, kept=msg("the answers before it are stored"))
+    asker = PageAsker(_ANSWERS, stored_note=msg("the answers before it are stored"))
     lesson = TeachingOptions(db.expanduser(), number, subject, model, limit, rank_only)
-    with bar("Judging again") as progress:
+    with show_progress("Judging again") as progress:
         taught = asyncio.run(
             teach(
                 lesson,
@@ -63,13 +63,15 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
                 report_progress=progress,
             )
         )
-    tell(taught_lines(taught, model))
+    print_lines(lesson_lines(taught, model))
 
 
 def question_lines(question: LabelQuestion) -> list[str]:
-    """A page as a person is asked about it."""
+    """Return a page as it is shown with the question."""
     words = "; ".join(
-        f"{part}: {', '.join(found[:8])}" for part, found in question.words.items() if found
+        f"{part}: {', '.join(words_of_part[:8])}"
+        for part, words_of_part in question.words.items()
+        if words_of_part
     )
     return [
         "",
@@ -80,12 +82,12 @@ def question_lines(question: LabelQuestion) -> list[str]:
     ]
 
 
-def taught_lines(taught: TeachingResult, model: Path) -> list[str]:
-    """What came of a sitting."""
+def lesson_lines(taught: TeachingResult, model: Path) -> list[str]:
+    """Return the result of a labelling session."""
     answers, (on, off), ranked = taught.answers, taught.labels, taught.reranked
-    said = f"{answers.on} on topic, {answers.off} off, {answers.skipped} skipped"
+    text = f"{answers.on} on topic, {answers.off} off, {answers.skipped} skipped"
     lines = [
-        f"{said} ({answers.ended}); {format_count(on + off, 'label')} in all: {on} on, {off} off"
+        f"{text} ({answers.ended}); {format_count(on + off, 'label')} in all: {on} on, {off} off"
     ]
     if not answers.ended:
         lines = [f"{format_count(on + off, 'label')}: {on} on, {off} off"]
@@ -93,14 +95,14 @@ def taught_lines(taught: TeachingResult, model: Path) -> list[str]:
         return [*lines, "Nothing new is known, so nothing has moved"]
     if on + off:
         lines.append(f"The model `{taught.relevance}` has learned from them: {model}")
-    return [*lines, *ranked_lines(ranked)]
+    return [*lines, *reranking_lines(ranked)]
 
 
-def ranked_lines(ranked: RerankCounts) -> list[str]:
-    """What another judgement has changed in a crawl."""
-    kept = f", {ranked.unscored:,} kept theirs (no text stored)" if ranked.unscored else ""
+def reranking_lines(ranked: RerankCounts) -> list[str]:
+    """Return the changes that judging again made in a crawl."""
+    kept_text = f", {ranked.unscored:,} kept theirs (no text stored)" if ranked.unscored else ""
     return [
-        f"{format_count(ranked.pages, 'page')} judged again{kept}: "
+        f"{format_count(ranked.pages, 'page')} judged again{kept_text}: "
         f"{ranked.turned_on:,} became relevant, {ranked.turned_off:,} no longer are",
         f"{ranked.moved:,} of {format_count(ranked.waiting, 'waiting URL')} have another priority; "
         "the next `focus crawl` goes on with that",

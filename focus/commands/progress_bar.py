@@ -1,4 +1,4 @@
-"""A progress bar for long work, on a terminal only."""
+"""A progress bar on a terminal, for long work."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[float, float], None]]:
-    """A bar on standard error, from the first call with (done, all) to the end of the block."""
+def show_progress(title: str) -> Iterator[Callable[[float, float], None]]:
+    """Show a bar on standard error; the block calls the result with (done, total)."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -25,7 +25,7 @@ def bar(what: str) -> Iterator[Callable[[float, float], None]]:
     name = TextColumn("{task.description}", markup=False)  # `what` is neither markup nor a format
     columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = progress.add_task(what, total=None)
+    task = progress.add_task(title, total=None)
 
     def move(done: float, total: float) -> None:
         progress.start()

@@ -1,4 +1,4 @@
-"""Asks a person page by page: a key on a terminal, a line where standard input is a pipe."""
+"""Asks for labels page by page: a key on a terminal, a line if standard input is a pipe."""
 
 from __future__ import annotations
 
@@ -10,53 +10,54 @@ import click
 from focus.errors import ConfigError
 from focus.text.formatting import printable, replace_unprintable
 
-ENDS = ("q", "\x1b", "\x04")
-LONGEST = len("quit")
+QUIT_KEYS = ("q", "\x1b", "\x04")
+MAX_ANSWER_LENGTH = len("quit")
 
 
 class PageAsker:
-    """Shows lines and takes an answer.
+    """Shows lines and reads an answer.
 
-    words   key -> the word it begins: {"y": "yes", "n": "no", "s": "skip"}; "q" quits always.
-            Space skips, and on a terminal Escape and Ctrl-D quit
-    kept    what has become of the answers before a line that is none
+    Args:
+        words: Key -> the word that it begins, as {"y": "yes", "n": "no", "s": "skip"}. "q" always
+            quits, Space skips, and on a terminal Escape and Ctrl-D quit.
+        stored_note: What happened to earlier answers, for the message about an invalid line.
     """
 
-    def __init__(self, words: Mapping[str, str], *, kept: str) -> None:
-        self._keys = {key: key for key in words} | dict.fromkeys(ENDS, "q") | {" ": "s"}
+    def __init__(self, words: Mapping[str, str], *, stored_note: str) -> None:
+        self._keys = {key: key for key in words} | dict.fromkeys(QUIT_KEYS, "q") | {" ": "s"}
         spelled = (f"[{word[0]}]{word[1:]}" for word in (*words.values(), "quit"))
         self._prompt = f"on topic? {' '.join(spelled)} "
-        self._kept = kept
-        self._lines = 0
+        self._stored_note = stored_note
+        self._line_count = 0
 
     def ask(self, lines: Iterable[str]) -> str:
-        """One of the keys, or q; ConfigError for a line that is none of these."""
+        """Show lines, and return one of the keys or q. Raises ConfigError for an invalid line."""
         for line in lines:
             click.echo(replace_unprintable(line), err=True)
-        return self._key() if sys.stdin.isatty() else self._line()
+        return self._read_key() if sys.stdin.isatty() else self._read_line()
 
-    def _key(self) -> str:
+    def _read_key(self) -> str:
         click.echo(self._prompt, err=True, nl=False)
         while True:
-            said = self._keys.get(click.getchar().lower())
-            if said:
-                click.echo(said, err=True)
-                return said
+            answer = self._keys.get(click.getchar().lower())
+            if answer:
+                click.echo(answer, err=True)
+                return answer
 
-    def _line(self) -> str:
+    def _read_line(self) -> str:
         line = sys.stdin.readline()
-        self._lines += 1
+        self._line_count += 1
         if not line:
             return "q"
-        said = self._keys.get(line.strip().lower()[:1] or " ")
-        if said is None or len(line.strip()) > LONGEST:
+        answer = self._keys.get(line.strip().lower()[:1] or " ")
+        if answer is None or len(line.strip()) > MAX_ANSWER_LENGTH:
             *first, last = dict.fromkeys(self._keys[key] for key in self._keys)
             raise ConfigError(
                 "standard input, line {n}: {line!r} is not {first} or {last}; {kept}",
-                n=self._lines,
+                n=self._line_count,
                 line=printable(line.strip(), 40),
                 first=", ".join(first),
                 last=last,
-                kept=self._kept,
+                kept=self._stored_note,
             )
-        return said
+        return answer

@@ -1,4 +1,4 @@
-"""`focus report`: one crawl in, one page out."""
+"""`focus report`: writes the report of a crawl as one HTML page."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def report_command(
     from focus.report.export import write_bytes
 
     out = output or (_STDOUT if as_json else Path("report.html"))
-    _check(out, db, png=png)
-    figures = _figures([each.expanduser() for each in db], crawl)
-    pictures = _pictures(figures, out) if png else {}
-    write_bytes(_content(figures, as_json), None if out == _STDOUT else out)
+    _check_output(out, db, png=png)
+    figures = _read_figures([path.expanduser() for path in db], crawl)
+    pictures = _draw_pictures(figures, out) if png else {}
+    write_bytes(_render(figures, as_json), None if out == _STDOUT else out)
     for path, data in pictures.items():
         write_bytes(data, path)
     for path in (out, *pictures):
@@ -58,8 +58,8 @@ def report_command(
             print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
 
 
-def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
-    """Refuse what would end badly before anything is read."""
+def _check_output(out: Path, db: Sequence[Path], *, png: bool) -> None:
+    """Raise ConfigError for output that cannot be written, before anything is read."""
     from focus.commands.settings import check_folder
 
     if out == _STDOUT:
@@ -67,7 +67,7 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
             raise ConfigError("--png writes files beside the page; give -o FILE")
         return
     check_folder(out)
-    if out.resolve() in [each.expanduser().resolve() for each in db]:
+    if out.resolve() in [path.expanduser().resolve() for path in db]:
         raise ConfigError("-o {out}: is the database itself; choose another -o FILE", out=out)
     if png:
         from focus.report.pictures import check_png_support
@@ -76,11 +76,11 @@ def _check(out: Path, db: Sequence[Path], *, png: bool) -> None:
 
 
 def report_page(db: Sequence[Path], crawl: str) -> bytes:
-    """The page of a crawl."""
-    return _content(_figures(db, crawl), as_json=False)
+    """Return the report of a crawl as an HTML page."""
+    return _render(_read_figures(db, crawl), as_json=False)
 
 
-def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
+def _read_figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
     from focus.storage.report_reader import load_figures
     from focus.storage.shard_merge import open_merged
 
@@ -88,7 +88,7 @@ def _figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
         return load_figures(reader, reader.crawl_id(crawl))
 
 
-def _content(figures: CrawlFigures, as_json: bool) -> bytes:
+def _render(figures: CrawlFigures, as_json: bool) -> bytes:
     if as_json:
         return to_json(figures)
     from focus.report.crawl import crawl_html
@@ -96,7 +96,7 @@ def _content(figures: CrawlFigures, as_json: bool) -> bytes:
     return crawl_html(figures).encode()
 
 
-def _pictures(figures: CrawlFigures, out: Path) -> dict[Path, bytes]:
+def _draw_pictures(figures: CrawlFigures, out: Path) -> dict[Path, bytes]:
     from focus.report.crawl import crawl_pictures
     from focus.report.pictures import picture_path, render_png
 

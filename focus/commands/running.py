@@ -10,57 +10,57 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from focus.commands.options.option import tell, to_json
+from focus.commands.options.option import print_lines, to_json
 from focus.i18n import msg
 
 if TYPE_CHECKING:
-    from focus.commands.settings import CrawlOrder
+    from focus.commands.settings import CrawlPlan
     from focus.session import RunReport
 
 T = TypeVar("T")
 
 
-def crawled(
-    order: CrawlOrder,
+def run_crawl_command(
+    plan: CrawlPlan,
     options: dict[str, Any],
     work: Callable[[Any], RunReport],
     *,
     notes: Iterable[str] = (),
 ) -> int:
-    """Crawl (`work`) and tell of it, and of `notes` first; the exit code."""
-    from focus.commands.crawl_log import telling
-    from focus.commands.crawl_summary import complaint, exit_code
+    """Run a crawl with `work`, report on it after printing `notes`, and return the exit code."""
+    from focus.commands.crawl_log import open_reporters
+    from focus.commands.crawl_summary import exit_code, failure_lines
     from focus.storage.whole_file import write_whole
 
-    wishes = ("quiet", "verbose", "log_file")
-    with telling(**{name: options[name] for name in wishes}) as teller:
-        teller.say(msg("Database {database}", database=order.paths.db))
-        if order.anonymous and order.leaves_home:
-            teller.say(msg("Note: site owners cannot reach you; set --contact URL or MAIL"))
+    log_options = ("quiet", "verbose", "log_file")
+    with open_reporters(**{name: options[name] for name in log_options}) as reporter:
+        reporter.say(msg("Database {database}", database=plan.paths.db))
+        if plan.is_anonymous and plan.uses_network:
+            reporter.say(msg("Note: site owners cannot reach you; set --contact URL or MAIL"))
         for line in notes:
-            teller.say(msg("Note: {line}", line=line))
-        report = work(teller)
-        teller.ended(report)
+            reporter.say(msg("Note: {line}", line=line))
+        report = work(reporter)
+        reporter.ended(report)
     if options["report"] is not None:
         write_whole(options["report"], to_json(report))
     code = exit_code(report, options["fail_error_rate"])
-    tell(complaint(report, code), err=True)
+    print_lines(failure_lines(report, code), err=True)
     return code
 
 
-def invoked_as() -> str:
-    """How this command is started from here: by its name, or by its path if that is not on PATH."""
-    me = Path(sys.argv[0])
-    found = shutil.which(me.name)
-    if found is not None and Path(found).resolve() == me.resolve():
-        return me.name
-    return os.path.relpath(me) if me.exists() else "focus"
+def program_name() -> str:
+    """Return the name of this program, or its path if that is not on PATH."""
+    path = Path(sys.argv[0])
+    program = shutil.which(path.name)
+    if program is not None and Path(program).resolve() == path.resolve():
+        return path.name
+    return os.path.relpath(path) if path.exists() else "focus"
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end on uvloop where there is one: a TLS connection costs it a fifth.
+    """Run a coroutine, on uvloop if installed, where a TLS connection takes a fifth of the time.
 
-    A pipe that breaks in there is a worker's, not that of a reader who has had enough.
+    A pipe that breaks in the coroutine belongs to a worker, not to the reader of our output.
     """
     import asyncio
 
@@ -73,13 +73,13 @@ def run_loop(work: Coroutine[Any, Any, T]) -> T:
         with asyncio.Runner(loop_factory=factory) as runner:
             return runner.run(_until_terminated(work))
     except asyncio.CancelledError:
-        raise SystemExit(0) from None  # SIGTERM before there was a crawl to end
+        raise SystemExit(0) from None  # SIGTERM before the crawl began
     except BrokenPipeError as error:
         raise RuntimeError("a pipe to a worker broke") from error
 
 
 async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
-    """A SIGTERM or SIGHUP cancels it, unless it sees to the signal itself by then."""
+    """Cancel the coroutine on SIGTERM or SIGHUP, unless it handles the signal itself by then."""
     import asyncio
     import signal
 

@@ -1,4 +1,4 @@
-"""`focus search`: words in, stored pages out."""
+"""`focus search`: searches stored pages for words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, JSON, Command, option, tell, tell_json
-from focus.commands.progress_bar import bar
+from focus.commands.options.option import DB, JSON, Command, option, print_json, print_lines
+from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError
 from focus.i18n import say
 from focus.text.formatting import format_count, format_local_time, printable, replace_unprintable
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from focus.storage.search import SearchHit, SearchResults
 
 Mark = Callable[[str], str]
-"""Emphasizes a text, as a terminal or a test wants it."""
+"""Emphasizes a text, as a terminal or a test needs it."""
 
 
 class SearchCommand(Command):
-    """Takes `-word` for a word that must not be there, not for an option."""
+    """A command that reads `-word` as an excluded word, not as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, with a minus before a word as the query's own sign."""
-        return super().parse_args(ctx, [_protected(arg) for arg in args])
+        """Parse arguments as click does, with `-word` as part of the query."""
+        return super().parse_args(ctx, [_escape_minus(arg) for arg in args])
 
 
-def _protected(arg: str) -> str:
+def _escape_minus(arg: str) -> str:
     if not arg.startswith("-") or arg.startswith("--") or arg in ("-", "-h"):
         return arg
     word = arg[1:]
@@ -75,34 +75,34 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     from focus.storage.search_index import SearchIndex
     from focus.storage.search_terms import parse_query
 
-    page_of = {name: options.pop(name) for name in ("limit", "offset")}
-    chosen = Selection(**options)
+    paging = {name: options.pop(name) for name in ("limit", "offset")}
+    selection = Selection(**options)
     with SearchIndex(db.expanduser()) as index:
         text = " ".join(query)
-        parse_query(text, index.segmenter)  # a mistake is told before a long update
-        index.reader.crawl_ids(chosen.crawl, chosen.topic)
-        with bar("Indexing") as progress:
+        parse_query(text, index.segmenter)  # report a mistake before a long update
+        index.reader.crawl_ids(selection.crawl, selection.topic)
+        with show_progress("Indexing") as progress:
             index.update(progress)
-        results = find(index, text, chosen, **page_of)
+        results = find(index, text, selection, **paging)
     if not results.indexed:
         raise ConfigError("{db} holds no page yet; `focus crawl` fetches some", db=db)
     if as_json:
-        tell_json(results)
+        print_json(results)
         return
     if not results.pages:
-        tell([f"Nothing found in {format_count(results.indexed, 'page')}"], err=True)
+        print_lines([f"Nothing found in {format_count(results.indexed, 'page')}"], err=True)
         return
     marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for line in found_lines(results, mark=partial(click.style, bold=True) if marking else str):
+    for line in result_lines(results, mark=partial(click.style, bold=True) if marking else str):
         click.echo(line)
 
 
-def found_lines(results: SearchResults, mark: Mark) -> list[str]:
-    """The results, each in four lines, and how many there are."""
+def result_lines(results: SearchResults, mark: Mark) -> list[str]:
+    """Return the results, four lines each, and their number."""
     lines: list[str] = []
     for number, hit in enumerate(results.hits, results.offset + 1):
         lines += [*_hit_lines(number, hit, mark), ""]
-    return [*lines, _summary(results)]
+    return [*lines, _count_line(results)]
 
 
 def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
@@ -122,7 +122,7 @@ def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
 
 
 def marked_text(passage: Passage, mark: Mark) -> str:
-    """A passage as one printable line, marked; its control characters become spaces."""
+    """Return a passage as one printable line with marks; control characters become spaces."""
     text, done, parts = passage.text, 0, []
     for begin, end in passage.marks:
         parts += [replace_unprintable(text[done:begin]), mark(replace_unprintable(text[begin:end]))]
@@ -130,7 +130,7 @@ def marked_text(passage: Passage, mark: Mark) -> str:
     return "".join([*parts, replace_unprintable(text[done:])]).strip()
 
 
-def _summary(results: SearchResults) -> str:
+def _count_line(results: SearchResults) -> str:
     pages = format_count(results.pages, "page")
     if results.complete:
         return say("{pages} of {indexed:,}", pages=pages, indexed=results.indexed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import opened, own_zone
+from focus.commands.alert_access import machine_zone, open_alerts
 from focus.commands.cluster import broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import (
@@ -19,19 +19,19 @@ from focus.commands.options.channel import (
     store_options,
 )
 from focus.commands.options.option import option, print_note
-from focus.commands.watch_send import cluster_of, sending_options
+from focus.commands.watch_send import cluster_address, sending_options
 from focus.errors import ConfigError
 
-_where_option = partial(option, section="Where")
-OPEN_FILES = 256  # a connection of each visitor, each of a visit, databases
+_listen_option = partial(option, section="Where")
+MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
 
 
 @click.command(cls=ChannelCommand, takes="installation")
-@_where_option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
-@_where_option(
+@_listen_option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
+@_listen_option(
     "--port", type=click.IntRange(1, 65535), default=8420, metavar="N", help="On this port."
 )
-@_where_option(
+@_listen_option(
     "--forget-passwords",
     is_flag=True,
     help="Take the mail server and the SMS gateway out of the database: their key file is lost.",
@@ -66,31 +66,35 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         ) from None
     from focus.alerts.delivery import check_installation
     from focus.alerts.settings import delete_sealed
-    from focus.commands.settings import watched_web
+    from focus.commands.settings import watch_source
     from focus.serve.scheduler import SchedulerOptions, SendingOptions
     from focus.session.process_limits import raise_open_file_limit
 
-    if (most := raise_open_file_limit(OPEN_FILES)) < OPEN_FILES:
+    if (open_files := raise_open_file_limit(MIN_OPEN_FILES)) < MIN_OPEN_FILES:
         raise ConfigError(
             "focus serve needs {open_files} open files and this process may have {most}; "
             "raise that (ulimit -n)",
-            open_files=OPEN_FILES,
-            most=most,
+            open_files=MIN_OPEN_FILES,
+            most=open_files,
         )
-    web = watched_web(options)
+    web = watch_source(options)
     with server.open_socket(host, port) as bound:
-        home = server.local_url(host, port)
-        given = installation_values(options)
-        how = SendingOptions(given, options["base_url"], key_file(), web.fetch)
+        local_url = server.local_url(host, port)
+        channel_values = installation_values(options)
+        sending = SendingOptions(channel_values, options["base_url"], key_file(), web.fetch)
         path = db.expanduser()
         if forget_passwords:
-            with opened(db, time.time(), makes=True) as store:
+            with open_alerts(db, time.time(), creates=True) as store:
                 delete_sealed(store)
-        app_state = AppState(path, clock=time.time, sending=how, local_url=home, zone=own_zone())
-        origin = app_state.base_url or home or f"http://{host}:{port}"
+        app_state = AppState(
+            path, clock=time.time, sending=sending, local_url=local_url, zone=machine_zone()
+        )
+        origin = app_state.base_url or local_url or f"http://{host}:{port}"
         check_installation(app_state.settings())
         print_note("focus at {url}", url=origin)
         if link := server.first_invitation_url(app_state, origin):
             print_note("The first person, an administrator, registers at {url}", url=link)
-        how = msgspec.structs.replace(how, base_url=app_state.base_url or None)
-        server.serve(app_state, SchedulerOptions(path, web, how, cluster_of(options)), bound)
+        sending = msgspec.structs.replace(sending, base_url=app_state.base_url or None)
+        server.serve(
+            app_state, SchedulerOptions(path, web, sending, cluster_address(options)), bound
+        )

@@ -1,7 +1,7 @@
-"""Turns the options of `focus crawl` into a `CrawlConfig` and `RunPaths`.
+"""Makes a `CrawlConfig` and `RunPaths` from the options of `focus crawl`.
 
-click has merged flags > FOCUS_* variables > focus.toml > defaults before; here seeds
-and topic are read and checked, parameters find their owner, and the User-Agent is made.
+click has merged flags, FOCUS_* variables, focus.toml and defaults before. Here seeds and topic are
+read and checked, parameters are assigned to strategy or model, and the User-Agent is made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from focus import __version__
-from focus.commands.options.declared import filled
+from focus.commands.options.declared import fill_record
 from focus.config import (
     AnalysisConfig,
     CrawlConfig,
@@ -45,58 +45,60 @@ Params = dict[str, float]
 _LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")
 
 
-class CrawlOrder(msgspec.Struct, frozen=True):
-    """A crawl as ordered. `anonymous`: the User-Agent names nobody to turn to."""
+class CrawlPlan(msgspec.Struct, frozen=True):
+    """What a command is to crawl; `is_anonymous` if the User-Agent contains no contact."""
 
     config: CrawlConfig
     paths: RunPaths
     topic: Topic
-    anonymous: bool
+    is_anonymous: bool
 
     @property
-    def leaves_home(self) -> bool:
-        """Whether it asks anything of machines other than this one."""
+    def uses_network(self) -> bool:
+        """Whether the crawl sends requests to other machines than this one."""
         if self.paths.archive is not None:
             return False
-        to = self.config.fetch.connect_to
-        hosts = [to] if to else [url_host(seed_candidates(seed)[0]) for seed in self.config.seeds]
+        proxy = self.config.fetch.connect_to
+        hosts = (
+            [proxy] if proxy else [url_host(seed_candidates(seed)[0]) for seed in self.config.seeds]
+        )
         return not all(map(_LOOPBACK.match, hosts))
 
 
-def order(options: Mapping[str, Any]) -> CrawlOrder:
-    """The order that these options of `focus crawl` make; ConfigError for what makes no sense."""
+def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
+    """Return the crawl that these options describe. Raises ConfigError for invalid options."""
     if options["topic"] is None:
         raise TopicError("no topic; give one with --topic WORDS or --topic FILE.toml")
-    given = options["topic"]
-    topic = given if isinstance(given, Topic) else read_topic(given)
-    seeds = _seeds(options["seed"], options["seeds_file"]) or topic.seeds
+    topic_option = options["topic"]
+    topic = topic_option if isinstance(topic_option, Topic) else read_topic(topic_option)
+    seeds = _read_seeds(options["seed"], options["seeds_file"]) or topic.seeds
     if not seeds:
         raise ConfigError("no seed; give a page to start from with --seed URL")
     for seed in seeds:
         seed_candidates(seed)
-    paths = _places(options)
+    paths = _run_paths(options)
     for out in (options["warc"], options["report"], options["log_file"]):
         check_folder(out)
-    config = _config(options, topic, seeds)
-    anonymous = not (options["user_agent"] or options["contact"])
-    return CrawlOrder(config, paths, topic, anonymous)
+    config = _crawl_config(options, topic, seeds)
+    is_anonymous = not (options["user_agent"] or options["contact"])
+    return CrawlPlan(config, paths, topic, is_anonymous)
 
 
 # -- seeds and topic ----------------------------------------------------------------
 
 
-def _seeds(given: Sequence[str], file: Path | None) -> tuple[str, ...]:
-    """Those given one by one, then the file's; each once."""
+def _read_seeds(typed_seeds: Sequence[str], file: Path | None) -> tuple[str, ...]:
+    """Return the seeds of the command line, then those of the file, without repetitions."""
     lines = [] if file is None else read_text(file, "seeds file").splitlines()
-    listed = (line.partition(" #")[0].strip() for line in lines)
-    seeds = (*given, *(line for line in listed if line and not line.startswith("#")))
+    file_lines = (line.partition(" #")[0].strip() for line in lines)
+    seeds = (*typed_seeds, *(line for line in file_lines if line and not line.startswith("#")))
     if file is not None and not seeds:
         raise ConfigError("seeds file {file}: there is no seed in it", file=file)
     return tuple(dict.fromkeys(seed.strip() for seed in seeds))
 
 
 def read_topic(text: str) -> Topic:
-    """A topic out of what --topic was given: a file if it names one, else words."""
+    """Return the topic of --topic: from a file if the text names one, otherwise from words."""
     path = Path(text)
     if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
         return read_topic_file(path)
@@ -104,7 +106,10 @@ def read_topic(text: str) -> Topic:
 
 
 def read_text(path: Path, what: str) -> str:
-    """A file of the user's (- is the standard input), UTF-8; ConfigError if that fails."""
+    """Return the text of a file, or of standard input for `-`.
+
+    Raises ConfigError if it cannot be read or is not UTF-8.
+    """
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         return data.decode("utf-8-sig")
@@ -124,38 +129,42 @@ def read_text(path: Path, what: str) -> str:
 # -- the configuration --------------------------------------------------------------
 
 
-def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) -> CrawlConfig:
+def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) -> CrawlConfig:
     strategy = options["strategy"]
-    wanted = strategy_class(strategy)
+    strategy_type = strategy_class(strategy)
     published = options["as_published"]
-    theirs = wanted.published_model if published else ""
-    relevance = options["relevance"] or theirs or topic.relevance or AnalysisConfig().relevance
-    ours, models = split_params(options["param"], strategy, relevance, as_published=published)
-    if published and wanted.published_topic == "keywords":
+    published_model = strategy_type.published_model if published else ""
+    relevance = (
+        options["relevance"] or published_model or topic.relevance or AnalysisConfig().relevance
+    )
+    strategy_params, model_params = split_params(
+        options["param"], strategy, relevance, as_published=published
+    )
+    if published and strategy_type.published_topic == "keywords":
         topic = msgspec.structs.replace(topic, features={})
     if not published:
-        ours = {**topic_params(topic, wanted), **ours}
-        models = {**topic_params(topic, model_class(relevance)), **models}
-    topic, trained = apply_model(topic, relevance, models)
-    config = filled(CrawlConfig, options)
-    agent = product(options["user_agent"])
-    alone = options["proxy"] or options["connect_to"]
+        strategy_params = {**topic_params(topic, strategy_type), **strategy_params}
+        model_params = {**topic_params(topic, model_class(relevance)), **model_params}
+    topic, trained = apply_model(topic, relevance, model_params)
+    config = fill_record(CrawlConfig, options)
+    agent = product_token(options["user_agent"])
+    uses_proxy = options["proxy"] or options["connect_to"]
     return replace(
         config,
         seeds=seeds,
-        params=ours,
+        params=strategy_params,
         agent=agent,
         fetch=replace(
-            _fetch(options),
+            _fetch_config(options),
             max_raw_bytes=options["max_body"],
             concurrency=config.concurrency,
         ),
-        politeness=replace(config.politeness, per_ip=0) if alone else config.politeness,
+        politeness=replace(config.politeness, per_ip=0) if uses_proxy else config.politeness,
         analysis=replace(
             config.analysis,
             topic=to_builtins(topic),
             relevance=relevance,
-            params=models,
+            params=model_params,
             trained=trained,
             as_published=config.as_published,
             agent=agent,
@@ -165,12 +174,12 @@ def _config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) ->
     )
 
 
-def _fetch(options: Mapping[str, Any]) -> FetchConfig:
-    """How to ask, as far as it was said."""
+def _fetch_config(options: Mapping[str, Any]) -> FetchConfig:
+    """Return the configuration of requests from the options."""
     if options["proxy"] and options["connect_to"]:
         raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
-    agent = user_agent(options["user_agent"], options["contact"])
-    config = replace(filled(FetchConfig, options), user_agent=agent)
+    agent = make_user_agent(options["user_agent"], options["contact"])
+    config = replace(fill_record(FetchConfig, options), user_agent=agent)
     if options.get("documents"):
         _check_documents()
         config = replace(config, content_types=(*config.content_types, *KIND_BY_MEDIA_TYPE))
@@ -178,7 +187,7 @@ def _fetch(options: Mapping[str, Any]) -> FetchConfig:
 
 
 def _check_documents() -> None:
-    """ConfigError where the libraries that read documents are missing."""
+    """Raise ConfigError if a library that reads documents is missing."""
     if missing := [name for name in LIBRARIES if find_spec(name) is None]:
         raise ConfigError(
             "--documents needs {missing}: pip install 'focus-crawler[documents]'",
@@ -186,8 +195,8 @@ def _check_documents() -> None:
         )
 
 
-def user_agent(name: str | None, contact: str | None) -> str:
-    """`focus/0.1.0 (focused crawler; +CONTACT)`, or the user's own with the contact added."""
+def make_user_agent(name: str | None, contact: str | None) -> str:
+    """Return `focus/0.1.0 (focused crawler; +CONTACT)`, or the user's own name with the contact."""
     if name is None:
         return (
             f"focus/{__version__} (focused crawler; {f'+{contact}' if contact else 'no contact'})"
@@ -195,8 +204,8 @@ def user_agent(name: str | None, contact: str | None) -> str:
     return f"{name} (+{contact})" if contact and contact not in name else name
 
 
-def product(name: str | None) -> str:
-    """The product token (RFC 9309 2.2.1) of a User-Agent: what robots.txt calls us."""
+def product_token(name: str | None) -> str:
+    """Return a User-Agent's product token (RFC 9309 2.2.1), its name in robots.txt."""
     if name is None:
         return CrawlConfig().agent
     match = re.search(r"compatible; *([A-Za-z_-]+)", name) or re.search(r"[A-Za-z_-]+", name)
@@ -204,61 +213,67 @@ def product(name: str | None) -> str:
 
 
 def split_params(
-    given: Iterable[tuple[str, float]],
+    params: Iterable[tuple[str, float]],
     strategy: str,
     relevance: str,
     *,
     as_published: bool = False,
 ) -> tuple[Params, Params]:
-    """The numbers for the strategy and those for the relevance model.
+    """Return the parameters of the strategy and those of the relevance model.
 
-    A name goes to whichever knows it, to both if both do; `strategy.` or `relevance.`
-    before it makes that plain. ConfigError for a name that neither knows.
+    A name belongs to each of them that has it; a prefix `strategy.` or `relevance.` selects one.
+    Raises ConfigError for a name that neither has.
     """
-    ours = default_params(strategy_class(strategy), as_published=as_published)
-    models = default_params(model_class(relevance), as_published=as_published)
+    strategy_defaults = default_params(strategy_class(strategy), as_published=as_published)
+    model_defaults = default_params(model_class(relevance), as_published=as_published)
     owners: dict[str, tuple[str, PublishedParams, Params]] = {
-        "strategy": (strategy, ours, {}),
-        "relevance": (relevance, models, {}),
+        "strategy": (strategy, strategy_defaults, {}),
+        "relevance": (relevance, model_defaults, {}),
     }
-    for name, value in given:
+    for name, value in params:
         prefix, dot, rest = name.partition(".")
-        asked = [prefix] if dot and prefix in owners else list(owners)
-        bare = rest if dot and prefix in owners else name
-        knowing = [owner for owner in asked if bare in owners[owner][1]]
-        if not knowing:
-            raise ConfigError(_unknown(name, bare, [owners[owner][:2] for owner in asked]))
-        for owner in knowing:
-            owners[owner][2][bare] = value
+        candidates = [prefix] if dot and prefix in owners else list(owners)
+        bare_name = rest if dot and prefix in owners else name
+        matching = [owner for owner in candidates if bare_name in owners[owner][1]]
+        if not matching:
+            raise ConfigError(
+                _unknown_message(name, bare_name, [owners[owner][:2] for owner in candidates])
+            )
+        for owner in matching:
+            owners[owner][2][bare_name] = value
     return owners["strategy"][2], owners["relevance"][2]
 
 
-def _unknown(name: str, bare: str, asked: list[tuple[str, PublishedParams]]) -> str:
-    near = get_close_matches(bare, [known for _, names in asked for known in names], 1, 0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    known = "; ".join(f"{owner}: {', '.join(names) or 'none'}" for owner, names in asked)
+def _unknown_message(
+    name: str, bare_name: str, candidates: list[tuple[str, PublishedParams]]
+) -> str:
+    suggestions = get_close_matches(
+        bare_name, [known for _, names in candidates for known in names], 1, 0.5
+    )
+    hint = f"did you mean {suggestions[0]!r}? " if suggestions else ""
+    known = "; ".join(f"{owner}: {', '.join(names) or 'none'}" for owner, names in candidates)
     return f"--param {name}: no such parameter; {hint}known: {known}"
 
 
 def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
-    """The numbers that a topic file has for a strategy or model; --param goes before them.
+    """Return the parameters that a topic file has for a strategy or model; --param overrides them.
 
-    ConfigError for an owner that nobody knows, here or elsewhere in the file, and for a
-    number that its owner does not have.
+    Raises ConfigError for an unknown strategy or model anywhere in the file, and for a parameter
+    that its owner does not have.
     """
     for owner in topic.params:
         if owner not in STRATEGIES and owner not in RELEVANCE:
             check_removed(f"strategy {owner}")
-            near = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            suggestions = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
+            hint = f"; did you mean {suggestions[0]!r}?" if suggestions else ""
             raise ConfigError(
                 "topic {name!r}: [params.{owner}] is of no strategy or relevance model{hint}",
                 name=topic.name,
                 owner=owner,
                 hint=hint,
             )
-    found = topic.params.get(kind.name, {})
-    unknown = sorted(set(found) - set(kind.defaults))
+    params = topic.params.get(kind.name, {})
+    unknown = sorted(set(params) - set(kind.defaults))
     if unknown:
         known = ", ".join(kind.defaults) or "none"
         raise ConfigError(
@@ -268,13 +283,13 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
             unknown=unknown[0],
             known=known,
         )
-    return found
+    return params
 
 
 # -- places -------------------------------------------------------------------------
 
 
-def _places(options: Mapping[str, Any]) -> RunPaths:
+def _run_paths(options: Mapping[str, Any]) -> RunPaths:
     archive, warc = options["archive"], options["warc"]
     if archive is not None and warc is not None:
         raise ConfigError("--warc records the network; with --archive there is nothing to record")
@@ -287,7 +302,7 @@ def _places(options: Mapping[str, Any]) -> RunPaths:
             "recorded one; give one of them"
         )
     kinds = tuple(chain.from_iterable(options["retry_failed"]))
-    return filled(RunPaths, options, db=db, retry_failed=kinds)
+    return fill_record(RunPaths, options, db=db, retry_failed=kinds)
 
 
 def check_folder(path: Path | None) -> None:
@@ -300,15 +315,15 @@ def check_folder(path: Path | None) -> None:
         )
 
 
-def web_of(options: Mapping[str, Any], archive: Path | None = None) -> PageSource:
-    """How to ask for single pages, as `network_options` say, or whom: a recorded web."""
-    fetch, politeness = _fetch(options), filled(PolitenessConfig, options)
-    return PageSource(archive, fetch, politeness, product(options["user_agent"]))
+def page_source(options: Mapping[str, Any], archive: Path | None = None) -> PageSource:
+    """Return the source of single pages: the network as `network_options` say, or an archive."""
+    fetch, politeness = _fetch_config(options), fill_record(PolitenessConfig, options)
+    return PageSource(archive, fetch, politeness, product_token(options["user_agent"]))
 
 
-def watched_web(options: Mapping[str, Any]) -> PageSource:
-    """How to visit sites that are watched; ConfigError where --render cannot be done."""
-    render, browser = filled(RenderConfig, options), options["browser"]
+def watch_source(options: Mapping[str, Any]) -> PageSource:
+    """Return the source of watched sites. Raises ConfigError if --render is impossible."""
+    render, browser = fill_record(RenderConfig, options), options["browser"]
     if render.mode != "never":
         if options["amqp"]:
             raise ConfigError(
@@ -316,4 +331,4 @@ def watched_web(options: Mapping[str, Any]) -> PageSource:
                 "that need one by a `focus watch run` without --amqp"
             )
         usable(render, browser)
-    return msgspec.structs.replace(web_of(options), render=render, browser=browser)
+    return msgspec.structs.replace(page_source(options), render=render, browser=browser)

@@ -1,4 +1,4 @@
-"""`focus status`: the crawls of a database, and the state of one of them."""
+"""`focus status`: lists the crawls of a database, and shows the state of one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import CRAWL, DBS, JSON, Command, tell, tell_json
+from focus.commands.options.option import CRAWL, DBS, JSON, Command, print_json, print_lines
 from focus.i18n import say, say_all
 from focus.text.formatting import (
     format_count,
@@ -39,18 +39,18 @@ def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
 
     with open_merged(db, crawl, include_sources=False) as reader:
         crawls = reader.crawls()
-        found = [reader.status(number, crawls) for number in reader.crawl_ids(crawl)[-1:]]
-    one, name = found[0] if found else None, ", ".join(map(str, db))
+        statuses = [reader.status(number, crawls) for number in reader.crawl_ids(crawl)[-1:]]
+    status_, name = statuses[0] if statuses else None, ", ".join(map(str, db))
     if as_json:
-        tell_json({"database": name, "crawls": crawls, "status": one})
+        print_json({"database": name, "crawls": crawls, "status": status_})
         return
-    tell(status_lines(name, crawls, one))
+    print_lines(status_lines(name, crawls, status_))
 
 
 def status_lines(
     database: str, crawls: Sequence[CrawlSummary], status: CrawlStatus | None
 ) -> list[str]:
-    """All crawls of a database in a table, one of them in full."""
+    """Return a table of all crawls, and the details of one of them."""
     lines = [say("Database {database}", database=database)]
     if status is None:
         return [*lines, say("  no crawl yet; `focus crawl` begins one")]
@@ -65,7 +65,7 @@ def status_lines(
     requests, received = int(counters.get("requests", 0)), int(counters.get("bytes", 0))
     rows = [
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in status.states.items())),
-        (say("harvest"), _harvest(status, requests)),
+        (say("harvest"), _harvest_text(status, requests)),
         (
             say("received"),
             say(
@@ -75,8 +75,8 @@ def status_lines(
             ),
         ),
         (say("limits"), limits_text(status.limits)),
-        (say("failures"), _reasons(status.failures)),
-        (say("dropped"), _reasons(status.drops)),
+        (say("failures"), _reasons_text(status.failures)),
+        (say("dropped"), _reasons_text(status.drops)),
         (
             say("repeated"),
             say(
@@ -86,7 +86,7 @@ def status_lines(
         ),
     ]
     if status.due is not None:
-        rows.append((say("again"), _again(status)))
+        rows.append((say("again"), _revisits_text(status)))
     lines += format_table(rows)
     if status.hosts:
         hosts = [
@@ -122,7 +122,7 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
     )
 
 
-def _harvest(status: CrawlStatus, requests: int) -> str:
+def _harvest_text(status: CrawlStatus, requests: int) -> str:
     return say(
         "{last_100} of the last 100 requests, {last_500} of the last 500, {rate} of all",
         last_100=format_percent(status.harvest_last_100),
@@ -132,23 +132,23 @@ def _harvest(status: CrawlStatus, requests: int) -> str:
 
 
 def limits_text(limits: Mapping[str, Any]) -> str:
-    """Limits of a crawl by their names: `max-pages 1,000, max-time 30m00s`."""
-    spelled = {"max_time_s": format_duration, "max_bytes": format_size}
-    known = [
-        f"{name.removesuffix('_s').replace('_', '-')} {spelled.get(name, '{:,}'.format)(value)}"
+    """Return the limits of a crawl by name: `max-pages 1,000, max-time 30m00s`."""
+    formatters = {"max_time_s": format_duration, "max_bytes": format_size}
+    texts = [
+        f"{name.removesuffix('_s').replace('_', '-')} {formatters.get(name, '{:,}'.format)(value)}"
         for name, value in limits.items()
         if value is not None
     ]
-    return ", ".join(known) or say("none")
+    return ", ".join(texts) or say("none")
 
 
-def _reasons(reasons: Sequence[ReasonCount]) -> str:
-    return ", ".join(f"{say(each.reason or 'other')} {each.urls:,}" for each in reasons) or say(
-        "none"
-    )
+def _reasons_text(reasons: Sequence[ReasonCount]) -> str:
+    return ", ".join(
+        f"{say(reason.reason or 'other')} {reason.urls:,}" for reason in reasons
+    ) or say("none")
 
 
-def _again(status: CrawlStatus) -> str:
+def _revisits_text(status: CrawlStatus) -> str:
     return say(
         "{looks} so far, {gone} gone; {due} due now",
         looks=format_count(int(status.counters.get("looked", 0)), "look"),

@@ -1,4 +1,4 @@
-"""`focus strategies`: the strategies and relevance models with their parameters."""
+"""`focus strategies`: lists strategies and relevance models with their parameters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import Command, tell
+from focus.commands.options.option import Command, print_lines
 
 if TYPE_CHECKING:
     from focus.score.relevance import Model
@@ -22,18 +22,18 @@ def strategies() -> None:
     Example:
         focus strategies
     """
-    tell(strategies_lines())
+    print_lines(strategies_lines())
 
 
 def strategies_lines() -> list[str]:
-    """All strategies and relevance models, with their numbers and where they are from."""
+    """Return all strategies and relevance models with their parameters and sources."""
     from focus.score.relevance import RELEVANCE
     from focus.score.strategy import STRATEGIES
 
     lines = ["Strategies (--strategy): which link comes next?"]
     for strategy in STRATEGIES.values():
-        lines += _entry(strategy.name, strategy.summary, strategy.source)
-        lines += _number_lines(strategy)
+        lines += _entry_lines(strategy.name, strategy.summary, strategy.source)
+        lines += _params_lines(strategy)
         if strategy.published_model:
             lines.append(
                 f"      as published: judged by {strategy.published_model}, "
@@ -41,24 +41,24 @@ def strategies_lines() -> list[str]:
             )
     lines += ["", "Relevance models (--relevance): how much is a page about the topic?"]
     for model in RELEVANCE.values():
-        lines += _entry(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
-        lines += _number_lines(model)
+        lines += _entry_lines(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
+        lines += _params_lines(model)
         lines.append(f"      relevant over {model.threshold:g}")
     return lines
 
 
-def _entry(name: str, summary: str, source: str) -> list[str]:
+def _entry_lines(name: str, summary: str, source: str) -> list[str]:
     return ["", f"  {name}", f"      {summary}", f"      source: {source}"]
 
 
-def _number_lines(kind: type[Strategy] | type[Model]) -> Iterable[str]:
-    yield f"      {numbers(kind.defaults)}"
+def _params_lines(kind: type[Strategy] | type[Model]) -> Iterable[str]:
+    yield f"      {params_text(kind.defaults)}"
     if kind.published:
         from focus.score.parameters import default_params
 
-        yield f"      as published: {numbers(default_params(kind, as_published=True))}"
+        yield f"      as published: {params_text(default_params(kind, as_published=True))}"
 
 
-def numbers(params: Mapping[str, float | None]) -> str:
-    """`gamma=0.2 W=20`; "no parameters" for none."""
+def params_text(params: Mapping[str, float | None]) -> str:
+    """Return parameters as `gamma=0.2 W=20`, or "no parameters"."""
     return " ".join(f"{name}={value:g}" for name, value in params.items()) or "no parameters"

@@ -12,16 +12,16 @@ import click
 
 from focus.commands.example_pages import (
     KB,
-    complain,
     example_options,
-    knowledge,
+    make_sources,
+    open_knowledge_base,
     page_options,
-    sources,
+    print_complaint,
 )
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, option, print_note, tell, tell_json
-from focus.commands.options.value_types import MODEL, checked
-from focus.commands.progress_bar import bar
+from focus.commands.options.option import JSON, Command, option, print_json, print_lines, print_note
+from focus.commands.options.value_types import MODEL, checked_type
+from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError, TopicError
 from focus.text.formatting import format_count, printable
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from focus.learn.topic_building import SourcedPage
     from focus.topic.topic import Topic
 
-PILOT = 300  # requests of a pilot crawl
-_EVERY = "all"  # relevance models
+PILOT_REQUESTS = 300  # requests of a pilot crawl by default
+_ALL_MODELS = "all"  # all relevance models
 
 
-def _model(text: str) -> str:
-    return text if text == _EVERY else MODEL.read(text)
+def _parse_model(text: str) -> str:
+    return text if text == _ALL_MODELS else MODEL.read(text)
 
 
 @click.group(cls=Group)
@@ -96,58 +96,57 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     from focus.learn.topic_building import add_aliases, add_entity_features, add_features
 
     target = options["output"] or Path(f"{name.replace('/', '_')}.toml")
-    _refuse(target, force=options["force"])
-    made = _given(name, options)
-    paths = sources(ctx, options)
-    on = collect_pages(options["example"], paths, made, complain)
-    off = collect_pages(options["not_example"], paths, made, complain)
+    _check_output(target, force=options["force"])
+    subject = _topic_from_options(name, options)
+    paths = make_sources(ctx, options)
+    on = collect_pages(options["example"], paths, subject, print_complaint)
+    off = collect_pages(options["not_example"], paths, subject, print_complaint)
     if options["example"] and not on:
         raise ConfigError("none of the pages given with --example could be read")
     with ExitStack() as stack:
-        base = knowledge(options["base"], stack)
+        base = open_knowledge_base(options["base"], stack)
         if base is not None:
-            made = add_aliases(made, base, on)
-        made = add_features(made, on, off, paper=options["as_published"] or "")
+            subject = add_aliases(subject, base, on)
+        subject = add_features(subject, on, off, paper=options["as_published"] or "")
         if base is not None and on:
-            made = add_entity_features(made, base, on)
+            subject = add_entity_features(subject, base, on)
         if base is not None:
-            made = add_narrower_terms(made, base)
-    _write(target, made)
-    tell(_made_lines(made, target, on, off), err=True)
+            subject = add_narrower_terms(subject, base)
+    _write_topic(target, subject)
+    print_lines(_created_lines(subject, target, on, off), err=True)
 
 
-def _given(name: str, options: dict[str, Any]) -> Topic:
-    """The topic that the words, seeds and numbers of the command line make."""
+def _topic_from_options(name: str, options: dict[str, Any]) -> Topic:
+    """Return the topic that the options of `focus topic new` describe."""
     import msgspec
 
     from focus.topic.topic import from_words
     from focus.urls.normal_form import seed_candidates
 
-    given = from_words("\n".join(options["keyword"]) if options["keyword"] else name)
+    words_topic = from_words("\n".join(options["keyword"]) if options["keyword"] else name)
     for seed in options["seed"]:
         seed_candidates(seed)
     return msgspec.structs.replace(
-        given,
+        words_topic,
         name=name,
-        keywords=tuple({each.text: each for each in given.keywords}.values()),
+        keywords=tuple({keyword.text: keyword for keyword in words_topic.keywords}.values()),
         seeds=tuple(dict.fromkeys(options["seed"])),
         relevance=options["relevance"],
         threshold=options["threshold"],
     )
 
 
-def _made_lines(
-    made: Topic, target: Path, on: Sequence[SourcedPage], off: Sequence[SourcedPage]
+def _created_lines(
+    subject: Topic, target: Path, on: Sequence[SourcedPage], off: Sequence[SourcedPage]
 ) -> Iterable[str]:
-    words = format_count(len(made.keywords), "keyword")
+    words = format_count(len(subject.keywords), "keyword")
     if on:
-        words += (
-            f", {format_count(len(made.features), 'feature')} of {format_count(len(on), 'example')}"
-        )
+        features = format_count(len(subject.features), "feature")
+        words += f", {features} of {format_count(len(on), 'example')}"
         words += f" and {len(off):,} others" if off else ""
-    words += f", {format_count(len(made.narrower), 'narrower term')}" if made.narrower else ""
-    yield f"Topic {printable(made.name)} in {target}: {words}"
-    seed = "" if made.seeds else " --seed URL"
+    words += f", {format_count(len(subject.narrower), 'narrower term')}" if subject.narrower else ""
+    yield f"Topic {printable(subject.name)} in {target}: {words}"
+    seed = "" if subject.seeds else " --seed URL"
     yield f"Use it: focus crawl --topic {target}{seed}"
 
 
@@ -170,11 +169,11 @@ def show(file: str, as_json: bool) -> None:
     if as_json:
         from focus.topic.topic import to_builtins
 
-        tell_json(to_builtins(subject))
+        print_json(to_builtins(subject))
         return
     from focus.commands.topic_output import topic_lines
 
-    tell(topic_lines(subject, file if file.endswith(".toml") else "words"))
+    print_lines(topic_lines(subject, file if file.endswith(".toml") else "words"))
 
 
 # -- test ---------------------------------------------------------------------------
@@ -186,7 +185,7 @@ def show(file: str, as_json: bool) -> None:
 @option(
     "--relevance",
     multiple=True,
-    type=checked(_model),
+    type=checked_type(_parse_model),
     shell_complete=MODEL.complete,
     metavar="MODEL|all",
     show_default="the topic's",
@@ -212,16 +211,16 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 
     subject = read_topic(file)
     names = list(dict.fromkeys(options["relevance"]))
-    bench = ModelSet(subject, list(MODEL.names()) if _EVERY in names else names)
-    found = collect_pages(pages, sources(ctx, options), subject, complain)
-    if not found:
+    bench = ModelSet(subject, list(MODEL.names()) if _ALL_MODELS in names else names)
+    pages_found = collect_pages(pages, make_sources(ctx, options), subject, print_complaint)
+    if not pages_found:
         raise ConfigError("no page to judge")
-    said = [(each, bench.judge(each.page), bench.absent) for each in found]
+    results = [(page, bench.judge(page.page), bench.absent) for page in pages_found]
     if options["as_json"]:
-        tell_json([topic_output.tested(*each) for each in said])
+        print_json([topic_output.test_result(*result) for result in results])
         return
-    for number, each in enumerate(said):
-        tell([""] * (number > 0) + topic_output.tested_lines(*each))
+    for number, result in enumerate(results):
+        print_lines([""] * (number > 0) + topic_output.test_lines(*result))
 
 
 # -- expand -------------------------------------------------------------------------
@@ -234,7 +233,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 @option(
     "--pilot",
     kind="count",
-    show_default=f"{PILOT} with --archive, else none",
+    show_default=f"{PILOT_REQUESTS} with --archive, else none",
     help="Crawl with so many requests for it first, of the archive or the network.",
 )
 @option(
@@ -283,43 +282,43 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
 
     subject = read_topic(file)
     if options["output"] is not None and options["output"] != Path(file):
-        _refuse(options["output"], force=options["force"])
-    paths = sources(ctx, options)
-    on = collect_pages(options["example"], paths, subject, complain)
-    off = collect_pages(options["not_example"], paths, subject, complain)
+        _check_output(options["output"], force=options["force"])
+    paths = make_sources(ctx, options)
+    on = collect_pages(options["example"], paths, subject, print_complaint)
+    off = collect_pages(options["not_example"], paths, subject, print_complaint)
     limits = {name: options[name] for name in ("limit", "max_weight")}
     with ExitStack() as stack:
-        base = knowledge(options["base"], stack)
+        base = open_knowledge_base(options["base"], stack)
         if base is not None:
-            before, subject = len(subject.keywords), add_aliases(subject, base, on)
-            more = format_count(len(subject.keywords) - before, "other name")
-            print_note("{things} from {file}", things=more, file=options["base"])
-        judged = _judged(subject, paths, options, stack)
-        found = propose_topic_keywords(subject, judged, **limits, on=on, off=off)
+            keyword_count, subject = len(subject.keywords), add_aliases(subject, base, on)
+            added = format_count(len(subject.keywords) - keyword_count, "other name")
+            print_note("{things} from {file}", things=added, file=options["base"])
+        judged_pages = _read_judged_pages(subject, paths, options, stack)
+        expansion = propose_topic_keywords(subject, judged_pages, **limits, on=on, off=off)
         if base is not None:
             subject = add_narrower_terms(subject, base)
-    wide = add_proposed_keywords(subject, found)
+    wide = add_proposed_keywords(subject, expansion)
     if options["as_json"]:
-        tell_json(found)
+        print_json(expansion)
     else:
         from focus.commands.topic_output import expansion_lines
 
-        tell(expansion_lines(found, explain=options["explain"]))
+        print_lines(expansion_lines(expansion, explain=options["explain"]))
     if options["output"] is not None:
-        _write(options["output"], wide)
+        _write_topic(options["output"], wide)
         keywords = format_count(len(wide.keywords), "keyword")
         print_note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
 
 
-def _judged(
+def _read_judged_pages(
     subject: Topic, paths: PageSources, options: dict[str, Any], stack: ExitStack
 ) -> Iterable[SourcedPage]:
-    """The pages that words are looked for on, besides examples."""
+    """Return the pages to search for keywords, besides examples."""
     from focus.learn.topic_building import read_crawl_pages
     from focus.storage.reader import DatabaseReader
 
     if paths.stored is None and (options["archive"] is not None or options["pilot"]):
-        return _pilot(subject, paths.web, options)
+        return _read_pilot_pages(subject, paths.web, options)
     if paths.stored is None and options["example"]:
         return ()
     reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
@@ -327,7 +326,9 @@ def _judged(
     return read_crawl_pages(reader, reader.crawl_id(crawl))
 
 
-def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable[SourcedPage]:
+def _read_pilot_pages(
+    subject: Topic, web: PageSource, options: dict[str, Any]
+) -> Iterable[SourcedPage]:
     import asyncio
 
     from focus.learn.memory_crawl import crawl_briefly
@@ -336,27 +337,29 @@ def _pilot(subject: Topic, web: PageSource, options: dict[str, Any]) -> Iterable
     seeds = list(options["seed"] or subject.seeds)
     if not seeds:
         raise ConfigError("no seed for the pilot crawl; give one with --seed URL")
-    requests = options["pilot"] or PILOT
+    requests = options["pilot"] or PILOT_REQUESTS
     done = 0
-    with bar("Pilot crawl") as progress:
+    with show_progress("Pilot crawl") as progress:
 
         def watch(event: object) -> None:
             nonlocal done
             done += 1
             progress(done, requests)
 
-        gathered = asyncio.run(crawl_briefly(subject, seeds, web, requests=requests, observe=watch))
-    for seed, why in gathered.failures.items():
-        complain(f"{seed}: {why}")
-    print_note("Pilot crawl: {pages}", pages=format_count(len(gathered.pages), "page"))
-    return (make_sourced_page(page.url, page.html) for page in gathered.pages)
+        crawl_result = asyncio.run(
+            crawl_briefly(subject, seeds, web, requests=requests, observe=watch)
+        )
+    for seed, why in crawl_result.failures.items():
+        print_complaint(f"{seed}: {why}")
+    print_note("Pilot crawl: {pages}", pages=format_count(len(crawl_result.pages), "page"))
+    return (make_sourced_page(page.url, page.html) for page in crawl_result.pages)
 
 
 # -- shared -------------------------------------------------------------------------
 
 
-def _refuse(path: Path, *, force: bool) -> None:
-    """Complain before the work is done of a file that is not to be written."""
+def _check_output(path: Path, *, force: bool) -> None:
+    """Raise ConfigError for an output file that may not be written, before the work is done."""
     from focus.commands.settings import check_folder
 
     if path.exists() and not force:
@@ -364,13 +367,13 @@ def _refuse(path: Path, *, force: bool) -> None:
     check_folder(path)
 
 
-def _write(path: Path, made: Topic) -> None:
-    """The topic file; it appears whole or not at all."""
+def _write_topic(path: Path, subject: Topic) -> None:
+    """Write a topic file completely or not at all."""
     from focus.storage.whole_file import write_whole
     from focus.topic.topic import from_toml
     from focus.topic.topic_file import to_toml
 
-    text = to_toml(_relative(made, path))
+    text = to_toml(_with_relative_model(subject, path))
     try:
         from_toml(text, str(path))
     except TopicError as error:
@@ -380,12 +383,12 @@ def _write(path: Path, made: Topic) -> None:
     write_whole(path, text.encode())
 
 
-def _relative(made: Topic, path: Path) -> Topic:
-    """The topic with its model file named from the folder of the topic file."""
-    if made.model is None:
-        return made
+def _with_relative_model(subject: Topic, path: Path) -> Topic:
+    """Return the topic with the path of its model file relative to the topic file."""
+    if subject.model is None:
+        return subject
     import msgspec
 
     folder = path.absolute().parent
-    name = Path(os.path.relpath(Path(made.model).absolute(), folder)).as_posix()
-    return msgspec.structs.replace(made, model=name)
+    name = Path(os.path.relpath(Path(subject.model).absolute(), folder)).as_posix()
+    return msgspec.structs.replace(subject, model=name)

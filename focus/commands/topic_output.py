@@ -1,4 +1,4 @@
-"""Shows topics, judgements and proposed keywords as lines of text."""
+"""Formats topics, judgements and proposed keywords."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from focus.score.statistics.expansion import HostCounts, Proposal, TopicExpansio
 from focus.text.formatting import format_count, format_percent, format_table, printable, truncate
 from focus.topic.topic import Topic
 
-_WORDS = 8  # matched words named for a part
-_HOSTS = 3  # hosts named for a proposed word
+_MAX_WORDS = 8  # matched words shown per part
+_MAX_HOSTS = 3  # hosts shown per proposed word
 _WIDTH = 60
 
 
@@ -24,34 +24,34 @@ _WIDTH = 60
 
 
 def topic_lines(topic: Topic, where: str) -> list[str]:
-    """A topic with its words, their weights and where these came from."""
-    own = topic.relevance or Evidence.name
-    number = relevance_threshold(own, topic)
+    """Return a topic with its words, their weights and sources."""
+    model = topic.relevance or Evidence.name
+    number = relevance_threshold(model, topic)
     threshold = (
         say("{threshold:g} (the model's)", threshold=number)
         if topic.threshold is None
         else f"{number:g}"
     )
-    rows = [(say("relevance"), own + ("" if topic.relevance else say(" (the default)")))]
+    rows = [(say("relevance"), model + ("" if topic.relevance else say(" (the default)")))]
     rows += [(say("threshold"), threshold)]
     rows += [(say("learned"), printable(topic.model))] if topic.model else []
     rows += [(say("seed"), printable(seed)) for seed in topic.seeds]
-    keywords = {each.text: each.weight for each in topic.keywords}
+    keywords = {keyword.text: keyword.weight for keyword in topic.keywords}
     lines = [f"{printable(topic.name)} ({where})", *format_table(rows)]
-    lines += ["", format_count(len(keywords), "keyword"), *_words(keywords, topic, "given")]
+    lines += ["", format_count(len(keywords), "keyword"), *_word_lines(keywords, topic, "given")]
     if topic.features:
         lines += [
             "",
             format_count(len(topic.features), "feature"),
-            *_words(topic.features, topic, ""),
+            *_word_lines(topic.features, topic, ""),
         ]
     if topic.narrower:
         lines += ["", format_count(len(topic.narrower), "narrower term")]
-        lines += _words(topic.narrower, topic, "given")
+        lines += _word_lines(topic.narrower, topic, "given")
     return lines
 
 
-def _words(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[str]:
+def _word_lines(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[str]:
     rows = [
         (printable(word, 32), f"{weight:.4g}", printable(topic.sources.get(word, otherwise), 70))
         for word, weight in weights.items()
@@ -62,38 +62,43 @@ def _words(weights: Mapping[str, float], topic: Topic, otherwise: str) -> list[s
 # -- focus topic test ---------------------------------------------------------------
 
 
-def tested_lines(
+def test_lines(
     page: SourcedPage, opinions: Sequence[ModelJudgement], absent: Mapping[str, str]
 ) -> list[str]:
-    """What each model says of a page, part by part."""
+    """Return the verdict of each model on a page, part by part."""
     lines = [printable(page.page.title or say("(no title)"), 96), f"  {printable(page.source, 94)}"]
-    for each in opinions:
-        verdict = say("relevant") if each.relevant else say("not relevant")
-        sign = ">" if each.relevant else "≤"
-        lines.append(f"  {each.model}: {verdict}, {each.relevance:.3f} {sign} {each.threshold:.4g}")
-        lines += _parts(each) or [say("    no word of the topic is on it")]
+    for opinion in opinions:
+        verdict = say("relevant") if opinion.relevant else say("not relevant")
+        sign = ">" if opinion.relevant else "≤"
+        lines.append(
+            f"  {opinion.model}: {verdict}, {opinion.relevance:.3f} {sign} {opinion.threshold:.4g}"
+        )
+        lines += _part_lines(opinion) or [say("    no word of the topic is on it")]
     lines += [f"  {name}: {printable(why, 120)}" for name, why in absent.items()]
     return lines
 
 
-def _parts(said: ModelJudgement) -> list[str]:
+def _part_lines(opinion: ModelJudgement) -> list[str]:
     rows = []
-    for part, value in said.parts.items():
-        weight = said.weights.get(part)
+    for part, value in opinion.parts.items():
+        weight = opinion.weights.get(part)
         share = "" if weight is None else f"× {weight:g} = {weight * value:+.2f}"
-        found = ", ".join(said.matched.get(part, [])[:_WORDS])
-        rows.append((printable(part, 24), f"{value:.3f}", share, printable(found, _WIDTH)))
+        matched_words = ", ".join(opinion.matched.get(part, [])[:_MAX_WORDS])
+        rows.append((printable(part, 24), f"{value:.3f}", share, printable(matched_words, _WIDTH)))
     return format_table(rows, indent="    ", right_aligned={1}) if rows else []
 
 
-def tested(
+def test_result(
     page: SourcedPage, opinions: Sequence[ModelJudgement], absent: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the verdict of each model on a page as plain data."""
     return {
         "page": page.source,
         "title": page.page.title,
-        "models": {each.pop("model"): each for each in map(msgspec.to_builtins, opinions)},
+        "models": {
+            opinion_fields.pop("model"): opinion_fields
+            for opinion_fields in map(msgspec.to_builtins, opinions)
+        },
         "absent": dict(absent),
     }
 
@@ -101,41 +106,46 @@ def tested(
 # -- focus topic expand -------------------------------------------------------------
 
 
-def expansion_lines(found: TopicExpansion, *, explain: bool) -> list[str]:
-    """The proposed words; with their evidence, and what was left out and why."""
+def expansion_lines(expansion: TopicExpansion, *, explain: bool) -> list[str]:
+    """Return the proposed keywords; `explain` adds evidence and the rejected words."""
     head = say(
         "compared {on} on topic with {off:,} others",
-        on=format_count(found.on, "page"),
-        off=found.off,
+        on=format_count(expansion.on, "page"),
+        off=expansion.off,
     )
-    if not found.proposals:
+    if not expansion.proposals:
         return [say("{head}: no further word speaks of the topic", head=head)]
     if not explain:
-        rows = [(printable(each.word, 32), f"{each.weight:g}") for each in found.proposals]
+        rows = [
+            (printable(proposal.word, 32), f"{proposal.weight:g}")
+            for proposal in expansion.proposals
+        ]
         return [head, *format_table(rows, right_aligned={1})]
     titles = say_all(
         "word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off"
     )
-    rows_full = [titles, *(_evidence(each, found) for each in found.proposals)]
+    rows_full = [titles, *(_evidence_row(proposal, expansion) for proposal in expansion.proposals)]
     lines = [head, *format_table(rows_full, right_aligned={1, 2, 3, 4, 5})]
-    if found.left_out:
-        left = [(printable(word, 32), printable(why, 90)) for word, why in found.left_out]
-        lines += ["", say("left out"), *format_table(left)]
+    if expansion.left_out:
+        left_out_rows = [
+            (printable(word, 32), printable(why, 90)) for word, why in expansion.left_out
+        ]
+        lines += ["", say("left out"), *format_table(left_out_rows)]
     return lines
 
 
-def _evidence(each: Proposal, found: TopicExpansion) -> tuple[str, ...]:
+def _evidence_row(proposal: Proposal, expansion: TopicExpansion) -> tuple[str, ...]:
     return (
-        printable(each.word, 32),
-        f"{each.weight:g}",
-        f"{each.lift:.0f}×",
-        format_percent(each.on / found.on),
-        format_percent(each.off / found.off) if found.off else "-",
-        f"{each.titles:,}",
-        truncate("; ".join(map(_host, each.hosts[:_HOSTS])), 90),
+        printable(proposal.word, 32),
+        f"{proposal.weight:g}",
+        f"{proposal.lift:.0f}×",
+        format_percent(proposal.on / expansion.on),
+        format_percent(proposal.off / expansion.off) if expansion.off else "-",
+        f"{proposal.titles:,}",
+        truncate("; ".join(map(_host_text, proposal.hosts[:_MAX_HOSTS])), 90),
     )
 
 
-def _host(at: HostCounts) -> str:
-    name = printable(at.host, 30) or "files"
-    return f"{name} {at.on}/{at.on_all}, {at.off}/{at.off_all}"
+def _host_text(counts: HostCounts) -> str:
+    name = printable(counts.host, 30) or "files"
+    return f"{name} {counts.on}/{counts.on_all}, {counts.off}/{counts.off_all}"

@@ -1,4 +1,4 @@
-"""`focus train`: a classifier from labelled pages."""
+"""`focus train`: trains a classifier from labelled pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, Command, option, print_note, tell
+from focus.commands.options.option import DB, Command, option, print_lines, print_note
 from focus.errors import ConfigError
 from focus.text.formatting import format_count, format_percent, format_table, printable
 
@@ -83,15 +83,15 @@ def train(**options: Any) -> None:
     topic = read_topic(options["topic"])
     target = _model_path(options["topic"], options["output"])
     with ExitStack() as stack:
-        extractor = _extractor(topic, options, stack)
-        pages = _examples(topic, extractor, options, stack)
+        extractor = _make_extractor(topic, options, stack)
+        pages = _read_examples(topic, extractor, options, stack)
         plan = TrainingOptions(options["select"], options["features"])
         trained = train_classifier(pages, extractor, plan)
-    tell(trained_lines(trained))
-    _keep(topic, trained, options["topic"], target)
+    print_lines(trained_lines(trained))
+    _save_model(topic, trained, options["topic"], target)
 
 
-def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> FeatureExtractor:
+def _make_extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> FeatureExtractor:
     from focus.learn.kb.knowledge_base import FOOTBALL_FILE, open_knowledge_base
     from focus.learn.training import FeatureExtractor
     from focus.score.matching import Matcher
@@ -104,10 +104,10 @@ def _extractor(topic: Topic, options: dict[str, Any], stack: ExitStack) -> Featu
     return FeatureExtractor(segmenter, stack.enter_context(known))
 
 
-def _examples(
+def _read_examples(
     topic: Topic, extractor: FeatureExtractor, options: dict[str, Any], stack: ExitStack
 ) -> list[Any]:
-    """All labelled pages, taken apart; complaints are told at once."""
+    """Return the features of all labelled pages; problems are printed at once."""
     from focus.learn.corpus import read_pages, read_stored_pages, select_training_rows
     from focus.learn.training import make_examples
     from focus.storage.reader import DatabaseReader
@@ -116,7 +116,7 @@ def _examples(
         raise ConfigError("no pages to train on; give --positive and --negative, or --from-crawl")
 
     def complain(line: str) -> None:
-        tell([f"focus: {line}"], err=True)
+        print_lines([f"focus: {line}"], err=True)
 
     sources: dict[bool, list[Iterator[Document]]] = {
         is_on: [read_pages(path, complain) for path in options[name]]
@@ -128,10 +128,10 @@ def _examples(
         for is_on, rows in chosen.items():
             sources[is_on].append(read_stored_pages(reader, rows))
     return [
-        each
+        example
         for is_on, iterators in sources.items()
         for pages in iterators
-        for each in make_examples(pages, is_on, extractor)
+        for example in make_examples(pages, is_on, extractor)
     ]
 
 
@@ -148,12 +148,12 @@ def _model_path(topic: str, output: Path | None) -> Path:
 
 
 def trained_lines(trained: TrainedClassifier) -> list[str]:
-    """How the classifier did, for people."""
+    """Return the quality of a classifier as lines."""
     counts = trained.counts
     rows: list[tuple[str, ...]] = [("", "P", "R", "F", "Brier", "distinct")]
-    for name, each in trained.verdicts.items():
-        shares = [format_percent(value) for value in each.quality]
-        rows.append((name, *shares, f"{each.brier:.4f}", f"{each.distinct:,}"))
+    for name, verdict in trained.verdicts.items():
+        shares = [format_percent(value) for value in verdict.quality]
+        rows.append((name, *shares, f"{verdict.brier:.4f}", f"{verdict.distinct:,}"))
     return [
         f"{format_count(counts.on, 'page')} on topic, {counts.off:,} off; "
         f"{format_count(len(trained.features), 'feature')} by {trained.select}",
@@ -162,19 +162,19 @@ def trained_lines(trained: TrainedClassifier) -> list[str]:
     ]
 
 
-def _keep(topic: Topic, trained: TrainedClassifier, topic_file: str, target: Path) -> None:
-    """Write the model file and name it in the topic file."""
+def _save_model(topic: Topic, trained: TrainedClassifier, topic_file: str, target: Path) -> None:
+    """Write the model file, and its name into the topic file."""
     import msgspec
 
     from focus.learn.model_file import LearnedTopic, load_topic_model, save_model, write_model_name
 
-    before: LearnedTopic | None = None
+    previous: LearnedTopic | None = None
     try:
-        before = load_topic_model(topic)
+        previous = load_topic_model(topic)
     except ConfigError as error:  # damaged, or of another version: it is made anew
-        tell([f"focus: {error}"], err=True)
-    learned = msgspec.structs.replace(before or LearnedTopic(topic.name), bayes=trained)
-    save_model(target, learned)
+        print_lines([f"focus: {error}"], err=True)
+    learned_topic = msgspec.structs.replace(previous or LearnedTopic(topic.name), bayes=trained)
+    save_model(target, learned_topic)
     print_note("Model in {file}", file=target)
     if topic_file.endswith(".toml"):
         write_model_name(Path(topic_file), target)

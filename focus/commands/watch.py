@@ -9,13 +9,20 @@ from typing import Any
 
 import click
 
-from focus.commands.alert_access import AlertName, chosen, here, opened
-from focus.commands.options.alert import alert_options, changed, try_topic, what_option
+from focus.commands.alert_access import AlertName, open_alerts, select_alerts, user_zone
+from focus.commands.options.alert import alert_options, apply_options, check_topic, what_option
 from focus.commands.options.channel import ChannelCommand, store_options
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, OUTPUT_FILE, Command, answer, option, print_note
+from focus.commands.options.option import (
+    JSON,
+    OUTPUT_FILE,
+    Command,
+    option,
+    print_note,
+    print_result,
+)
 from focus.commands.watch_inbox import delete, inbox, read
-from focus.commands.watch_owner import me, secret, secrets_of, vote
+from focus.commands.watch_owner import me, secret, secret_lines, vote
 from focus.commands.watch_send import check, run, test
 from focus.text.formatting import escape_json_controls, format_count, printable
 
@@ -53,18 +60,18 @@ def add(db: Path, name: str, **options: Any) -> None:
         focus watch add 欧冠 --site https://sports.sina.com.cn/ --words "+欧冠 决赛 抽签 -彩票" \\
             --every "daily 07:30" --mail me@example.org
     """
-    from focus.commands.watch_output import said
+    from focus.commands.watch_output import alert_summary
     from focus.storage.alerts.records import LOCAL_USER, Alert
 
     now = time.time()
-    made = changed(Alert(name, ()), options, now=now)
-    with opened(db, now, makes=True) as store:
-        store.alerts.add(LOCAL_USER, made, now=now)
-        secrets = list(secrets_of(store, made, now=now))
-    print_note("Alert {name}: {what}", name=printable(name), what=said(made))
-    _tell_secrets(name, secrets)
+    alert = apply_options(Alert(name, ()), options, now=now)
+    with open_alerts(db, now, creates=True) as store:
+        store.alerts.add(LOCAL_USER, alert, now=now)
+        secrets = list(secret_lines(store, alert, now=now))
+    print_note("Alert {name}: {what}", name=printable(name), what=alert_summary(alert))
+    _print_secrets(name, secrets)
     print_note("The next `focus watch run` visits it; let cron call that")
-    if "feed" in made.channels:
+    if "feed" in alert.channels:
         print_note("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
 
 
@@ -85,29 +92,29 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
     """
     import msgspec
 
-    from focus.commands.watch_output import said
+    from focus.commands.watch_output import alert_summary
     from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
-    with opened(db, now) as store:
-        owned = store.alerts.get(LOCAL_USER, name)
-        made = changed(owned.alert, options, now=now)
+    with open_alerts(db, now) as store:
+        stored_alert = store.alerts.get(LOCAL_USER, name)
+        alert = apply_options(stored_alert.alert, options, now=now)
         if new_name is not None:
-            made = msgspec.structs.replace(made, name=new_name)
-        store.alerts.replace(owned.id, made, now=now)
-        is_new = set(made.channels) - set(owned.alert.channels)
-        secrets = list(secrets_of(store, made, now=now)) if is_new else []
-    print_note("Alert {name}: {what}", name=printable(made.name), what=said(made))
-    _tell_secrets(made.name, secrets)
+            alert = msgspec.structs.replace(alert, name=new_name)
+        store.alerts.replace(stored_alert.id, alert, now=now)
+        is_new = set(alert.channels) - set(stored_alert.alert.channels)
+        secrets = list(secret_lines(store, alert, now=now)) if is_new else []
+    print_note("Alert {name}: {what}", name=printable(alert.name), what=alert_summary(alert))
+    _print_secrets(alert.name, secrets)
 
 
-def _tell_secrets(name: str, secrets: Sequence[str]) -> None:
-    """Show once what signs, and say how to see it again."""
+def _print_secrets(name: str, secrets: Sequence[str]) -> None:
+    """Print the signing secrets once, and how to see them again."""
     for line in secrets:
         print_note("Signed by: {line}", line=line)
     if secrets:
-        again = f"focus watch secret {printable(name)}"
-        print_note("`{command}` shows that again", command=again)
+        command_line = f"focus watch secret {printable(name)}"
+        print_note("`{command}` shows that again", command=command_line)
 
 
 @watch.command(cls=Command)
@@ -122,7 +129,7 @@ def pause(db: Path, name: str) -> None:
     Example:
         focus watch pause 欧冠
     """
-    _pause(db, name, paused=True)
+    _set_paused(db, name, paused=True)
 
 
 @watch.command(cls=Command)
@@ -135,14 +142,14 @@ def resume(db: Path, name: str) -> None:
     Example:
         focus watch resume 欧冠
     """
-    _pause(db, name, paused=False)
+    _set_paused(db, name, paused=False)
 
 
-def _pause(db: Path, name: str, *, paused: bool) -> None:
+def _set_paused(db: Path, name: str, *, paused: bool) -> None:
     from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
-    with opened(db, now) as store:
+    with open_alerts(db, now) as store:
         store.alerts.set_paused(store.alerts.get(LOCAL_USER, name).id, paused, now=now)
 
 
@@ -160,7 +167,7 @@ def rm(db: Path, name: str) -> None:
     """
     from focus.storage.alerts.records import LOCAL_USER
 
-    with opened(db, time.time()) as store:
+    with open_alerts(db, time.time()) as store:
         store.alerts.remove(store.alerts.get(LOCAL_USER, name).id)
 
 
@@ -181,13 +188,13 @@ def import_(db: Path, file: Path, replace: bool) -> None:
     from focus.commands.settings import read_text
     from focus.storage.alerts.records import LOCAL_USER
 
-    made = from_json(read_text(file, "alerts").encode(), str(file))
-    for each in made:
-        try_topic(each)
+    alerts = from_json(read_text(file, "alerts").encode(), str(file))
+    for alert in alerts:
+        check_topic(alert)
     now = time.time()
-    with opened(db, now, makes=True) as store:
-        store.alerts.add_all(LOCAL_USER, made, replace=replace, now=now)
-    click.echo(format_count(len(made), "alert"), err=True)
+    with open_alerts(db, now, creates=True) as store:
+        store.alerts.add_all(LOCAL_USER, alerts, replace=replace, now=now)
+    click.echo(format_count(len(alerts), "alert"), err=True)
 
 
 @watch.command(cls=Command)
@@ -206,8 +213,8 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
     from focus.alerts.alert import to_json
     from focus.storage.whole_file import write_whole
 
-    with opened(db, time.time()) as store:
-        text = to_json(each.alert for each in chosen(store, names))
+    with open_alerts(db, time.time()) as store:
+        text = to_json(stored_alert.alert for stored_alert in select_alerts(store, names))
     if str(output) == "-":
         click.echo(escape_json_controls(text), nl=False)
     else:
@@ -231,10 +238,12 @@ def list_(db: Path, as_json: bool) -> None:
     from focus.commands.watch_output import list_lines
 
     now = time.time()
-    with opened(db, now) as store:
-        found = [alert_health(store, owned, now=now) for owned in chosen(store, ())]
-        zone = here(store)
-    answer(found if as_json else list_lines(found, zone), as_json)
+    with open_alerts(db, now) as store:
+        healths = [
+            alert_health(store, stored_alert, now=now) for stored_alert in select_alerts(store, ())
+        ]
+        zone = user_zone(store)
+    print_result(healths if as_json else list_lines(healths, zone), as_json)
 
 
 @watch.command(cls=Command)
@@ -253,15 +262,15 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     from focus.commands.watch_output import show_lines
 
     now = time.time()
-    with opened(db, now) as store:
-        owned = chosen(store, (name,))[0]
-        found = alert_health(store, owned, now=now)
-        matches = store.matches.list_new(owned.id, limit=limit)
-        zone = here(store)
+    with open_alerts(db, now) as store:
+        stored_alert = select_alerts(store, (name,))[0]
+        health = alert_health(store, stored_alert, now=now)
+        matches = store.matches.list_new(stored_alert.id, limit=limit)
+        zone = user_zone(store)
     if as_json:
-        answer({"health": found, "matches": matches}, as_json)
+        print_result({"health": health, "matches": matches}, as_json)
         return
-    answer(show_lines(found, matches, zone), as_json)
+    print_result(show_lines(health, matches, zone), as_json)
 
 
 @watch.command(cls=Command)
@@ -282,11 +291,11 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
     from focus.commands.watch_output import preview_lines
 
     now = time.time()
-    with opened(db, now) as store:
-        owned = chosen(store, (name,))[0]
-        zone = here(store)
-        found = preview_alert(store, owned, now=now, zone=zone, days=days)
-    answer(found if as_json else preview_lines(found, days, zone), as_json)
+    with open_alerts(db, now) as store:
+        stored_alert = select_alerts(store, (name,))[0]
+        zone = user_zone(store)
+        preview_result = preview_alert(store, stored_alert, now=now, zone=zone, days=days)
+    print_result(preview_result if as_json else preview_lines(preview_result, days, zone), as_json)
 
 
 @watch.command(cls=Command)
@@ -304,14 +313,14 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     from focus.commands.watch_output import log_lines
     from focus.storage.alerts.records import LOCAL_USER
 
-    with opened(db, time.time()) as store:
-        found = store.outbox.list_deliveries(LOCAL_USER, limit=limit)
-        zone = here(store)
-    masked = [each._replace(channel=mask_channel(each.channel)) for each in found]
+    with open_alerts(db, time.time()) as store:
+        deliveries = store.outbox.list_deliveries(LOCAL_USER, limit=limit)
+        zone = user_zone(store)
+    masked = [delivery._replace(channel=mask_channel(delivery.channel)) for delivery in deliveries]
     if as_json:
-        answer([each._asdict() for each in masked], as_json)
+        print_result([delivery._asdict() for delivery in masked], as_json)
         return
-    answer(log_lines(masked, zone), as_json)
+    print_result(log_lines(masked, zone), as_json)
 
 
 for command in (inbox, read, delete, run, check, test, secret, vote, me):

@@ -1,4 +1,4 @@
-"""`focus watch inbox`, `focus watch read`, `focus watch delete`: what was found."""
+"""`focus watch inbox`, `focus watch read`, `focus watch delete`: the matches of alerts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from focus.commands.alert_access import AlertName, chosen, here, opened
+from focus.commands.alert_access import AlertName, open_alerts, select_alerts, user_zone
 from focus.commands.options.channel import store_options
-from focus.commands.options.option import JSON, Command, answer, option, print_note
+from focus.commands.options.option import JSON, Command, option, print_note, print_result
 from focus.errors import ConfigError
 from focus.text.formatting import format_count, printable
 
@@ -43,15 +43,17 @@ def inbox(
     from focus.storage.alerts.records import LOCAL_USER, InboxFilter
 
     now = time.time()
-    with opened(db, now) as store:
-        alert = chosen(store, (name,))[0].id if name else None
+    with open_alerts(db, now) as store:
+        alert = select_alerts(store, (name,))[0].id if name else None
         since = 0.0 if days is None else now - days * 86400.0
-        wish = InboxFilter(alert, since, words, unread, existing)
-        found = store.inbox.list_entries(LOCAL_USER, wish, per_page=limit)
-        zone = here(store)
-    shown = found[:limit]
-    answer([each._asdict() for each in shown] if as_json else inbox_lines(shown, zone), as_json)
-    if len(found) > limit:
+        inbox_filter = InboxFilter(alert, since, words, unread, existing)
+        entries = store.inbox.list_entries(LOCAL_USER, inbox_filter, per_page=limit)
+        zone = user_zone(store)
+    shown = entries[:limit]
+    print_result(
+        [entry._asdict() for entry in shown] if as_json else inbox_lines(shown, zone), as_json
+    )
+    if len(entries) > limit:
         print_note("There are more; see --limit and --days")
 
 
@@ -68,8 +70,8 @@ def read(db: Path, name: str | None) -> None:
     from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
-    with opened(db, now) as store:
-        alert = chosen(store, (name,))[0].id if name else None
+    with open_alerts(db, now) as store:
+        alert = select_alerts(store, (name,))[0].id if name else None
         store.inbox.mark_all_read(LOCAL_USER, alert, now=now)
 
 
@@ -89,10 +91,10 @@ def delete(db: Path, name: str, urls: tuple[str, ...]) -> None:
     from focus.storage.alerts.records import LOCAL_USER
 
     now = time.time()
-    with opened(db, now) as store, store.transaction():
-        owned = chosen(store, (name,))[0]
+    with open_alerts(db, now) as store, store.transaction():
+        stored_alert = select_alerts(store, (name,))[0]
         for url in dict.fromkeys(urls):
-            number = store.matches.find_id(owned.id, url)
+            number = store.matches.find_id(stored_alert.id, url)
             if number is None:
                 raise ConfigError(
                     "alert {name!r} has no page {url}; see `focus watch inbox {name}`",

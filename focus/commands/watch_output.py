@@ -1,4 +1,4 @@
-"""Shows alerts, their matches and their messages as lines of text."""
+"""Formats alerts, their matches and their messages."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import format_count, format_table, printable
 
 
-def said(alert: Alert) -> str:
-    """What an alert says, in a line."""
+def alert_summary(alert: Alert) -> str:
+    """Return the definition of an alert as one line."""
     about = [alert.words, say("topic {topic}", topic=alert.topic) if alert.topic else ""]
     parts = [
         ", ".join(alert.sites),
@@ -38,40 +38,40 @@ def said(alert: Alert) -> str:
 # -- list and show ------------------------------------------------------------------
 
 
-def list_lines(found: Sequence[Health], zone: ZoneInfo) -> list[str]:
-    """All alerts in a table, what is wrong with any below it."""
-    if not found:
+def list_lines(healths: Sequence[Health], zone: ZoneInfo) -> list[str]:
+    """Return a table of all alerts, with their problems below it."""
+    if not healths:
         return [say("No alert yet; `focus watch add` makes one")]
     head = say_all("alert", "sites", "checked", "last", "next", "new", "state")
     rows = [
         (
-            printable(each.alert.name, 30),
-            printable(", ".join(one.site.host for one in each.sites), 40),
-            each.alert.schedule,
-            _when(each.checked_at, zone, say("never")),
-            _when(each.next_at, zone, "-"),
-            f"{each.match_count.news:,}",
-            translate(STATES[each.state]),
+            printable(health.alert.name, 30),
+            printable(", ".join(site.site.host for site in health.sites), 40),
+            health.alert.schedule,
+            _time_text(health.checked_at, zone, say("never")),
+            _time_text(health.next_at, zone, "-"),
+            f"{health.match_count.news:,}",
+            translate(STATES[health.state]),
         )
-        for each in found
+        for health in healths
     ]
     lines = format_table([head, *rows], indent="", right_aligned={5})
     notes = [
-        f"{printable(each.alert.name)}: {printable(translate(remark))}"
-        for each in found
-        for remark in each.remarks
+        f"{printable(health.alert.name)}: {printable(translate(remark))}"
+        for health in healths
+        for remark in health.remarks
     ]
     return [*lines, "", *notes] if notes else lines
 
 
-def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iterator[str]:
-    """An alert in full, with what came last."""
-    alert = found.alert
+def show_lines(health: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iterator[str]:
+    """Yield an alert with all details, and its latest matches."""
+    alert = health.alert
     yield printable(alert.name)
     news = say(
         "{news} told of, {folded:,} folded as repeats",
-        news=format_count(found.match_count.news, "page"),
-        folded=found.match_count.folded,
+        news=format_count(health.match_count.news, "page"),
+        folded=health.match_count.folded,
     )
     rows = [
         (mark("sites"), ", ".join(alert.sites)),
@@ -93,59 +93,59 @@ def show_lines(found: Health, matches: Iterable[Match], zone: ZoneInfo) -> Itera
             else say("each at once"),
         ),
         (mark("quiet"), alert.quiet),
-        (mark("expires"), _when(alert.expires_at, zone, "")),
-        (mark("state"), translate(STATES[found.state])),
-        (mark("last check"), _when(found.checked_at, zone, say("never"))),
-        (mark("next check"), _when(found.next_at, zone, "-")),
+        (mark("expires"), _time_text(alert.expires_at, zone, "")),
+        (mark("state"), translate(STATES[health.state])),
+        (mark("last check"), _time_text(health.checked_at, zone, say("never"))),
+        (mark("next check"), _time_text(health.next_at, zone, "-")),
         (mark("found"), news),
     ]
     yield from format_table([(say(name), printable(text, 300)) for name, text in rows if text])
-    for each in found.sites:
-        yield f"  {printable(each.site.host)}: {_site(each, zone)}"
-    for remark in found.remarks:
+    for site in health.sites:
+        yield f"  {printable(site.site.host)}: {_site_text(site, zone)}"
+    for remark in health.remarks:
         yield f"  ! {printable(translate(remark))}"
     for match in matches:
         yield from ("", *match_lines(match, zone))
 
 
-def _site(each: SiteHealth, zone: ZoneInfo) -> str:
-    if each.site.crawl is None:
+def _site_text(site: SiteHealth, zone: ZoneInfo) -> str:
+    if site.site.crawl is None:
         return say("never visited yet")
-    errors = ", ".join(f"{n:,} {say(reason)}" for reason, n in each.figures.errors.items())
-    said = [
-        say("visited {when}", when=_when(each.site.visited_at, zone, say("never"))),
-        say("{pages} seen", pages=format_count(each.figures.pages, "page")),
-        say("{blocked:,} blocked by robots.txt", blocked=each.figures.blocked),
+    errors = ", ".join(f"{n:,} {say(reason)}" for reason, n in site.figures.errors.items())
+    texts = [
+        say("visited {when}", when=_time_text(site.site.visited_at, zone, say("never"))),
+        say("{pages} seen", pages=format_count(site.figures.pages, "page")),
+        say("{blocked:,} blocked by robots.txt", blocked=site.figures.blocked),
         say("errors: {errors}", errors=errors) if errors else say("no errors"),
-        say("{unmatched:,} not matched yet", unmatched=each.unmatched) if each.unmatched else "",
+        say("{unmatched:,} not matched yet", unmatched=site.unmatched) if site.unmatched else "",
     ]
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, texts))
 
 
 def match_lines(match: Match, zone: ZoneInfo, similar: int = 0) -> Iterator[str]:
-    """A page as it was found: what it is, and why it matches."""
+    """Yield a matching page, and why it matches."""
     folded = f", {say('+{n} similar', n=similar)}" if similar else ""
     yield f"{match.relevance:.2f}  {printable(match.title, 90) or translate(UNTITLED)}"
     yield f"      {translate(date_label(match, zone))}{folded}  {printable(match.url, 200)}"
     if snippet := printable("".join(split_snippet(match.snippet)), 240):
         yield f"      {snippet}"
-    yield say("      why: {why}", why=printable(_why(match), 200))
+    yield say("      why: {why}", why=printable(_why_text(match), 200))
 
 
-def inbox_lines(found: Sequence[InboxEntry], zone: ZoneInfo) -> Iterator[str]:
-    """Pages with their alerts, newest first."""
-    if not found:
+def inbox_lines(entries: Sequence[InboxEntry], zone: ZoneInfo) -> Iterator[str]:
+    """Yield matches with their alerts, newest first."""
+    if not entries:
         yield "No such page"
-    for each in found:
-        new = "new, " if each.match.read_at is None else ""
-        yield f"[{new}{printable(each.alert, 60)}]"
-        yield from match_lines(each.match, zone, each.similar)
+    for entry in entries:
+        new = "new, " if entry.match.read_at is None else ""
+        yield f"[{new}{printable(entry.alert, 60)}]"
+        yield from match_lines(entry.match, zone, entry.similar)
 
 
-def _why(match: Match) -> str:
-    """`title 足球 1.00; text 足球, 门票 0.83`."""
+def _why_text(match: Match) -> str:
+    """Return the strongest parts of a match: `title 足球 1.00; text 足球, 门票 0.83`."""
     parts, words = match.why.get("parts", {}), match.why.get("words", {})
-    strongest = sorted(parts.items(), key=lambda each: -each[1])
+    strongest = sorted(parts.items(), key=lambda item: -item[1])
     return "; ".join(
         f"{name} {', '.join(words.get(name, [])[:5])} {value:.2f}".replace("  ", " ")
         for name, value in strongest
@@ -155,46 +155,48 @@ def _why(match: Match) -> str:
 # -- preview, log, run --------------------------------------------------------------
 
 
-def preview_lines(found: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
-    """What the last days would have sent."""
-    pages, looked = (
-        format_count(len(found.matches), "page"),
-        format_count(found.pages, "stored page"),
+def preview_lines(preview: Preview, days: float, zone: ZoneInfo) -> Iterator[str]:
+    """Yield what the last days would have sent."""
+    pages, stored_pages = (
+        format_count(len(preview.matches), "page"),
+        format_count(preview.pages, "stored page"),
     )
     if days == 1:
-        yield say("The last day would have sent {pages} ({looked})", pages=pages, looked=looked)
+        yield say(
+            "The last day would have sent {pages} ({looked})", pages=pages, looked=stored_pages
+        )
     else:
         yield say(
             "The last {days:g} days would have sent {pages} ({looked})",
             days=days,
             pages=pages,
-            looked=looked,
+            looked=stored_pages,
         )
-    if found.undated:
+    if preview.undated:
         yield say(
             "  {undated} without a date came with the first visit",
-            undated=format_count(found.undated, "more page"),
+            undated=format_count(preview.undated, "more page"),
         )
-    if found.unvisited:
-        hosts = printable(", ".join(found.unvisited))
+    if preview.unvisited:
+        hosts = printable(", ".join(preview.unvisited))
         yield say("  never visited yet: {hosts}; `focus watch run` does it", hosts=hosts)
-    for match, similar in zip(found.matches, found.similar, strict=True):
+    for match, similar in zip(preview.matches, preview.similar, strict=True):
         yield from ("", *match_lines(match, zone, similar))
 
 
-def log_lines(found: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
-    """The delivery log, latest first."""
-    if not found:
+def log_lines(deliveries: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
+    """Return the delivery log, latest first."""
+    if not deliveries:
         return [say("Nothing was delivered yet")]
     rows = [
         (
-            format_time(each.at, zone),
-            printable(each.channel, 60),
-            format_count(each.items, "page") if each.items else "",
-            translate(STATES[each.state]),
-            printable(translate(each.detail), 120),
+            format_time(delivery.at, zone),
+            printable(delivery.channel, 60),
+            format_count(delivery.items, "page") if delivery.items else "",
+            translate(STATES[delivery.state]),
+            printable(translate(delivery.detail), 120),
         )
-        for each in found
+        for delivery in deliveries
     ]
     return format_table(rows, indent="")
 
@@ -202,30 +204,30 @@ def log_lines(found: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
 def due_lines(
     store: AlertStore, alerts: Sequence[StoredAlert], now: float, *, at_once: bool
 ) -> Iterator[str]:
-    """What a run would do."""
+    """Yield what a run would do."""
     if not alerts:
         yield say("No alert is due")
-    for each in alerts:
-        yield say("check {name}", name=printable(each.alert.name))
+    for alert in alerts:
+        yield say("check {name}", name=printable(alert.alert.name))
     for site in due_sites(store, alerts, now=now, at_once=at_once):
         yield say("visit {host}", host=printable(site.host))
     waiting = store.outbox.count_by_state().get(WAITING, 0)
     yield say("{waiting} in the outbox", waiting=format_count(waiting, "page"))
 
 
-def ran_lines(ran: WatchRunSummary) -> Iterator[str]:
-    """What a run came to."""
-    pages = sum(each.pages for each in ran.matched)
+def run_lines(summary: WatchRunSummary) -> Iterator[str]:
+    """Yield the result of a run."""
+    pages = sum(match_count.pages for match_count in summary.matched)
     yield (
         say(
             "{alerts} checked, {visited} visited, {pages} looked at, {news:,} to be told of",
-            alerts=format_count(ran.alerts, "alert"),
-            visited=format_count(ran.visited, "site"),
+            alerts=format_count(summary.alerts, "alert"),
+            visited=format_count(summary.visited, "site"),
             pages=format_count(pages, "page"),
-            news=ran.news,
+            news=summary.news,
         )
     )
-    sent = ran.delivered
+    sent = summary.delivered
     yield (
         say(
             "{sent} sent with {items}, {waiting:,} to be tried again, {dead:,} given up",
@@ -237,5 +239,5 @@ def ran_lines(ran: WatchRunSummary) -> Iterator[str]:
     )
 
 
-def _when(moment: float | None, zone: ZoneInfo, without: str) -> str:
-    return without if moment is None else format_time(moment, zone)
+def _time_text(timestamp: float | None, zone: ZoneInfo, default: str) -> str:
+    return default if timestamp is None else format_time(timestamp, zone)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.alert_access import AlertName, chosen, opened
+from focus.commands.alert_access import AlertName, open_alerts, select_alerts
 from focus.commands.options.channel import key_file, store_options
 from focus.commands.options.option import Command, option, print_note
 from focus.errors import ConfigError
@@ -25,9 +25,9 @@ _VOTES = {"yes": True, "no": False, "none": None}
 @click.command(cls=Command)
 @click.argument("name", type=AlertName())
 @click.argument("url")
-@click.argument("says", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
+@click.argument("answer", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
 @store_options
-def vote(db: Path, name: str, url: str, says: str) -> None:
+def vote(db: Path, name: str, url: str, answer: str) -> None:
     """Say whether a page is relevant; its alert learns from it.
 
     It is a page that was found for the alert: `focus watch show` lists them. The next run
@@ -39,26 +39,26 @@ def vote(db: Path, name: str, url: str, says: str) -> None:
     """
     from focus.alerts.votes import vote_effect
 
-    with opened(db, time.time()) as store:
-        owned = chosen(store, (name,))[0]
-        if not store.matches.set_vote(owned.id, url, _VOTES[says]):
+    with open_alerts(db, time.time()) as store:
+        stored_alert = select_alerts(store, (name,))[0]
+        if not store.matches.set_vote(stored_alert.id, url, _VOTES[answer]):
             raise ConfigError(
                 "alert {name!r} has no page {url}; see `focus watch show {name}`",
                 name=printable(name),
                 url=printable(url, 200),
             )
-        on, off = store.matches.count_votes(owned.id)
-        found = vote_effect(store, owned, trusted=True)
+        on, off = store.matches.count_votes(stored_alert.id)
+        effect = vote_effect(store, stored_alert, trusted=True)
     votes = format_count(on + off, "vote")
     print_note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
-    if found is not None and found.pages:
-        pages = format_count(found.pages, "other page")
+    if effect is not None and effect.pages:
+        pages = format_count(effect.pages, "other page")
         print_note(
             "By these, {lost:,} of {pages} found before would not be told of",
-            lost=found.lost,
+            lost=effect.lost,
             pages=pages,
         )
-    if says != "none":
+    if answer != "none":
         undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
         print_note("`{command}` takes it back", command=undo)
 
@@ -77,9 +77,9 @@ def secret(db: Path, name: str, rotate: bool) -> None:
         focus watch secret 欧冠
     """
     now = time.time()
-    with opened(db, now) as store:
-        owned = chosen(store, (name,))[0]
-        lines = list(secrets_of(store, owned.alert, now=now, rotate=rotate))
+    with open_alerts(db, now) as store:
+        stored_alert = select_alerts(store, (name,))[0]
+        lines = list(secret_lines(store, stored_alert.alert, now=now, rotate=rotate))
         if not lines:
             raise ConfigError(
                 "alert {name!r} has no channel that is signed (--webhook)", name=printable(name)
@@ -88,21 +88,23 @@ def secret(db: Path, name: str, rotate: bool) -> None:
         click.echo(line)
 
 
-def secrets_of(
+def secret_lines(
     store: AlertStore, alert: Alert, *, now: float, rotate: bool = False
 ) -> Iterator[str]:
-    """A line for each channel that is signed: the channel, masked, and its secret."""
+    """Yield a line for each signed channel: the channel, masked, and its secret."""
     from focus.alerts import settings
     from focus.alerts.delivery import mask_channel, signed_channels, signing_secrets
     from focus.storage.alerts.records import LOCAL_USER
 
     if not (signed := signed_channels(alert.channels)):
         return
-    how = settings.read(store, key_file=key_file())
+    delivery_settings = settings.read(store, key_file=key_file())
     for channel in signed:
         if rotate:
-            signing_secrets.rotate_secret(store, how, LOCAL_USER, channel, now=now)
-        newest, *_ = signing_secrets.current_secrets(store, how, LOCAL_USER, channel, now=now)
+            signing_secrets.rotate_secret(store, delivery_settings, LOCAL_USER, channel, now=now)
+        newest, *_ = signing_secrets.current_secrets(
+            store, delivery_settings, LOCAL_USER, channel, now=now
+        )
         yield f"{printable(mask_channel(channel))}  {newest}"
 
 
@@ -138,8 +140,8 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     if quiet is not None:
         parse_quiet(quiet)
     quiet = None if quiet is None else quiet.strip()
-    says = not (language is zone is quiet is None)
-    with opened(db, time.time(), makes=says) as store:
+    has_changes = not (language is zone is quiet is None)
+    with open_alerts(db, time.time(), creates=has_changes) as store:
         store.users.update(LOCAL_USER, language=language, quiet=quiet)
         if zone is not None:
             change_zone(store, LOCAL_USER, zone, now=time.time())

@@ -1,4 +1,4 @@
-"""`focus watch run` and `focus watch test`."""
+"""`focus watch run`, `focus watch check` and `focus watch test`: visits and deliveries."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.alert_access import AlertName, chosen, opened
-from focus.commands.cluster import address_of, broker_options
+from focus.commands.alert_access import AlertName, open_alerts, select_alerts
+from focus.commands.cluster import broker_address, broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import (
-    HOW,
+    CHANNEL_SECTION,
     ChannelCommand,
     installation_values,
     key_file,
     store_options,
 )
-from focus.commands.options.option import answer, option, tell
+from focus.commands.options.option import option, print_lines, print_result
 from focus.i18n import say, translate
 from focus.text.formatting import printable
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 sending_options = option(
     "--base-url",
-    section=HOW,
+    section=CHANNEL_SECTION,
     variable=True,
     metavar="URL",
     help="Where the web pages are reached, for links in messages.",
 )
-"""What sending needs to know beside the options of channels and the key."""
+"""What sending needs besides the options of channels and the key file."""
 
 
 @click.command(cls=ChannelCommand, takes="installation")
@@ -71,23 +71,23 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     from focus.commands.watch_output import due_lines
 
     now = time.time()
-    with opened(db, now, makes=not options["dry_run"]) as store:
-        wanted = None
+    with open_alerts(db, now, creates=not options["dry_run"]) as store:
+        alert_ids = None
         if names or options["at_once"]:
-            meant = chosen(store, names) if names else store.alerts.list_alerts()
-            wanted = [each.id for each in meant]
+            selected = select_alerts(store, names) if names else store.alerts.list_alerts()
+            alert_ids = [stored_alert.id for stored_alert in selected]
         if options["dry_run"]:
-            alerts = due_alerts(store, now=now, alert_ids=wanted)
-            answer(due_lines(store, alerts, now, at_once=wanted is not None), False)
+            alerts = due_alerts(store, now=now, alert_ids=alert_ids)
+            print_result(due_lines(store, alerts, now, at_once=alert_ids is not None), False)
             return
         try:
             with watch_lock(store.path):
-                ran = _ran(store, wanted, options)
+                summary = _run_due_work(store, alert_ids, options)
         except AlreadyRunning as error:
             if options["verbose"]:
-                tell([translate(error.message)], err=True)
+                print_lines([translate(error.message)], err=True)
             ctx.exit(error.exit_code)
-    ctx.exit(_tell(ran, verbose=options["verbose"]))
+    ctx.exit(_print_run(summary, verbose=options["verbose"]))
 
 
 @click.command(cls=ChannelCommand, takes="installation")
@@ -110,37 +110,39 @@ def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: An
     """
     from focus.alerts.run import watch_lock
 
-    with opened(db, time.time()) as store:
-        wanted = [each.id for each in chosen(store, names)]
+    with open_alerts(db, time.time()) as store:
+        alert_ids = [stored_alert.id for stored_alert in select_alerts(store, names)]
         with watch_lock(store.path):
-            ran = _ran(store, wanted, options)
-    ctx.exit(_tell(ran, verbose=True))
+            summary = _run_due_work(store, alert_ids, options)
+    ctx.exit(_print_run(summary, verbose=True))
 
 
-def _ran(
-    store: AlertStore, wanted: Sequence[int] | None, options: dict[str, Any]
+def _run_due_work(
+    store: AlertStore, alert_ids: Sequence[int] | None, options: dict[str, Any]
 ) -> WatchRunSummary:
-    """Do what is due, with the options that say how to ask and how to send."""
+    """Do all due work, with the options for requests and sending."""
     import asyncio
 
     from focus.alerts import delivery_process
     from focus.alerts.run import run_due
     from focus.alerts.visit import create_visit
-    from focus.commands.settings import watched_web
+    from focus.commands.settings import watch_source
 
-    web, around = watched_web(options), None
-    if (cluster := cluster_of(options)) is not None:
+    web, around = watch_source(options), None
+    if (cluster := cluster_address(options)) is not None:
         from focus.cluster.visits import visits_by
 
         around = visits_by(cluster)
-    deliver = delivery_process.delivery_in_process(store, settings_of(store, options, web))
+    deliver = delivery_process.delivery_in_process(
+        store, read_delivery_settings(store, options, web)
+    )
     visit = create_visit(store, web, around=around)
-    return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=wanted))
+    return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=alert_ids))
 
 
-def cluster_of(options: dict[str, Any]) -> Address | None:
-    """The cluster whose workers visit, if --amqp names one."""
-    return address_of(options) if options["amqp"] else None
+def cluster_address(options: dict[str, Any]) -> Address | None:
+    """Return the cluster whose workers visit, or None without --amqp."""
+    return broker_address(options) if options["amqp"] else None
 
 
 @click.command(cls=ChannelCommand, takes="installation")
@@ -162,52 +164,54 @@ def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
 
     from focus.alerts.delivery import NotDelivered, mask_channel, sent_channels
     from focus.alerts.outbox_relay import send_test_message
-    from focus.commands.settings import web_of
+    from focus.commands.settings import page_source
     from focus.storage.alerts.records import LOCAL_USER
 
     failed = False
-    with opened(db, time.time()) as store:
-        owned = chosen(store, (name,))[0]
-        how = settings_of(store, options, web_of(options))
-        for channel in sent_channels(owned.alert.channels):
-            sending = send_test_message(
-                store, how, user=LOCAL_USER, channel=channel, clock=time.time
+    with open_alerts(db, time.time()) as store:
+        stored_alert = select_alerts(store, (name,))[0]
+        delivery_settings = read_delivery_settings(store, options, page_source(options))
+        for channel in sent_channels(stored_alert.alert.channels):
+            delivery = send_test_message(
+                store, delivery_settings, user=LOCAL_USER, channel=channel, clock=time.time
             )
-            outcome = asyncio.run(sending)
+            outcome = asyncio.run(delivery)
             failed |= isinstance(outcome, NotDelivered)
-            said = say("sent")
+            text = say("sent")
             if isinstance(outcome, NotDelivered):
-                said = say("failed: {why}", why=outcome.reason)
-            click.echo(f"{printable(mask_channel(channel))}: {printable(said)}")
+                text = say("failed: {why}", why=outcome.reason)
+            click.echo(f"{printable(mask_channel(channel))}: {printable(text)}")
     ctx.exit(1 if failed else 0)
 
 
-def settings_of(store: AlertStore, options: dict[str, Any], web: PageSource) -> DeliverySettings:
-    """How to send, as `sending_options` say, else as was stored."""
+def read_delivery_settings(
+    store: AlertStore, options: dict[str, Any], web: PageSource
+) -> DeliverySettings:
+    """Return the delivery settings: the options, and stored settings for missing ones."""
     from focus.alerts import settings
     from focus.alerts.delivery import check_installation
 
-    found = settings.read(
+    delivery_settings = settings.read(
         store,
         options=installation_values(options),
         base_url=options["base_url"],
         key_file=key_file(),
         fetch=web.fetch,
     )
-    check_installation(found)
-    return found
+    check_installation(delivery_settings)
+    return delivery_settings
 
 
-def _tell(ran: WatchRunSummary, *, verbose: bool) -> int:
-    """Say what a run came to; the exit code."""
-    from focus.commands.watch_output import ran_lines
+def _print_run(summary: WatchRunSummary, *, verbose: bool) -> int:
+    """Print the result of a run, and return the exit code."""
+    from focus.commands.watch_output import run_lines
 
-    for failure in [*ran.failures, *(ran.repeated_failures if verbose else ())]:
+    for failure in [*summary.failures, *(summary.repeated_failures if verbose else ())]:
         click.echo(f"focus: {printable(failure)}", err=True)
     if verbose:
-        tell(ran_lines(ran), err=True)
-    if ran.is_busy:
+        print_lines(run_lines(summary), err=True)
+    if summary.is_busy:
         return 5
-    if ran.has_only_failures:
+    if summary.has_only_failures:
         return 4
-    return 1 if ran.failures or ran.repeated_failures else 0
+    return 1 if summary.failures or summary.repeated_failures else 0

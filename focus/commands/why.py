@@ -1,4 +1,4 @@
-"""`focus why`: the path to a URL, and its relevance or the reason why it is no page."""
+"""`focus why`: shows the path to a URL, and its relevance or why it is no result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import CRAWL, DB, JSON, Command, tell, tell_json
+from focus.commands.options.option import CRAWL, DB, JSON, Command, print_json, print_lines
 from focus.i18n import say, translate
 from focus.text.formatting import format_count, format_local_time, format_table, printable
 
@@ -42,22 +42,22 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     candidates = seed_candidates(url)
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
-        found = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))
-        answer = explain_priority(reader, number, found)
+        explanation = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))
+        answer = explain_priority(reader, number, explanation)
     if as_json:
-        tell_json(answer)
+        print_json(answer)
         return
-    tell(why_lines(answer), err=not answer.state)
+    print_lines(why_lines(answer), err=not answer.state)
 
 
 def why_lines(why: Why) -> list[str]:
-    """The way to a URL, and how it was judged."""
+    """Return the path to a URL, and how it was judged."""
     url = printable(why.url)
     if not why.state:
         lines = [say("{url} was never seen in this crawl.", url=url)]
-        near = [f"  {printable(each)}" for each in why.nearest]
+        similar = [f"  {printable(near_url)}" for near_url in why.nearest]
         return lines + (
-            [say("Known URLs of its host that are most like it:"), *near] if near else []
+            [say("Known URLs of its host that are most like it:"), *similar] if similar else []
         )
     reason = f" ({say(why.reason)})" if why.reason else ""
     detail = f": {printable(translate(why.detail))}" if why.detail else ""
@@ -77,7 +77,7 @@ def why_lines(why: Why) -> list[str]:
         lines.append(
             say(
                 "  priority {priority}, depth {depth}",
-                priority=_priority(why.priority),
+                priority=_priority_text(why.priority),
                 depth=why.depth,
             )
         )
@@ -85,21 +85,21 @@ def why_lines(why: Why) -> list[str]:
         lines.append(say("  named      {named}", named=", ".join(map(printable, why.named))))
     if why.evidence:
         parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
-        words = ", ".join(_with_source(word, why) for word in why.subtopics)
-        named = f" ({words})" if words else ""
-        lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=named))
+        words = ", ".join(_word_with_source(word, why) for word in why.subtopics)
+        matched = f" ({words})" if words else ""
+        lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=matched))
     if why.ahead is not None:
-        lines += _ahead_lines(why.ahead, taken=why.page is not None)
-    return [*lines, "", _way_head(why), *map(_step_line, why.path)]
+        lines += _ahead_lines(why.ahead, was_fetched=why.page is not None)
+    return [*lines, "", _path_heading(why), *map(_step_line, why.path)]
 
 
-def _with_source(word: str, why: Why) -> str:
+def _word_with_source(word: str, why: Why) -> str:
     source = why.subtopic_sources.get(word)
     return printable(word if source is None else f"{word}: {source}")
 
 
-def _way_head(why: Why) -> str:
-    """The way goes by the best link to each page, which need not be the shortest."""
+def _path_heading(why: Why) -> str:
+    """Return the heading of the path, which follows the best links and need not be the shortest."""
     links = len(why.path) - 1
     if why.depth >= links:
         return say("The way from a seed:")
@@ -109,8 +109,8 @@ def _way_head(why: Why) -> str:
     )
 
 
-def _ahead_lines(ahead: PrecedingUrls, *, taken: bool) -> list[str]:
-    what = say("taken between its parent and it" if taken else "waiting with more priority")
+def _ahead_lines(ahead: PrecedingUrls, *, was_fetched: bool) -> list[str]:
+    what = say("taken between its parent and it" if was_fetched else "waiting with more priority")
     if not ahead.number:
         return [say("  ahead      no URL {what}", what=what)]
     hosts = ", ".join(f"{printable(host)} {number:,}" for host, number in ahead.hosts)
@@ -122,7 +122,7 @@ def _ahead_lines(ahead: PrecedingUrls, *, taken: bool) -> list[str]:
             hosts=hosts,
         )
     ]
-    return lines + [f"    {_priority(rank):>9}  {printable(url)}" for url, rank in ahead.urls]
+    return lines + [f"    {_priority_text(rank):>9}  {printable(url)}" for url, rank in ahead.urls]
 
 
 def _page_lines(page: WhyPage) -> list[str]:
@@ -134,7 +134,7 @@ def _page_lines(page: WhyPage) -> list[str]:
         say(
             "  taken      as request {nth:,}, at priority {priority}, among {waiting}",
             nth=page.nth,
-            priority=_priority(page.priority),
+            priority=_priority_text(page.priority),
             waiting=format_count(page.waiting, "waiting URL"),
         ),
         say(
@@ -157,7 +157,7 @@ def _page_lines(page: WhyPage) -> list[str]:
     return lines + ([say("  by part"), *format_table(parts, indent="    ")] if parts else [])
 
 
-def _priority(priority: float) -> str:
+def _priority_text(priority: float) -> str:
     from focus.records import SEED_PRIORITY
 
     return say("of a seed") if priority >= SEED_PRIORITY else f"{priority:.4g}"

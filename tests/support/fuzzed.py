@@ -16,7 +16,7 @@ from focus.archive.recorder import packed_record, whole_members
 from focus.archive.replay import Archive
 from focus.archive.warc import read_records, read_response
 from focus.cli import cli
-from focus.commands.options.config_file import database, defaults, find
+from focus.commands.options.config_file import command_defaults, database_path, find_config_file
 from focus.config import AnalysisConfig
 from focus.demo.site import DemoWeb, generate
 from focus.errors import ArchiveError, ConfigError, FocusError, TopicError
@@ -187,9 +187,9 @@ def settings_file(data: bytes) -> None:
     """Any focus.toml is read, or its writer is told off."""
     with tempfile.TemporaryDirectory() as name, suppress(FocusError):
         (Path(name) / "focus.toml").write_bytes(data)
-        found = find(Path(name))
-        database(found)
-        defaults(found, cli.commands)
+        found = find_config_file(Path(name))
+        database_path(found)
+        command_defaults(found, cli.commands)
 
 
 # -- what they begin with ---------------------------------------------------------------

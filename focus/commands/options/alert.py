@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.channel import HOW, chosen
-from focus.commands.options.option import adding, option
+from focus.commands.options.channel import CHANNEL_SECTION, parse_channels
+from focus.commands.options.option import add_options, option
 from focus.errors import ConfigError
 from focus.text.formatting import parse_duration, printable
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 what_option = partial(option, section="What about")
 _when_option = partial(option, section="When")
-_how_option = partial(option, section=HOW)
+_how_option = partial(option, section=CHANNEL_SECTION)
 
 
-alert_options = adding(
+alert_options = add_options(
     (
         what_option(
             "--site",
@@ -82,51 +82,53 @@ alert_options = adding(
         ),
     )
 )
-"""The options that say what an alert is; none has a default of its own."""
+"""Options that define an alert; none of them has a default."""
 
 
-def changed(before: Alert, options: dict[str, Any], *, now: float) -> Alert:
-    """An alert with what was typed put into it, checked."""
+def apply_options(alert_before: Alert, options: dict[str, Any], *, now: float) -> Alert:
+    """Return the alert with the values of the options. Raises ConfigError for invalid ones."""
     import msgspec
 
     from focus.alerts.alert import validate_alert
 
-    told = {
+    values = {
         "sites": options["site"],
         "words": options["words"],
-        "topic": _topic(options["topic"]),
+        "topic": _stored_topic(options["topic"]),
         "min_relevance": options["min_relevance"],
         "languages": options["language"],
         "schedule": options["every"],
         "quiet": options["quiet"],
         "digest": options["digest"],
         "max_items": options["max_items"],
-        "channels": chosen(options),
+        "channels": parse_channels(options),
     }
-    given = {name: value for name, value in told.items() if value is not None and value != ()}
+    new_values = {
+        name: value for name, value in values.items() if value is not None and value != ()
+    }
     if options["expires"] is not None:
-        given["expires_at"] = _expiry(options["expires"], now)
-    made = validate_alert(msgspec.structs.replace(before, **given))
-    try_topic(made)
-    return made
+        new_values["expires_at"] = _parse_expiry(options["expires"], now)
+    alert = validate_alert(msgspec.structs.replace(alert_before, **new_values))
+    check_topic(alert)
+    return alert
 
 
-def _topic(text: str | None) -> str | None:
-    """A topic as it is kept: words, or the whole path of a file, wherever cron calls from."""
+def _stored_topic(text: str | None) -> str | None:
+    """Return a topic as stored: words, or the absolute path of a file, for use by cron."""
     if text is None or not text.strip():
         return text
     path = Path(text).expanduser()
     return str(path.absolute()) if text.endswith(".toml") else text
 
 
-def try_topic(alert: Alert) -> None:
-    """Complain of a topic that cannot be used now, not when it is due."""
+def check_topic(alert: Alert) -> None:
+    """Raise ConfigError for a topic that cannot be used, before it is needed."""
     from focus.alerts.page_match import alert_topic
 
     alert_topic(alert, trusted=True)
 
 
-def _expiry(text: str, now: float) -> float | None:
+def _parse_expiry(text: str, now: float) -> float | None:
     if text == "never":
         return None
     try:

@@ -8,9 +8,9 @@
     delay = "2s"
     param = {gamma = 0.3}
 
-The nearest one upward from the working directory holds, else the one in the user's
-configuration folder. Its values become the defaults of the command line, so that
-flags and FOCUS_* variables win. Each is read as if it had been typed.
+The nearest file upward from the working directory is used, otherwise the one in the user's
+configuration folder. Its values become the defaults of the command line, so that flags and FOCUS_*
+variables override them. Each value is read as if it had been typed.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ DATABASE = "focus.db"
 
 
 class ConfigFile(msgspec.Struct, frozen=True):
-    """A focus.toml as found. `local`: beside or above the working directory."""
+    """A focus.toml; `local` if it is in the working directory or above it."""
 
     path: Path
-    local: bool
+    is_local: bool
     data: dict[str, Any]
 
 
-def find(start: Path) -> ConfigFile | None:
-    """The focus.toml for work in the folder `start`; None when there is none.
+def find_config_file(start: Path) -> ConfigFile | None:
+    """Return the focus.toml for work in the folder `start`, or None.
 
-    ConfigError when it cannot be read or is no TOML.
+    Raises ConfigError if it cannot be read or is not TOML.
     """
     for folder in (start, *start.parents):
         if (folder / NAME).is_file():
@@ -65,42 +65,42 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError("{path}: is no TOML: {error}", path=path, error=error) from None
 
 
-def database(found: ConfigFile | None) -> Path:
-    """Where crawls are kept: as the file says, else beside it, else in the user's data folder."""
-    if found is None:
+def database_path(config: ConfigFile | None) -> Path:
+    """Return the path of the database: from the file, beside it, or in the user's data folder."""
+    if config is None:
         return Path(platformdirs.user_data_dir("focus")) / DATABASE
-    said = found.data.get("db")
-    if said is not None:
-        if not isinstance(said, str) or not said:
-            raise ConfigError("{path}: db must be the path of a file, in quotes", path=found.path)
-        return found.path.parent / Path(said).expanduser()
-    if found.local:
-        return found.path.parent / DATABASE
+    value = config.data.get("db")
+    if value is not None:
+        if not isinstance(value, str) or not value:
+            raise ConfigError("{path}: db must be the path of a file, in quotes", path=config.path)
+        return config.path.parent / Path(value).expanduser()
+    if config.is_local:
+        return config.path.parent / DATABASE
     return Path(platformdirs.user_data_dir("focus")) / DATABASE
 
 
-def defaults(
-    found: ConfigFile | None, commands: Mapping[str, click.Command]
+def command_defaults(
+    config: ConfigFile | None, commands: Mapping[str, click.Command]
 ) -> dict[str, dict[str, Any]]:
-    """What the file makes the defaults of each command, as click's `default_map`.
+    """Return the defaults of each command that the file sets, as click's `default_map`.
 
-    `commands` are those that may have a table of their own. ConfigError names the file
-    and the key for a key that no command knows and for a value that it cannot take.
+    `commands` may have a table in the file. Raises ConfigError, with file and key, for an unknown
+    key and for an invalid value.
     """
-    if found is None:
+    if config is None:
         return {}
-    _refuse_unknown(found, "", found.data, ["db", *commands])
+    _check_keys(config, "", config.data, ["db", *commands])
     return {
-        name: _table(found, name, command)
+        name: _table_defaults(config, name, command)
         for name, command in commands.items()
-        if name in found.data
+        if name in config.data
     }
 
 
-def _table(found: ConfigFile, name: str, command: click.Command) -> dict[str, Any]:
-    table = found.data[name]
+def _table_defaults(config: ConfigFile, name: str, command: click.Command) -> dict[str, Any]:
+    table = config.data[name]
     if not isinstance(table, dict):
-        raise ConfigError("{path}: {name} must be a table: [{name}]", path=found.path, name=name)
+        raise ConfigError("{path}: {name} must be a table: [{name}]", path=config.path, name=name)
     for key in table:
         check_removed(f"focus {name} --{key}")
     options = {
@@ -108,35 +108,37 @@ def _table(found: ConfigFile, name: str, command: click.Command) -> dict[str, An
         for p in command.params
         if isinstance(p, click.Option)
     }
-    _refuse_unknown(
-        found, f" in [{name}]", table, [*options, *(key.replace("-", "_") for key in options)]
+    _check_keys(
+        config, f" in [{name}]", table, [*options, *(key.replace("-", "_") for key in options)]
     )
     return {
-        option.name: _value(found, name, key, option, table[key])
+        option.name: _option_value(config, name, key, option, table[key])
         for key in table
         if (option := options[key.replace("_", "-")]).name is not None
     }
 
 
-def _refuse_unknown(
-    found: ConfigFile, where: str, table: Mapping[str, Any], known: list[str]
-) -> None:
+def _check_keys(config: ConfigFile, where: str, table: Mapping[str, Any], known: list[str]) -> None:
     for key in table:
         if key not in known:
-            near = get_close_matches(key, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else "see `focus crawl --help`"
+            suggestions = get_close_matches(key, known, 1)
+            hint = (
+                f"did you mean {suggestions[0]!r}?" if suggestions else "see `focus crawl --help`"
+            )
             raise ConfigError(
                 "{path}: unknown key {key!r}{where}; {hint}",
-                path=found.path,
+                path=config.path,
                 key=key,
                 where=where,
                 hint=hint,
             )
 
 
-def _value(found: ConfigFile, table: str, key: str, option: click.Option, value: Any) -> Any:
-    """A TOML value in the form in which it would be typed, tried on the option."""
-    where = f"{found.path}: {key} in [{table}]"
+def _option_value(
+    config: ConfigFile, table: str, key: str, option: click.Option, value: Any
+) -> Any:
+    """Return a TOML value as text, as it would be typed, after testing it on the option."""
+    where = f"{config.path}: {key} in [{table}]"
     if option.is_flag:
         if not isinstance(value, bool):
             raise ConfigError(
@@ -146,28 +148,28 @@ def _value(found: ConfigFile, table: str, key: str, option: click.Option, value:
     if isinstance(value, dict) and option.multiple:
         value = [f"{name}={number}" for name, number in value.items()]
     items = value if isinstance(value, list) and option.multiple else [value]
-    typed = [_typed(found, where, option, item) for item in items]
+    texts = [_value_text(config, where, option, item) for item in items]
     try:
-        for text in typed:
+        for text in texts:
             option.type.convert(text, option, None)
     except click.BadParameter as error:
         raise ConfigError("{where}: {what}", where=where, what=error.message) from None
     except ConfigError as error:
         raise ConfigError("{where}: {what}", where=where, what=error) from None
-    return typed if option.multiple else typed[0]
+    return texts if option.multiple else texts[0]
 
 
-def _typed(found: ConfigFile, where: str, option: click.Option, value: Any) -> str:
+def _value_text(config: ConfigFile, where: str, option: click.Option, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        wanted = "text or a number, or a list of them" if option.multiple else "text or a number"
+        expected = "text or a number, or a list of them" if option.multiple else "text or a number"
         raise ConfigError(
             "{where} must be {wanted}, not {value}",
             where=where,
-            wanted=wanted,
+            wanted=expected,
             value=repr(value),
         )
     text = str(value)
     is_path = isinstance(option.type, click.Path) or text.endswith(".toml")
     if is_path and text != "-":
-        return str(found.path.parent / Path(text).expanduser())
+        return str(config.path.parent / Path(text).expanduser())
     return text

@@ -1,9 +1,9 @@
-"""Makes options of the settings that `focus.config` declares, and fills its records with them.
+"""Makes options from the settings that `focus.config` declares, and fills its records with them.
 
-    DECLARED          all of them, in the order of the help
-    declared(...)     those of a section, for a command
-    filled(...)       a record of what was typed
-    said(...)         what was set, as it would be typed, for the dry run
+    DECLARED              all of them, in the order of the help
+    declared_options(...) the options of a section, for a command
+    fill_record(...)      a record with the values of the options
+    changed_options(...)  the options that were set, as they would be typed, for the dry run
 
 A setting's variable, its key in focus.toml and its row in docs/cli.md follow from the option.
 """
@@ -30,7 +30,7 @@ _TYPES = {int: "count", float: "number", str: "text", Path: "file", bool: "flag"
 
 
 class Declared(NamedTuple):
-    """A field that is an option; `type` without None, that of the items of a tuple."""
+    """A field that is an option; `type` is without None, and for a tuple the type of its items."""
 
     record: type[msgspec.Struct]
     field: str
@@ -41,22 +41,22 @@ class Declared(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The long name, without dashes before it: `max-body`."""
+        """The long name without dashes before it: `max-body`."""
         return self.setting.name or self.field.removesuffix(self._unit).replace("_", "-")
 
     @property
     def key(self) -> str:
-        """What commands get it by: `max_body`."""
+        """The name of the parameter that a command gets: `max_body`."""
         return self.name.replace("-", "_")
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it, too: `FOCUS_MAX_BODY`."""
+        """The environment variable that sets the option, too: `FOCUS_MAX_BODY`."""
         return "FOCUS_" + self.key.upper()
 
     @property
     def kind(self) -> str:
-        """How texts are read, a key of `value_types.KINDS`."""
+        """How texts are read: a key of `value_types.KINDS`."""
         return self.setting.kind or _UNITS.get(self._unit) or _TYPES[self.type]
 
     @property
@@ -65,74 +65,82 @@ class Declared(NamedTuple):
         return next((unit for unit in _UNITS if numbers and self.field.endswith(unit)), "")
 
     def option(self) -> Decorator:
-        """The option, for click."""
-        setting, how = self.setting, dict[str, Any]()
+        """Return the decorator that adds the option to a command."""
+        setting, attributes = self.setting, dict[str, Any]()
         if self.type is bool:
-            how["is_flag"] = True
+            attributes["is_flag"] = True
         elif setting.choices:
-            how["type"] = click.Choice(setting.choices)
+            attributes["type"] = click.Choice(setting.choices)
         elif self.kind == "count":
-            how |= {"kind": "count", "type": click.IntRange(setting.minimum, setting.maximum)}
+            attributes |= {
+                "kind": "count",
+                "type": click.IntRange(setting.minimum, setting.maximum),
+            }
         else:
             positive = "positive " if setting.minimum and self.kind in ("time", "size") else ""
-            how["kind"] = positive + self.kind
+            attributes["kind"] = positive + self.kind
         if setting.default_text:
-            how["show_default"] = setting.default_text
+            attributes["show_default"] = setting.default_text
         elif self.type is not bool and self.default not in (None, ()):
-            how["default"] = self.typed(self.default)
+            attributes["default"] = self.as_typed(self.default)
         return option(
             f"--{self.name}",
             section=setting.section,
             variable=True,
             multiple=self.is_many,
             help=setting.help,
-            **how,
+            **attributes,
         )
 
-    def typed(self, value: Any) -> Any:
-        """A value as it would be typed; None stays None."""
+    def as_typed(self, value: Any) -> Any:
+        """Return a value as it would be typed; None stays None."""
         if value is None or self.kind not in ("time", "size"):
             return value
         return format_duration(value) if self.kind == "time" else format_size(int(value))
 
 
-def _declared(record: type[msgspec.Struct]) -> Iterator[Declared]:
-    """The options of a record and of those within it, in the order of their fields."""
+def _declare_fields(record: type[msgspec.Struct]) -> Iterator[Declared]:
+    """Yield the options of a record and of the records in it, in the order of their fields."""
     for field in msgspec.structs.fields(record):
         if isinstance(field.default, msgspec.Struct):
-            yield from _declared(type(field.default))
+            yield from _declare_fields(type(field.default))
         elif get_origin(field.type) is Annotated:
             kind, setting = get_args(field.type)
-            item = next(each for each in (*get_args(kind), kind) if each is not type(None))
+            item_type = next(
+                item_type for item_type in (*get_args(kind), kind) if item_type is not type(None)
+            )
             is_many = get_origin(kind) is tuple
-            yield Declared(record, field.name, item, is_many, field.default, setting)
+            yield Declared(record, field.name, item_type, is_many, field.default, setting)
 
 
-DECLARED = (*_declared(CrawlConfig), *_declared(RunPaths))
+DECLARED = (*_declare_fields(CrawlConfig), *_declare_fields(RunPaths))
 
 
-def declared(section: str) -> list[Decorator]:
-    """The options of a section of the help, in its order."""
-    return [each.option() for each in DECLARED if each.setting.section == section]
+def declared_options(section: str) -> list[Decorator]:
+    """Return the options of a section of the help, in its order."""
+    return [
+        declaration.option() for declaration in DECLARED if declaration.setting.section == section
+    ]
 
 
-def said(ctx: click.Context, *, but: Container[str]) -> list[str]:
-    """The declared options that were set, but for some, and by what: `--keep none (FOCUS_KEEP)`.
+def changed_options(ctx: click.Context, *, excluded: Container[str]) -> list[str]:
+    """Return the declared options that were set, with their source: `--keep none (FOCUS_KEEP)`.
 
-    What was typed at the command line needs no source; credentials are left out.
+    Options of the command line have no source in the text; values of credentials are left out.
     """
-    found = []
-    for each in DECLARED:
-        source = ctx.get_parameter_source(each.key)
-        if source in _SOURCES and each.key not in but and each.key in ctx.params:
-            value = ctx.params[each.key]
-            items = value if each.is_many else [each.typed(value)]
+    texts = []
+    for declaration in DECLARED:
+        source = ctx.get_parameter_source(declaration.key)
+        if source in _SOURCES and declaration.key not in excluded and declaration.key in ctx.params:
+            value = ctx.params[declaration.key]
+            items = value if declaration.is_many else [declaration.as_typed(value)]
             text = re.sub(r"//[^/@]*@", "//", ",".join(map(str, items)))
-            text = "…" if each.kind == "secret" else text
-            by = _SOURCES[source].format(each.variable)
-            dashes = "" if each.setting.section == FILE_ONLY else "--"
-            found.append(f"{dashes}{each.name}{'' if each.type is bool else f' {text}'}{by}")
-    return found
+            text = "…" if declaration.kind == "secret" else text
+            source_text = _SOURCES[source].format(declaration.variable)
+            dashes = "" if declaration.setting.section == FILE_ONLY else "--"
+            value_text = "" if declaration.type is bool else f" {text}"
+            texts.append(f"{dashes}{declaration.name}{value_text}{source_text}")
+    return texts
 
 
 _SOURCES = {
@@ -142,14 +150,14 @@ _SOURCES = {
 }
 
 
-def filled(record: type[Record], options: Mapping[str, Any], **others: Any) -> Record:
-    """A record of what was typed, and of `others`; what was not said is as by default."""
+def fill_record(record: type[Record], options: Mapping[str, Any], **others: Any) -> Record:
+    """Return a record with values of the options and `others`, and defaults."""
     values = dict(others)
     for field in msgspec.structs.fields(record):
         if isinstance(field.default, msgspec.Struct):
-            values[field.name] = filled(type(field.default), options)
-    for each in DECLARED:
-        if each.record is record and (value := options.get(each.key)) is not None:
-            turns_off = each.type is bool and each.default
-            values[each.field] = not value if turns_off else value
+            values[field.name] = fill_record(type(field.default), options)
+    for declaration in DECLARED:
+        if declaration.record is record and (value := options.get(declaration.key)) is not None:
+            turns_off = declaration.type is bool and declaration.default
+            values[declaration.field] = not value if turns_off else value
     return record(**values)

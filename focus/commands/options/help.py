@@ -1,7 +1,7 @@
-"""Formats the help of commands in the reader's language, by the width of its characters.
+"""Formats the help of commands in the user's language, by the width of its characters.
 
-The English of a help stands where click has it, at commands and options; each paragraph of it is
-an id of the catalogue (`paragraphs`). click's own words come by gettext itself (`__main__`).
+The English help is where click expects it, at commands and options; each paragraph of it is an id
+of the message catalogue (`paragraphs`). click's own words are translated by gettext (`__main__`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from focus.i18n import current_language, say
 from focus.text.formatting import cell_width, wrap_lines
 
 EXAMPLE = ("Example:", "Examples:")
-_GAP = 2  # cells between an option and its meaning
+_GAP = 2  # cells between an option and its help
 
 
 def paragraphs(text: str | None) -> Iterator[str]:
-    """The paragraphs of a help, each on one line; those with examples, after `\\b`, as they are."""
+    """Yield the paragraphs of a help text, each on one line except examples (`\\b`)."""
     for block in inspect.cleandoc(text or "").split("\f")[0].split("\n\n"):
         yield block if block.lstrip().startswith("\b") else " ".join(block.split())
 
 
-def _told(paragraph: str) -> str:
-    """A paragraph in the reader's language; of one with examples, its heading."""
+def _translated(paragraph: str) -> str:
+    """Return a paragraph, or the heading of one with examples, in the user's language."""
     if not paragraph.lstrip().startswith("\b"):
         return say(paragraph) if paragraph else ""
     lines = paragraph.splitlines()
@@ -33,10 +33,10 @@ def _told(paragraph: str) -> str:
 
 
 class HelpFormatter(click.HelpFormatter):
-    """click's for English; for other languages one that breaks lines by cells."""
+    """click's formatter for English; for other languages it breaks lines by cells."""
 
     def write_text(self, text: str) -> None:
-        """A paragraph, or several."""
+        """Write one or more paragraphs."""
         if current_language() == "en":
             super().write_text(text)
             return
@@ -51,16 +51,16 @@ class HelpFormatter(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = _GAP
     ) -> None:
-        """Names and what they mean, in two columns."""
+        """Write names and their descriptions in two columns."""
         rows = list(rows)
         if current_language() == "en":
             super().write_dl(rows, col_max, col_spacing)
             return
         first = min(max(cell_width(name) for name, _ in rows), col_max) + col_spacing
         indent = " " * self.current_indent
-        room = max(20, self.width - self.current_indent - first)
+        width = max(20, self.width - self.current_indent - first)
         for name, text in rows:
-            head, *others = wrap_lines(text, room) or [""]
+            head, *others = wrap_lines(text, width) or [""]
             if cell_width(name) > first - col_spacing:
                 self.write(f"{indent}{name}\n")
                 name = ""
@@ -70,28 +70,28 @@ class HelpFormatter(click.HelpFormatter):
 
 
 class Context(click.Context):
-    """A command's, whose help is formatted by us."""
+    """The context of a command whose help uses `HelpFormatter`."""
 
     formatter_class = HelpFormatter
 
 
-class Told(click.Command):
-    """A command, or a group, whose help is told in the reader's language."""
+class LocalizedCommand(click.Command):
+    """A command or group with help in the user's language."""
 
     context_class = Context
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What it does."""
+        """Write the description of the command."""
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text("\n\n".join(map(_told, paragraphs(self.help))))
+            formatter.write_text("\n\n".join(map(_translated, paragraphs(self.help))))
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """What it does, in the list of its group."""
+        """Return the description for the list of commands."""
         if current_language() == "en":
             return super().get_short_help_str(limit)
         return say(next(paragraphs(self.help)))
 
 
-class Group(Told, click.Group):
+class Group(LocalizedCommand, click.Group):
     """A group of commands."""

@@ -1,4 +1,4 @@
-"""The option class of `focus`: a section in the help, a variable; lines for a terminal."""
+"""The option class of `focus`, with help section and variable, and functions that print output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from focus.commands.options.help import Told
+from focus.commands.options.help import LocalizedCommand
 from focus.commands.options.value_types import KINDS
 from focus.config import FILE_ONLY, OUTPUT_SECTION
 from focus.errors import ConfigError
@@ -20,8 +20,8 @@ from focus.text.formatting import escape_json_controls, replace_unprintable
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def tell(lines: Iterable[str], *, err: bool = False) -> None:
-    """Print lines in which strangers may have a say: nothing in them acts on a terminal."""
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines; control characters in them, which may come from the web, are replaced."""
     for line in lines:
         click.echo(replace_unprintable(line), err=err)
 
@@ -36,21 +36,21 @@ def to_json(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value, enc_hook=str)) + b"\n"
 
 
-def tell_json(value: Any) -> None:
-    """Print a value as JSON, indented, with nothing in it that acts on a terminal."""
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON, with control characters escaped."""
     click.echo(escape_json_controls(to_json(value)), nl=False)
 
 
-def answer(found: Any, as_json: bool) -> None:
-    """Print lines, or anything as JSON."""
+def print_result(value: Any, as_json: bool) -> None:
+    """Print a value as JSON, or the lines that it consists of."""
     if as_json:
-        tell_json(found)
+        print_json(value)
     else:
-        tell(found)
+        print_lines(value)
 
 
 class Option(click.Option):
-    """An option in a section of the help. One of the section `FILE` cannot be typed."""
+    """An option in a section of the help; options of the section `FILE` cannot be typed."""
 
     def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -59,7 +59,7 @@ class Option(click.Option):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return the value and its source; raise ConfigError if it was typed and may not be."""
+        """Return the value and its source. Raises ConfigError if it was typed but must not be."""
         value, source = super().consume_value(ctx, opts)
         if self.section == FILE_ONLY and source is ParameterSource.COMMANDLINE:
             raise ConfigError(
@@ -72,7 +72,7 @@ class Option(click.Option):
         return value, source
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Spelling and meaning, with the default and the variable at its end."""
+        """Return spelling and help of the option, with its default and variable."""
         record = super().get_help_record(ctx)
         if record is None:
             return None
@@ -80,14 +80,14 @@ class Option(click.Option):
         notes = []
         if "default" in extra:
             value = extra["default"].strip("()")
-            told = say(value) if isinstance(self.show_default, str) else value
-            notes.append(say("default: {value}", value=told))
+            default_text = say(value) if isinstance(self.show_default, str) else value
+            notes.append(say("default: {value}", value=default_text))
         notes += extra.get("envvars", ())
         meaning = say(str(self.help))
         return record[0], f"{meaning}  [{say('; ').join(notes)}]" if notes else meaning
 
 
-class Command(Told):
+class Command(LocalizedCommand):
     """A command whose help groups its options by section."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -105,30 +105,38 @@ class Command(Told):
 def option(
     *names: str, section: str = "Options", variable: bool = False, kind: str = "", **attributes: Any
 ) -> Decorator:
-    """A `click.option` of ours.
+    """Return a `click.option` with section and variable.
 
-    variable  FOCUS_NAME sets it, too
-    kind      how its text is read, a key of `KINDS`: gives type, metavar and completion
+    Args:
+        variable: Whether the variable FOCUS_NAME sets it, too.
+        kind: How its text is read, a key of `KINDS`; determines type, metavar and completion.
     """
     if variable:
-        long = max(names, key=len).removeprefix("--")
-        attributes |= {"envvar": "FOCUS_" + long.upper().replace("-", "_"), "show_envvar": True}
+        long_name = max(names, key=len).removeprefix("--")
+        attributes |= {
+            "envvar": "FOCUS_" + long_name.upper().replace("-", "_"),
+            "show_envvar": True,
+        }
     if kind:
-        found = KINDS[kind]
-        how = {"metavar": found.metavar, "type": found.type, "shell_complete": found.complete}
-        attributes = how | attributes
+        value_kind = KINDS[kind]
+        kind_attributes = {
+            "metavar": value_kind.metavar,
+            "type": value_kind.type,
+            "shell_complete": value_kind.complete,
+        }
+        attributes = kind_attributes | attributes
     attributes.setdefault("show_default", True)
     return click.option(*names, cls=Option, section=section, **attributes)
 
 
-def adding(options: Iterable[Decorator]) -> Decorator:
-    """A decorator that gives a command these options, in this order."""
+def add_options(options: Iterable[Decorator]) -> Decorator:
+    """Return a decorator that adds these options to a command, in this order."""
 
-    last_first = [*options][::-1]
+    reversed_options = [*options][::-1]
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        for each in last_first:
-            function = each(function)
+        for decorator in reversed_options:
+            function = decorator(function)
         return function
 
     return add

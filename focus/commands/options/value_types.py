@@ -1,7 +1,7 @@
-"""Turns the text of an option into a checked number, pattern or name.
+"""Converts the text of an option to a checked number, pattern or name.
 
-Every reader takes a text and raises ConfigError with one line that says what would do;
-`checked` makes a click type of it, so that the complaint names option and variable.
+Each reader takes a text and raises ConfigError with one line that names valid values.
+`checked_type` makes a click type of it, so that the message contains option and variable.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from focus.text.formatting import parse_duration, parse_size, printable
 T = TypeVar("T")
 
 ANY_KIND = "all"
-"""What stands for all kinds of failures that may be over by now."""
+"""Text for all kinds of failures that may be temporary."""
 
 _GREEK = str.maketrans(
     {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "λ": "lambda"}
 )
 
 
-def checked(read: Callable[[str], T]) -> Callable[[str], T]:
-    """A reader of ours as click wants it."""
+def checked_type(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a reader as a function that click can use as a type."""
 
     def convert(value: str) -> T:
         try:
@@ -48,42 +48,42 @@ def checked(read: Callable[[str], T]) -> Callable[[str], T]:
     return convert
 
 
-def positive_span(text: str) -> float:
-    """Seconds, more than none."""
+def parse_positive_duration(text: str) -> float:
+    """Return the seconds of a duration longer than 0."""
     if (seconds := parse_duration(text)) <= 0:
         raise ConfigError("must be longer than 0")
     return seconds
 
 
-def instant(text: str) -> float:
-    """Unix seconds of a date, a time, or a span before now."""
+def parse_instant(text: str) -> float:
+    """Return the Unix seconds of a date, a time, or a time span before now."""
     from focus.storage.results import parse_since
 
     return parse_since(text, now=time.time())
 
 
-def positive_size(text: str) -> int:
-    """Bytes, more than none."""
+def parse_positive_size(text: str) -> int:
+    """Return the bytes of a size larger than 0."""
     if (number := parse_size(text)) <= 0:
         raise ConfigError("must be more than 0")
     return number
 
 
-def failure_kinds(text: str) -> tuple[str, ...]:
-    """Kinds of failures, with commas between them; `all` are those that may be over by now."""
-    kinds = [each.strip() for each in text.split(",") if each.strip()]
-    for each in kinds:
-        if each != ANY_KIND and each not in [*FailureKind]:
-            near = get_close_matches(each, [*FailureKind], 1)
+def parse_failure_kinds(text: str) -> tuple[str, ...]:
+    """Return the kinds of failures in a list with commas; `all` means temporary ones."""
+    kinds = [part.strip() for part in text.split(",") if part.strip()]
+    for kind in kinds:
+        if kind != ANY_KIND and kind not in [*FailureKind]:
+            near = get_close_matches(kind, [*FailureKind], 1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(FailureKind)}"
-            raise ConfigError("{each!r} is no kind of failure; {hint}", each=each, hint=hint)
+            raise ConfigError("{each!r} is no kind of failure; {hint}", each=kind, hint=hint)
     if not kinds:
         raise ConfigError("name a kind of failure, like timeout")
     return tuple(sorted({*kinds, *TEMPORARY} - {ANY_KIND} if ANY_KIND in kinds else {*kinds}))
 
 
-def pattern(text: str) -> str:
-    """A regular expression."""
+def parse_pattern(text: str) -> str:
+    """Return a regular expression after checking it."""
     try:
         re.compile(text)
     except re.error as error:
@@ -93,8 +93,8 @@ def pattern(text: str) -> str:
     return text
 
 
-def network(text: str) -> str:
-    """A range of addresses; a bare address is a range of one."""
+def parse_network(text: str) -> str:
+    """Return a range of IP addresses; a single address is a range of one."""
     try:
         return str(ip_network(text, strict=False))
     except ValueError:
@@ -103,31 +103,31 @@ def network(text: str) -> str:
         ) from None
 
 
-def endpoint(text: str) -> str:
-    """ADDR:PORT, [v6]:PORT."""
+def parse_endpoint(text: str) -> str:
+    """Return ADDR:PORT or [v6]:PORT after checking it."""
     match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(\d{1,5})", text)
     if not match or not 0 < int(match[2]) < 65536:
         raise ConfigError("{text!r} is not ADDR:PORT, like 127.0.0.1:8080", text=text)
     return text
 
 
-def proxy_url(text: str) -> str:
-    """http://HOST:PORT, with credentials or without."""
+def parse_proxy_url(text: str) -> str:
+    """Return http://HOST:PORT, with or without credentials, after checking it."""
     if not re.fullmatch(r"https?://[^\s/?#]+/?", text):
         raise ConfigError("{text!r} is not like http://HOST:PORT", text=printable(text))
     return text
 
 
-def header_text(text: str) -> str:
-    """What may stand in a request header."""
+def parse_header_text(text: str) -> str:
+    """Return text that is valid in a request header."""
     if not text.strip() or not text.isascii() or not text.isprintable():
         raise ConfigError("must be printable ASCII, as it goes into a request header")
     return text.strip()
 
 
-def contact(text: str) -> str:
-    """A web address or a mail address."""
-    address = header_text(text)
+def parse_contact(text: str) -> str:
+    """Return a web address or a mail address after checking it."""
+    address = parse_header_text(text)
     mail = r"(?:mailto:)?[^\s@<>(),;:]+@[^\s@<>(),;:]+\.[^\s@<>(),;:.]+"
     if not re.fullmatch(rf"https?://[^\s/?#()<>]+\.[^\s()<>]+|{mail}", address):
         raise ConfigError(
@@ -137,22 +137,22 @@ def contact(text: str) -> str:
     return address
 
 
-def plain_name(text: str) -> str:
-    """A name that may stand in the name of a queue."""
+def parse_plain_name(text: str) -> str:
+    """Return a name that is valid in the name of a queue."""
     if not re.fullmatch(r"[\w-]+", text):
         raise ConfigError("{text!r}: letters, digits, - and _ only", text=text)
     return text
 
 
-def media_type(text: str) -> str:
-    """type/subtype."""
+def parse_media_type(text: str) -> str:
+    """Return type/subtype in lower case."""
     if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
         raise ConfigError("{text!r} is no media type like text/html", text=text)
     return text.lower()
 
 
-def parameter(text: str) -> tuple[str, float]:
-    """NAME=NUMBER; a Greek letter is read as its name."""
+def parse_parameter(text: str) -> tuple[str, float]:
+    """Return name and number of NAME=NUMBER; a Greek letter is read as its name."""
     name, equals, value = text.partition("=")
     try:
         number = float(value)
@@ -160,34 +160,34 @@ def parameter(text: str) -> tuple[str, float]:
         number = math.nan
     if not equals or not name.strip() or not math.isfinite(number):
         raise ConfigError("{text!r} is not NAME=NUMBER, like gamma=0.3", text=text)
-    return parameter_name(name), number
+    return parse_parameter_name(name), number
 
 
-def parameter_name(text: str) -> str:
-    """A parameter's name; a Greek letter is read as its name."""
+def parse_parameter_name(text: str) -> str:
+    """Return the name of a parameter; a Greek letter is read as its name."""
     return text.strip().translate(_GREEK)
 
 
 class RegisteredName(NamedTuple):
-    """Names in a registry of another module, which is loaded only when one is read."""
+    """A type of option whose values are names in a registry, which is loaded when it is needed."""
 
     module: str
     attribute: str
 
     def names(self) -> Registry[Any]:
-        """The names, each with what it stands for."""
-        found: Registry[Any] = getattr(import_module(self.module), self.attribute)
-        return found
+        """Return the registry."""
+        registry: Registry[Any] = getattr(import_module(self.module), self.attribute)
+        return registry
 
     def read(self, text: str) -> str:
-        """One of the names."""
+        """Return a name of the registry. Raises ConfigError for another."""
         self.names().find(text)
         return text
 
     def complete(
         self, ctx: click.Context, param: click.Parameter, start: str
     ) -> list[CompletionItem]:
-        """The names that begin so, for the shell."""
+        """Return the names that begin with `start`, for shell completion."""
         return [
             CompletionItem(name, help=getattr(kind, "summary", None))
             for name, kind in self.names().items()
@@ -196,14 +196,14 @@ class RegisteredName(NamedTuple):
 
 
 class FieldNames(click.ParamType[str]):
-    """Names of fields of a result, with commas between them; a shell completes the last one."""
+    """Type of an option with a list of field names; a shell completes the last one."""
 
     name = "fields"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The fields that begin so and are not named yet."""
+        """Return the fields that begin with the text and are not named yet."""
         from focus.storage.results import COMPUTED_FIELDS, FIELDS
 
         *before, start = incomplete.split(",")
@@ -217,7 +217,7 @@ MODEL = RegisteredName("focus.score.relevance", "RELEVANCE")
 
 
 class ValueKind(NamedTuple):
-    """A type of option: its name in the help, how it is read, how a shell completes it."""
+    """A kind of option value: its name in the help, its click type, its shell completion."""
 
     metavar: str
     type: Any
@@ -230,26 +230,26 @@ KINDS = {
     "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
     "secret": ValueKind("TEXT", str),
-    "time": ValueKind("TIME", checked(parse_duration)),
-    "positive time": ValueKind("TIME", checked(positive_span)),
-    "instant": ValueKind("WHEN", checked(instant)),
-    "size": ValueKind("SIZE", checked(parse_size)),
-    "positive size": ValueKind("SIZE", checked(positive_size)),
+    "time": ValueKind("TIME", checked_type(parse_duration)),
+    "positive time": ValueKind("TIME", checked_type(parse_positive_duration)),
+    "instant": ValueKind("WHEN", checked_type(parse_instant)),
+    "size": ValueKind("SIZE", checked_type(parse_size)),
+    "positive size": ValueKind("SIZE", checked_type(parse_positive_size)),
     "file": ValueKind("FILE", click.Path(dir_okay=False, path_type=Path)),
     "input": ValueKind("FILE", click.Path(dir_okay=False, allow_dash=True, path_type=Path)),
     "folder": ValueKind("DIR", click.Path(file_okay=False, path_type=Path)),
-    "strategy": ValueKind("NAME", checked(STRATEGY.read), STRATEGY.complete),
-    "model": ValueKind("NAME", checked(MODEL.read), MODEL.complete),
-    "parameter": ValueKind("NAME=NUMBER", checked(parameter)),
+    "strategy": ValueKind("NAME", checked_type(STRATEGY.read), STRATEGY.complete),
+    "model": ValueKind("NAME", checked_type(MODEL.read), MODEL.complete),
+    "parameter": ValueKind("NAME=NUMBER", checked_type(parse_parameter)),
     "fields": ValueKind("A,B,C", FieldNames()),
-    "pattern": ValueKind("REGEX", checked(pattern)),
-    "network": ValueKind("CIDR", checked(network)),
-    "endpoint": ValueKind("ADDR:PORT", checked(endpoint)),
-    "proxy": ValueKind("URL", checked(proxy_url)),
-    "contact": ValueKind("URL|MAIL", checked(contact)),
-    "header": ValueKind("TEXT", checked(header_text)),
-    "plain name": ValueKind("NAME", checked(plain_name)),
-    "media type": ValueKind("TYPE", checked(media_type)),
-    "failures": ValueKind("[KIND]", checked(failure_kinds)),
+    "pattern": ValueKind("REGEX", checked_type(parse_pattern)),
+    "network": ValueKind("CIDR", checked_type(parse_network)),
+    "endpoint": ValueKind("ADDR:PORT", checked_type(parse_endpoint)),
+    "proxy": ValueKind("URL", checked_type(parse_proxy_url)),
+    "contact": ValueKind("URL|MAIL", checked_type(parse_contact)),
+    "header": ValueKind("TEXT", checked_type(parse_header_text)),
+    "plain name": ValueKind("NAME", checked_type(parse_plain_name)),
+    "media type": ValueKind("TYPE", checked_type(parse_media_type)),
+    "failures": ValueKind("[KIND]", checked_type(parse_failure_kinds)),
 }
-"""How texts are read, by the name that a declaration says."""
+"""Kinds of values by the name that declarations use."""
