@@ -83,7 +83,7 @@ def on(web: Path, *more: str) -> list[str]:
     return [*where, "--concurrency", "1", "--workers", "1", "--db", "a.db", *more]
 
 
-def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
+def test_why_shows_evidence_of_index_page(focus: Focus, home: Path) -> None:
     pages = {
         "/": ("Portal", [("/tags/t1/", "t1")]),
         "/tags/t1/": ("足球", [("/one", "one"), ("/two", "two")]),
@@ -105,9 +105,7 @@ def test_why_tells_what_an_index_page_adds(focus: Focus, home: Path) -> None:
     assert "evidence" not in focus("why", "a.test/", "--db", "a.db").out
 
 
-def test_why_tells_what_went_before_and_which_words_spoke_for_a_link(
-    focus: Focus, home: Path
-) -> None:
+def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> None:
     pages = {
         "/": ("Portal", [("/one", "足球 1"), ("/two", "天气"), ("/three", "欧冠")]),
         "/one": ("足球 1", []),
@@ -133,7 +131,7 @@ def test_why_tells_what_went_before_and_which_words_spoke_for_a_link(
     )
 
 
-def test_why_names_narrower_terms_and_where_they_are_from(focus: Focus, home: Path) -> None:
+def test_why_shows_narrower_terms_with_sources(focus: Focus, home: Path) -> None:
     pages = {
         "/": ("Portal", [("/rain", "rain"), ("/one", "MySQL 8")]),
         "/one": ("MySQL", []),
@@ -155,7 +153,7 @@ def test_why_names_narrower_terms_and_where_they_are_from(focus: Focus, home: Pa
     assert "(mysql: knowledge base: 类别 数据库)" in shown
 
 
-def test_topic_new_takes_narrower_terms_from_a_knowledge_base(focus: Focus, home: Path) -> None:
+def test_topic_new_adds_narrower_terms_of_knowledge_base(focus: Focus, home: Path) -> None:
     (home / "dump.tsv").write_text("MySQL\t类别\t数据库\n", "utf-8")
     focus("kb", "import", "dump.tsv", "--kb", "kb.db")
     made = focus("topic", "new", "数据库", "--kb", "kb.db", "-o", "t.toml")
@@ -177,7 +175,7 @@ def flushed(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("pack", [gzipped, flushed])
-def test_an_archive_that_breaks_off_is_told_and_read_as_far_as_it_goes(
+def test_truncated_archive_is_reported_and_read_to_its_end(
     focus: Focus, web: Path, home: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     records = gzip.decompress(web.read_bytes())
@@ -194,7 +192,7 @@ def test_an_archive_that_breaks_off_is_told_and_read_as_far_as_it_goes(
     assert "which is damaged" in focus("why", "--db", "a.db", "http://a.test/gone").out
 
 
-def test_nothing_in_a_database_acts_on_a_terminal(focus: Focus, web: Path, home: Path) -> None:
+def test_output_escapes_control_characters_of_database(focus: Focus, web: Path, home: Path) -> None:
     focus(*on(web))
     with sqlite3.connect(home / "a.db") as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE sql LIKE "
@@ -236,7 +234,7 @@ def test_nothing_in_a_database_acts_on_a_terminal(focus: Focus, web: Path, home:
         ("-v 60000", "serve --port 8431", "ulimit -v"),
     ],
 )
-def test_too_little_of_the_system_is_one_line_that_helps(
+def test_missing_system_resources_print_one_line(
     home: Path, limit: str, arguments: str, said: str
 ) -> None:
     line = f"ulimit {limit} && exec {sys.executable} -m focus {arguments} --db u.db"
@@ -251,7 +249,7 @@ def test_too_little_of_the_system_is_one_line_that_helps(
     assert "give --concurrency" not in last, "nor anything that would not help"
 
 
-def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home: Path) -> None:
+def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, home: Path) -> None:
     crawled = focus(*on(web, "--report", "r.json", "-v", "--log-file", "log.txt"))
     assert (crawled.code, crawled.out) == (0, "")
     assert crawled.err.startswith("Database a.db\nCrawl 1: 足球 by ")
@@ -289,7 +287,7 @@ def test_crawl_export_status_and_why_work_together(focus: Focus, web: Path, home
     assert (unseen.code, unseen.out) == (0, "")
 
 
-def test_hubs_and_authorities_of_a_crawl_are_kept(focus: Focus, web: Path) -> None:
+def test_hub_and_authority_scores_are_stored(focus: Focus, web: Path) -> None:
     assert focus(*on(web)).code == 0
     best = focus("export", "--db", "a.db", "--sort", "authority", "--fields", "url,authority,hub")
     rows = [json.loads(line) for line in best.out.splitlines()]
@@ -299,7 +297,7 @@ def test_hubs_and_authorities_of_a_crawl_are_kept(focus: Focus, web: Path) -> No
     assert values == sorted(values, reverse=True)
 
 
-def test_same_command_goes_on_and_says_so(focus: Focus, web: Path) -> None:
+def test_same_command_continues_crawl(focus: Focus, web: Path) -> None:
     first = focus(*on(web, "--max-pages", "2"))
     assert "ended: max-pages reached" in first.err
     again = focus(*on(web, "--max-pages", "2"))
@@ -313,11 +311,11 @@ def test_same_command_goes_on_and_says_so(focus: Focus, web: Path) -> None:
     assert "Crawl 2: " in focus(*on(web, "--fresh", "--max-pages", "1")).err
 
 
-def test_quiet_crawl_says_nothing(focus: Focus, web: Path) -> None:
+def test_quiet_crawl_prints_nothing(focus: Focus, web: Path) -> None:
     assert focus(*on(web, "-q")) == Ended(0, "", "")
 
 
-def test_nothing_fetched_names_each_seed_even_if_quiet(focus: Focus, web: Path) -> None:
+def test_nothing_fetched_lists_seeds_even_if_quiet(focus: Focus, web: Path) -> None:
     arguments = on(web, "--seed", "http://no.test/", "-q")
     arguments.remove("http://a.test/")
     arguments.remove("--seed")
@@ -331,7 +329,7 @@ def test_nothing_fetched_names_each_seed_even_if_quiet(focus: Focus, web: Path) 
 LOG_IN = "http://log-in.test/?to=a"
 
 
-def test_seeds_that_all_lead_to_another_site_are_no_success(focus: Focus, home: Path) -> None:
+def test_seeds_all_redirected_to_other_site_exits_with_3(focus: Focus, home: Path) -> None:
     file = home / "web.warc.gz"
     record(file, {"http://a.test/": LOG_IN, LOG_IN: "<title>Log in</title><form><input></form>"})
     ended = focus(*on(file, "-q"))
@@ -343,7 +341,7 @@ def test_seeds_that_all_lead_to_another_site_are_no_success(focus: Focus, home: 
     assert focus(*on(file, "-q")) == ended, "nor the night after"
 
 
-def test_a_site_that_has_moved_is_crawled_with_a_note(focus: Focus, home: Path) -> None:
+def test_seed_redirected_to_new_site_is_crawled_with_note(focus: Focus, home: Path) -> None:
     file = home / "web.warc.gz"
     goal = "<title>足球</title><h1>足球</h1>足球比赛"
     record(file, {"http://a.test/": LOG_IN, LOG_IN: f"{goal}<a href=/b>b</a>"})
@@ -352,7 +350,7 @@ def test_a_site_that_has_moved_is_crawled_with_a_note(focus: Focus, home: Path) 
     assert "Note: every seed led to another site (log-in.test)" in ended.err
 
 
-def test_a_seed_that_stays_on_its_site_is_not_led_away(focus: Focus, home: Path) -> None:
+def test_seed_redirected_within_site_is_not_reported(focus: Focus, home: Path) -> None:
     file = home / "web.warc.gz"
     www = "http://www.a.test/"
     record(file, {"http://a.test/": www, www: "<title>Home</title>nothing"})
@@ -361,7 +359,7 @@ def test_a_seed_that_stays_on_its_site_is_not_led_away(focus: Focus, home: Path)
     assert "led to another site" not in ended.err
 
 
-def test_dry_run_requests_nothing(focus: Focus, home: Path) -> None:
+def test_dry_run_sends_no_requests(focus: Focus, home: Path) -> None:
     arguments = ["--strategy", "topic-pagerank", "--param", "γ=0.3", "--max-time", "30m"]
     ended = focus("crawl", "--seed", "a.test", "--topic", "足球,英超:0.8", *arguments, "-n")
     assert (ended.code, ended.err) == (0, "")
@@ -412,7 +410,7 @@ CRAWL = ["crawl", "--seed", "a.test", "--topic", "x"]
         ({"failures": {"timeout": 7}}, 4),
     ],
 )
-def test_exit_code_tells_how_it_ended(
+def test_exit_code_depends_on_stop_reason(
     focus: Focus, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], code: int
 ) -> None:
     played(monkeypatch, **fields)
@@ -435,7 +433,7 @@ def raise_in_crawl(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Non
         (OSError(28, "No space left on device", "/x"), 1, "/x: No space left on device"),
     ],
 )
-def test_errors_for_users_are_one_line(
+def test_focus_errors_print_one_line(
     focus: Focus, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, line: str
 ) -> None:
     raise_in_crawl(monkeypatch, error)
@@ -443,9 +441,7 @@ def test_errors_for_users_are_one_line(
     assert ended == Ended(code, "", f"focus: error: {line}\n")
 
 
-def test_mistake_of_our_own_shows_a_traceback(
-    focus: Focus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_error_prints_traceback(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
     raise_in_crawl(monkeypatch, ZeroDivisionError())
     ended = focus(*CRAWL)
     assert ended.code == 1
@@ -453,14 +449,14 @@ def test_mistake_of_our_own_shows_a_traceback(
     assert ended.err.endswith("please report the lines above\n")
 
 
-def test_keyboard_interrupt_before_the_crawl_is_130(
+def test_keyboard_interrupt_before_crawl_exits_with_130(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raise_in_crawl(monkeypatch, KeyboardInterrupt())
     assert focus(*CRAWL, "-q") == Ended(130, "", "")
 
 
-def test_broken_pipe_that_is_not_the_output_is_a_mistake(
+def test_broken_pipe_of_worker_prints_traceback(
     focus: Focus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raise_in_crawl(monkeypatch, BrokenPipeError())
@@ -469,13 +465,13 @@ def test_broken_pipe_that_is_not_the_output_is_a_mistake(
     assert "BrokenPipeError" in ended.err
 
 
-def test_missing_contact_is_noted_once(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_contact_prints_one_note(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
     played(monkeypatch)
     assert focus(*CRAWL).err.count("site owners cannot reach you") == 1
     assert "site owners" not in focus(*CRAWL, "--contact", "a@b.test").err
 
 
-def test_misspelt_variable_is_noted(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelt_variable_prints_note(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
     played(monkeypatch)
     monkeypatch.setenv("FOCUS_MAX_PAGE", "3")
     note = "FOCUS_MAX_PAGE is not known; did you mean FOCUS_MAX_PAGES?"
@@ -483,7 +479,7 @@ def test_misspelt_variable_is_noted(focus: Focus, monkeypatch: pytest.MonkeyPatc
     assert misspelt_variables(["FOCUS_DB", "FOCUS_SOMETHING_ELSE", "PATH"]) == []
 
 
-def test_report_that_cannot_be_written_is_named(
+def test_unwritable_report_file_raises_error(
     focus: Focus, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
     played(monkeypatch)
@@ -502,7 +498,7 @@ def _refused(*_: object) -> None:
 # -- the other commands -------------------------------------------------------------
 
 
-def test_strategies_are_listed_with_their_numbers(focus: Focus) -> None:
+def test_strategies_command_lists_parameters(focus: Focus) -> None:
     out = focus("strategies").out
     assert "topic-pagerank" in out
     assert "gamma=0.06" in out
@@ -511,7 +507,7 @@ def test_strategies_are_listed_with_their_numbers(focus: Focus) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_printed(focus: Focus, shell: str) -> None:
+def test_completion_command_prints_script(focus: Focus, shell: str) -> None:
     assert "_FOCUS_COMPLETE" in focus("completion", shell).out
 
 
@@ -527,16 +523,16 @@ def completed(*words: str) -> list[str]:
     return [line.removeprefix("plain,") for line in done.stdout.split()]
 
 
-def test_shell_completes_names_of_strategies(home: Path) -> None:
+def test_completion_of_strategy_names(home: Path) -> None:
     assert completed("crawl", "--strategy", "top") == ["topic-pagerank"]
 
 
-def test_shell_completes_the_last_of_several_fields(home: Path) -> None:
+def test_completion_of_last_field_in_list(home: Path) -> None:
     assert completed("export", "--fields", "url,tit") == ["url,title"]
     assert completed("export", "--fields", "title,tit") == []
 
 
-def test_shell_completes_names_of_alerts_and_makes_no_database(focus: Focus, home: Path) -> None:
+def test_completion_of_alert_names_creates_no_database(focus: Focus, home: Path) -> None:
     assert completed("watch", "show", "--db", "w.db", "欧") == []
     assert not Path("w.db").exists()
     for name in ("欧冠", "欧联", "中超"):
@@ -545,7 +541,7 @@ def test_shell_completes_names_of_alerts_and_makes_no_database(focus: Focus, hom
     assert completed("watch", "run", "--db", "w.db", "中") == ["中超"]
 
 
-def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_command_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
     def demo(db: Path, *, pages: int, seed: int, watch: Any, done: Any, run_loop: Any) -> list[Any]:
         assert (pages, seed) == (500, 2)
         with watch("bfs") as teller:
@@ -583,7 +579,7 @@ def test_demo_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch)
         (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
     ],
 )
-def test_misuse_gets_one_line(focus: Focus, arguments: list[str], line: str) -> None:
+def test_usage_error_prints_one_line(focus: Focus, arguments: list[str], line: str) -> None:
     ended = focus(*arguments)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"focus: error: {line}")
@@ -591,13 +587,13 @@ def test_misuse_gets_one_line(focus: Focus, arguments: list[str], line: str) -> 
 
 
 @pytest.mark.parametrize("command", [["export"], ["status"], ["why", "a.test"]])
-def test_missing_database_is_said_to_be_missing(focus: Focus, command: list[str]) -> None:
+def test_missing_database_raises_error(focus: Focus, command: list[str]) -> None:
     ended = focus(*command, "--db", "no.db")
     assert ended.code == 1
     assert "there is no database at no.db" in ended.err
 
 
-def test_version_and_help(focus: Focus) -> None:
+def test_version_and_help_are_printed(focus: Focus) -> None:
     assert focus("--version").out == focus("-V").out
     assert focus("-V").out.startswith("focus, version ")
     assert focus("-h").out.startswith("Usage: focus ")
@@ -611,7 +607,7 @@ def test_version_and_help(focus: Focus) -> None:
 # -- as a process -------------------------------------------------------------------
 
 
-def test_nothing_heavy_is_imported_for_help() -> None:
+def test_help_imports_no_slow_modules() -> None:
     heavy = ["aiohttp", "aiosqlite", "jieba", "rjieba", "opencc", "selectolax", "tldextract"]
     heavy += ["rich", "uvloop", "numpy", "asyncio", "sqlite3", "backports", "warcio"]
     code = f"import sys, focus.cli; print([m for m in {heavy!r} if m in sys.modules])"
@@ -621,7 +617,7 @@ def test_nothing_heavy_is_imported_for_help() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_first_request_is_sent_before_slow_modules_are_imported(tmp_path: Path) -> None:
+def test_first_request_is_sent_before_slow_imports(tmp_path: Path) -> None:
     """The list holds what a crawl can do without until a response has arrived."""
     later = ["numpy", "http.cookiejar", "importlib.metadata", "jinja2", "selectolax", "warcio"]
     later += ["focus.archive.recorder", "focus.archive.replay", "focus.session.revisit"]
@@ -644,7 +640,7 @@ def test_first_request_is_sent_before_slow_modules_are_imported(tmp_path: Path) 
     assert done.stdout == "[] True\n"
 
 
-def test_what_status_reads_with_needs_no_numpy() -> None:
+def test_status_imports_no_numpy() -> None:
     code = "import sys, focus.storage.shard_merge; print('numpy' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
@@ -652,7 +648,7 @@ def test_what_status_reads_with_needs_no_numpy() -> None:
     assert done.stdout == "False\n"
 
 
-def test_help_needs_nothing_that_is_slow_to_import() -> None:
+def test_help_works_without_slow_modules() -> None:
     code = (
         "import sys; from click.testing import CliRunner; from focus.cli import cli; "
         "assert 'Usage: ' in CliRunner().invoke(cli, ['--help']).output; "
@@ -667,7 +663,7 @@ def test_help_needs_nothing_that_is_slow_to_import() -> None:
     assert done.stdout.split() == []
 
 
-def test_closed_pipe_is_quiet() -> None:
+def test_closed_output_pipe_prints_nothing() -> None:
     process = spawn("strategies")
     assert process.stdout is not None
     assert process.stderr is not None
@@ -677,7 +673,7 @@ def test_closed_pipe_is_quiet() -> None:
     assert process.wait() == 0
 
 
-def test_streams_are_utf8_whatever_the_locale() -> None:
+def test_streams_are_utf8_in_any_locale() -> None:
     out, err = spawn("crawl", "--help").communicate()
     assert "足球" in out
     assert err == ""
@@ -699,7 +695,7 @@ def silent_server() -> Iterator[str]:
         ([getattr(signal, "SIGHUP", signal.SIGTERM)] * 2, 0, "terminated"),
     ],
 )
-def test_signals_end_a_crawl_in_order(signals: list[int], code: int, reason: str) -> None:
+def test_signals_end_crawl_cleanly(signals: list[int], code: int, reason: str) -> None:
     with waiting_crawl() as process:
         assert process.stderr is not None
         process.send_signal(signals[0])
@@ -730,7 +726,7 @@ def waiting_crawl(**options: Any) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminal goes away there")
-def test_under_nohup_a_crawl_outlives_its_terminal() -> None:
+def test_crawl_under_nohup_ignores_sighup() -> None:
     ignore = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
     with waiting_crawl(preexec_fn=ignore) as process:
         process.send_signal(signal.SIGHUP)
@@ -741,7 +737,7 @@ def test_under_nohup_a_crawl_outlives_its_terminal() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
-async def test_the_second_ctrl_c_spares_a_crawl_that_is_ending() -> None:
+async def test_second_ctrl_c_does_not_abort_ending_crawl() -> None:
     crawl = SimpleNamespace(stop_reason="", stop=lambda why: setattr(crawl, "stop_reason", why))
     said = asyncio.Event()
     watcher = SimpleNamespace(stopping=lambda line: said.set())
@@ -758,7 +754,7 @@ async def test_the_second_ctrl_c_spares_a_crawl_that_is_ending() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_second_crawl_on_a_database_ends_at_once_with_5(focus: Focus, web: Path) -> None:
+def test_second_crawl_on_database_exits_with_5(focus: Focus, web: Path) -> None:
     with silent_server() as address:
         process = spawn(
             "crawl", "--seed", "http://a.test/", "--topic", "x", "--connect-to", address,

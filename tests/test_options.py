@@ -77,14 +77,14 @@ def held(option: Declared, *flags: str) -> Any:
 
 
 @pytest.mark.parametrize("option", TYPED, ids=[each.name for each in TYPED])
-def test_every_option_reaches_its_field_by_flag(option: Declared) -> None:
+def test_declared_option_as_flag_sets_its_field(option: Declared) -> None:
     typed, value = sample(option)
     assert held(option, f"--{option.name}", *filter(None, [typed])) == value
     assert held(option) == option.default
 
 
 @pytest.mark.parametrize("option", DECLARED, ids=NAMES)
-def test_every_option_reaches_its_field_by_its_variable(
+def test_declared_option_as_variable_sets_its_field(
     option: Declared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed, value = sample(option)
@@ -93,7 +93,7 @@ def test_every_option_reaches_its_field_by_its_variable(
 
 
 @pytest.mark.parametrize("option", DECLARED, ids=NAMES)
-def test_every_option_reaches_its_field_by_focus_toml(option: Declared, folder: Path) -> None:
+def test_declared_option_in_focus_toml_sets_its_field(option: Declared, folder: Path) -> None:
     typed, value = sample(option)
     (folder / "focus.toml").write_text(
         f"[crawl]\n{option.name} = {f'{typed!r}' if typed else 'true'}\n", encoding="utf-8"
@@ -103,7 +103,7 @@ def test_every_option_reaches_its_field_by_focus_toml(option: Declared, folder: 
     assert held(option) == value
 
 
-def test_a_dry_run_says_what_was_set_and_by_what(
+def test_dry_run_lists_set_options_with_sources(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FOCUS_PROXY", "http://me:secret@proxy.test:80")
@@ -134,7 +134,7 @@ print("docs", crawl.get_help(ctx))
 """
 
 
-def test_a_new_option_touches_one_file(folder: Path) -> None:
+def test_new_option_needs_change_in_one_file(folder: Path) -> None:
     package = folder / "lib" / "focus"
     shutil.copytree(Path(focus.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc"))
     config = package / "config.py"

@@ -106,7 +106,7 @@ def report(**fields: Any) -> RunReport:
 # -- numbers ------------------------------------------------------------------------
 
 
-def test_line_has_the_numbers_of_now() -> None:
+def test_line_contains_current_figures() -> None:
     crawl, wall = FakeCrawl(), 50.0
     pulse = CrawlMeter(crawl.real, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(requests=3000, pages=2000, relevant=1200)
@@ -117,14 +117,14 @@ def test_line_has_the_numbers_of_now() -> None:
     )
 
 
-def test_line_has_the_harvest_of_all_and_of_the_last_requests() -> None:
+def test_line_contains_total_and_recent_harvest() -> None:
     crawl = FakeCrawl()
     crawl.unit_of_work.totals = Totals(requests=1000, pages=900, relevant=700)
     crawl.recent_harvest.add([True] * 75 + [False] * 400 + [True] * 25)
     assert "harvest 70.0%, last 500 20.0%, last 100 25.0%" in CrawlMeter(crawl.real).line()
 
 
-def test_pace_is_of_the_last_seconds_only() -> None:
+def test_rate_covers_last_seconds_only() -> None:
     crawl, wall = FakeCrawl(), 0.0
     pulse = CrawlMeter(crawl.real, now=lambda: wall)
     for second in range(1, 101):
@@ -134,7 +134,7 @@ def test_pace_is_of_the_last_seconds_only() -> None:
     assert pulse.line().startswith("550 pages (1.0/s) ")
 
 
-def test_nearest_limit_gives_the_time_left() -> None:
+def test_line_contains_time_to_nearest_limit() -> None:
     crawl, wall = FakeCrawl(max_pages=100, target=30, max_time_s=1000.0), 0.0
     pulse = CrawlMeter(crawl.real, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(pages=20, relevant=10)
@@ -144,7 +144,7 @@ def test_nearest_limit_gives_the_time_left() -> None:
     assert "(2.0/s, 40s to max-pages)" in pulse.line()
 
 
-def test_time_limit_on_a_virtual_clock_is_told_in_the_users_time() -> None:
+def test_time_limit_on_virtual_clock_is_shown_in_real_time() -> None:
     crawl, wall = FakeCrawl(max_time_s=1000.0), 0.0
     pulse = CrawlMeter(crawl.real, now=lambda: wall)
     wall, crawl.clock = 1.0, 1100.0  # 100 virtual seconds went by in one
@@ -154,7 +154,7 @@ def test_time_limit_on_a_virtual_clock_is_told_in_the_users_time() -> None:
 # -- lines --------------------------------------------------------------------------
 
 
-def test_request_lines_neutralise_what_was_scraped() -> None:
+def test_page_line_escapes_control_characters() -> None:
     assert page_line(page()) == "     7  relevant 0.83     http://a.test/  足球 [2J新闻"
     failed = page(8, state=UrlState.FAILED, reason="timeout", title="")
     assert page_line(failed) == "     8  failed timeout    http://a.test/"
@@ -162,7 +162,7 @@ def test_request_lines_neutralise_what_was_scraped() -> None:
     assert page_line(robots) == "     9  robots.txt        http://a.test/"
 
 
-def test_first_line_says_what_begins_or_goes_on() -> None:
+def test_started_line_new_and_continued_crawl() -> None:
     crawl = FakeCrawl().real
     assert started_line(crawl, info()) == "Crawl 7: 足球 by bfs from 1 seed"
     line = started_line(crawl, info(is_resumed=True))
@@ -183,7 +183,7 @@ class Lines(logging.Handler):
         self.lines.append(self.format(record))
 
 
-async def test_text_log_tells_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_text_log_writes_figures_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TextLog, "every_s", 0.01)
     shown = Lines()
     lines, log = shown.lines, TextLog([shown])
@@ -197,7 +197,7 @@ async def test_text_log_tells_at_intervals(monkeypatch: pytest.MonkeyPatch) -> N
     assert lines[-1] == "Stopping: letting 3 requests finish"
 
 
-async def test_text_log_has_a_line_per_request_if_asked() -> None:
+async def test_text_log_verbose_has_line_per_request() -> None:
     shown = Lines(logging.DEBUG)
     lines, log = shown.lines, TextLog([shown])
     log.started(FakeCrawl().real, info())
@@ -213,7 +213,7 @@ def shown(live: LiveLine) -> str:
     return cast(io.StringIO, live._console.file).getvalue()
 
 
-async def test_live_line_redraws_within_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_live_line_fits_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiveLine, "every_s", 0.01)
     live = LiveLine(console(40), pages=True)
     live.started(FakeCrawl(max_pages=10).real, info())
@@ -229,12 +229,12 @@ async def test_live_line_redraws_within_the_width(monkeypatch: pytest.MonkeyPatc
     assert text.rstrip().endswith("database  /x/focus.db")
 
 
-async def test_live_line_redraws_four_times_a_second() -> None:
+async def test_live_line_interval_is_quarter_second() -> None:
     assert LiveLine.every_s == 0.25
     assert TextLog.every_s == 60.0
 
 
-async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
+async def test_live_line_closed_terminal_does_not_end_crawl() -> None:
     live = LiveLine(console(), pages=True)
     live.started(FakeCrawl().real, info())
     live._console.file.close()
@@ -244,7 +244,7 @@ async def test_terminal_that_goes_away_does_not_end_the_crawl() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has this device")
-def test_log_file_on_a_full_disk_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_file_on_full_disk_reports_once(capsys: pytest.CaptureFixture[str]) -> None:
     with open_reporters(quiet=True, log_file=Path("/dev/full")) as teller:
         teller.say("a")
         teller.say("b")
@@ -252,7 +252,7 @@ def test_log_file_on_a_full_disk_is_reported_once(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == line
 
 
-def test_log_file_whose_folder_is_gone_does_not_end_the_crawl(
+def test_log_file_in_deleted_folder_does_not_end_crawl(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "logs"
@@ -272,7 +272,7 @@ class Broken(io.StringIO):
         raise BrokenPipeError
 
 
-def test_standard_error_that_breaks_does_not_end_the_crawl() -> None:
+def test_broken_standard_error_does_not_end_crawl() -> None:
     stream = Broken()
     log = TextLog([StderrHandler(stream)])
     log.say("a")
@@ -280,12 +280,12 @@ def test_standard_error_that_breaks_does_not_end_the_crawl() -> None:
     log.say("b")
 
 
-def test_a_line_too_long_is_broken_at_its_dots() -> None:
+def test_wrap_at_dots_breaks_long_line_at_dots() -> None:
     assert wrap_at_dots("12 pages · 3 relevant · 4 hosts", 80) == "12 pages · 3 relevant · 4 hosts"
     assert wrap_at_dots("12 pages · 3 relevant · 4 hosts", 22) == "12 pages · 3 relevant\n4 hosts"
 
 
-async def test_several_tell_all() -> None:
+async def test_reporter_group_passes_calls_to_all() -> None:
     handlers = Lines(logging.DEBUG), Lines()
     both = ReporterGroup([TextLog([handler]) for handler in handlers])
     both.started(FakeCrawl().real, info())
@@ -299,14 +299,14 @@ async def test_several_tell_all() -> None:
     assert second[-1] == "  database  /x/focus.db"
 
 
-def test_quiet_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_open_reporters_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with open_reporters(quiet=True, verbose=True) as teller:
         teller.say("x")
         teller.ended(report())
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_log_file_that_was_renamed_is_begun_anew(tmp_path: Path) -> None:
+def test_renamed_log_file_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "crawl.log"
     with open_reporters(quiet=True, log_file=path) as teller:
         teller.say("one")
@@ -319,7 +319,7 @@ def test_a_log_file_that_was_renamed_is_begun_anew(tmp_path: Path) -> None:
     assert (tmp_path / "crawl.log.1").read_text("utf-8").split()[-1] == "one"
 
 
-async def test_log_file_gets_every_request_even_if_quiet(
+async def test_log_file_contains_all_requests_even_if_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "focus.log"
@@ -334,14 +334,14 @@ async def test_log_file_gets_every_request_even_if_quiet(
     assert capsys.readouterr() == ("", "")
 
 
-def test_teller_hears_nothing_before_a_crawl_begins() -> None:
+def test_reporter_without_started_crawl_is_silent() -> None:
     Reporter().event(page())
 
 
 # -- summary and exit codes ---------------------------------------------------------
 
 
-def test_summary_is_short_and_whole() -> None:
+def test_summary_lines_contain_all_figures() -> None:
     made = report(
         totals={"requests": 1200, "pages": 1000, "relevant": 313, "bytes": 33_000_000,
                 "first_relevant": 12},
@@ -361,7 +361,7 @@ def test_summary_is_short_and_whole() -> None:
     ]
 
 
-def test_interrupted_crawl_says_how_to_go_on() -> None:
+def test_summary_lines_interrupted_crawl_tells_how_to_continue() -> None:
     assert summary_lines(report(stop_reason="interrupted"))[-1] == "The same command continues it."
     assert summary_lines(report(stop_reason="terminated"))[-1] == "The same command continues it."
 
@@ -375,14 +375,14 @@ def test_interrupted_crawl_says_how_to_go_on() -> None:
         ("frontier empty", "is complete: no URL waits after 1,000 pages; use --fresh"),
     ],
 )
-def test_crawl_that_was_at_its_end_says_so(reason: str, line: str) -> None:
+def test_summary_lines_finished_crawl_says_nothing_to_do(reason: str, line: str) -> None:
     made = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)
     assert len(summary_lines(made)) == 1
     assert line in summary_lines(made)[0]
     assert exit_code(made) == 0
 
 
-def test_exit_codes_follow_the_contract() -> None:
+def test_exit_code_for_each_stop_reason() -> None:
     none = report(totals={"requests": 3}, run_pages=0, stop_reason="frontier empty")
     assert exit_code(report()) == 0
     assert exit_code(none) == 3
@@ -390,7 +390,7 @@ def test_exit_codes_follow_the_contract() -> None:
         assert exit_code(msgspec.structs.replace(none, stop_reason=reason)) == code
 
 
-def test_error_budget_counts_urls_that_were_asked_for() -> None:
+def test_error_rate_counts_requested_urls_only() -> None:
     made = report(run_pages=60, failures={"timeout": 40, "host-given-up": 1000})
     assert error_rate(made) == 0.4
     assert exit_code(made) == exit_code(made, 0.4) == 0
@@ -398,7 +398,7 @@ def test_error_budget_counts_urls_that_were_asked_for() -> None:
     assert error_rate(report(run_pages=0)) == 0.0
 
 
-def test_bad_ends_are_complained_of() -> None:
+def test_failure_lines_for_failed_crawls() -> None:
     made = report(totals={}, seed_failures={"b.test": "dns: no such host"})
     assert failure_lines(made, 3) == [
         "focus: error: not one page was fetched",
@@ -411,7 +411,7 @@ def test_bad_ends_are_complained_of() -> None:
     assert failure_lines(made, 0) == []
 
 
-def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
+def test_outage_is_shown_in_line_and_logs() -> None:
     outage = Outage(1_000.0, 1_030.0, "Network is unreachable")
     crawl = FakeCrawl()
     crawl.outages = SimpleNamespace(current=outage)
@@ -428,7 +428,7 @@ def test_an_outage_is_told_on_the_line_and_in_logs() -> None:
     assert [line.split()[0] for line in shown.lines] == ["Offline", "Online"]
 
 
-def test_a_run_that_ends_offline_has_a_code_and_a_line_of_its_own() -> None:
+def test_offline_run_has_exit_code_and_message() -> None:
     made = report(stop_reason="offline", outage=Outage(1_000.0, 1_030.0, "no route"))
     assert exit_code(made) == OFFLINE == 8
     assert f"offline since {time_of_day(1_000.0)} (no route)" in failure_lines(made, OFFLINE)[0]

@@ -114,14 +114,14 @@ def alert(client: TestClient, **typed: str) -> int:
 # -- doors --------------------------------------------------------------------------
 
 
-def test_nobody_sees_anything_without_logging_in(group: Group) -> None:
+def test_pages_without_log_in_redirect_to_login(group: Group) -> None:
     client = group.browser()
     for path in ("/inbox", "/alerts", "/search", "/deliveries", "/settings", "/admin"):
         assert client.get(path).headers["location"] == "/login"
     assert client.get("/").headers["location"] == "/login"
 
 
-def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
+def test_register_first_user_with_printed_link_is_administrator(
     group: Group,
 ) -> None:
     assert group.browser().get("/register").status_code == 403
@@ -136,7 +136,7 @@ def test_the_first_registers_by_the_link_of_the_terminal_and_is_administrator(
     assert server.first_invitation_url(group.app_state, HOME) == ""
 
 
-def test_registration_is_off_by_invitation_or_open(group: Group) -> None:
+def test_registration_modes_decide_who_may_register(group: Group) -> None:
     boss = group.member("ana")
     typed = {"name": "bo", "password": SECRET}
     boss.post("/admin", data={"registration": "off"})
@@ -149,7 +149,7 @@ def test_registration_is_off_by_invitation_or_open(group: Group) -> None:
     assert newcomer.get("/admin").status_code == 404, "only the first is an administrator"
 
 
-def test_an_invitation_is_good_once(group: Group) -> None:
+def test_invitation_is_valid_once(group: Group) -> None:
     boss = group.member("ana")
     page = boss.post("/admin/invite").text
     found = re.search(r"/register\?invite=([\w-]+)", page)
@@ -172,7 +172,7 @@ def test_an_invitation_is_good_once(group: Group) -> None:
         ({"name": "longenough", "password": "longenough"}, "must not be the name"),
     ],
 )
-def test_what_cannot_be_registered_is_said(group: Group, typed: dict[str, str], said: str) -> None:
+def test_register_invalid_input_shows_error(group: Group, typed: dict[str, str], said: str) -> None:
     group.member("ana")
     full = {"name": "bo", "mail": "", "password": SECRET, "invite": group.invitation(), **typed}
     answer = group.browser().post("/register", data=full)
@@ -180,9 +180,7 @@ def test_what_cannot_be_registered_is_said(group: Group, typed: dict[str, str], 
     assert said in answer.text
 
 
-def test_a_forgotten_password_is_set_by_a_mailed_link_once(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reset_link_sets_password_once(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = group.member("ana", "ana@a.test")
     sent: list[str] = []
     monkeypatch.setattr(
@@ -203,7 +201,7 @@ def test_a_forgotten_password_is_set_by_a_mailed_link_once(
     assert client.post("/login", data=typed).headers["location"] == "/inbox"
 
 
-def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
+def test_reset_link_expires_after_an_hour(group: Group) -> None:
     group.member("ana", "ana@a.test")
     with group.app_state.store() as store:
         secret = tokens.create_token(store, "reset", user=group.number("ana"), now=NOON)
@@ -216,7 +214,7 @@ def test_a_reset_link_is_good_for_an_hour(group: Group) -> None:
 # -- alerts -----------------------------------------------------------------------
 
 
-def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
+def test_alert_create_edit_pause_and_delete(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     number = alert(client, mail="on", feed="on", expires="2026-12-31", min_relevance="0.4")
     page = client.get(f"/alerts/{number}?saved=1").text
@@ -236,7 +234,7 @@ def test_a_alert_is_made_changed_paused_and_deleted(group: Group) -> None:
     assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_an_alert_is_checked_now_but_no_site_twice_in_a_minute(group: Group) -> None:
+def test_check_now_visits_site_at_most_once_per_minute(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     now = group.clock()
@@ -268,7 +266,7 @@ def test_an_alert_is_checked_now_but_no_site_twice_in_a_minute(group: Group) -> 
         ({"webhook": "ftp://a.test/"}, "webhook"),
     ],
 )
-def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
+def test_alert_form_invalid_input_shows_error_and_keeps_values(
     group: Group, typed: dict[str, str], said: str
 ) -> None:
     client = group.member("ana")
@@ -279,7 +277,7 @@ def test_what_makes_no_alert_is_said_and_what_was_typed_stays(
     assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_all_that_is_wrong_is_said_at_once_beside_its_field(group: Group) -> None:
+def test_alert_form_shows_all_errors_beside_fields(group: Group) -> None:
     client = group.member("ana")
     typed = {"name": "", "sites": "no address", "words": "", "every": "daily", "at": "25:99",
              "quiet": "night", "max_items": "many", "expires": "soon", "webhook": "ftp://a.test/",
@@ -306,7 +304,7 @@ def test_all_that_is_wrong_is_said_at_once_beside_its_field(group: Group) -> Non
         ({"every": "custom", "schedule": "30 7 * * 1-5"}, "30 7 * * 1-5"),
     ],
 )
-def test_a_schedule_is_chosen_and_shown_as_it_was_chosen(
+def test_alert_form_shows_submitted_schedule(
     group: Group, typed: dict[str, str], kept: str
 ) -> None:
     client = group.member("ana")
@@ -328,7 +326,7 @@ def fields_of(page: str) -> dict[str, str]:
     return dict(chosen) | dict(re.findall('name="(at|schedule)"[^>]*? value="([^"]*)"', page))
 
 
-def test_an_alert_is_tried_before_it_is_saved(
+def test_try_alert_shows_preview_and_saves_nothing(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = group.member("ana")
@@ -355,7 +353,7 @@ def test_an_alert_is_tried_before_it_is_saved(
     assert group.rows("SELECT count(*) FROM alert") == [(1,)]
 
 
-def test_sites_are_not_asked_without_end(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_try_alert_is_limited_by_attempts(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     client = group.member("ana")
     monkeypatch.setattr(site_answers, "ask_sites", lambda question: [])
     typed = {**TYPED, "try": "1"}
@@ -366,7 +364,7 @@ def test_sites_are_not_asked_without_end(group: Group, monkeypatch: pytest.Monke
     assert "Too many tries" in found[-1].text and 'value="欧冠"' in found[-1].text
 
 
-def test_sites_are_asked_in_a_process_of_their_own() -> None:
+def test_ask_sites_uses_separate_process() -> None:
     class Site(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(404 if self.path == "/gone" else 200)
@@ -393,7 +391,7 @@ def test_sites_are_asked_in_a_process_of_their_own() -> None:
     assert "is not a public address" in kept_out.failure
 
 
-def test_sites_that_take_too_long_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_sites_timeout_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(*command: object, timeout: float, **_: object) -> None:
         raise subprocess.TimeoutExpired("x", timeout)
 
@@ -402,7 +400,7 @@ def test_sites_that_take_too_long_are_said(monkeypatch: pytest.MonkeyPatch) -> N
     assert late.failure == "no answer within 0.5 seconds"
 
 
-def test_a_time_zone_is_chosen_and_any_name_stays(group: Group) -> None:
+def test_settings_offer_zones_and_keep_unlisted_zone(group: Group) -> None:
     client = group.member("ana")
     typed = {"name": "ana", "mail": "", "quiet": "", "language": "en"}
     for zone in ("Asia/Shanghai", "CET"):
@@ -410,7 +408,7 @@ def test_a_time_zone_is_chosen_and_any_name_stays(group: Group) -> None:
         assert f"<option selected>{zone}</option>" in client.get("/settings").text
 
 
-def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) -> None:
+def test_saved_alert_shows_preview(group: Group) -> None:
     client = group.member("ana")
     number = alert(client, sites="https://news.test/")
     with group.app_state.store() as store:
@@ -424,7 +422,7 @@ def test_a_saved_alert_shows_what_the_last_days_would_have_sent(group: Group) ->
     assert "<mark>足球</mark>" in page
 
 
-def test_the_secret_of_a_webhook_is_shown_and_changed(group: Group) -> None:
+def test_webhook_secret_is_shown_and_rotated(group: Group) -> None:
     boss, ana = group.member("boss"), group.member("ana")
     hook = "https://hook.test/T0KEN"
     number = alert(ana, webhook=hook)
@@ -442,7 +440,7 @@ def test_the_secret_of_a_webhook_is_shown_and_changed(group: Group) -> None:
     assert ana.post(f"/alerts/{number}/secret", data=typed).status_code == 400
 
 
-def test_health_tells_trouble_and_silence(group: Group) -> None:
+def test_alert_page_shows_trouble_and_silence(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     with group.app_state.store() as store, store.database.transaction() as db:
@@ -458,7 +456,7 @@ def test_health_tells_trouble_and_silence(group: Group) -> None:
 # -- reading ------------------------------------------------------------------------
 
 
-def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> None:
+def test_inbox_shows_details_of_matches(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     why = {"parts": {"title": 1.0}, "words": {"title": ["足球"]}}
@@ -475,7 +473,7 @@ def test_the_inbox_shows_pages_with_all_that_is_known_of_them(group: Group) -> N
     assert "https://a.test/2" not in page
 
 
-def test_the_inbox_is_filtered(group: Group) -> None:
+def test_inbox_filter_limits_matches(group: Group) -> None:
     client = group.member("ana")
     one, two = alert(client), alert(client, name="英超")
     group.finds(one, "https://a.test/1", found_at=NOON - 10 * 86400)
@@ -497,7 +495,7 @@ def test_the_inbox_is_filtered(group: Group) -> None:
     assert shown("alert=x&days=x&page=x") == {"1", "2"}
 
 
-def test_pages_are_read_judged_and_deleted(group: Group) -> None:
+def test_inbox_match_is_marked_voted_and_deleted(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     [page] = group.finds(number, "https://a.test/1")
@@ -514,7 +512,7 @@ def test_pages_are_read_judged_and_deleted(group: Group) -> None:
     assert "标题 1" not in client.get("/inbox").text
 
 
-def test_a_page_is_read_by_being_opened(group: Group) -> None:
+def test_open_match_marks_it_as_read(group: Group) -> None:
     ana, ben = group.member("ana"), group.member("ben")
     [page] = group.finds(alert(ana), "https://a.test/1?q=足球")
     assert f'href="/inbox/{page}/open"' in ana.get("/inbox").text
@@ -525,13 +523,13 @@ def test_a_page_is_read_by_being_opened(group: Group) -> None:
     assert group.rows("SELECT read_at FROM alert_match") == [(NOON,)]
 
 
-def test_nothing_but_a_page_of_the_web_is_opened(group: Group) -> None:
+def test_open_match_refuses_other_schemes(group: Group) -> None:
     ana = group.member("ana")
     [page] = group.finds(alert(ana), "javascript:alert(1)")
     assert ana.get(f"/inbox/{page}/open").status_code == 404
 
 
-def test_selected_pages_are_read_together(group: Group) -> None:
+def test_selected_matches_are_marked_as_read(group: Group) -> None:
     ana = group.member("ana")
     one, two, _ = group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
     typed = {f"match-{one}": "on", f"match-{two}": "on", "act": "read", "words": "a.test"}
@@ -540,7 +538,7 @@ def test_selected_pages_are_read_together(group: Group) -> None:
     assert rows == [(NOON,), (NOON,), (None,)]
 
 
-def test_all_pages_shown_are_selected_by_a_link(group: Group) -> None:
+def test_inbox_link_selects_all_matches(group: Group) -> None:
     ana = group.member("ana")
     group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
     assert " checked" not in ana.get("/inbox?words=a").text
@@ -548,7 +546,7 @@ def test_all_pages_shown_are_selected_by_a_link(group: Group) -> None:
     assert ana.get("/inbox?words=a&all=on").text.count(" checked") == 3
 
 
-def test_deleted_pages_come_back(group: Group) -> None:
+def test_restore_returns_deleted_matches(group: Group) -> None:
     ana, ben = group.member("ana"), group.member("ben")
     pages = group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
     typed = {f"match-{page}": "on" for page in pages[:2]} | {"act": "delete"}
@@ -562,7 +560,7 @@ def test_deleted_pages_come_back(group: Group) -> None:
     assert ana.get("/inbox").text.count("<li id=") == 3
 
 
-def test_pages_of_others_are_not_selected(group: Group) -> None:
+def test_selected_matches_of_other_users_are_unchanged(group: Group) -> None:
     ana, ben = group.member("ana"), group.member("ben")
     [page] = group.finds(alert(ana), "https://a.test/1")
     ben.post("/inbox/selected", data={f"match-{page}": "on", "act": "delete"})
@@ -570,14 +568,14 @@ def test_pages_of_others_are_not_selected(group: Group) -> None:
     assert ben.post("/inbox/selected", data={"act": "relevant"}).status_code == 400
 
 
-def test_many_pages_are_turned(group: Group) -> None:
+def test_inbox_pages_are_numbered(group: Group) -> None:
     client = group.member("ana")
     group.finds(alert(client), *(f"https://a.test/{n}" for n in range(35)))
     assert len(re.findall("<li id=", client.get("/inbox").text)) == 30
     assert len(re.findall("<li id=", client.get("/inbox?page=1").text)) == 5
 
 
-def test_search_finds_what_was_crawled(group: Group) -> None:
+def test_search_page_finds_crawled_pages(group: Group) -> None:
     client = group.member("ana")
     alert(client, sites="https://news.test/")
     with group.app_state.store() as store:
@@ -596,7 +594,7 @@ def test_search_finds_what_was_crawled(group: Group) -> None:
     assert client.get("/search?q=-").status_code == 400
 
 
-def test_a_result_has_its_date_alert_and_relevance_and_its_title_once(group: Group) -> None:
+def test_search_result_shows_date_alert_relevance_and_title(group: Group) -> None:
     client = group.member("ana")
     number = alert(client, sites="https://news.test/")
     with group.app_state.store() as store:
@@ -617,7 +615,7 @@ def test_a_result_has_its_date_alert_and_relevance_and_its_title_once(group: Gro
     assert text.count("足球决赛") == 1
 
 
-def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
+def test_delivery_log_uses_language_of_user(group: Group) -> None:
     client = group.member("ana", language="zh")
     line = DeliveryRecord(
         NOON, group.number("ana"), "webhook:https://h.test/secret", "b", 2, 0, msg("timed out")
@@ -630,7 +628,7 @@ def test_the_delivery_log_is_told_in_the_readers_language(group: Group) -> None:
     assert "secret" not in page
 
 
-def test_a_test_message_is_tried_and_logged(group: Group) -> None:
+def test_send_test_reports_and_logs_failure(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     number = alert(client, mail="on")
     answer = client.post(f"/alerts/{number}/test", data={"channel": "mail:ana@a.test"})
@@ -643,7 +641,7 @@ def test_a_test_message_is_tried_and_logged(group: Group) -> None:
 # -- feeds and unsubscription -------------------------------------------------------
 
 
-def test_feeds_are_read_by_their_address_until_it_is_taken_back(group: Group) -> None:
+def test_feed_address_works_until_revoked(group: Group) -> None:
     client = group.member("ana")
     number = alert(client, feed="on")
     group.finds(number, "https://a.test/1")
@@ -657,7 +655,7 @@ def test_feeds_are_read_by_their_address_until_it_is_taken_back(group: Group) ->
         assert group.browser().get(found[0]).status_code == 404
 
 
-def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None:
+def test_unsubscribe_get_asks_and_post_unsubscribes(group: Group) -> None:
     from focus.alerts import unsubscribe
 
     client = group.member("ana", "ana@a.test")
@@ -682,7 +680,7 @@ def test_unsubscription_asks_first_and_is_done_by_one_post(group: Group) -> None
 # -- oneself ------------------------------------------------------------------------
 
 
-def test_settings_are_kept(group: Group) -> None:
+def test_settings_are_saved(group: Group) -> None:
     client = group.member("ana")
     typed = {
         "name": "安娜", "quiet": "22:00-07:00",
@@ -701,7 +699,7 @@ def test_settings_are_kept(group: Group) -> None:
         assert client.post("/settings", data={**typed, **wrong}).status_code == 400
 
 
-def test_a_person_takes_their_data_along_and_is_forgotten(group: Group) -> None:
+def test_account_is_exported_and_deleted(group: Group) -> None:
     boss, client = group.member("ana"), group.member("bo", "bo@a.test")
     group.finds(alert(client), "https://a.test/1")
     found = client.post("/settings/export").json()
@@ -717,7 +715,7 @@ def test_a_person_takes_their_data_along_and_is_forgotten(group: Group) -> None:
     assert boss.get("/inbox").status_code == 200
 
 
-def test_the_only_administrator_of_others_stays(group: Group) -> None:
+def test_delete_only_administrator_is_refused(group: Group) -> None:
     boss = group.member("ana")
     group.member("bo")
     answer = boss.post("/settings/delete", data={"password": SECRET})
@@ -728,7 +726,7 @@ def test_the_only_administrator_of_others_stays(group: Group) -> None:
 # -- administration -----------------------------------------------------------------
 
 
-def test_the_mail_servers_password_is_never_shown(group: Group) -> None:
+def test_admin_page_masks_mail_server_password(group: Group) -> None:
     boss = group.member("ana")
     url = "smtp://me:hunter22@mail.a.test:587"
     assert (
@@ -745,7 +743,7 @@ def test_the_mail_servers_password_is_never_shown(group: Group) -> None:
     assert "hunter22" not in wrong.text.replace('value="smtp://a:hunter22@:x"', "")
 
 
-def test_a_disabled_account_is_out_at_once(group: Group) -> None:
+def test_disabled_account_loses_its_sessions(group: Group) -> None:
     boss, client = group.member("ana"), group.member("bo")
     assert client.get("/inbox").status_code == 200
     boss.post(f"/admin/users/{group.number('bo')}")
@@ -760,7 +758,7 @@ def test_a_disabled_account_is_out_at_once(group: Group) -> None:
 # -- the server ---------------------------------------------------------------------
 
 
-def test_a_taken_port_is_said() -> None:
+def test_open_socket_taken_port_raises_error() -> None:
     with server.open_socket("127.0.0.1", 0) as bound:
         port = bound.getsockname()[1]
         with pytest.raises(ConfigError, match=f"--port {port}: the port is taken"):
@@ -769,7 +767,7 @@ def test_a_taken_port_is_said() -> None:
         server.open_socket("no.such.host.invalid", 1)
 
 
-def test_a_missing_extra_is_said(
+def test_serve_command_missing_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
@@ -779,7 +777,7 @@ def test_a_missing_extra_is_said(
     assert "pip install 'focus-crawler[serve]'" in capsys.readouterr().err
 
 
-def test_a_server_ends_cleanly_when_it_is_told_to(tmp_path: Path) -> None:
+def test_server_ends_cleanly_on_signal(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "focus", "serve", "--port", str(port)]
     with subprocess.Popen(
@@ -795,13 +793,13 @@ def test_a_server_ends_cleanly_when_it_is_told_to(tmp_path: Path) -> None:
         assert "Traceback" not in process.stderr.read()
 
 
-def test_only_this_machine_is_its_own_home() -> None:
+def test_local_url_is_empty_for_other_hosts() -> None:
     assert server.local_url("127.0.0.1", 1) == "http://127.0.0.1:1"
     assert server.local_url("::1", 1) == "http://[::1]:1"
     assert server.local_url("0.0.0.0", 1) == ""
 
 
-def test_the_scheduler_sees_what_is_due(group: Group) -> None:
+def test_has_due_work_sees_alerts_and_messages(group: Group) -> None:
     assert not server.has_due_work(group.app_state)
     client = group.member("ana")
     number = alert(client)
@@ -810,14 +808,14 @@ def test_the_scheduler_sees_what_is_due(group: Group) -> None:
     assert not server.has_due_work(group.app_state)
 
 
-def test_the_scheduler_is_told_all_it_needs() -> None:
+def test_scheduler_options_survive_encoding() -> None:
     sending = SendingOptions({"smtp_url": "smtp://localhost"}, HOME, Path("key"))
     web = PageSource(browser=Path("chromium"))
     order = SchedulerOptions(Path("focus.db"), web, sending)
     assert decode_options(msgspec.json.encode(order, enc_hook=str)) == order
 
 
-def test_waits_double_up_to_a_quarter_of_an_hour() -> None:
+def test_wait_s_doubles_up_to_15_minutes() -> None:
     assert [backoff.wait_s("user", n) for n in (1, 4, 5, 6, 7, 50)] == [0, 0, 1, 2, 4, 900]
 
 
@@ -830,7 +828,7 @@ def confirmed(group: Group, client: TestClient, secret: str) -> int:
     return group.browser().post(f"/confirm/{secret}", data={"yes": "1"}).status_code
 
 
-def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
+def test_mail_address_is_used_only_after_confirmation(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, str]] = []
@@ -862,7 +860,7 @@ def test_mail_goes_to_an_address_only_after_its_reader_opened_the_link(
     assert "mail:" not in definition
 
 
-def test_looking_at_the_link_confirms_nothing_and_it_ends_after_a_day(
+def test_confirmation_link_needs_post_and_expires_after_a_day(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
@@ -880,7 +878,7 @@ def test_looking_at_the_link_confirms_nothing_and_it_ends_after_a_day(
     assert "waits" not in client.get("/settings").text
 
 
-def test_a_link_that_cannot_be_mailed_is_said_and_can_be_sent_again(group: Group) -> None:
+def test_unsent_confirmation_link_is_reported_and_sent_again(group: Group) -> None:
     client = group.member("ana", language="zh")
     typed = {"name": "ana", "zone": "UTC", "language": "zh", "mail": "new@a.test"}
     typed["mail_password"] = SECRET
@@ -907,7 +905,7 @@ FILE = json.dumps(
 )  # fmt: skip
 
 
-def test_alerts_come_from_a_file_and_go_to_one(group: Group) -> None:
+def test_alerts_are_imported_and_exported(group: Group) -> None:
     group.member("boss")
     client = group.member("ana", "ana@a.test")
     answer = client.post("/alerts/import", files={"file": ("c.json", FILE.encode())})
@@ -934,7 +932,7 @@ def test_alerts_come_from_a_file_and_go_to_one(group: Group) -> None:
         ('[{"name": "a", "sites": ["https://a.test/"], "words": "-x"}]', "没有要找的词"),
     ],
 )
-def test_what_cannot_be_taken_in_is_said(group: Group, text: str, said: str) -> None:
+def test_import_invalid_file_shows_error(group: Group, text: str, said: str) -> None:
     client = group.member("ana", language="zh")
     answer = client.post("/alerts/import", files={"file": ("c.json", text.encode())})
     assert answer.status_code == 400
@@ -942,7 +940,7 @@ def test_what_cannot_be_taken_in_is_said(group: Group, text: str, said: str) -> 
     assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_an_administrator_takes_over_what_the_command_line_watches(group: Group) -> None:
+def test_administrator_adopts_local_alerts(group: Group) -> None:
     boss, other = group.member("boss", "boss@a.test"), group.member("ana")
     with group.app_state.store() as store:
         made = Alert("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
@@ -957,7 +955,7 @@ def test_an_administrator_takes_over_what_the_command_line_watches(group: Group)
     assert group.rows("SELECT name FROM alert WHERE user = 1") == [("f",)]
 
 
-def test_a_new_alert_begins_with_the_channels_of_its_owner(group: Group) -> None:
+def test_new_alert_form_has_default_channels_of_user(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {"feed": "on", "webhook": "https://hook.test/a"}
     assert client.post("/settings/channels", data=typed).status_code == 303
@@ -980,7 +978,7 @@ class Bottle(Channel):
         return text.startswith("/")
 
 
-def test_a_channel_of_another_package_has_its_field(
+def test_channel_of_other_package_has_a_form_field(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(CHANNELS._built_in, "bottle", Bottle)
@@ -995,7 +993,7 @@ def test_a_channel_of_another_package_has_its_field(
     assert "for administrators" in refused.text
 
 
-def test_votes_are_counted_where_the_alert_is_shown(group: Group) -> None:
+def test_alert_page_shows_number_of_votes(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     first, second = group.finds(number, "https://a.test/1", "https://a.test/2")
@@ -1008,7 +1006,7 @@ def test_votes_are_counted_where_the_alert_is_shown(group: Group) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
-def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
+def test_phone_is_used_only_after_code_is_entered(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, str]] = []
@@ -1041,7 +1039,9 @@ def test_short_messages_go_to_a_number_after_its_owner_typed_the_code(
 
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
-def test_codes_cannot_be_guessed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confirmation_codes_are_limited_by_attempts(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def taken(message: Message, address: str) -> DeliveryOutcome:
         return Delivered()
 
@@ -1058,7 +1058,7 @@ def test_codes_cannot_be_guessed(group: Group, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
-def test_a_gateway_has_to_name_the_place_of_the_number(group: Group) -> None:
+def test_sms_gateway_without_number_placeholder_is_refused(group: Group) -> None:
     client = group.member("ana", language="zh")
     answer = client.post("/admin", data={"registration": "invite", "sms": "json://gate.test/"})
     assert answer.status_code == 400
@@ -1094,9 +1094,7 @@ def gateway() -> Iterator[str]:
         thread.join()
 
 
-def test_a_forgotten_password_is_set_by_a_code_to_a_confirmed_phone(
-    group: Group, gateway: str
-) -> None:
+def test_reset_code_sets_password_for_confirmed_phone(group: Group, gateway: str) -> None:
     sent = Gateway.sent
     group.app_state.sending = SendingOptions(fetch=LOOPBACK)
     boss, ana = group.member("boss"), group.member("ana")
@@ -1122,7 +1120,7 @@ def test_a_forgotten_password_is_set_by_a_code_to_a_confirmed_phone(
     assert stranger.post("/login", data=login).headers["location"] == "/inbox"
 
 
-def test_a_code_for_another_password_is_good_for_a_quarter_of_an_hour(group: Group) -> None:
+def test_reset_code_expires_after_15_minutes(group: Group) -> None:
     group.member("ana")
     with group.app_state.store() as store:
         store.users.set_address(group.number("ana"), "phone", "+4915")
@@ -1136,7 +1134,7 @@ def test_a_code_for_another_password_is_good_for_a_quarter_of_an_hour(group: Gro
 # -- in Chinese ---------------------------------------------------------------------
 
 
-def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> None:
+def test_error_messages_are_in_chinese_for_chinese_users(group: Group) -> None:
     client = group.member("ana", language="zh")
     number = alert(client)
     refused, ana = msg("Connection refused"), group.number("ana")
@@ -1157,7 +1155,7 @@ def test_what_is_wrong_is_told_in_chinese_where_people_look(group: Group) -> Non
     assert "请求来自其他网站" in foreign.text
 
 
-def test_connections_go_on_until_they_no_longer_fit() -> None:
+def test_connection_pool_reuses_usable_connections() -> None:
     made, closed, bad = [], [], set[int]()
 
     def make() -> int:
@@ -1181,7 +1179,7 @@ def test_connections_go_on_until_they_no_longer_fit() -> None:
     assert closed == [1, 2, 3, 4]
 
 
-def test_a_search_finds_a_new_index_where_the_old_one_was(group: Group) -> None:
+def test_search_page_uses_replaced_index(group: Group) -> None:
     app_state = group.app_state
     with app_state.index() as first:
         first.update()

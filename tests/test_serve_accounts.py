@@ -42,7 +42,7 @@ from tests.test_serve import group as group  # the fixture
         ("安 娜".replace(" ", ""), "安娜"),
     ],
 )
-def test_what_looks_like_a_name_is_taken_for_it(name: str, taken: str) -> None:
+def test_is_confusable_lookalike_names_returns_true(name: str, taken: str) -> None:
     assert names.is_confusable(name, [taken])
     assert names.is_confusable(taken, [name])
 
@@ -50,23 +50,23 @@ def test_what_looks_like_a_name_is_taken_for_it(name: str, taken: str) -> None:
 @pytest.mark.parametrize(
     ("name", "other"), [("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2")]
 )
-def test_names_that_people_tell_apart_are_two(name: str, other: str) -> None:
+def test_is_confusable_different_names_returns_false(name: str, other: str) -> None:
     assert not names.is_confusable(name, [other])
 
 
 @pytest.mark.parametrize(
     "name", ["安娜Anna", "アンナー安", "김a安", "ㄅ安a", "Ngọc", "анна", "a_1.x-"]
 )
-def test_scripts_that_are_written_together_make_a_name(name: str) -> None:
+def test_is_single_script_accepts_combined_scripts(name: str) -> None:
     assert names.is_single_script(names.normalise_name(name))
 
 
 @pytest.mark.parametrize("name", ["аna", "αa", "김あ", "анна٣", "ɑna", "안ㄅ"])
-def test_other_mixtures_do_not(name: str) -> None:
+def test_is_single_script_rejects_mixed_scripts(name: str) -> None:
     assert not names.is_single_script(names.normalise_name(name))
 
 
-def test_nobody_registers_as_somebody_else(group: Group) -> None:
+def test_register_confusable_name_is_refused(group: Group) -> None:
     group.member("Ivan")
     for name, said in (("lvan", "looks like"), ("Ivаn", "one script"), ("iⅴan", "looks like")):
         typed = {"name": name, "password": SECRET, "invite": group.invitation()}
@@ -84,7 +84,7 @@ def test_nobody_registers_as_somebody_else(group: Group) -> None:
     assert other.post("/settings", data={**typed, "name": "Iаn"}).status_code == 303
 
 
-def test_closed_registration_makes_no_invitations(group: Group) -> None:
+def test_create_invitation_with_closed_registration_is_refused(group: Group) -> None:
     boss = group.member("ana")
     boss.post("/admin", data={"registration": "off"})
     answer = boss.post("/admin/invite")
@@ -117,7 +117,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("mail", ["new@a.test", ""])
-def test_an_address_is_changed_by_password_only(
+def test_mail_change_requires_password(
     group: Group, letters: list[tuple[str, str]], mail: str
 ) -> None:
     client = group.member("ana", "ana@a.test")
@@ -133,15 +133,13 @@ def test_an_address_is_changed_by_password_only(
     assert SECRET not in client.get("/settings").text
 
 
-def test_a_first_address_asks_for_the_password_too(
-    group: Group, letters: list[tuple[str, str]]
-) -> None:
+def test_first_mail_address_requires_password(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana")
     assert client.post("/settings", data={**PROFILE, "mail": "a@a.test"}).status_code == 400
     assert not letters
 
 
-def test_what_leaves_the_address_as_it_is_asks_for_nothing(
+def test_settings_without_mail_change_require_no_password(
     group: Group, letters: list[tuple[str, str]]
 ) -> None:
     client = group.member("ana", "ana@a.test")
@@ -152,14 +150,14 @@ def test_what_leaves_the_address_as_it_is_asks_for_nothing(
     assert client.post("/settings", data=typed).status_code == 303, "the new one is taken back"
 
 
-def test_passwords_are_not_guessed_by_changing_addresses(group: Group) -> None:
+def test_mail_change_attempts_are_limited(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "b@a.test", "mail_password": "guess"}
     pages = [client.post("/settings", data=typed).text for _ in range(8)]
     assert "Too many tries" in pages[-1]
 
 
-def test_the_old_address_is_told(group: Group, letters: list[tuple[str, str]]) -> None:
+def test_previous_mail_address_is_notified(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "old@a.test")
     letters.clear()
     client.post("/settings", data={**PROFILE, "mail": "new@a.test", "mail_password": SECRET})
@@ -171,7 +169,7 @@ def test_the_old_address_is_told(group: Group, letters: list[tuple[str, str]]) -
     assert letters[2:] == [("new@a.test", "ana has moved")]
 
 
-def test_what_the_old_address_is_told_names_the_account_and_not_the_new_one(
+def test_address_change_mail_names_account_not_new_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mailed = []
@@ -208,7 +206,7 @@ def finds(client: TestClient) -> set[str]:
     return {host for host in ("a.test", "b.test", "c.test") if f"https://{host}/1" in page}
 
 
-def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) -> None:
+def test_search_covers_own_sites_and_open_crawls(group: Group) -> None:
     boss, ana, eve = (group.member(name) for name in ("boss", "ana", "eve"))
     alert(ana, sites="https://a.test/")
     alert(eve, sites="https://b.test/")
@@ -240,7 +238,7 @@ def test_people_search_the_sites_of_their_alerts_and_what_is_open(group: Group) 
     assert finds(boss) == set()
 
 
-def test_an_end_of_watching_is_an_end_of_searching(group: Group) -> None:
+def test_search_excludes_sites_no_longer_watched(group: Group) -> None:
     ana = group.member("ana")
     number = alert(ana, sites="https://a.test/")
     crawled = site_of(group, "a.test")
@@ -259,7 +257,7 @@ WITH_TOKENS = [path for path in _ROUTES if "{token}" in path]
 
 @pytest.mark.parametrize("error", [StoreLocked("the database is locked"), RuntimeError("broken")])
 @pytest.mark.parametrize("path", WITH_TOKENS)
-def test_no_token_lands_in_the_log(
+def test_log_contains_no_tokens(
     group: Group,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -279,7 +277,7 @@ def test_no_token_lands_in_the_log(
     assert secret not in caplog.text
 
 
-def test_a_thread_that_fails_says_one_line(
+def test_run_in_background_failure_logs_one_line(
     group: Group, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.delattr(group.app_state, "run_in_background")

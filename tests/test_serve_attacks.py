@@ -29,11 +29,11 @@ def log_in(client: TestClient, name: str, password: str = SECRET) -> int:
 # -- passwords ----------------------------------------------------------------------
 
 
-def test_passwords_are_argon2id() -> None:
+def test_stored_passwords_use_argon2id() -> None:
     assert Passwords().hash(SECRET).startswith("$argon2id$")
 
 
-def test_an_unknown_name_gets_the_same_answer_after_the_same_work(
+def test_login_unknown_name_gives_equal_response_and_work(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     group.member("ana")
@@ -54,7 +54,7 @@ def test_an_unknown_name_gets_the_same_answer_after_the_same_work(
     assert len(verified) == 3
 
 
-def test_guessing_at_an_account_is_slowed_whoever_has_it(group: Group) -> None:
+def test_login_attempts_per_account_are_limited(group: Group) -> None:
     group.member("ana")
     for name in ("ana", "nobody"):
         with group.app_state.store() as store, store.database.transaction() as db:
@@ -67,7 +67,7 @@ def test_guessing_at_an_account_is_slowed_whoever_has_it(group: Group) -> None:
     assert log_in(group.browser(), "ana") == 303
 
 
-def test_guessing_at_many_accounts_from_one_address_is_slowed(group: Group) -> None:
+def test_login_attempts_per_address_are_limited(group: Group) -> None:
     group.member("ana")
     client = group.browser()
     codes = [log_in(client, f"name{n}", "guess") for n in range(25)]
@@ -75,7 +75,7 @@ def test_guessing_at_many_accounts_from_one_address_is_slowed(group: Group) -> N
     assert codes[-1] == 429
 
 
-def test_an_account_of_ones_own_does_not_free_the_address(group: Group) -> None:
+def test_own_login_does_not_reset_attempts_of_address(group: Group) -> None:
     group.member("eve")
     client = group.browser()
     codes = []
@@ -88,7 +88,7 @@ def test_an_account_of_ones_own_does_not_free_the_address(group: Group) -> None:
 # -- sessions -----------------------------------------------------------------------
 
 
-def test_a_session_is_new_at_each_log_in_and_over_at_the_server(group: Group) -> None:
+def test_login_creates_session_and_logout_deletes_it(group: Group) -> None:
     client = group.member("ana")
     first = client.cookies["focus_session"]
     log_in(client, "ana")
@@ -101,7 +101,7 @@ def test_a_session_is_new_at_each_log_in_and_over_at_the_server(group: Group) ->
     assert stolen.get("/inbox").headers["location"] == "/login"
 
 
-def test_a_planted_session_is_not_taken_over(group: Group) -> None:
+def test_login_replaces_planted_session(group: Group) -> None:
     group.member("ana")
     victim = group.browser(cookies={"focus_session": "planted"})
     log_in(victim, "ana")
@@ -109,13 +109,13 @@ def test_a_planted_session_is_not_taken_over(group: Group) -> None:
     assert attacker.get("/inbox").headers["location"] == "/login"
 
 
-def test_a_session_ends_by_itself(group: Group) -> None:
+def test_session_expires(group: Group) -> None:
     client = group.member("ana")
     group.clock.now += 15 * 86400
     assert client.get("/inbox").headers["location"] == "/login"
 
 
-def test_another_password_ends_other_sessions(group: Group) -> None:
+def test_change_password_ends_other_sessions(group: Group) -> None:
     client, other = group.member("ana"), group.browser()
     log_in(other, "ana")
     changed = client.post("/settings/password", data={"old": SECRET, "new": "another good one"})
@@ -124,7 +124,7 @@ def test_another_password_ends_other_sessions(group: Group) -> None:
     assert other.get("/inbox").headers["location"] == "/login"
 
 
-def test_the_cookie_is_for_our_server_alone(group: Group) -> None:
+def test_session_cookie_attributes(group: Group) -> None:
     answer = group.browser().post("/login", data={"name": "x", "password": "y"})
     assert "set-cookie" not in answer.headers
     group.member("ana")
@@ -139,7 +139,7 @@ def test_the_cookie_is_for_our_server_alone(group: Group) -> None:
     assert "; secure" in cookie.lower()
 
 
-def test_secrets_are_kept_as_hashes(group: Group) -> None:
+def test_tokens_are_stored_as_hashes(group: Group) -> None:
     client = group.member("ana")
     secret = client.cookies["focus_session"]
     with sqlite3.connect(group.app_state.path) as db:
@@ -168,7 +168,7 @@ def test_secrets_are_kept_as_hashes(group: Group) -> None:
         ({}, False),
     ],
 )
-def test_only_our_own_pages_change_anything(
+def test_post_from_other_origin_is_refused(
     group: Group, headers: dict[str, str], allowed: bool
 ) -> None:
     client = group.member("ana")
@@ -178,7 +178,7 @@ def test_only_our_own_pages_change_anything(
     assert bool(group.rows("SELECT 1 FROM alert")) is allowed
 
 
-def test_nothing_changes_by_looking(group: Group) -> None:
+def test_get_requests_change_nothing(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     for path in (f"/alerts/{number}/delete", f"/alerts/{number}/pause", "/logout"):
@@ -186,7 +186,7 @@ def test_nothing_changes_by_looking(group: Group) -> None:
     assert client.get("/inbox").status_code == 200
 
 
-def test_a_name_that_leads_here_is_not_ours(group: Group) -> None:
+def test_foreign_host_header_is_refused(group: Group) -> None:
     client = group.member("ana")
     for host in ("evil.test", "evil.test:8420", "", "[", "127.0.0.1.evil.test"):
         assert client.get("/inbox", headers={"host": host}).status_code == 421
@@ -194,7 +194,7 @@ def test_a_name_that_leads_here_is_not_ours(group: Group) -> None:
         assert client.get("/inbox", headers={"host": host}).status_code != 421
 
 
-def test_every_answer_forbids_scripts_frames_and_foreign_parts(group: Group) -> None:
+def test_responses_have_security_headers(group: Group) -> None:
     client = group.member("ana")
     for path in ("/inbox", "/nowhere", "/static/style.css", "/feed/x.atom", "/inbox/1/bad"):
         headers = client.get(path).headers
@@ -206,7 +206,7 @@ def test_every_answer_forbids_scripts_frames_and_foreign_parts(group: Group) -> 
     assert client.get("/inbox").headers["cache-control"] == "no-store"
 
 
-def test_a_script_may_run_where_nothing_from_the_web_is_shown(group: Group) -> None:
+def test_scripts_are_allowed_on_scripted_pages_only(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     for path in ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin", "/offline"):
@@ -221,7 +221,7 @@ def test_a_script_may_run_where_nothing_from_the_web_is_shown(group: Group) -> N
     assert policy == "default-src 'none'; connect-src 'self'"
 
 
-def test_nothing_loads_from_outside_and_nothing_runs(group: Group) -> None:
+def test_pages_load_nothing_from_other_hosts_and_have_no_inline_script(group: Group) -> None:
     client = group.member("ana")
     number = alert(client)
     paths = ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin", "/settings")
@@ -236,7 +236,7 @@ def test_nothing_loads_from_outside_and_nothing_runs(group: Group) -> None:
 # -- what comes from the web, and from others ---------------------------------------
 
 
-def test_what_comes_from_the_web_is_text(group: Group) -> None:
+def test_text_from_the_web_is_escaped(group: Group) -> None:
     client = group.member("ana")
     number = alert(client, name=EVIL[:40])
     why = {"parts": {"title": 1.0, EVIL: 0.5}, "words": {"title": [EVIL]}}
@@ -250,7 +250,7 @@ def test_what_comes_from_the_web_is_text(group: Group) -> None:
         assert '"onload=' not in page
 
 
-def test_nobody_reaches_what_is_anothers(group: Group) -> None:
+def test_pages_of_other_users_are_refused(group: Group) -> None:
     group.member("boss")
     ana, eve = group.member("ana"), group.member("eve")
     number = alert(ana)
@@ -269,7 +269,7 @@ def test_nobody_reaches_what_is_anothers(group: Group) -> None:
         assert eve.post(path, data={"registration": "open"}).status_code == 404
 
 
-def test_only_administrators_leave_our_guard(group: Group) -> None:
+def test_channels_for_administrators_are_refused_to_users(group: Group) -> None:
     group.member("boss")
     eve = group.member("eve")
     typed = {**TYPED, "apprise": "json://10.0.0.1/"}
@@ -278,13 +278,13 @@ def test_only_administrators_leave_our_guard(group: Group) -> None:
     assert "administrators" in answer.text
 
 
-def test_mail_goes_to_ones_own_address_only(group: Group) -> None:
+def test_mail_channel_uses_own_address_only(group: Group) -> None:
     eve = group.member("eve", "eve@a.test")
     alert(eve, mail="victim@b.test")
     assert "victim" not in group.rows("SELECT definition FROM alert")[0][0]
 
 
-def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_alerts_is_limited(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.serve.alerts.MAX_ALERTS", 1)
     client = group.member("ana")
     alert(client)
@@ -295,7 +295,7 @@ def test_there_are_quotas(group: Group, monkeypatch: pytest.MonkeyPatch) -> None
     assert many.status_code == 413
 
 
-def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     group.member("ana", "ana@a.test")
     sent = []
     monkeypatch.setattr(
@@ -315,13 +315,15 @@ def test_mails_with_links_are_rationed(group: Group, monkeypatch: pytest.MonkeyP
         "/reset/%ff",
     ],
 )
-def test_strange_addresses_are_answered(group: Group, path: str) -> None:
+def test_malformed_urls_get_a_response(group: Group, path: str) -> None:
     client = group.member("ana")
     answer: Callable[..., object] = client.post if path.endswith("read") else client.get
     assert answer(path).status_code in (400, 404)  # type: ignore[attr-defined]
 
 
-def test_trouble_of_ours_tells_nothing(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_page_shows_no_details(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = group.member("ana")
 
     def broken(*_: object, **__: object) -> None:

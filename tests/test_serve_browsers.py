@@ -39,7 +39,7 @@ def listed(client: TestClient) -> list[str]:
     return re.findall(r'action="(/settings/browsers/\d+)"', client.get("/settings").text)
 
 
-def test_a_browser_is_notified_until_its_reader_ends_it(group: Group) -> None:
+def test_browser_is_added_and_removed(group: Group) -> None:
     client = group.member("ana")
     assert lets(client).headers["location"] == "/settings?saved=1"
     page = client.get("/settings").text
@@ -50,13 +50,13 @@ def test_a_browser_is_notified_until_its_reader_ends_it(group: Group) -> None:
     assert listed(client) == []
 
 
-def test_the_page_has_the_key_that_messages_are_signed_by(group: Group) -> None:
+def test_settings_page_has_public_push_key(group: Group) -> None:
     page = group.member("ana").get("/settings").text
     key = re.findall(r'data-key="([\w-]+)"', page)
     assert key == [push.public_key(group.app_state.settings())]
 
 
-def test_browsers_are_their_readers_own(group: Group) -> None:
+def test_remove_browser_of_other_user_is_refused(group: Group) -> None:
     ana, eve = group.member("ana"), group.member("eve")
     lets(ana)
     [end] = listed(ana)
@@ -65,7 +65,7 @@ def test_browsers_are_their_readers_own(group: Group) -> None:
     assert listed(ana) == [end]
 
 
-def test_another_password_ends_all_notifications(group: Group) -> None:
+def test_change_password_removes_all_browsers(group: Group) -> None:
     client = group.member("ana")
     lets(client)
     typed = {"old": SECRET, "new": "another horse battery"}
@@ -73,11 +73,11 @@ def test_another_password_ends_all_notifications(group: Group) -> None:
     assert listed(client) == []
 
 
-def test_logging_out_takes_the_worker_away(group: Group) -> None:
+def test_logout_clears_service_worker(group: Group) -> None:
     assert group.member("ana").post("/logout").headers["clear-site-data"] == '"storage"'
 
 
-def test_what_no_browser_gives_is_refused(group: Group) -> None:
+def test_add_browser_invalid_subscription_is_refused(group: Group) -> None:
     client = group.member("ana")
     answer = client.post("/settings/browsers", data={**PHONE.form, "endpoint": "javascript:1"})
     assert answer.status_code == 400
@@ -85,7 +85,7 @@ def test_what_no_browser_gives_is_refused(group: Group) -> None:
     assert listed(client) == []
 
 
-def test_a_person_takes_along_which_browsers_are_notified(group: Group) -> None:
+def test_account_export_contains_browsers(group: Group) -> None:
     client = group.member("ana")
     lets(client)
     found = client.post("/settings/export").json()["browsers"]
@@ -93,7 +93,7 @@ def test_a_person_takes_along_which_browsers_are_notified(group: Group) -> None:
     assert PHONE.endpoint not in str(found)
 
 
-async def test_an_alert_tells_by_browsers(group: Group) -> None:
+async def test_alert_with_browser_channel_sends_push(group: Group) -> None:
     client = group.member("ana")
     hook = Receiver()
     async with receiving(hook):
@@ -129,14 +129,14 @@ async def test_an_alert_tells_by_browsers(group: Group) -> None:
         ("curl/8", "?"),
     ],
 )
-def test_a_browser_is_called_by_what_it_says_of_itself(agent: str, name: str) -> None:
+def test_browser_name_from_user_agent(agent: str, name: str) -> None:
     assert browsers.browser_name(agent) == name
 
 
 # -- as an app ------------------------------------------------------------------------
 
 
-def test_the_manifest_names_what_is_there(group: Group) -> None:
+def test_manifest_names_existing_files(group: Group) -> None:
     client = group.browser()
     said = client.get("/manifest.webmanifest")
     assert said.headers["content-type"].startswith("application/manifest+json")
@@ -151,13 +151,13 @@ def test_the_manifest_names_what_is_there(group: Group) -> None:
             assert icon["sizes"] == f"{width}x{height}"
 
 
-def test_the_page_that_a_browser_keeps_is_nobodys(group: Group) -> None:
+def test_offline_page_contains_no_user_data(group: Group) -> None:
     page = group.member("ana").get("/offline").text
     assert "cannot be reached" in page
     assert "/logout" not in page
 
 
-def test_all_that_the_worker_keeps_is_there(group: Group) -> None:
+def test_files_cached_by_service_worker_exist(group: Group) -> None:
     client = group.browser()
     worker = client.get("/worker.js")
     assert worker.headers["content-type"].startswith("text/javascript")

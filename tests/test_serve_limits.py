@@ -68,18 +68,18 @@ async def answered(
         ("/alerts/new", "application/x-www-form-urlencoded", 303),
     ],
 )
-async def test_without_log_in_no_byte_of_a_body_is_read(
+async def test_body_without_log_in_is_not_read(
     group: Group, path: str, kind: str, status: int
 ) -> None:
     assert await answered(group, path, {"content-type": kind}) == status
 
 
-async def test_a_body_that_is_announced_as_too_long_is_not_read(group: Group) -> None:
+async def test_body_with_large_content_length_is_not_read(group: Group) -> None:
     for length in (str(MAX_FORM + 1), "9" * 5000, "-1", "x"):
         assert await answered(group, "/login", {"content-length": length}) == 413
 
 
-async def test_multipart_from_another_site_is_not_read(group: Group) -> None:
+async def test_multipart_from_other_origin_is_not_read(group: Group) -> None:
     ana = group.member("ana")
     headers = {
         "content-type": MULTIPART,
@@ -89,7 +89,7 @@ async def test_multipart_from_another_site_is_not_read(group: Group) -> None:
     assert await answered(group, "/alerts/import", headers) == 403
 
 
-async def test_an_imported_file_is_parsed_in_a_thread(
+async def test_imported_file_is_parsed_in_a_thread(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
@@ -144,7 +144,7 @@ NAMED = b'Content-Disposition: form-data; name="a"'
     ],
     ids="empty none headers long parameters words parens parts bare nested lines dashes".split(),
 )
-def test_a_hostile_upload_is_refused_by_bounds(group: Group, body: bytes) -> None:
+def test_hostile_multipart_body_is_refused(group: Group, body: bytes) -> None:
     ana = group.member("ana")
     answer = ana.post("/alerts/import", content=body, headers={"content-type": MULTIPART})
     assert answer.status_code in (400, 413)
@@ -155,19 +155,19 @@ def test_a_hostile_upload_is_refused_by_bounds(group: Group, body: bytes) -> Non
     "kind",
     ["multipart/form-data", "multipart/form-data; boundary=", f"{MULTIPART}{'b' * 70}"],
 )
-def test_a_boundary_is_short_and_there(group: Group, kind: str) -> None:
+def test_multipart_missing_or_long_boundary_is_refused(group: Group, kind: str) -> None:
     ana = group.member("ana")
     answer = ana.post("/alerts/import", content=part(NAMED), headers={"content-type": kind})
     assert answer.status_code == 413
 
 
-def test_what_is_uploaded_is_read_as_it_was_sent() -> None:
+def test_parse_fields_returns_uploaded_text() -> None:
     text = "\r\n--bb\r\n-\r\n足球\0"
     found = upload.parse_fields(MULTIPART, part(NAMED, text))
     assert found == {"a": text.replace("\0", "")}
 
 
-def test_one_click_unsubscription_may_come_as_multipart(group: Group) -> None:
+def test_one_click_unsubscription_accepts_multipart(group: Group) -> None:
     from focus.alerts import unsubscribe
 
     ana = group.member("ana", "ana@a.test")
@@ -279,7 +279,7 @@ GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"
 
 
-def test_a_silent_client_goes_after_its_time() -> None:
+def test_silent_connection_is_closed_after_time_limit() -> None:
     server = Server()
     silent = server.client()
     server.loop.move(HEAD_S - 0.1)
@@ -288,7 +288,7 @@ def test_a_silent_client_goes_after_its_time() -> None:
     assert not is_open(silent)
 
 
-def test_a_byte_now_and_then_gains_nothing() -> None:
+def test_slow_headers_do_not_extend_time_limit() -> None:
     server = Server()
     slow = server.client()
     for at in range(int(HEAD_S)):
@@ -298,7 +298,7 @@ def test_a_byte_now_and_then_gains_nothing() -> None:
     assert not is_open(slow)
 
 
-def test_a_body_has_its_own_time() -> None:
+def test_body_has_its_own_time_limit() -> None:
     server = Server()
     slow = server.client()
     server.loop.move(HEAD_S - 1)
@@ -311,7 +311,7 @@ def test_a_body_has_its_own_time() -> None:
     assert not is_open(slow)
 
 
-def test_who_has_asked_is_waited_for_by_nobody() -> None:
+def test_complete_request_has_no_time_limit() -> None:
     server = Server()
     quick, sender = server.client(), server.client()
     quick.data_received(GET)
@@ -321,7 +321,7 @@ def test_who_has_asked_is_waited_for_by_nobody() -> None:
     assert len(server.loop.begun) == 2
 
 
-def test_an_answer_is_read_in_time() -> None:
+def test_unread_response_closes_connection() -> None:
     server = Server()
     stuck, slow = server.client(), server.client()
     for each in (stuck, slow):
@@ -333,7 +333,7 @@ def test_an_answer_is_read_in_time() -> None:
     assert not is_open(stuck) and is_open(slow)
 
 
-def test_an_address_has_its_connections_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_per_address_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 3)
     server = Server()
     silent = [server.client("192.0.2.1") for _ in range(3)]
@@ -347,14 +347,14 @@ def test_an_address_has_its_connections_and_no_more(monkeypatch: pytest.MonkeyPa
     assert not is_open(server.client("192.0.2.1")), "all are at work: there is no room to make"
 
 
-def test_a_household_of_ipv6_is_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ipv6_network_counts_as_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     server = Server()
     first, second = server.client("2001:db8::1"), server.client("2001:db8::2")
     assert not is_open(first) and is_open(second)
 
 
-def test_a_proxy_has_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trusted_proxy_has_no_limit_per_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
     server = Server(frozenset(["127.0.0.1"]))
@@ -364,7 +364,7 @@ def test_a_proxy_has_as_many_as_there_are(monkeypatch: pytest.MonkeyPatch) -> No
     assert [is_open(each) for each in clients] == [False, True, True, True]
 
 
-def test_who_leaves_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_connection_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     server = Server()
     for _ in range(3):
@@ -376,7 +376,7 @@ def test_who_leaves_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.company._open == {kept: "address:192.0.2.1"}
 
 
-def test_uvicorn_never_has_to_turn_anybody_away() -> None:
+def test_connection_limit_is_below_limit_of_uvicorn() -> None:
     assert connections.MAX_PER_ADDRESS < connections.MAX_CONNECTIONS < 500
 
 
@@ -399,7 +399,7 @@ def standing(group: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     thread.join()
 
 
-def test_silent_connections_keep_nobody_out(standing: int) -> None:
+def test_silent_connections_do_not_block_others(standing: int) -> None:
     silent = [socket.create_connection(("127.0.0.1", standing), timeout=600) for _ in range(8)]
     with socket.create_connection(("127.0.0.1", standing), timeout=600) as asking:
         head = f"GET /login HTTP/1.1\r\nHost: 127.0.0.1:{standing}\r\nConnection: close\r\n\r\n"

@@ -71,7 +71,7 @@ def error_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2)
 # -- defaults -----------------------------------------------------------------------
 
 
-def test_defaults_are_those_of_the_config_records(ordered: Ordered) -> None:
+def test_option_defaults_equal_config_defaults(ordered: Ordered) -> None:
     config, plain = ordered(*BASE).config, CrawlConfig()
     assert config.seeds == ("a.test",)
     for name in ("strategy", "params", "politeness", "scope", "limits", "concurrency", "workers"):
@@ -82,7 +82,7 @@ def test_defaults_are_those_of_the_config_records(ordered: Ordered) -> None:
     assert config.fetch.content_types == FetchConfig().content_types
 
 
-def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
+def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
     (home / "web.warc").touch()
     made = ordered(
         *BASE,
@@ -126,7 +126,7 @@ def test_every_option_reaches_its_place(ordered: Ordered, home: Path) -> None:
 # -- precedence ---------------------------------------------------------------------
 
 
-def test_flag_beats_variable_beats_file_beats_default(
+def test_flag_overrides_variable_file_and_default(
     ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def delay(*flags: str) -> float:
@@ -140,7 +140,7 @@ def test_flag_beats_variable_beats_file_beats_default(
     assert delay("--delay", "4s") == 4.0
 
 
-def test_nearest_file_upward_holds_alone(
+def test_only_nearest_focus_toml_is_used(
     ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toml(home / "config", "[crawl]\nper-host = 2\n")
@@ -154,7 +154,7 @@ def test_nearest_file_upward_holds_alone(
     assert (config.politeness.per_host, config.concurrency) == (1, 9)
 
 
-def test_file_can_say_everything(ordered: Ordered, home: Path) -> None:
+def test_focus_toml_sets_all_kinds_of_options(ordered: Ordered, home: Path) -> None:
     (home / "topic.toml").write_text("name='t'\nkeywords=['a', 'b:0.5']\n", encoding="utf-8")
     toml(
         home,
@@ -185,7 +185,9 @@ def test_file_can_say_everything(ordered: Ordered, home: Path) -> None:
     assert made.paths.warc == home / "out.warc.gz"
 
 
-def test_variables_hold_several_values(ordered: Ordered, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_with_several_values_is_split(
+    ordered: Ordered, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FOCUS_SEED", "a.test b.test")
     monkeypatch.setenv("FOCUS_TOPIC", "machine learning,ai")
     monkeypatch.setenv("FOCUS_INSECURE", "1")
@@ -195,7 +197,7 @@ def test_variables_hold_several_values(ordered: Ordered, monkeypatch: pytest.Mon
     assert made.config.fetch.insecure
 
 
-def test_database_is_where_it_was_said(
+def test_database_path_sources_and_priority(
     ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ordered(*BASE).paths.db == home / "data" / "focus.db"
@@ -235,7 +237,7 @@ def test_database_is_where_it_was_said(
         ("[crawl\n", "is no TOML: "),
     ],
 )
-def test_mistake_in_the_file_is_named_with_file_and_key(
+def test_invalid_focus_toml_error_names_file_and_key(
     home: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
 ) -> None:
     toml(home / "work", text)
@@ -244,12 +246,14 @@ def test_mistake_in_the_file_is_named_with_file_and_key(
     assert complaint in line
 
 
-def test_file_that_is_no_text_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_focus_toml_not_utf8_error_names_file(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (home / "work" / "focus.toml").write_bytes(b"\xff\xfe")
     assert "focus.toml: is not UTF-8 (byte 0)" in error_of(capsys, "status")
 
 
-def test_no_file_is_no_mistake(home: Path) -> None:
+def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
     assert config_file.find_config_file(home) is None
     assert config_file.command_defaults(None, {}) == {}
 
@@ -288,13 +292,13 @@ def test_no_file_is_no_mistake(home: Path) -> None:
         ([*BASE, "--max-page", "1"], "No such option '--max-page'. (Did you mean one of: "),
     ],
 )
-def test_wrong_option_gets_one_line(
+def test_invalid_option_prints_one_line(
     capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
 ) -> None:
     assert complaint in error_of(capsys, "crawl", *arguments)
 
 
-def test_wrong_variable_is_named(
+def test_invalid_variable_error_names_variable(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FOCUS_DELAY", "soon")
@@ -305,7 +309,7 @@ def test_wrong_variable_is_named(
     assert line.startswith("FOCUS_CONTENT_TYPE: 'html' is no media type")
 
 
-def test_archive_leaves_nothing_to_record(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_with_warc_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "a.warc").touch()
     line = error_of(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
     assert "--warc records the network" in line
@@ -314,22 +318,22 @@ def test_archive_leaves_nothing_to_record(home: Path, capsys: pytest.CaptureFixt
 # -- seeds, topics, parameters, User-Agent ------------------------------------------
 
 
-def test_seeds_file_has_comments_and_repeats(ordered: Ordered, home: Path) -> None:
+def test_seeds_file_comments_and_duplicates_are_ignored(ordered: Ordered, home: Path) -> None:
     lines = "\ufeffb.test\n# no\n\n http://a.test/#x \nc.test # why\na.test\n"
     (home / "seeds.txt").write_text(lines, encoding="utf-8")
     seeds = ordered(*BASE, "--seeds-file", str(home / "seeds.txt")).config.seeds
     assert seeds == ("a.test", "b.test", "http://a.test/#x", "c.test")
 
 
-def test_seeds_come_from_standard_input(ordered: Ordered, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeds_file_dash_reads_standard_input(
+    ordered: Ordered, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(b"s.test\n"))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert ordered("--topic", "x", "--seeds-file", "-").config.seeds == ("s.test",)
 
 
-def test_topic_file_parameters_apply_to_their_strategy_below_param(
-    ordered: Ordered, home: Path
-) -> None:
+def test_topic_file_parameters_are_overridden_by_param(ordered: Ordered, home: Path) -> None:
     file = home / "football.toml"
     text = 'name = "football"\nkeywords = ["足球"]\n[params.topic-pagerank]\ngamma = 0.77\n'
     file.write_text(text, encoding="utf-8")
@@ -352,7 +356,7 @@ def test_topic_file_parameters_apply_to_their_strategy_below_param(
         ("[params.topic-pagerank]\ngamma = 'x'\n", "Expected `float`"),
     ],
 )
-def test_topic_file_parameters_without_an_owner_are_refused(
+def test_topic_file_parameters_of_unknown_owner_raise_error(
     home: Path, capsys: pytest.CaptureFixture[str], table: str, complaint: str
 ) -> None:
     file = home / "football.toml"
@@ -361,7 +365,7 @@ def test_topic_file_parameters_without_an_owner_are_refused(
     assert complaint in error_of(capsys, "crawl", *arguments)
 
 
-def test_topic_file_gives_seeds_model_and_words(ordered: Ordered, home: Path) -> None:
+def test_topic_file_sets_seeds_model_and_keywords(ordered: Ordered, home: Path) -> None:
     text = "name='t'\nkeywords=['a']\nseeds=['t.test']\nrelevance='boolean'\n"
     (home / "t.toml").write_text(text, encoding="utf-8")
     made = ordered("--topic", str(home / "t.toml"))
@@ -372,7 +376,7 @@ def test_topic_file_gives_seeds_model_and_words(ordered: Ordered, home: Path) ->
     assert made.config.analysis.relevance == "position"
 
 
-def test_topic_is_words_unless_a_file_is_there(home: Path) -> None:
+def test_read_topic_existing_file_or_words(home: Path) -> None:
     assert [word.text for word in read_topic("足球,英超").keywords] == ["足球", "英超"]
     (home / "work" / "words").write_text("name='t'\nkeywords=['a']\n", encoding="utf-8")
     assert read_topic("words").name == "t"
@@ -380,7 +384,7 @@ def test_topic_is_words_unless_a_file_is_there(home: Path) -> None:
         read_topic("gone.toml")
 
 
-def test_parameters_go_to_whoever_knows_them() -> None:
+def test_split_params_assigns_to_strategy_and_model() -> None:
     given = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.raw", 0.7)]
     assert split_params(given, "topic-pagerank", "position") == (
         {"gamma": 0.3, "raw": 0.7},
@@ -388,7 +392,7 @@ def test_parameters_go_to_whoever_knows_them() -> None:
     )
 
 
-def test_as_published_means_strategy_model_and_topic(ordered: Ordered, tmp_path: Path) -> None:
+def test_as_published_applies_to_strategy_model_and_topic(ordered: Ordered, tmp_path: Path) -> None:
     file = tmp_path / "football.toml"
     text = 'name = "足球"\nkeywords = ["足球"]\nrelevance = "evidence"\n[features]\n"欧冠" = 0.5\n'
     file.write_text(text, encoding="utf-8")
@@ -405,13 +409,13 @@ def test_as_published_means_strategy_model_and_topic(ordered: Ordered, tmp_path:
     assert chosen.relevance == "boolean"
 
 
-def test_greek_letters_name_parameters(ordered: Ordered) -> None:
+def test_param_with_greek_letter_is_accepted(ordered: Ordered) -> None:
     options = ("--strategy", "topic-pagerank", "--relevance", "position")
     config = ordered(*BASE, *options, "--param", "γ=0.3", "--param", "relevance.α=0.5").config
     assert (config.params, config.analysis.params) == ({"gamma": 0.3}, {"alpha": 0.5})
 
 
-def test_unknown_parameter_lists_the_known_ones() -> None:
+def test_unknown_parameter_error_lists_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"known: bfs: none; position: alpha, beta$"):
         split_params([("x", 1.0)], "bfs", "position")
     with pytest.raises(ConfigError, match=r"--param strategy.alpha: .* known: bfs: none$"):
@@ -427,7 +431,9 @@ def test_unknown_parameter_lists_the_known_ones() -> None:
         ("bot/1 (+http://b.test)", "http://b.test", "bot/1 (+http://b.test)"),
     ],
 )
-def test_user_agent_carries_the_contact(name: str | None, contact: str | None, header: str) -> None:
+def test_make_user_agent_contains_contact(
+    name: str | None, contact: str | None, header: str
+) -> None:
     assert make_user_agent(name, contact).endswith(header)
 
 
@@ -439,13 +445,11 @@ def test_user_agent_carries_the_contact(name: str | None, contact: str | None, h
         ("123", "focus"),
     ],
 )
-def test_robots_are_read_for_the_product_that_is_sent(
-    ordered: Ordered, name: str, product: str
-) -> None:
+def test_product_token_of_user_agent(ordered: Ordered, name: str, product: str) -> None:
     assert ordered(*BASE, "--user-agent", name).config.agent == product
 
 
-def test_nobody_is_anonymous_who_says_who_they_are(ordered: Ordered) -> None:
+def test_is_anonymous_false_with_contact_or_user_agent(ordered: Ordered) -> None:
     assert ordered(*BASE).is_anonymous
     assert not ordered(*BASE, "--contact", "a@b.test").is_anonymous
     assert not ordered(*BASE, "--user-agent", "bot/1").is_anonymous

@@ -96,7 +96,7 @@ def rested(path: Path) -> None:
 # -- keeping alerts -----------------------------------------------------------------
 
 
-def test_alert_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
+def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     assert add(focus, "足球", "--every", "daily 07:30", "--mail", "me@example.org").code == 0
     shown = focus("show", "足球")
     assert shown.code == 0
@@ -133,7 +133,7 @@ def test_alert_is_kept_shown_changed_and_forgotten(focus: Focus) -> None:
         (("import", "gone.json"), "gone.json"),
     ],
 )
-def test_mistake_is_one_clear_line(
+def test_watch_add_invalid_option_prints_one_line(
     focus: Focus, arguments: tuple[str, ...], complaint: str
 ) -> None:
     ended = focus(*arguments)
@@ -143,19 +143,19 @@ def test_mistake_is_one_clear_line(
     assert "No alert yet" in focus("list").out
 
 
-def test_name_that_is_taken_is_refused(focus: Focus) -> None:
+def test_add_existing_name_is_refused(focus: Focus) -> None:
     assert add(focus).code == 0
     assert add(focus).code == 2
 
 
-def test_topic_file_is_kept_by_its_whole_path(focus: Focus, home: Path) -> None:
+def test_topic_file_is_stored_with_absolute_path(focus: Focus, home: Path) -> None:
     (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
     assert focus("add", "f", "--site", "news.test", "--topic", "f.toml").code == 0
     listed = json.loads(focus("list", "--json").out)
     assert listed[0]["alert"]["topic"] == str(home / "f.toml")
 
 
-def test_expiry_by_date_span_and_never(focus: Focus) -> None:
+def test_expires_accepts_date_duration_and_never(focus: Focus) -> None:
     now = time.time()
     add(focus, "足球", "--expires", "30d")
     kept = lambda: json.loads(focus("list", "--json").out)[0]["alert"]["expires_at"]  # noqa: E731
@@ -166,7 +166,7 @@ def test_expiry_by_date_span_and_never(focus: Focus) -> None:
     assert kept() is None
 
 
-def test_export_and_import_keep_everything(focus: Focus, home: Path) -> None:
+def test_export_and_import_preserve_alerts(focus: Focus, home: Path) -> None:
     add(focus, "足球", "--mail", "a@b.test", "--language", "zh", "--min-relevance", "0.7")
     add(focus, "篮球", "--webhook", "https://hook.test/x", "--max-items", "5")
     text = focus("export").out
@@ -181,7 +181,7 @@ def test_export_and_import_keep_everything(focus: Focus, home: Path) -> None:
     assert json.loads(focus("export", "篮球").out)[0]["max_items"] == 5
 
 
-def test_import_takes_all_or_none(focus: Focus, home: Path) -> None:
+def test_import_with_invalid_alert_imports_nothing(focus: Focus, home: Path) -> None:
     add(focus)
     both = [{"name": "新", "sites": ["a.test"], "words": "x"},
             {"name": "足球", "sites": ["a.test"], "words": "x"}]  # fmt: skip
@@ -190,7 +190,7 @@ def test_import_takes_all_or_none(focus: Focus, home: Path) -> None:
     assert len(json.loads(focus("export").out)) == 1
 
 
-def test_user_speaks_as_the_machine_does(focus: Focus, home: Path) -> None:
+def test_user_has_language_and_zone_of_machine(focus: Focus, home: Path) -> None:
     add(focus)
     with open_store(home / "focus.db", now=0, language="x", zone="x") as store:
         assert store.database.fetch_rows("SELECT language, zone FROM user") == [
@@ -201,7 +201,7 @@ def test_user_speaks_as_the_machine_does(focus: Focus, home: Path) -> None:
 # -- running --------------------------------------------------------------------------
 
 
-def test_run_visits_matches_and_is_quiet(focus: Focus, world: World, home: Path) -> None:
+def test_run_visits_sites_and_prints_nothing(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     add(focus, "球队")
     world.pages = [(f"/{n}", "足球", article("足球", n)) for n in range(7)]
@@ -220,14 +220,14 @@ def test_run_visits_matches_and_is_quiet(focus: Focus, world: World, home: Path)
     assert "why: title 足球 1.00" in shown.out
 
 
-def test_dry_run_says_what_is_due_and_does_nothing(focus: Focus, world: World) -> None:
+def test_dry_run_lists_due_work_and_does_nothing(focus: Focus, world: World) -> None:
     add(focus)
     ended = focus("run", "--dry-run")
     assert ended.out.splitlines() == ["check 足球", "visit news.test", "0 pages in the outbox"]
     assert not world.visits
 
 
-def test_now_checks_what_is_not_due(focus: Focus, world: World, home: Path) -> None:
+def test_run_now_checks_alerts_that_are_not_due(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     add(focus, "b")
     focus("run")
@@ -239,7 +239,7 @@ def test_now_checks_what_is_not_due(focus: Focus, world: World, home: Path) -> N
     assert focus("run", "nobody").code == 2
 
 
-def test_check_says_what_came_of_it(focus: Focus, world: World, home: Path) -> None:
+def test_check_prints_result(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     focus("run")
     rested(home / "focus.db")
@@ -249,9 +249,7 @@ def test_check_says_what_came_of_it(focus: Focus, world: World, home: Path) -> N
     assert focus("check", "nobody").code == 2
 
 
-def test_no_site_is_visited_twice_within_a_minute_even_if_asked_to(
-    focus: Focus, world: World
-) -> None:
+def test_check_twice_within_a_minute_visits_site_once(focus: Focus, world: World) -> None:
     add(focus)
     focus("run")
     ended = focus("check", "足球")
@@ -259,7 +257,7 @@ def test_no_site_is_visited_twice_within_a_minute_even_if_asked_to(
     assert len(world.visits) == 1
 
 
-def test_second_run_ends_at_once(focus: Focus, world: World, home: Path) -> None:
+def test_second_run_at_the_same_time_exits_with_6(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     with watch_lock(home / "focus.db"):
         assert focus("run") == Ended(6, "", "")
@@ -268,7 +266,9 @@ def test_second_run_ends_at_once(focus: Focus, world: World, home: Path) -> None
     assert focus("run").code == 0
 
 
-def test_database_held_by_a_crawl_leaves_all_due(focus: Focus, world: World, home: Path) -> None:
+def test_run_while_crawl_holds_database_leaves_alerts_due(
+    focus: Focus, world: World, home: Path
+) -> None:
     add(focus)
     world.trouble = StoreLocked("another focus crawl is using it")
     assert focus("run") == Ended(5, "", "")
@@ -277,14 +277,14 @@ def test_database_held_by_a_crawl_leaves_all_due(focus: Focus, world: World, hom
     assert world.visits == ["news.test"] * 2
 
 
-def test_book_opens_beside_a_crawl(focus: Focus, home: Path) -> None:
+def test_alerts_can_be_listed_while_a_crawl_runs(focus: Focus, home: Path) -> None:
     add(focus)
     with database_lock(home / "focus.db", pid=1):
         assert focus("list").code == 0
         assert add(focus, "b").code == 0
 
 
-def test_trouble_of_a_site_is_told_and_shown(focus: Focus, world: World) -> None:
+def test_failing_site_is_reported_and_shown(focus: Focus, world: World) -> None:
     add(focus)
     world.trouble = ConfigError("its robots.txt forbids it")
     ran = focus("run")
@@ -303,9 +303,7 @@ def test_trouble_of_a_site_is_told_and_shown(focus: Focus, world: World) -> None
     assert ", 3 visits: its robots.txt forbids it" in shown
 
 
-def test_alert_that_was_never_seen_begins_when_its_site_answers(
-    focus: Focus, world: World, home: Path
-) -> None:
+def test_alert_begins_when_its_site_first_answers(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     world.trouble = ConfigError("down")
     focus("run")
@@ -317,7 +315,7 @@ def test_alert_that_was_never_seen_begins_when_its_site_answers(
     assert "5 to be told of" in focus("run", "-v").err
 
 
-def test_failed_delivery_is_told_and_logged(focus: Focus, world: World) -> None:
+def test_failed_delivery_is_reported_and_logged(focus: Focus, world: World) -> None:
     add(focus, "足球", "--mail", "me@example.org")
     world.pages = [("/1", "足球", article("足球", 1))]
     ran = focus("run")
@@ -329,7 +327,7 @@ def test_failed_delivery_is_told_and_logged(focus: Focus, world: World) -> None:
     assert json.loads(focus("log", "--json").out)[0]["items"] == 1
 
 
-def test_test_message_says_how_it_went(focus: Focus) -> None:
+def test_test_command_prints_result_of_each_channel(focus: Focus) -> None:
     add(focus, "足球", "--mail", "me@example.org", "--webhook", "http://127.0.0.1:9/hook")
     ended = focus("test", "足球")
     assert ended.code == 1
@@ -341,14 +339,14 @@ def test_test_message_says_how_it_went(focus: Focus) -> None:
     assert focus("test", "inbox only") == Ended(0, "", "")
 
 
-def test_looking_makes_no_database(focus: Focus, home: Path) -> None:
+def test_reading_commands_create_no_database(focus: Focus, home: Path) -> None:
     assert "No alert yet" in focus("list").out
     assert focus("log").code == focus("me").code == 0
     assert "no alert" in focus("show", "足球").err
     assert not list(home.rglob("*.db*"))
 
 
-def test_first_check_that_failed_says_when_the_next_is(focus: Focus, world: World) -> None:
+def test_failed_first_check_shows_next_check(focus: Focus, world: World) -> None:
     add(focus, "足球", "--every", "daily 07:30")
     world.trouble = ConfigError("no such host")
     said = focus("run").err
@@ -358,7 +356,7 @@ def test_first_check_that_failed_says_when_the_next_is(focus: Focus, world: Worl
     assert "its first check failed" not in focus("run", "--now").err
 
 
-def test_feed_is_a_file_that_is_written_anew(focus: Focus, home: Path) -> None:
+def test_feed_file_is_replaced_by_each_run(focus: Focus, home: Path) -> None:
     assert "read at `focus serve`" in add(focus, "裸", "--feed").err
     wrong = add(focus, "错", "--feed", "no/such/folder/f.xml")
     assert (wrong.code, "make it" in wrong.err) == (2, True)
@@ -372,7 +370,7 @@ def test_feed_is_a_file_that_is_written_anew(focus: Focus, home: Path) -> None:
     assert "focus: 一" in only.read_text("utf-8")
 
 
-def test_pages_are_filtered_read_and_deleted(focus: Focus, world: World, home: Path) -> None:
+def test_inbox_filter_read_and_delete(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     add(focus, "二")
     world.pages = [(f"/{n}", f"足球 {n}", article("足球", n)) for n in range(2)]
@@ -397,7 +395,7 @@ def test_pages_are_filtered_read_and_deleted(focus: Focus, world: World, home: P
     assert "/0" not in focus("inbox", "足球", "--existing").out
 
 
-def test_secret_is_shown_at_first_and_on_demand_and_changed(focus: Focus) -> None:
+def test_secret_is_printed_on_add_and_rotated(focus: Focus) -> None:
     made = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
     (secret,) = re.findall(r"whsec_[\w+/=]+", made.err)
     assert "T0KEN" not in made.err
@@ -410,7 +408,7 @@ def test_secret_is_shown_at_first_and_on_demand_and_changed(focus: Focus) -> Non
     assert (none.code, "no alert" in none.err) == (2, True)
 
 
-def test_topic_file_that_is_gone_is_remarked(focus: Focus, world: World, home: Path) -> None:
+def test_missing_topic_file_is_reported_in_health(focus: Focus, world: World, home: Path) -> None:
     (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
     focus("add", "f", "--site", "news.test", "--topic", "f.toml")
     (home / "f.toml").unlink()
@@ -421,7 +419,7 @@ def test_topic_file_that_is_gone_is_remarked(focus: Focus, world: World, home: P
     assert "f.toml: cannot be read" in focus("list").out
 
 
-def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
+def test_long_silence_is_reported_in_health(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     world.pages = [("/", "首页", "欢迎。")]
     focus("run")
@@ -435,7 +433,7 @@ def test_silence_is_remarked(focus: Focus, world: World, home: Path) -> None:
 # -- preview --------------------------------------------------------------------------
 
 
-def test_preview_lists_what_would_have_come_and_why(focus: Focus, world: World) -> None:
+def test_preview_lists_matches_with_reasons(focus: Focus, world: World) -> None:
     add(focus)
     assert "never visited yet: news.test" in focus("preview", "足球").out
     today = time.strftime("%Y年%m月%d日 %H:%M", time.localtime(time.time() - 3600))
@@ -455,7 +453,7 @@ def test_preview_lists_what_would_have_come_and_why(focus: Focus, world: World) 
     assert [match["title"] for match in found["matches"]] == ["足球一"]
 
 
-def test_log_is_empty_at_first(focus: Focus) -> None:
+def test_log_without_deliveries_says_so(focus: Focus) -> None:
     assert focus("log").out == "Nothing was delivered yet\n"
 
 
@@ -493,7 +491,7 @@ def front(web: TinyWeb, numbers: range) -> None:
 
 
 @pytest.mark.slow
-def test_new_page_of_a_real_site_is_found_by_the_second_run(focus: Focus, home: Path) -> None:
+def test_second_run_finds_new_page_of_real_site(focus: Focus, home: Path) -> None:
     web = TinyWeb()
     front(web, range(2))
     with served(web) as address:
