@@ -106,12 +106,12 @@ def read_topics(text: str, where: str, folder: Path = Path()) -> list[TopicTask]
         raise TopicError("{where}: {what}", where=where, what=error) from None
     tasks = [_make_task(entry, where, folder) for entry in entries]
     names = [task.name for task in tasks]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None or not tasks:
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None or not tasks:
         raise TopicError(
             "{where}: {what}",
             where=where,
-            what=msg("topic {name!r} stands twice", name=twice) if tasks else msg("no topic"),
+            what=msg("topic {name!r} stands twice", name=duplicate) if tasks else msg("no topic"),
         )
     return tasks
 

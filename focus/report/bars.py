@@ -65,14 +65,14 @@ def _next_tick(value: float) -> float:
 def _bar_svg(frame: Frame, bar: Bar, x_left: float, step: float, cut: bool) -> str:
     width, floor = step * (1 - _GAP), frame.y_at(0)
     is_cut = cut and bar.total > frame.y_top
-    whole = frame.y_at(min(bar.total, frame.y_top))
+    y_total = frame.y_at(min(bar.total, frame.y_top))
     share = bar.hits / bar.total if bar.total else 0.0
-    hit = floor - (floor - whole) * share if is_cut else frame.y_at(bar.hits)
+    hit = floor - (floor - y_total) * share if is_cut else frame.y_at(bar.hits)
     x = x_left + step * _GAP / 2
     parts = [
         f"<g><title>{escape(bar.tooltip)}</title>"
-        f'<rect class="bar" x="{x:.1f}" y="{whole:.1f}" width="{width:.1f}" '
-        f'height="{floor - whole:.1f}"/>'
+        f'<rect class="bar" x="{x:.1f}" y="{y_total:.1f}" width="{width:.1f}" '
+        f'height="{floor - y_total:.1f}"/>'
         f'<rect class="bar hit" x="{x:.1f}" y="{hit:.1f}" width="{width:.1f}" '
         f'height="{floor - hit:.1f}"/></g>'
     ]
@@ -80,7 +80,7 @@ def _bar_svg(frame: Frame, bar: Bar, x_left: float, step: float, cut: bool) -> s
     if text:
         at = min(max(x + width / 2, frame.margin_left + 14), frame.width - 14)
         parts.append(
-            f'<text class="value" x="{at:.1f}" y="{whole - 5:.1f}" '
+            f'<text class="value" x="{at:.1f}" y="{y_total - 5:.1f}" '
             f'text-anchor="middle">{escape(text)}</text>'
         )
     return "".join(parts)

@@ -199,18 +199,18 @@ def _harvest_series(figures: CrawlFigures) -> list[Series]:
     """
     course, window = figures.course, figures.window
     so_far: list[float] = []
-    lately: list[float] = []
+    recent_rates: list[float] = []
     pages = hits = 0
     for at, bucket in enumerate(course):
         pages, hits = pages + bucket.pages, hits + bucket.relevant
         so_far.append(hits / pages if pages else 0.0)
         recent = course[max(0, at + 1 - window) : at + 1]
         n = sum(bucket.pages for bucket in recent)
-        before = lately[-1] if lately else 0.0
-        lately.append(sum(bucket.relevant for bucket in recent) / n if n else before)
+        before = recent_rates[-1] if recent_rates else 0.0
+        recent_rates.append(sum(bucket.relevant for bucket in recent) / n if n else before)
     return [
         Series(say("so far"), 0, [so_far[0], *so_far]),
-        Series(say("in the last 5 % of the requests"), 1, [lately[0], *lately]),
+        Series(say("in the last 5 % of the requests"), 1, [recent_rates[0], *recent_rates]),
     ]
 
 

@@ -89,5 +89,5 @@ def _make_answer(site: str, gathered: FetchedPages) -> SiteAnswer:
 
 
 if __name__ == "__main__":
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=SiteQuestion)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(fetch_answers(asked))))
+    question = msgspec.json.decode(sys.stdin.buffer.read(), type=SiteQuestion)
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(fetch_answers(question))))
