@@ -109,7 +109,7 @@ def _page_of(web: DemoWeb, url: str, compressor: zstd.ZstdCompressor) -> tuple[s
     charset = _CHARSET.search(content_type + response.body[:600].decode("latin-1"))
     text = response.body.decode(charset[1] if charset else "utf-8", "replace")
     title = _TITLE.search(text)
-    return title[1] if title else "", zstd.frame(compressor, text.encode())
+    return title[1] if title else "", zstd.compress_frame(compressor, text.encode())
 
 
 def _page_row(

@@ -33,20 +33,20 @@ from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.http.connection import Connector, Exchange, ExchangeTimer
 from focus.http.content_encoding import ACCEPT_ENCODING
-from focus.http.dns import Foresight, ThreadResolver
-from focus.http.network_errors import SERVER_FAULTS, one_line
-from focus.http.requests import Place, RequestSender, ServerAnswer
+from focus.http.dns import PrefetchResolver, ThreadResolver
+from focus.http.network_errors import NETWORK_ERRORS, to_one_line
+from focus.http.requests import RequestSender, RequestTarget, ResponseHead
 from focus.http.response import (
     FETCH_ERRORS,
     FetchFailed,
     IncomingResponse,
-    failure_of,
-    redirect,
+    classify_failure,
+    resolve_redirect,
 )
-from focus.http.semantics import classify_status, retry_after_s
-from focus.http.sessions import Fields, Sessions
-from focus.http.ssrf_guard import AddressGuard, not_public
-from focus.http.tls import client_context
+from focus.http.semantics import classify_status, parse_retry_after
+from focus.http.sessions import Headers, Sessions
+from focus.http.ssrf_guard import AddressGuard, not_public_message
+from focus.http.tls import make_client_context
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
 
@@ -78,7 +78,7 @@ class WebFetcher:
         self._config = config
         self._sessions = sessions or Sessions()
         self._clock = clock
-        self._names = Foresight(resolver or ThreadResolver(config.concurrency))
+        self._names = PrefetchResolver(resolver or ThreadResolver(config.concurrency))
         self._guard = AddressGuard(config.allow_net)
         self._replay = _endpoint(config.connect_to)
         if config.proxy is not None:
@@ -120,11 +120,11 @@ class WebFetcher:
         try:
             detail = await self._request(url, answer, started)
         except FETCH_ERRORS as error:
-            failure, detail = failure_of(error)
+            failure, detail = classify_failure(error)
         exchange = answer.exchange
-        exchange.check_wire()  # it may have been over before the watch looked
-        if exchange.verdict is not None:
-            failure, detail = exchange.verdict
+        exchange.check_wire_bytes()  # it may have been over before the watch looked
+        if exchange.failure is not None:
+            failure, detail = exchange.failure
         return FetchResult(
             url=url,
             fetched_at=started,
@@ -134,13 +134,13 @@ class WebFetcher:
             raw_bytes=exchange.received if failure else answer.raw_bytes,
             elapsed_s=time.monotonic() - begun,
             failure=failure,
-            detail=one_line(detail),
+            detail=to_one_line(detail),
             redirect_to=None if failure else answer.redirect_to,
             retry_after_s=answer.retry_after_s,
             address=exchange.address,
-            is_truncated=answer.truncated,
-            url_source=None if failure else answer.listing,
-            is_unchanged=answer.unchanged and not failure,
+            is_truncated=answer.is_truncated,
+            url_source=None if failure else answer.url_source,
+            is_unchanged=answer.is_unchanged and not failure,
             status_line=answer.status_line,
             request=answer.request,
         )
@@ -154,7 +154,9 @@ class WebFetcher:
         host = (target.raw_host or "").strip("[]")
         if is_ip_address(host):
             return host
-        return await self._names.locate(host, target.port or 0, self._config.connect_timeout_s)
+        return await self._names.prefetch_address(
+            host, target.port or 0, self._config.connect_timeout_s
+        )
 
     async def _request(self, url: str, answer: IncomingResponse, started: float) -> str:
         """One exchange; raises Failed if a kept connection turns out to be dead.
@@ -164,42 +166,42 @@ class WebFetcher:
         """
         place = self._place(url)
         try:
-            with self._watch.over(answer.exchange):
+            with self._watch.watch(answer.exchange):
                 return await self._exchange(url, place, answer, started)
         except aiohttp.ClientConnectorError:
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
             exchange = answer.exchange
-            if exchange.received or exchange.verdict or not exchange.reused:
+            if exchange.received or exchange.failure or not exchange.is_reused:
                 raise
         raise FetchFailed(
             FailureKind.CLOSED, msg("the connection had been closed while it lay idle")
         )
 
     async def _exchange(
-        self, url: str, place: Place, answer: IncomingResponse, started: float
+        self, url: str, place: RequestTarget, answer: IncomingResponse, started: float
     ) -> str:
-        headers = {**self._sessions.headers(url), **answer.conditions}
-        answer.request = self._open().request_head("GET", place, answer.conditions)
-        async with self._open().ask("GET", place, headers) as response:
-            answer.take_head(response)
+        headers = {**self._sessions.request_headers(url), **answer.conditions}
+        answer.request = self._open().build_head("GET", place, answer.conditions)
+        async with self._open().send("GET", place, headers) as response:
+            answer.read_head(response)
             if self._sessions:
-                self._sessions.learn(url, response.headers.getall("Set-Cookie", ()))
+                self._sessions.store_cookies(url, response.headers.getall("Set-Cookie", ()))
             status = response.status
             if retry_after := response.headers.get("Retry-After"):
-                answer.retry_after_s = retry_after_s(retry_after, started)
-            answer.unchanged = status == 304 and bool(answer.conditions)
-            if answer.unchanged:
+                answer.retry_after_s = parse_retry_after(retry_after, started)
+            answer.is_unchanged = status == 304 and bool(answer.conditions)
+            if answer.is_unchanged:
                 return "304"
             failure = classify_status(status, answer.retry_after_s is not None)
             if failure is not None:
                 await self._drain(response, answer.exchange)
                 raise FetchFailed(failure, f"{status} {response.reason}".strip())
             if status >= 300:
-                answer.redirect_to = redirect(url, response)
+                answer.redirect_to = resolve_redirect(url, response)
                 await self._drain(response, answer.exchange)
             else:
-                await answer.read(response)
+                await answer.read_body(response)
             return answer.remark or str(status)
 
     def _open(self) -> RequestSender:
@@ -210,7 +212,7 @@ class WebFetcher:
                 concurrency=config.concurrency,
                 socket_factory=self._socket,
                 resolver=self._names,
-                ssl=client_context(insecure=config.insecure),
+                ssl=make_client_context(insecure=config.insecure),
             )
             fields = {
                 "User-Agent": config.user_agent,
@@ -221,7 +223,7 @@ class WebFetcher:
             self._sender = RequestSender(config, connector, fields)
         return self._sender
 
-    def _place(self, url: str) -> Place:
+    def _place(self, url: str) -> RequestTarget:
         """Whom to ask for `url`, without fragment and credentials; raises FetchFailed."""
         match = _URL.match(url)
         if match is None:
@@ -237,14 +239,14 @@ class WebFetcher:
         if self._replay is not None:
             scheme, host, authority = "http", authority, self._replay
         target = path if path.startswith("/") else f"/{path}"
-        return self._open().place(scheme.lower(), authority, target, host)
+        return self._open().make_target(scheme.lower(), authority, target, host)
 
     def _check_literal(self, authority: str) -> None:
         """Refuse to name a private address to a proxy; names are the proxy's to resolve."""
         host = re.sub(r":\d*$", "", authority).strip("[]").rstrip(".")
         if ":" in host or re.fullmatch(r"(?:[0-9]+|0x[0-9a-f]*)", host.rpartition(".")[2], re.I):
             if not self._guard.permits(host):
-                raise FetchFailed(FailureKind.GUARD, not_public(host))
+                raise FetchFailed(FailureKind.GUARD, not_public_message(host))
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
             raise FetchFailed(FailureKind.GUARD, msg("{host} is not a public host", host=host))
 
@@ -253,28 +255,28 @@ class WebFetcher:
         family, kind, protocol, _, address = info
         # The user named the proxy; everything goes to it and nowhere else.
         if self._config.proxy is None and not self._guard.permits(str(address[0])):
-            Exchange.current().refuse(str(address[0]))
-            raise PermissionError(not_public(address[0]))
+            Exchange.current().record_refused_address(str(address[0]))
+            raise PermissionError(not_public_message(address[0]))
         made = socket.socket(family, kind, protocol)
-        Exchange.current().permit(made)
+        Exchange.current().record_permitted_connect(made)
         return made
 
-    async def _drain(self, response: ServerAnswer, exchange: Exchange) -> None:
+    async def _drain(self, response: ResponseHead, exchange: Exchange) -> None:
         """Read the rest of a small body that nobody wants: it frees the connection."""
         if response.content_length > _DRAIN_BYTES:
             return
-        verdict, size = exchange.verdict, 0
-        exchange.hurry(_DRAIN_S)
+        verdict, size = exchange.failure, 0
+        exchange.shorten_deadline(_DRAIN_S)
         try:
             while size <= _DRAIN_BYTES and (chunk := await response.content.readany()):
                 size += len(chunk)
-        except SERVER_FAULTS:
+        except NETWORK_ERRORS:
             pass
         exchange.detach()  # the answer is judged: its time is not looked at any more
-        exchange.verdict = verdict
+        exchange.failure = verdict
 
 
-def _without_cookies(headers: Fields) -> Fields:
+def _without_cookies(headers: Headers) -> Headers:
     """The headers of an answer as others may read them, in a recording or a database."""
     return tuple(field for field in headers if field[0] != "set-cookie")
 
@@ -300,4 +302,4 @@ def _check_proxy(proxy: str, connect_to: str | None) -> None:
         raise ConfigError("proxy and connect-to exclude each other; give one of them")
     match = _URL.fullmatch(proxy)
     if match is None or match[3] not in ("", "/"):
-        raise ConfigError("proxy {proxy!r} is not like http://HOST:PORT", proxy=one_line(proxy))
+        raise ConfigError("proxy {proxy!r} is not like http://HOST:PORT", proxy=to_one_line(proxy))

@@ -22,7 +22,7 @@ from focus.config import (
 from focus.crawler import Crawl
 from focus.engine.transports import ReplayTransport, latency_s
 from focus.fetch import WebFetcher
-from focus.http.dns import Foresight
+from focus.http.dns import PrefetchResolver
 from focus.records import FailureKind, FetchResult, Result, Task
 from focus.session import Watcher
 from focus.workers import InlineScorer
@@ -259,8 +259,8 @@ class Counting(AbstractResolver):
 
 async def test_a_look_up_serves_the_request_that_follows() -> None:
     names = Counting()
-    ahead = Foresight(names)
-    assert await ahead.locate("a.test", 80, 1.0) == HOME
+    ahead = PrefetchResolver(names)
+    assert await ahead.prefetch_address("a.test", 80, 1.0) == HOME
     (found,) = await ahead.resolve("a.test", 443)
     assert (found["host"], found["port"]) == (HOME, 443)
     assert names.asked == ["a.test"]

@@ -10,7 +10,7 @@ from focus.config import FetchConfig
 from focus.engine.body_memory import BodyMemory, Reserve
 from focus.engine.transports import LiveTransport
 from focus.fetch import WebFetcher
-from focus.http.connection import Exchange, _Handler
+from focus.http.connection import Exchange, _CountingHandler
 from focus.records import FetchResult, Page, Task
 from focus.text import tokenisation
 from focus.text.tokenisation import make_rjieba_cut
@@ -29,7 +29,7 @@ async def waits(bodies: BodyMemory, owner: object, size: int) -> asyncio.Task[No
     return cast("asyncio.Task[None]", task)
 
 
-async def test_who_finds_no_room_waits_until_another_body_goes() -> None:
+async def test_reserve_without_room_waits_until_release() -> None:
     bodies = BodyMemory(10)
     assert await waits(bodies, "first", 6) is None
     assert await waits(bodies, "second", 4) is None
@@ -44,7 +44,7 @@ async def test_who_finds_no_room_waits_until_another_body_goes() -> None:
     assert bodies.total == 0
 
 
-async def test_who_came_first_may_always_read_on() -> None:
+async def test_reserve_oldest_body_never_waits() -> None:
     bodies = BodyMemory(10)
     assert await waits(bodies, "first", 6) is None
     assert await waits(bodies, "second", 4) is None
@@ -86,7 +86,7 @@ class Pages:
         pass
 
 
-async def test_a_body_counts_until_it_is_scored() -> None:
+async def test_body_memory_counts_until_scored() -> None:
     pages = Pages()
     live = LiveTransport(pages, pages, clock=lambda: 0.0, bodies=BodyMemory(20 * MIB))
     for number in range(8):
@@ -103,7 +103,7 @@ async def test_a_body_counts_until_it_is_scored() -> None:
     await live.close()
 
 
-async def test_the_fetcher_tells_how_a_body_grows() -> None:
+async def test_fetcher_reports_growth_of_body() -> None:
     sizes: list[int] = []
     body = b"<title>x</title>" + b"y" * 300_000
     wide = config(max_body_bytes=MIB, max_raw_bytes=MIB)
@@ -113,24 +113,24 @@ async def test_the_fetcher_tells_how_a_body_grows() -> None:
     assert len(sizes) > 1
 
 
-async def test_what_waits_for_room_is_not_the_servers_fault() -> None:
+async def test_pause_during_wait_extends_time_limits() -> None:
     exchange, go = Exchange(FetchConfig()), asyncio.Event()
     exchange.start(asyncio.get_running_loop().time())
-    exchange._handler = cast(_Handler, object())
+    exchange._handler = cast(_CountingHandler, object())
 
     async def room() -> None:
         await go.wait()
 
-    task = asyncio.create_task(exchange.halted(room()))
+    task = asyncio.create_task(exchange.pause_during(room()))
     await asyncio.sleep(0)
     exchange.check_time(asyncio.get_running_loop().time() + 1e6)
-    assert exchange.verdict is None
+    assert exchange.failure is None
     go.set()
     await task
 
 
 @pytest.mark.parametrize(("words", "is_shared"), [(["机器学习"], True), ([], False)])
-def test_who_wants_the_same_words_shares_a_dictionary(
+def test_make_rjieba_cut_same_words_share_dictionary(
     monkeypatch: pytest.MonkeyPatch, words: list[str], is_shared: bool
 ) -> None:
     monkeypatch.setattr(tokenisation, "_DEFAULT_WORDS", [frozenset({"机器学习"})])

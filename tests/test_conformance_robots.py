@@ -33,7 +33,7 @@ def load(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["google_cc.json", "google_spec.json"])
-def test_every_case_of_googles_parser_agrees(name: str) -> None:
+def test_allows_google_cases_agree(name: str) -> None:
     wrong = [
         case
         for case in load(name)
@@ -43,7 +43,7 @@ def test_every_case_of_googles_parser_agrees(name: str) -> None:
     assert wrong == []
 
 
-def test_every_case_of_protego_agrees_or_is_a_listed_deviation() -> None:
+def test_allows_protego_cases_agree_or_are_listed() -> None:
     wrong, counted = set(), 0
     for case in load("protego.json"):
         if case["fn"] in OTHER_FUNCTIONS:
@@ -57,7 +57,7 @@ def test_every_case_of_protego_agrees_or_is_a_listed_deviation() -> None:
     assert wrong == set(DEVIATIONS)
 
 
-def test_every_real_file_is_read() -> None:
+def test_parse_real_files() -> None:
     for path in [*(CASES / "real").iterdir(), *(CASES / "files").iterdir()]:
         robots = Robots.parse(path.read_bytes())
         assert robots.allows("http://a.test/some/path?x=y", "focus") in (True, False), path.name

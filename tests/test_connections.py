@@ -54,7 +54,7 @@ async def by_proxy(proxy_says: bytes | None = None) -> tuple[list[FetchResult], 
 
 
 @pytest.mark.parametrize("factory", [asyncio.new_event_loop, uvloop.new_event_loop])
-def test_a_proxy_is_asked_once_for_a_server_behind_tls(factory: object) -> None:
+def test_send_through_proxy_to_tls_server_connects_once(factory: object) -> None:
     with asyncio.Runner(loop_factory=factory) as runner:  # type: ignore[arg-type]
         results, server, proxy = runner.run(by_proxy())
     assert [result.failure for result in results] == [None, None]
@@ -68,13 +68,13 @@ def test_a_proxy_is_asked_once_for_a_server_behind_tls(factory: object) -> None:
     assert b"proxy-auth" not in b"".join(server.requests).lower()
 
 
-def test_a_proxy_that_says_no_is_told_of() -> None:
+def test_send_through_refusing_proxy_names_the_status() -> None:
     results, _, _ = asyncio.run(by_proxy(b"HTTP/1.1 407 Who?\r\nContent-Length: 0\r\n\r\n"))
     assert {result.failure for result in results} == {FailureKind.CONNECT}
     assert results[0].detail == "the proxy answered 407"
 
 
 @pytest.mark.parametrize("field", [{"X-A": "a\r\nX-B: b"}, {"X-A: a\r\nX-B": "b"}, {"X\0": "a"}])
-def test_no_header_begins_another(field: dict[str, str]) -> None:
+def test_encode_headers_line_break_raises(field: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="line break"):
-        requests._lines(field)
+        requests._encode_headers(field)

@@ -19,9 +19,9 @@ from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
 from focus.http import connection
-from focus.http.robots import from_answer
-from focus.http.sessions import Sessions, cookie_for
-from focus.http.tls import certificates_read_late, client_context
+from focus.http.robots import robots_from_response
+from focus.http.sessions import Sessions, parse_cookie_option
+from focus.http.tls import defer_certificate_loading, make_client_context
 from focus.records import FailureKind, FetchResult
 from tests.hostile.secure import authority
 from tests.support.timetravel import OWN_TIME, TimeTravel, passing
@@ -129,7 +129,7 @@ def answer(
 # A page
 
 
-async def test_a_page_comes_with_all_that_is_known_about_it() -> None:
+async def test_fetch_page_has_all_fields() -> None:
     server = Raw(answer(PAGE, "X-One: 1", "x-one: 2"))
     result = await ask(server, "/a?b=%20c")
     assert (result.status, result.failure, result.body) == (200, None, PAGE)
@@ -140,7 +140,7 @@ async def test_a_page_comes_with_all_that_is_known_about_it() -> None:
     assert result.elapsed_s > 0
 
 
-async def test_the_request_names_the_crawler_and_carries_no_credentials() -> None:
+async def test_fetch_request_names_crawler_without_credentials() -> None:
     server = Raw(answer())
     async with serving(server) as port, WebFetcher(config(user_agent="focus/9 test")) as web:
         await web.fetch(f"http://user:secret@127.0.0.1:{port}/a?#frag")
@@ -154,9 +154,9 @@ async def test_the_request_names_the_crawler_and_carries_no_credentials() -> Non
     assert "secret" not in request
 
 
-async def test_a_result_has_the_request_and_the_status_line_as_they_were() -> None:
+async def test_fetch_result_has_request_and_status_line() -> None:
     server = Raw(answer(status="203 Fr\xe9 & easy"))
-    cookies = Sessions(cookie_for(["127.0.0.1"], "sid=1"))
+    cookies = Sessions(parse_cookie_option(["127.0.0.1"], "sid=1"))
     async with serving(server) as port, WebFetcher(config(), sessions=cookies) as web:
         result = await web.fetch(
             f"http://127.0.0.1:{port}/a", conditions=[("If-None-Match", '"x"')]
@@ -167,7 +167,7 @@ async def test_a_result_has_the_request_and_the_status_line_as_they_were() -> No
     assert server.requests[0].replace(b"Cookie: sid=1\r\n", b"") == result.request
 
 
-async def test_cookies_are_never_sent_back() -> None:
+async def test_fetch_cookies_are_not_sent_back() -> None:
     server = Raw(answer(PAGE, "Set-Cookie: a=b"))
     async with serving(server) as port, WebFetcher(config()) as web:
         await web.fetch(f"http://127.0.0.1:{port}/")
@@ -176,7 +176,7 @@ async def test_cookies_are_never_sent_back() -> None:
     assert server.connections == 1
 
 
-async def test_a_kept_connection_that_breaks_off_is_not_asked_again_at_once() -> None:
+async def test_fetch_broken_idle_connection_is_not_retried() -> None:
     server = Raw(answer())
 
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -193,14 +193,14 @@ async def test_a_kept_connection_that_breaks_off_is_not_asked_again_at_once() ->
     assert server.connections == 2
 
 
-async def test_a_fresh_connection_that_breaks_off_is_not_asked_again() -> None:
+async def test_fetch_broken_new_connection_is_not_retried() -> None:
     server = Raw(close=True)
     result = await ask(server)
     assert result.failure is FailureKind.RESET
     assert len(server.requests) == 1
 
 
-async def test_no_more_hosts_keep_an_idle_connection_than_are_asked_at_once() -> None:
+async def test_connector_idle_connections_are_limited() -> None:
     """Otherwise a wide crawl runs out of file descriptors within the keep-alive time."""
     server = Raw(answer())
     hosts = [f"h{n}.test" for n in range(70)]
@@ -212,7 +212,7 @@ async def test_no_more_hosts_keep_an_idle_connection_than_are_asked_at_once() ->
     assert server.connections == 70 + 1  # the last was kept, the first was not
 
 
-def test_the_limits_hold_on_uvloop_as_well() -> None:
+def test_fetch_limits_hold_on_uvloop() -> None:
     uvloop = pytest.importorskip("uvloop")
 
     patient = dict.fromkeys(("connect_timeout_s", "read_timeout_s", "total_timeout_s"), 60.0)
@@ -254,7 +254,9 @@ def test_the_limits_hold_on_uvloop_as_well() -> None:
         ("204 Nothing", FailureKind.EMPTY),
     ],
 )
-async def test_a_status_becomes_a_failure_without_body(status: str, failure: FailureKind) -> None:
+async def test_fetch_error_status_is_failure_without_body(
+    status: str, failure: FailureKind
+) -> None:
     body = b"" if status[:3] in ("204", "304") else b"<html>sorry"
     result = await ask(Raw(answer(body, status=status)))
     assert (result.failure, result.body) == (failure, b"")
@@ -262,7 +264,7 @@ async def test_a_status_becomes_a_failure_without_body(status: str, failure: Fai
     assert status[:3] in result.detail
 
 
-async def test_small_error_pages_keep_the_connection() -> None:
+async def test_fetch_small_error_page_keeps_connection() -> None:
     server = Raw(answer(b"x" * 3000, status="404 Not Found"))
     async with serving(server) as port, WebFetcher(config()) as web:
         for _ in range(3):
@@ -283,7 +285,7 @@ async def test_small_error_pages_keep_the_connection() -> None:
         ("/\xd6\xd0", "http://127.0.0.1:{port}/%D6%D0"),
     ],
 )
-async def test_a_redirect_is_reported_and_not_followed(location: str, target: str) -> None:
+async def test_fetch_redirect_is_reported_not_followed(location: str, target: str) -> None:
     server = Raw(answer(b"", f"Location: {location}", status="302 Found"))
     async with serving(server) as port, WebFetcher(config()) as web:
         result = await web.fetch(f"http://127.0.0.1:{port}/a")
@@ -301,7 +303,7 @@ async def test_a_redirect_is_reported_and_not_followed(location: str, target: st
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-async def test_headers_within_the_cap_are_kept_whole() -> None:
+async def test_fetch_headers_within_limit_are_complete() -> None:
     result = await ask(Raw(answer(PAGE, "X-Long: " + "y" * 60_000, *["A: b"] * 150)))
     assert result.failure is None
     assert len(result.header("x-long") or "") == 60_000
@@ -310,7 +312,7 @@ async def test_headers_within_the_cap_are_kept_whole() -> None:
 # Codings
 
 
-async def test_a_coding_that_ends_too_early_gives_what_came_and_says_so() -> None:
+async def test_fetch_truncated_coding_returns_beginning_with_detail() -> None:
     page = PAGE + b"".join(b"<p>%d</p>" % n for n in range(20_000))
     result = await ask(Raw(answer(gzip.compress(page)[:20_000], "Content-Encoding: gzip")))
     assert result.failure is None
@@ -322,7 +324,7 @@ async def test_a_coding_that_ends_too_early_gives_what_came_and_says_so() -> Non
 # Time
 
 
-async def test_a_server_is_not_blamed_while_we_were_busy_or_stopped() -> None:
+async def test_fetch_busy_process_extends_time_limits() -> None:
     async def then(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.05)
         loop = asyncio.get_running_loop()
@@ -335,7 +337,7 @@ async def test_a_server_is_not_blamed_while_we_were_busy_or_stopped() -> None:
     assert result.failure is None
 
 
-async def test_the_total_time_is_bounded() -> None:
+async def test_fetch_total_time_is_limited() -> None:
     server = Raw(CHUNKED)
     server.then = server.endless(b"10\r\n<html>0123456789\r\n", 0.01)
     with passing(0.4):
@@ -346,13 +348,13 @@ async def test_the_total_time_is_bounded() -> None:
 # Broken answers
 
 
-async def test_control_characters_never_reach_the_detail() -> None:
+async def test_fetch_detail_has_no_control_characters() -> None:
     result = await ask(Raw(answer(b"", status="404 \x1b[31mred\x9b" + "x" * 500)))
     assert result.detail.isprintable()
     assert len(result.detail) <= 200
 
 
-async def test_unasked_bytes_cost_the_connection() -> None:
+async def test_fetch_unrequested_bytes_abort_connection() -> None:
     server = Raw(answer())
     server.then = server.endless(b"HTTP/1.1 200 OK\r\n\r\nspam" * 99, 0.01)
     async with serving(server) as port, WebFetcher(config()) as web:
@@ -367,7 +369,7 @@ async def test_unasked_bytes_cost_the_connection() -> None:
 # Connecting
 
 
-async def test_a_closed_port_is_a_connect_failure() -> None:
+async def test_fetch_closed_port_is_connect_failure() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         async with WebFetcher(config()) as web:
@@ -405,14 +407,14 @@ class Names(AbstractResolver):
         (socket.EAI_FAIL, FailureKind.DNS_TEMPORARY),
     ],
 )
-async def test_unknown_names_differ_from_a_resolver_in_trouble(
+async def test_fetch_unknown_name_differs_from_resolver_error(
     error: int, failure: FailureKind
 ) -> None:
     async with WebFetcher(config(), resolver=Names(error)) as web:
         assert (await web.fetch("http://nowhere.test/")).failure is failure
 
 
-async def test_the_systems_resolver_knows_localhost() -> None:
+async def test_thread_resolver_resolves_localhost() -> None:
     server = Raw(answer())
     async with serving(server) as port, WebFetcher(config()) as web:
         result = await web.fetch(f"http://localhost:{port}/")
@@ -420,7 +422,7 @@ async def test_the_systems_resolver_knows_localhost() -> None:
     assert f"host: localhost:{port}".encode() in server.requests[0].lower()
 
 
-async def test_cancelling_a_fetch_passes_through() -> None:
+async def test_fetch_cancelled_raises_cancelled_error() -> None:
     async with serving(Raw()) as port, WebFetcher(config(read_timeout_s=5.0)) as web:
         task = asyncio.create_task(web.fetch(f"http://127.0.0.1:{port}/"))
         await asyncio.sleep(0.05)
@@ -430,21 +432,21 @@ async def test_cancelling_a_fetch_passes_through() -> None:
 
 
 @pytest.mark.parametrize("insecure", [False, True])
-def test_a_server_cannot_have_tls_begin_anew(insecure: bool) -> None:
-    context = client_context(insecure=insecure)
+def test_client_context_refuses_renegotiation(insecure: bool) -> None:
+    context = make_client_context(insecure=insecure)
     assert context.options & ssl.OP_NO_RENEGOTIATION
     assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
     assert context.check_hostname is not insecure
 
 
-def test_certificates_are_read_once_and_when_a_context_is_used(
+def test_client_context_loads_certificates_once_on_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read: list[ssl.SSLContext] = []
     monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda self, _: read.append(self))
-    with certificates_read_late():
+    with defer_certificate_loading():
         theirs = ssl.create_default_context()
-    ours, careless = client_context(), client_context(insecure=True)
+    ours, careless = make_client_context(), make_client_context(insecure=True)
     assert not read
     for context in (ours, theirs, careless, ours):
         context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="a.test")
@@ -453,11 +455,11 @@ def test_certificates_are_read_once_and_when_a_context_is_used(
     assert len(read) == 3
 
 
-def test_the_start_of_a_crawl_reads_no_certificates() -> None:
+def test_defer_certificate_loading_start_reads_no_certificates() -> None:
     script = """
         import ssl
-        from focus.http.tls import certificates_read_late
-        with certificates_read_late():
+        from focus.http.tls import defer_certificate_loading
+        with defer_certificate_loading():
             from focus import session
         from aiohttp import connector
         for each in (connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED):
@@ -470,7 +472,7 @@ def test_the_start_of_a_crawl_reads_no_certificates() -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux counts for us")
-async def test_what_tls_keeps_to_itself_counts() -> None:
+async def test_check_wire_bytes_tls_overhead_counts() -> None:
     """Session tickets, 1.3 MB of them: not a byte of the answer is there."""
     context = authority().context("tickets", "localhost")
     waits = {"connect_timeout_s": 60.0, "read_timeout_s": 60.0, "total_timeout_s": 60.0}
@@ -482,38 +484,38 @@ async def test_what_tls_keeps_to_itself_counts() -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux counts for us")
-def test_what_lies_unread_does_not_count() -> None:
+def test_wire_bytes_read_excludes_unread_bytes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         ours = socket.create_connection(server.getsockname())
         theirs, _ = server.accept()
         with ours, theirs:
             theirs.sendall(b"x" * 50_000)
             assert len(ours.recv(10_000, socket.MSG_WAITALL)) == 10_000
-            assert connection._bytes_received(ours) == 10_000
+            assert connection._wire_bytes_read(ours) == 10_000
 
 
 @pytest.mark.parametrize("max_raw", [100_000, 600_000, 10_000_000])
-async def test_an_endless_robots_txt_is_read_up_to_its_limit(max_raw: int) -> None:
+async def test_fetch_endless_robots_txt_is_truncated(max_raw: int) -> None:
     """However much more the server has sent by then, and however little a page may have."""
     server = Raw(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /x\n")
     server.then = server.endless(b"# more\n" * 40_000)
     result = await ask(server, robots=True, max_raw_bytes=max_raw)
     assert (result.failure, result.is_truncated) == (None, True), result.detail
     assert len(result.body) == 500 * 1024
-    assert not from_answer(200, result.body).allows("http://a.test/x", "focus")
+    assert not robots_from_response(200, result.body).allows("http://a.test/x", "focus")
 
 
 # The guard
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://a.test/", "gopher://a.test/", "x"])
-async def test_only_http_is_fetched(url: str) -> None:
+async def test_fetch_other_scheme_is_failure(url: str) -> None:
     async with WebFetcher(config()) as web:
         assert (await web.fetch(url)).failure is FailureKind.GUARD
 
 
 @pytest.mark.parametrize("url", ["http://a.test/\r\nX: y", "http://a.test/ b", "http://a.test/中"])
-async def test_a_url_that_is_not_normal_is_not_sent(url: str) -> None:
+async def test_fetch_unnormalised_url_is_failure(url: str) -> None:
     async with WebFetcher(config(), resolver=Names()) as web:
         assert (await web.fetch(url)).failure is FailureKind.PROTOCOL
 
@@ -521,7 +523,7 @@ async def test_a_url_that_is_not_normal_is_not_sent(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://[::1/", "http://a.test:99999/", "http://:80/", "http://./"]
 )
-async def test_a_url_without_a_usable_host_is_a_result(url: str) -> None:
+async def test_fetch_url_without_usable_host_is_failure(url: str) -> None:
     async with WebFetcher(config(), resolver=Names(socket.EAI_NONAME)) as web:
         assert (await web.fetch(url)).failure is not None
 
@@ -529,7 +531,7 @@ async def test_a_url_without_a_usable_host_is_a_result(url: str) -> None:
 # Robots, replaying, proxies
 
 
-async def test_every_connection_goes_to_the_replaying_server() -> None:
+async def test_fetch_connect_to_uses_replaying_server() -> None:
     tiny = TinyWeb()
     tiny.page("https://a.test/", links=["/b"], title="A")
     tiny.page("http://b.test:8080/x?y", title="B")
@@ -544,12 +546,12 @@ async def test_every_connection_goes_to_the_replaying_server() -> None:
     assert tiny.urls() == ["https://a.test/", "http://b.test:8080/x?y", "http://b.test:8080/old"]
 
 
-async def test_the_guard_holds_for_the_replaying_server_too() -> None:
+async def test_fetch_connect_to_obeys_address_guard() -> None:
     async with WebFetcher(config(connect_to="127.0.0.1:9", allow_net=())) as web:
         assert (await web.fetch("http://a.test/")).failure is FailureKind.GUARD
 
 
-async def test_a_proxy_gets_names_but_no_private_addresses() -> None:
+async def test_fetch_proxy_gets_names_but_no_private_addresses() -> None:
     proxy = Raw(answer())
     async with serving(proxy) as port:
         behind = config(proxy=f"http://127.0.0.1:{port}", allow_net=())
@@ -575,6 +577,6 @@ async def test_a_proxy_gets_names_but_no_private_addresses() -> None:
         {"allow_net": ("10.0.0.0/99",)},
     ],
 )
-def test_settings_that_make_no_sense_are_told(wrong: dict[str, Any]) -> None:
+def test_web_fetcher_invalid_settings_raise(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         WebFetcher(FetchConfig(**wrong))

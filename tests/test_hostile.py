@@ -45,7 +45,7 @@ from focus.config import (
 )
 from focus.fetch import WebFetcher
 from focus.http import connection
-from focus.http.tls import client_context
+from focus.http.tls import make_client_context
 from focus.records import FailureKind, UrlState
 from focus.scheduling import retries
 from focus.session import RunReport
@@ -110,7 +110,7 @@ def hostile_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileC
     prepare()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("focus.session.runtime.WebFetcher", partial(WebFetcher, resolver=Names()))
-        patch.setattr(fetch, "client_context", _trusting)
+        patch.setattr(fetch, "make_client_context", _trusting)
         patch.setattr(retries, "MAX_WAIT_S", 3.0)
         quick = {kind: row._replace(wait_s=0.05) for kind, row in retries.POLICIES.items()}
         patch.setattr(retries, "POLICIES", quick)
@@ -135,7 +135,7 @@ async def _served_and_crawled(folder: Path, said: list[str]) -> tuple[HostileSer
 
 def _trusting(*, insecure: bool) -> ssl.SSLContext:
     """As a crawl has it, with the tests' authority for the system's."""
-    context = client_context(insecure=insecure)
+    context = make_client_context(insecure=insecure)
     authority().trust(context)
     return context
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.http.semantics import (
+    apply_refresh,
     classify_status,
     is_html,
+    parse_refresh,
+    parse_retry_after,
     redirect_target,
-    refresh,
-    refreshed,
-    retry_after_s,
 )
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import normalise, url_fingerprint
@@ -44,7 +44,9 @@ NOV_6 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110
         (999, False, FailureKind.PROTOCOL),
     ],
 )
-def test_status_decides(status: int, retry_after: bool, kind: FailureKind | None) -> None:
+def test_classify_status_all_kinds(
+    status: int, retry_after: bool, kind: FailureKind | None
+) -> None:
     assert classify_status(status, retry_after) is kind
 
 
@@ -69,7 +71,7 @@ def test_status_decides(status: int, retry_after: bool, kind: FailureKind | None
         ("/中文", "http://a.example/中文"),
     ],
 )
-def test_location_resolves(location: str | None, target: str | None) -> None:
+def test_redirect_target_locations(location: str | None, target: str | None) -> None:
     assert redirect_target("http://a.example/dir/page", location) == target
 
 
@@ -108,11 +110,13 @@ DOC = b"<!DOCTYPE html><html><title>x</title>"
         ("image/png", b"", False),
     ],
 )
-def test_type_is_sniffed_not_trusted(content_type: str | None, head: bytes, expected: bool) -> None:
+def test_is_html_types_and_first_bytes(
+    content_type: str | None, head: bytes, expected: bool
+) -> None:
     assert is_html(content_type, head) is expected
 
 
-def test_accepted_types_are_the_users() -> None:
+def test_is_html_accepted_types() -> None:
     assert is_html("application/pdf", b"%PDF-1.7", ("application/pdf",))
     assert not is_html("text/html", DOC, ("application/pdf",))
     assert not is_html(None, DOC, ("application/pdf",))
@@ -120,7 +124,7 @@ def test_accepted_types_are_the_users() -> None:
 
 
 @given(st.one_of(st.none(), st.text(max_size=40)), st.binary(max_size=200))
-def test_sniffing_never_raises(content_type: str | None, head: bytes) -> None:
+def test_is_html_any_bytes_never_raises(content_type: str | None, head: bytes) -> None:
     assert is_html(content_type, head) in (True, False)
 
 
@@ -143,18 +147,18 @@ def test_sniffing_never_raises(content_type: str | None, head: bytes) -> None:
         ("Sun, 99 Nov 99999999 08:49:37 GMT", None),
     ],
 )
-def test_retry_after_in_both_forms(value: str, wait: float | None) -> None:
-    assert retry_after_s(value, NOV_6 - 60) == wait
+def test_parse_retry_after_both_forms(value: str, wait: float | None) -> None:
+    assert parse_retry_after(value, NOV_6 - 60) == wait
 
 
 @given(st.text(max_size=60), st.floats(0, 4e9))
-def test_retry_after_never_raises(value: str, now: float) -> None:
-    wait = retry_after_s(value, now)
+def test_parse_retry_after_any_text_never_raises(value: str, now: float) -> None:
+    wait = parse_retry_after(value, now)
     assert wait is None or wait >= 0
 
 
 @given(st.text(max_size=60))
-def test_location_never_raises(location: str) -> None:
+def test_redirect_target_any_text_never_raises(location: str) -> None:
     redirect_target("http://a.example/", location)
 
 
@@ -175,18 +179,18 @@ def test_location_never_raises(location: str) -> None:
         ("", None),
     ],
 )
-def test_a_refresh_is_read_as_browsers_read_it(content: str, asked: tuple[int, str] | None) -> None:
-    assert refresh(content) == asked
+def test_parse_refresh_syntax(content: str, asked: tuple[int, str] | None) -> None:
+    assert parse_refresh(content) == asked
 
 
-def test_the_standards_own_cases_of_a_refresh() -> None:
+def test_parse_refresh_wpt_cases() -> None:
     """Extra: of the conformance data that lies beside the repository."""
     file = SHARED / "conformance" / "meta-refresh" / "parse.json"
     if not file.exists():
         pytest.skip("needs the shared conformance cases (FOCUS_SHARED)")
     base = "http://a.test/folder/page"
     for case in json.loads(file.read_text(encoding="utf-8")):
-        asked, expected = refresh(case["content"]), case["expected"]
+        asked, expected = parse_refresh(case["content"]), case["expected"]
         assert (asked is None) == (expected is None), case
         if asked is not None:
             url = base if expected[1] == "SELF" else normalise(expected[1], base)
@@ -194,8 +198,8 @@ def test_the_standards_own_cases_of_a_refresh() -> None:
 
 
 @given(st.text(max_size=60))
-def test_a_refresh_never_raises(content: str) -> None:
-    asked = refresh(content)
+def test_parse_refresh_any_text_never_raises(content: str) -> None:
+    asked = parse_refresh(content)
     assert asked is None or asked[0] >= 0
 
 
@@ -221,27 +225,25 @@ def answer(refresh: str = "", **fields: object) -> FetchResult:
         ("", "http://a.test/own", "http://a.test/own"),
     ],
 )
-def test_a_refresh_that_comes_soon_is_a_redirect(
-    header: str, own: str | None, target: str | None
-) -> None:
-    fetch, page = refreshed(answer(header), Page(refresh_url=own))
+def test_apply_refresh_early_is_redirect(header: str, own: str | None, target: str | None) -> None:
+    fetch, page = apply_refresh(answer(header), Page(refresh_url=own))
     assert fetch.redirect_to == target
     assert (page is None) == (target is not None)
 
 
-def test_a_refresh_header_counts_without_a_body_and_not_on_an_error() -> None:
+def test_apply_refresh_header_without_body_counts_unless_error() -> None:
     empty = answer("0; url=/next", failure=FailureKind.EMPTY, body=b"")
-    assert refreshed(empty, None)[0].redirect_to == "http://a.test/next"
-    assert refreshed(empty, None)[0].failure is None
+    assert apply_refresh(empty, None)[0].redirect_to == "http://a.test/next"
+    assert apply_refresh(empty, None)[0].failure is None
     error = answer("0; url=/next", status=500, failure=FailureKind.HTTP_5XX)
-    assert refreshed(error, None) == (error, None)
+    assert apply_refresh(error, None) == (error, None)
 
 
-def test_a_late_refresh_header_is_a_link_once() -> None:
-    _, page = refreshed(answer("60; url=/next"), Page())
+def test_apply_refresh_late_header_adds_one_link() -> None:
+    _, page = apply_refresh(answer("60; url=/next"), Page())
     assert page is not None
     assert [link.url for link in page.links] == ["http://a.test/next"]
     before = Page(
         links=[Link("http://a.test/next", url_fingerprint("http://a.test/next"), "a.test")]
     )
-    assert refreshed(answer("60; url=/next"), before)[1] == before
+    assert apply_refresh(answer("60; url=/next"), before)[1] == before

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.http.robots import ALLOW_ALL, DENY_ALL, MAX_BYTES, Robots, from_answer
+from focus.http.robots import ALLOW_ALL, DENY_ALL, MAX_BYTES, Robots, robots_from_response
 
 
 def allows(rules: str, path: str, agent: str = "focus") -> bool:
@@ -38,29 +38,27 @@ Crawl-delay: 0.5
     ("agent", "forbidden"),
     [("focus", "one two four"), ("A", "one two"), ("other", "three"), ("foc", "three")],
 )
-def test_the_groups_that_name_an_agent_are_its_own_and_stand_together(
-    agent: str, forbidden: str
-) -> None:
+def test_allows_groups_of_an_agent_are_merged(agent: str, forbidden: str) -> None:
     paths = ["one", "two", "three", "four"]
     assert [p for p in paths if not allows(GROUPS, f"/{p}", agent)] == forbidden.split()
 
 
-def test_the_longest_crawl_delay_that_names_the_agent_counts() -> None:
+def test_crawl_delay_longest_for_agent_counts() -> None:
     robots = Robots.parse(GROUPS.encode())
     assert robots.crawl_delay("focus") == 2.0
     assert robots.crawl_delay("other") is None
 
 
 @pytest.mark.parametrize("value", ["", "soon", "-1", "nan", "inf", "1e999"])
-def test_a_crawl_delay_that_is_no_time_is_ignored(value: str) -> None:
+def test_crawl_delay_invalid_value_is_ignored(value: str) -> None:
     assert Robots.parse(f"User-agent: *\nCrawl-delay: {value}".encode()).crawl_delay("x") is None
 
 
-def test_an_own_group_without_rules_allows_all() -> None:
+def test_allows_own_group_without_rules_allows_all() -> None:
     assert allows("User-agent: *\nDisallow: /\nUser-agent: focus\nDisallow:", "/x")
 
 
-def test_rules_before_any_agent_are_nobodys() -> None:
+def test_allows_rules_before_any_agent_are_ignored() -> None:
     assert allows("Disallow: /\nUser-agent: b\nDisallow: /", "/")
 
 
@@ -109,7 +107,7 @@ def test_rules_before_any_agent_are_nobodys() -> None:
         ("Disallow: /a b", "/a%20b", False),
     ],
 )
-def test_the_longest_rule_decides(rules: str, path: str, allowed: bool) -> None:
+def test_allows_longest_rule_decides(rules: str, path: str, allowed: bool) -> None:
     assert everyone(rules, path) is allowed
 
 
@@ -130,29 +128,29 @@ def test_the_longest_rule_decides(rules: str, path: str, allowed: bool) -> None:
         "<html>\n\nUser-agent: *\n\n\nDisallow: /",
     ],
 )
-def test_oddly_written_files_are_understood(text: str) -> None:
+def test_allows_unusual_spelling_is_accepted(text: str) -> None:
     assert not allows(text, "/x")
 
 
 @pytest.mark.parametrize(
     "text", ["", "<html><body>Not found</body></html>", "\xff\xfe\0", "Disallow"]
 )
-def test_what_is_no_robots_txt_forbids_nothing(text: str) -> None:
+def test_allows_other_content_forbids_nothing(text: str) -> None:
     assert allows(text, "/x")
 
 
-def test_sitemaps_are_listed_once_each_in_order() -> None:
+def test_sitemaps_are_unique_and_in_order() -> None:
     text = b"Sitemap: http://a/1\nUser-agent: *\nsitemap:http://a/2 # x\nSite-map: http://a/1\n"
     assert Robots.parse(text).sitemaps == ("http://a/1", "http://a/2")
 
 
-def test_only_the_first_half_megabyte_counts() -> None:
+def test_parse_only_first_max_bytes_count() -> None:
     body = b"User-agent: *\n" + b"#" * MAX_BYTES + b"\nDisallow: /"
     assert Robots.parse(body).allows("http://a.test/", "focus")
 
 
 @given(st.binary(max_size=400), st.text(max_size=40))
-def test_nothing_makes_it_fail(body: bytes, path: str) -> None:
+def test_parse_any_bytes_never_raises(body: bytes, path: str) -> None:
     robots = Robots.parse(b"User-agent: *\n" + body)
     assert robots.allows(f"http://a.test/{path}", "focus") in (True, False)
     assert DENY_ALL.allows(path, "focus") is False
@@ -178,12 +176,12 @@ def test_nothing_makes_it_fail(body: bytes, path: str) -> None:
         (None, False),
     ],
 )
-def test_the_status_decides_before_the_file(status: int | None, allowed: bool) -> None:
-    robots = from_answer(status, b"User-agent: *\nDisallow: /")
+def test_robots_from_response_status_precedes_body(status: int | None, allowed: bool) -> None:
+    robots = robots_from_response(status, b"User-agent: *\nDisallow: /")
     assert robots.allows("http://a.test/x", "focus") is allowed
 
 
-def test_the_two_constants_say_what_they_are_called() -> None:
+def test_allow_all_and_deny_all() -> None:
     assert ALLOW_ALL.allows("http://a.test/", "focus")
     assert not DENY_ALL.allows("http://a.test/", "focus")
     assert ALLOW_ALL.crawl_delay("focus") is None
@@ -207,7 +205,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_are_read_and_asked(name: str) -> None:
+def test_parse_and_allows_hostile_files_are_fast(name: str) -> None:
     """A parser of quadratic time would take minutes here."""
     body = HOSTILE[name].encode()
     url = "http://a.test/" + "a" * 2_000
@@ -215,7 +213,7 @@ def test_hostile_files_are_read_and_asked(name: str) -> None:
     assert len({robots.allows(url, "focus") for _ in range(5)}) == 1
 
 
-def test_beyond_the_cap_on_wildcards_less_is_allowed_and_not_more() -> None:
+def test_allows_too_many_wildcards_allows_less() -> None:
     many = "User-agent: *\n" + "".join(f"Disallow: /x/*{n}b\n" for n in range(5_000))
     assert not allows(many, "/x/3b")  # within the cap: as written
     assert not allows(many, "/x/4999b")
@@ -238,7 +236,7 @@ _LINES = [
     st.lists(st.sampled_from(_LINES), max_size=20).map("\n".join),
     st.sampled_from(["focus", "b", "c"]),
 )
-def test_an_excerpt_says_to_everybody_what_the_file_says_to_one(text: str, agent: str) -> None:
+def test_excerpt_sets_for_all_what_file_sets_for_agent(text: str, agent: str) -> None:
     whole = Robots.parse(text.encode())
     part = Robots.parse(whole.excerpt(agent))
     for path in ("/", "/a", "/a/b", "/c", "/xc", "/a?\u00fc", "/\ufffd"):
@@ -248,7 +246,7 @@ def test_an_excerpt_says_to_everybody_what_the_file_says_to_one(text: str, agent
     assert part.sitemaps == whole.sitemaps
 
 
-def test_an_excerpt_leaves_out_what_is_for_others() -> None:
+def test_excerpt_omits_rules_for_other_agents() -> None:
     text = b"User-agent: a\nDisallow: /\nUser-agent: *\nDisallow: /b # no\nCrawl-delay: 2"
     excerpt = Robots.parse(text).excerpt("focus")
     assert excerpt == b"User-agent: *\nCrawl-delay: 2.0\nDisallow: /b"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.http.robots_tag import NOTHING, RobotsTag, of_headers, of_rules
+from focus.http.robots_tag import NO_RULES, RobotsTag, parse_headers, parse_rules
 
 JUNE_25 = 1750863600.0  # Wed, 25 Jun 2025 15:00:00 GMT
 
@@ -22,24 +22,24 @@ GONE = RobotsTag(unavailable_after=JUNE_25)
         ("NoIndex ,\tNOFOLLOW", NONE),
         ("noindex nofollow", NONE),
         ("none", NONE),
-        ("all, index, follow", NOTHING),
-        ("noindexed, donone", NOTHING),
-        ("", NOTHING),
+        ("all, index, follow", NO_RULES),
+        ("noindexed, donone", NO_RULES),
+        ("", NO_RULES),
         # whom it speaks to
-        ("otherbot: nofollow", NOTHING),
-        ("otherbot: noindex, nofollow", NOTHING),
-        ("googlebot: none", NOTHING),
+        ("otherbot: nofollow", NO_RULES),
+        ("otherbot: noindex, nofollow", NO_RULES),
+        ("googlebot: none", NO_RULES),
         ("focus: noindex", NOINDEX),
         ("FOCUS:noindex,nofollow", NONE),
         ("*: nofollow", NOFOLLOW),
         ("otherbot: noindex, focus: nofollow", NOFOLLOW),
         ("nofollow, otherbot: noindex", NOFOLLOW),
         ("otherbot: focus: noindex", NOINDEX),
-        ("focus:", NOTHING),
+        ("focus:", NO_RULES),
         # rules with values
-        ("max-image-preview:none", NOTHING),
+        ("max-image-preview:none", NO_RULES),
         ("max-image-preview: none, max-snippet: 0, noindex", NOINDEX),
-        ("otherbot: max-snippet: 0, noindex", NOTHING),
+        ("otherbot: max-snippet: 0, noindex", NO_RULES),
         # dates
         ("unavailable_after: 25 Jun 2025 15:00:00 GMT", GONE),
         ("unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT", GONE),
@@ -47,37 +47,37 @@ GONE = RobotsTag(unavailable_after=JUNE_25)
         ("unavailable_after: 2025-06-25T15:00:00Z, nofollow", GONE | NOFOLLOW),
         ("Unavailable_After: Wed, 25 Jun 2025 15:00:00 GMT, noindex", GONE | NOINDEX),
         ("focus: unavailable_after: 2025-06-25T15:00:00Z", GONE),
-        ("otherbot: unavailable_after: 2025-06-25T15:00:00Z, none", NOTHING),
+        ("otherbot: unavailable_after: 2025-06-25T15:00:00Z, none", NO_RULES),
         ("unavailable_after: never, noindex", NOINDEX),
     ],
 )
-def test_rules_are_read_by_their_grammar(text: str, asked: RobotsTag) -> None:
-    assert of_rules(text, "focus") == asked
+def test_parse_rules_grammar(text: str, asked: RobotsTag) -> None:
+    assert parse_rules(text, "focus") == asked
 
 
-def test_all_headers_count_and_the_stricter_wins() -> None:
+def test_parse_headers_strictest_rules_win() -> None:
     headers = (
         ("x-robots-tag", "otherbot: nofollow"),
         ("content-type", "text/html"),
         ("x-robots-tag", "noindex"),
         ("x-robots-tag", "focus: index, unavailable_after: 2025-06-25T15:00:00Z"),
     )
-    assert of_headers(headers, "focus") == NOINDEX | GONE
-    assert of_headers(headers[:2], "otherbot") == NOFOLLOW
-    assert of_headers((), "focus") == NOTHING
+    assert parse_headers(headers, "focus") == NOINDEX | GONE
+    assert parse_headers(headers[:2], "otherbot") == NOFOLLOW
+    assert parse_headers((), "focus") == NO_RULES
 
 
-def test_the_earliest_date_counts() -> None:
+def test_robots_tag_earliest_date_counts() -> None:
     later = RobotsTag(unavailable_after=JUNE_25 + 1)
     assert (GONE | later).unavailable_after == (later | GONE).unavailable_after == JUNE_25
-    assert NOTHING.unavailable_after == math.inf
+    assert NO_RULES.unavailable_after == math.inf
 
 
 @given(st.text(max_size=200), st.sampled_from(["focus", "*", ""]))
-def test_any_text_is_some_tag(text: str, agent: str) -> None:
-    assert isinstance(of_rules(text, agent), RobotsTag)
+def test_parse_rules_any_text_never_raises(text: str, agent: str) -> None:
+    assert isinstance(parse_rules(text, agent), RobotsTag)
 
 
-def test_a_text_of_any_length_is_read_in_no_time() -> None:
+def test_parse_rules_long_text_is_fast() -> None:
     for text in ("a," * 3_000_000, "a:" * 3_000_000, "unavailable_after:1," * 300_000):
-        assert of_rules(text, "focus") == NOTHING
+        assert parse_rules(text, "focus") == NO_RULES

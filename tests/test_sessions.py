@@ -11,7 +11,7 @@ from focus.http.sessions import (
     MAX_COOKIES,
     Credentials,
     Sessions,
-    cookie_for,
+    parse_cookie_option,
     read_cookies,
     read_credentials,
 )
@@ -47,8 +47,8 @@ def given(tmp_path: Path) -> Sessions:
 
 
 @pytest.mark.parametrize("url", ["https://example.com/x", "https://a.example.com/"])
-def test_a_host_and_its_subdomains_get_what_is_theirs(given: Sessions, url: str) -> None:
-    assert given.headers(url) == {"Authorization": BASIC, "X-Token": "t"}
+def test_request_headers_host_and_subdomains_get_credentials(given: Sessions, url: str) -> None:
+    assert given.request_headers(url) == {"Authorization": BASIC, "X-Token": "t"}
 
 
 @pytest.mark.parametrize(
@@ -60,54 +60,54 @@ def test_a_host_and_its_subdomains_get_what_is_theirs(given: Sessions, url: str)
         "https://example.com@evil.test/",
     ],
 )
-def test_nobody_else_gets_anything(given: Sessions, url: str) -> None:
-    assert given.headers(url) == {}
+def test_request_headers_other_hosts_get_nothing(given: Sessions, url: str) -> None:
+    assert given.request_headers(url) == {}
 
 
-def test_plain_http_has_to_be_asked_for(given: Sessions) -> None:
-    assert given.headers("http://intranet.test/") == {"Cookie": "sid=1"}
+def test_request_headers_http_only_if_allowed(given: Sessions) -> None:
+    assert given.request_headers("http://intranet.test/") == {"Cookie": "sid=1"}
 
 
-def test_cookies_of_a_file_go_where_they_say(tmp_path: Path) -> None:
+def test_request_headers_cookies_file_respects_domain_and_path(tmp_path: Path) -> None:
     sessions = Sessions(cookies=read_cookies(private(tmp_path / "cookies.txt", NETSCAPE)))
-    assert sessions.headers("https://a.example.com/") == {"Cookie": "sid=abc"}
-    assert sessions.headers("http://a.example.com/") == {}  # it is marked as secure
-    assert sessions.headers("http://other.test/in/x") == {"Cookie": "x=1"}
-    assert sessions.headers("http://other.test/") == {}
+    assert sessions.request_headers("https://a.example.com/") == {"Cookie": "sid=abc"}
+    assert sessions.request_headers("http://a.example.com/") == {}  # it is marked as secure
+    assert sessions.request_headers("http://other.test/in/x") == {"Cookie": "x=1"}
+    assert sessions.request_headers("http://other.test/") == {}
 
 
-def test_cookies_of_several_sources_are_one_header(tmp_path: Path) -> None:
+def test_request_headers_cookies_of_all_sources_are_joined(tmp_path: Path) -> None:
     cookies = read_cookies(private(tmp_path / "cookies.txt", NETSCAPE))
-    sessions = Sessions(cookie_for(["other.test:8080"], "a=1; b=2"), cookies)
-    assert sessions.headers("http://other.test:8080/in/") == {"Cookie": "a=1; b=2; x=1"}
+    sessions = Sessions(parse_cookie_option(["other.test:8080"], "a=1; b=2"), cookies)
+    assert sessions.request_headers("http://other.test:8080/in/") == {"Cookie": "a=1; b=2; x=1"}
 
 
-def test_a_cookie_for_a_literal_address_goes_there() -> None:
-    sessions = Sessions(cookie_for(["[::1]:8080"], "a=1"))
-    assert sessions.headers("http://[::1]:8080/in") == {"Cookie": "a=1"}
-    assert sessions.headers("http://[::2]:8080/in") == {}
+def test_request_headers_cookie_for_ip_address() -> None:
+    sessions = Sessions(parse_cookie_option(["[::1]:8080"], "a=1"))
+    assert sessions.request_headers("http://[::1]:8080/in") == {"Cookie": "a=1"}
+    assert sessions.request_headers("http://[::2]:8080/in") == {}
 
 
-def test_without_any_nothing_is_sent() -> None:
+def test_request_headers_empty_sessions_send_nothing() -> None:
     assert not Sessions()
-    assert Sessions().headers("https://example.com/") == {}
+    assert Sessions().request_headers("https://example.com/") == {}
 
 
 # -- learnt -----------------------------------------------------------------------------------
 
 
-def test_without_a_jar_nothing_is_kept() -> None:
+def test_store_cookies_disabled_stores_nothing() -> None:
     sessions = Sessions()
-    assert not sessions.learn("https://a.test/", ["sid=1"])
-    assert sessions.headers("https://a.test/") == {}
+    assert not sessions.store_cookies("https://a.test/", ["sid=1"])
+    assert sessions.request_headers("https://a.test/") == {}
 
 
-def test_a_jar_sends_back_what_it_was_given() -> None:
-    sessions = Sessions(jar=True)
-    assert sessions.learn("https://a.test/", ["sid=1; Path=/; HttpOnly"])
-    assert sessions.headers("https://a.test/x") == {"Cookie": "sid=1"}
-    assert sessions.headers("https://b.test/") == {}
-    assert not sessions.learn("https://a.test/", ["sid=1; Path=/"])  # nothing new
+def test_store_cookies_enabled_sends_cookie_back() -> None:
+    sessions = Sessions(store_cookies=True)
+    assert sessions.store_cookies("https://a.test/", ["sid=1; Path=/; HttpOnly"])
+    assert sessions.request_headers("https://a.test/x") == {"Cookie": "sid=1"}
+    assert sessions.request_headers("https://b.test/") == {}
+    assert not sessions.store_cookies("https://a.test/", ["sid=1; Path=/"])  # nothing new
 
 
 @pytest.mark.parametrize(
@@ -120,22 +120,22 @@ def test_a_jar_sends_back_what_it_was_given() -> None:
         ("x.com.cn", False),
     ],
 )
-def test_a_cookie_is_for_a_site_at_most(domain: str, is_kept: bool) -> None:
-    sessions = Sessions(jar=True)
-    sessions.learn("https://a.b.com.cn/", [f"sid=1; Domain={domain}"])
-    assert bool(sessions.headers("https://a.b.com.cn/")) is is_kept
+def test_store_cookies_domain_is_limited_to_site(domain: str, is_kept: bool) -> None:
+    sessions = Sessions(store_cookies=True)
+    sessions.store_cookies("https://a.b.com.cn/", [f"sid=1; Domain={domain}"])
+    assert bool(sessions.request_headers("https://a.b.com.cn/")) is is_kept
 
 
-def test_a_domain_has_so_many_cookies() -> None:
-    sessions = Sessions(jar=True)
+def test_store_cookies_number_per_domain_is_limited() -> None:
+    sessions = Sessions(store_cookies=True)
     for number in range(MAX_COOKIES + 20):
-        sessions.learn("https://a.test/", [f"n{number}=1"])
-    assert sessions.headers("https://a.test/")["Cookie"].count("=") == MAX_COOKIES
+        sessions.store_cookies("https://a.test/", [f"n{number}=1"])
+    assert sessions.request_headers("https://a.test/")["Cookie"].count("=") == MAX_COOKIES
 
 
-def test_a_cookie_that_is_too_long_is_left() -> None:
-    sessions = Sessions(jar=True)
-    assert not sessions.learn("https://a.test/", ["sid=" + "x" * 5000])
+def test_store_cookies_too_long_cookie_is_ignored() -> None:
+    sessions = Sessions(store_cookies=True)
+    assert not sessions.store_cookies("https://a.test/", ["sid=" + "x" * 5000])
 
 
 # -- mistakes ---------------------------------------------------------------------------------
@@ -151,29 +151,31 @@ def test_a_cookie_that_is_too_long_is_left() -> None:
         ('"a.test" = 1', "write a host"),
     ],
 )
-def test_a_bad_file_is_told_without_its_secrets(tmp_path: Path, text: str, why: str) -> None:
+def test_read_credentials_invalid_file_error_has_no_secrets(
+    tmp_path: Path, text: str, why: str
+) -> None:
     with pytest.raises(ConfigError, match=why):
         read_credentials(private(tmp_path / "secrets.toml", text))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no modes there")
 @pytest.mark.parametrize("read", [read_cookies, read_credentials])
-def test_a_file_that_others_may_read_is_refused(tmp_path: Path, read: object) -> None:
+def test_read_credentials_readable_by_others_raises(tmp_path: Path, read: object) -> None:
     path = private(tmp_path / "secrets", TOML)
     path.chmod(0o644)
     with pytest.raises(ConfigError, match="other users may read it; run: chmod 600"):
         read(path)  # type: ignore[operator]
 
 
-def test_a_file_that_is_no_cookies_txt_is_told(tmp_path: Path) -> None:
+def test_read_cookies_other_file_raises(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no cookies\.txt"):
         read_cookies(private(tmp_path / "cookies.txt", "hello"))
 
 
-def test_a_cookie_on_the_command_line_is_a_pair() -> None:
+def test_parse_cookie_option_without_pair_raises() -> None:
     with pytest.raises(ConfigError, match="NAME=VALUE"):
-        cookie_for(["a.test"], "hello")
+        parse_cookie_option(["a.test"], "hello")
 
 
-def test_credentials_fit_their_own_host() -> None:
-    assert Credentials("a.test", ()).fits("https", "b.a.test")
+def test_credentials_applies_to_own_host_only() -> None:
+    assert Credentials("a.test", ()).applies_to("https", "b.a.test")

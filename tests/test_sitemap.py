@@ -6,11 +6,11 @@ import pytest
 
 from focus.http.sitemap import (
     MAX_LINKS,
-    ListingReader,
-    as_html,
-    changed_at,
-    is_listing,
-    read_listing,
+    UrlSourceReader,
+    entries_to_html,
+    is_url_source,
+    parse_date,
+    read_url_source,
 )
 from focus.records import SourceEntry, UrlSource
 
@@ -43,7 +43,7 @@ ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><title>the feed</title><link
 
 
 def pieces(body: bytes, step: int) -> UrlSource | None:
-    reader = ListingReader()
+    reader = UrlSourceReader()
     for start in range(0, len(body), step):
         reader.feed(body[start : start + step])
     return reader.finish()
@@ -51,23 +51,23 @@ def pieces(body: bytes, step: int) -> UrlSource | None:
 
 @pytest.mark.parametrize("step", [1, 7, 1000])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_sitemap_is_read_in_whatever_pieces(step: int, pack: type[bytes]) -> None:
+def test_reader_sitemap_in_any_pieces(step: int, pack: type[bytes]) -> None:
     assert pieces(pack(SITEMAP), step) == UrlSource("sitemap", SITES)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_read(encoding: str) -> None:
+def test_read_url_source_utf_16(encoding: str) -> None:
     body = "<urlset><url><loc>http://a.test/足</loc></url></urlset>".encode(encoding)
-    assert read_listing(body) == UrlSource("sitemap", [SourceEntry("http://a.test/足")])
+    assert read_url_source(body) == UrlSource("sitemap", [SourceEntry("http://a.test/足")])
 
 
-def test_an_index_names_further_sitemaps() -> None:
+def test_read_url_source_sitemap_index() -> None:
     body = b"<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>"
-    assert read_listing(body) == UrlSource("index", [SourceEntry("http://a.test/1.xml")])
+    assert read_url_source(body) == UrlSource("index", [SourceEntry("http://a.test/1.xml")])
 
 
 @pytest.mark.parametrize("step", [1, 50, 5000])
-def test_feeds_give_titles_too(step: int) -> None:
+def test_read_url_source_feed_has_titles(step: int) -> None:
     rss = pieces(RSS.encode(), step)
     assert rss == UrlSource(
         "feed",
@@ -82,19 +82,21 @@ def test_feeds_give_titles_too(step: int) -> None:
     assert [each.title for each in atom.entries] == ["one", "two"]
 
 
-def test_a_feed_in_gb2312_is_read() -> None:
+def test_read_url_source_feed_in_gb2312() -> None:
     text = '<?xml version="1.0" encoding="gb2312"?><rss><channel><item><title>足球</title>'
-    found = read_listing((text + "<link>/1</link></item></channel></rss>").encode("gb2312"))
+    found = read_url_source((text + "<link>/1</link></item></channel></rss>").encode("gb2312"))
     assert found == UrlSource("feed", [SourceEntry("/1", "足球")])
 
 
-def test_rss_1_and_prefixed_sitemaps_are_read() -> None:
+def test_read_url_source_rss_1_and_prefixes() -> None:
     rdf = (
         b"<rdf:RDF><item><link>http://a.test/</link><dc:date>2026-01-01</dc:date></item></rdf:RDF>"
     )
-    assert read_listing(rdf) == UrlSource("feed", [SourceEntry("http://a.test/", changed_at=DAY)])
+    assert read_url_source(rdf) == UrlSource(
+        "feed", [SourceEntry("http://a.test/", changed_at=DAY)]
+    )
     prefixed = b"<sm:urlset><sm:url><sm:loc>http://a.test/</sm:loc></sm:url></sm:urlset>"
-    assert read_listing(prefixed) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
+    assert read_url_source(prefixed) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
 @pytest.mark.parametrize(
@@ -110,9 +112,9 @@ def test_rss_1_and_prefixed_sitemaps_are_read() -> None:
         b"\0" * 99,
     ],
 )
-def test_what_is_no_listing_is_none(body: bytes) -> None:
-    assert read_listing(body) is None
-    assert not is_listing(body)
+def test_read_url_source_other_content_is_none(body: bytes) -> None:
+    assert read_url_source(body) is None
+    assert not is_url_source(body)
 
 
 TEXT = (
@@ -122,10 +124,10 @@ TEXT = (
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_sitemap_may_be_text(step: int, pack: type[bytes]) -> None:
+def test_read_url_source_text_sitemap(step: int, pack: type[bytes]) -> None:
     urls = ["https://a.test/1", "https://a.test/2", "http://b.test/球"]
     assert pieces(pack(TEXT), step) == UrlSource("sitemap", [*map(SourceEntry, urls)])
-    assert is_listing(pack(TEXT))
+    assert is_url_source(pack(TEXT))
     assert pieces(b"http://a.test/", step) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
@@ -140,54 +142,54 @@ def test_a_sitemap_may_be_text(step: int, pack: type[bytes]) -> None:
         b"http",
     ],
 )
-def test_text_that_begins_like_an_address_is_no_sitemap(body: bytes) -> None:
+def test_is_url_source_text_starting_like_url_is_false(body: bytes) -> None:
     assert pieces(body, 5) is None
-    assert not is_listing(body)
+    assert not is_url_source(body)
 
 
-def test_a_text_of_too_many_lines_is_cut() -> None:
+def test_read_url_source_too_many_lines_is_truncated() -> None:
     body = b"".join(b"http://a.test/%d\n" % n for n in range(MAX_LINKS + 9))
     found = pieces(body, 100_000)
     assert found is not None
     assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
-def test_a_gzip_that_ends_too_early_is_a_cut_listing() -> None:
+def test_read_url_source_truncated_gzip_is_truncated() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % (n * 7919) for n in range(3000))
-    found = read_listing(gzip.compress(b"<urlset>" + rows)[:9000])
+    found = read_url_source(gzip.compress(b"<urlset>" + rows)[:9000])
     assert found is not None
     assert found.is_truncated and 100 < len(found.entries) < 3000
 
 
-def test_entities_are_neither_expanded_nor_fetched() -> None:
+def test_read_url_source_entities_are_not_expanded() -> None:
     body = (
         b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'><!ENTITY b '&a;&a;'>]>"
         b"<urlset><url><loc>http://a.test/&b;</loc></url></urlset>"
     )
-    assert read_listing(body) == UrlSource("sitemap", [SourceEntry("http://a.test/&b;")])
+    assert read_url_source(body) == UrlSource("sitemap", [SourceEntry("http://a.test/&b;")])
 
 
-def test_a_sitemap_only_names_absolute_web_addresses() -> None:
+def test_read_url_source_sitemap_ignores_relative_urls() -> None:
     entries = ["/x", "//a.test/", "javascript:alert(1)", "file:///etc/passwd", ""]
     body = "".join(f"<url><loc>{each}</loc></url>" for each in entries)
-    assert read_listing(f"<urlset>{body}</urlset>".encode()) == UrlSource("sitemap")
+    assert read_url_source(f"<urlset>{body}</urlset>".encode()) == UrlSource("sitemap")
 
 
-def test_no_more_links_than_allowed_are_read() -> None:
+def test_read_url_source_links_are_limited() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % n for n in range(MAX_LINKS + 9))
-    found = read_listing(b"<urlset>" + rows)
+    found = read_url_source(b"<urlset>" + rows)
     assert found is not None
     assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
-def test_a_bomb_is_cut_and_what_was_read_counts() -> None:
+def test_read_url_source_bomb_is_truncated() -> None:
     head = b"<urlset><url><loc>http://a.test/</loc></url>"
-    found = read_listing(gzip.compress(head + b" " * (60 * 1024 * 1024), 1))
+    found = read_url_source(gzip.compress(head + b" " * (60 * 1024 * 1024), 1))
     assert found == UrlSource("sitemap", [SourceEntry("http://a.test/")], is_truncated=True)
 
 
 @pytest.mark.parametrize("noise", [b"<url x='", b"<!-- ", b"<![CDATA[", b"<?x ", b"<!DOCTYPE ["])
-def test_markup_without_end_is_skipped(noise: bytes) -> None:
+def test_read_url_source_unterminated_markup_is_skipped(noise: bytes) -> None:
     head = b"<urlset><url><loc>http://a.test/</loc></url>"
     assert pieces(head + noise + b"y" * 500_000, 4096) == UrlSource(
         "sitemap", [SourceEntry("http://a.test/")]
@@ -212,10 +214,10 @@ def test_markup_without_end_is_skipped(noise: bytes) -> None:
         ("x" * 999, 0.0),
     ],
 )
-def test_dates_are_understood_or_zero(text: str, seconds: float) -> None:
-    assert changed_at(text) == seconds
+def test_parse_date_valid_or_zero(text: str, seconds: float) -> None:
+    assert parse_date(text) == seconds
 
 
-def test_links_become_a_page_that_a_scorer_can_read() -> None:
-    html = as_html([SourceEntry('/"><script>', "<b>&")]).decode()
+def test_entries_to_html_escapes_links() -> None:
+    html = entries_to_html([SourceEntry('/"><script>', "<b>&")]).decode()
     assert '<a href="/&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;</a>' in html

@@ -9,7 +9,7 @@ import pytest
 from focus.config import CrawlConfig, FetchConfig, LimitConfig, PolitenessConfig, ScopeConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
-from focus.http.sitemap import read_listing
+from focus.http.sitemap import read_url_source
 from focus.records import Batch, FetchResult, UrlState
 from focus.storage import writer
 from focus.workers import InlineScorer
@@ -23,7 +23,7 @@ class ListingWorld(World):
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
         result = super().lookup(url, robots=robots, fetched_at=fetched_at, elapsed_s=elapsed_s)
         answer = self.web.answers.get(url)
-        listing = read_listing(answer.body) if answer is not None and not robots else None
+        listing = read_url_source(answer.body) if answer is not None and not robots else None
         if listing is None or answer is None or answer.status != 200:
             return result
         return msgspec.structs.replace(

@@ -28,24 +28,24 @@ NO_ADDRESS = ["", "localhost", "127.1", "2130706433", "0x7f000001", "01770000000
 
 
 @pytest.mark.parametrize("address", CLOSED + NO_ADDRESS)
-def test_what_is_not_on_the_public_internet_is_refused(address: str) -> None:
+def test_permits_non_public_address_is_false(address: str) -> None:
     assert not AddressGuard().permits(address)
 
 
 @pytest.mark.parametrize("address", OPEN)
-def test_public_addresses_are_permitted(address: str) -> None:
+def test_permits_public_address_is_true(address: str) -> None:
     assert AddressGuard().permits(address)
 
 
 @given(st.ip_addresses())
-def test_nothing_that_python_calls_private_is_permitted(
+def test_permits_python_private_address_is_false(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
 ) -> None:
     closed = address.is_private or address.is_multicast or address.is_link_local
     assert not (closed and AddressGuard().permits(str(address)))
 
 
-def test_an_opened_network_is_permitted_and_no_other() -> None:
+def test_permits_allowed_network_only() -> None:
     guard = AddressGuard(["127.0.0.0/8", "10.1.2.3", "fd00::/8"])
     assert guard.permits("127.0.0.1")
     assert guard.permits("10.1.2.3")
@@ -56,12 +56,12 @@ def test_an_opened_network_is_permitted_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("network", ["10.0.0.0/33", "localhost", "", "10.0.0"])
-def test_a_network_that_is_none_is_told(network: str) -> None:
+def test_address_guard_invalid_network_raises(network: str) -> None:
     with pytest.raises(ConfigError, match="allow-net"):
         AddressGuard([network])
 
 
-def test_connections_are_made_in_one_place_only() -> None:
+def test_source_opens_connections_in_one_place_only() -> None:
     """Whoever wants something off the network asks the fetcher, which has the guard."""
     folder = Path(focus.__file__).parent
     makers = {"aiohttp", "ftplib", "http.client", "requests", "smtplib", "socket", "urllib.request"}

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from focus.config import PolitenessConfig
-from focus.http.robots import MAX_BYTES, Robots, from_answer
+from focus.http.robots import MAX_BYTES, Robots, robots_from_response
 from focus.i18n import chain_messages, msg
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
@@ -63,11 +63,11 @@ class ReadRules:
     def read(self, status: int, text: bytes) -> Robots:
         """What a file says, answered with that status."""
         if not text:
-            return from_answer(status, text)
+            return robots_from_response(status, text)
         if found := self._rules.get(text):
             self._rules.move_to_end(text)
             return found[1]
-        rules = from_answer(status, text)
+        rules = robots_from_response(status, text)
         self._rules[text] = (text, rules)
         self._size += len(text)
         while self._size > self._most and len(self._rules) > 1:

@@ -35,7 +35,7 @@ from focus.alerts.delivery import (
 from focus.alerts.message import Message, compose_message, trial_message
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError, FocusError
-from focus.http.network_errors import one_line
+from focus.http.network_errors import to_one_line
 from focus.i18n import chain_messages, error_message, msg
 from focus.storage.alerts.records import FAILED, SENT, DeliveryRecord, OutboxLease
 from focus.storage.alerts.store import AlertStore
@@ -97,7 +97,7 @@ class ChannelSenders:
 
 
 def _unexpected(error: Exception) -> NotDelivered:
-    return NotDelivered(one_line(chain_messages(type(error).__name__, error_message(error))))
+    return NotDelivered(to_one_line(chain_messages(type(error).__name__, error_message(error))))
 
 
 def _create_channel_of(

@@ -98,7 +98,7 @@ class PackWriter:
 
     def add(self, key: bytes, url: str, response: FetchResult) -> None:
         """Store a response under a key; `url` is for lists, as archived."""
-        frame = zstd.frame(self._compressor, self._encoder.encode(response))
+        frame = zstd.compress_frame(self._compressor, self._encoder.encode(response))
         self._file.write(frame)
         self._place(key, url, (self._at, len(frame)))
         self._at += len(frame)

@@ -26,8 +26,14 @@ from focus.archive.warc import Record, read_records, read_response
 from focus.config import FetchConfig
 from focus.errors import ArchiveError
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
-from focus.http.semantics import REDIRECTS, classify_status, is_html, redirect_target, retry_after_s
-from focus.http.sitemap import read_listing
+from focus.http.semantics import (
+    REDIRECTS,
+    classify_status,
+    is_html,
+    parse_retry_after,
+    redirect_target,
+)
+from focus.http.sitemap import read_url_source
 from focus.records import FailureKind, FetchResult
 
 _SUFFIX = ".pack"
@@ -152,7 +158,7 @@ class Archive:
         else:
             failure, detail = self._verdict(stored, robots)
             if self._limits.sitemaps and stored.body and not robots:
-                source = read_listing(stored.body)
+                source = read_url_source(stored.body)
             if source is not None:
                 failure, detail, body = None, "", stored.body[:limit]
             elif failure in (None, FailureKind.TOO_LARGE):
@@ -167,7 +173,7 @@ class Archive:
             failure=failure,
             detail=detail,
             redirect_to=target,
-            retry_after_s=retry_after_s(wait, stored.fetched_at) if wait else None,
+            retry_after_s=parse_retry_after(wait, stored.fetched_at) if wait else None,
             is_truncated=failure is FailureKind.TOO_LARGE or (not failure and is_cut),
             url_source=source,
         )

@@ -19,7 +19,7 @@ import msgspec
 
 from focus.errors import ArchiveError
 from focus.http import zstd
-from focus.http.content_encoding import CodingError, Decoder, ends_early
+from focus.http.content_encoding import CodingError, Decoder, early_end_message
 from focus.records import FailureKind, FetchResult
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -195,7 +195,7 @@ def read_response(block: bytes) -> FetchResult | None:
         body=body,
         raw_bytes=len(payload),
         failure=FailureKind.PROTOCOL if detail else None,
-        detail=detail or (ends_early(cut) if cut else ""),
+        detail=detail or (early_end_message(cut) if cut else ""),
         is_truncated=bool(cut),
     )
 
@@ -218,7 +218,7 @@ def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[byte
     try:
         decoder = Decoder(",".join(content), MAX_BODY_BYTES)
         body = decoder.feed(payload)
-        return body + decoder.finish(), "", decoder.cut
+        return body + decoder.finish(), "", decoder.cut_coding
     except CodingError as error:
         return body, str(error), ""
 

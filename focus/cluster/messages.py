@@ -163,7 +163,7 @@ _decoders: dict[object, msgspec.msgpack.Decoder[object]] = {}
 
 def pack(message: object) -> bytes:
     """A message as bytes."""
-    return bytes((VERSION,)) + zstd.frame(_packer, _encoder.encode(message))
+    return bytes((VERSION,)) + zstd.compress_frame(_packer, _encoder.encode(message))
 
 
 def unpack(body: bytes, kind: type[T]) -> T:

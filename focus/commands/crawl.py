@@ -195,9 +195,9 @@ def crawl(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _run_crawl(plan: CrawlPlan, options: dict[str, Any]) -> int:
-    from focus.http.tls import certificates_read_late
+    from focus.http.tls import defer_certificate_loading
 
-    with certificates_read_late():  # aiohttp makes two contexts when it is imported
+    with defer_certificate_loading():  # aiohttp makes two contexts when it is imported
         from focus import session
 
     def work(watcher: Any) -> RunReport:

@@ -37,7 +37,7 @@ from focus.engine.intents import (
 )
 from focus.engine.revisit_records import content_changes, is_gone
 from focus.engine.view import View
-from focus.http.robots_tag import of_headers
+from focus.http.robots_tag import parse_headers
 from focus.i18n import chain_messages, msg
 from focus.records import (
     ChangeKind,
@@ -230,7 +230,7 @@ def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> lis
 def _page_intents(
     url_id: int, task: Task, fetch: FetchResult, page: Page, view: View
 ) -> list[Intent]:
-    asked = of_headers(fetch.headers, view.agent)
+    asked = parse_headers(fetch.headers, view.agent)
     nofollow = asked.nofollow or page.nofollow
     until = min(asked.unavailable_after, page.unavailable_after)
     noindex = asked.noindex or page.noindex or until <= fetch.fetched_at

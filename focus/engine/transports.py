@@ -22,8 +22,8 @@ import msgspec
 
 from focus.engine.body_memory import BodyMemory, Reserve
 from focus.html.size_guard import MAX_BYTES
-from focus.http.semantics import refreshed
-from focus.http.sitemap import as_html
+from focus.http.semantics import apply_refresh
+from focus.http.sitemap import entries_to_html
 from focus.records import FetchResult, Link, Page, Result, Task, UrlSource
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     if fetch.url_source is not None:
         return Result(task, fetch, await _score_source(scorer, fetch.url, fetch.url_source))
     if fetch.failure:
-        return Result(task, *refreshed(fetch, None))
+        return Result(task, *apply_refresh(fetch, None))
     kind, body = fetch.header("content-type"), fetch.body
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
     page = await scorer.score(fetch.url, body, kind, wording=task.needs_wording)
-    return Result(task, *refreshed(fetch, page))
+    return Result(task, *apply_refresh(fetch, page))
 
 
 async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
@@ -143,7 +143,7 @@ async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
     page = Page()
     entries = [] if listing.kind == "index" else listing.entries
     for start in range(0, len(entries), SOURCE_CHUNK):
-        body = as_html(entries[start : start + SOURCE_CHUNK])
+        body = entries_to_html(entries[start : start + SOURCE_CHUNK])
         page = await scorer.score(url, body, "text/html; charset=utf-8", wording=False)
         links += page.links
     return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)

@@ -33,9 +33,9 @@ from focus.admission.scope import Scope
 from focus.archive.pack import keys
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
-from focus.http.robots import Robots, from_answer
-from focus.http.robots_tag import of_headers
-from focus.http.semantics import refreshed
+from focus.http.robots import Robots, robots_from_response
+from focus.http.robots_tag import parse_headers
+from focus.http.semantics import apply_refresh
 from focus.score.analysis import PageScorer
 from focus.storage.whole_file import write_whole
 from focus.topic.topic import from_words, to_builtins
@@ -215,11 +215,11 @@ class _LinkReader:
         fetch, page = self._archive.lookup(url), None
         if fetch.failure is None and fetch.redirect_to is None:
             page = score_page(self._analyst, Job(url, fetch.body, fetch.header("content-type")))
-        fetch, page = refreshed(fetch, page)
+        fetch, page = apply_refresh(fetch, page)
         if fetch.redirect_to is not None:
             target = normalise(fetch.redirect_to, url)
             return ([target] if target else []), True
-        if page is None or page.nofollow or of_headers(fetch.headers, self._agent).nofollow:
+        if page is None or page.nofollow or parse_headers(fetch.headers, self._agent).nofollow:
             return [], False
         return [link.url for link in page.links], False
 
@@ -229,6 +229,8 @@ class _LinkReader:
         if rules is None:
             fetch = self._archive.lookup(f"http://{host}/robots.txt", robots=True)
             has_robots = fetch.failure is None and fetch.redirect_to is None
-            rules = from_answer(200 if has_robots else 404, fetch.body if has_robots else b"")
+            rules = robots_from_response(
+                200 if has_robots else 404, fetch.body if has_robots else b""
+            )
             self._rules[host] = rules
         return rules.allows(url, self._agent)

@@ -27,8 +27,8 @@ from focus.html.dom import (
     tag_ids,
 )
 from focus.html.regions import AncestryReader
-from focus.http.robots_tag import NOTHING, RobotsTag, of_rules
-from focus.http.semantics import REFRESH_S, refresh
+from focus.http.robots_tag import NO_RULES, RobotsTag, parse_rules
+from focus.http.semantics import MAX_REDIRECT_DELAY_S, parse_refresh
 from focus.records import Region
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
@@ -75,7 +75,7 @@ class ParsedPage:
 
     keywords       with those of Open Graph: article:section, article:tag, news_keywords
     language       of the html element, such as zh-CN
-    refresh_url    target of `<meta http-equiv=refresh>` within `REFRESH_S`; None if there is none
+    refresh_url    target of an early (`MAX_REDIRECT_DELAY_S`) `<meta http-equiv=refresh>` or None
     robots         rules of `<meta name=robots>` and of the one with our agent's name
     links          a, area, frame, iframe and a late refresh in document order; not #fragment,
                    javascript:, mailto:…
@@ -94,7 +94,7 @@ class ParsedPage:
     canonical: str | None = None
     base: str | None = None
     refresh_url: str | None = None
-    robots: RobotsTag = NOTHING
+    robots: RobotsTag = NO_RULES
     links: list[RawLink] = field(default_factory=list)
     omitted_links: int = 0
     crumbs: list[Crumb] = field(default_factory=list)
@@ -204,7 +204,7 @@ class ElementReader:
         content = attributes.get("content") or ""
         name = (attributes.get("name") or attributes.get("property") or "").lower()
         if name in ("robots", self.agent):
-            page.robots |= of_rules(content, self.agent)
+            page.robots |= parse_rules(content, self.agent)
         match name:
             case "keywords":
                 page.keywords = page.keywords or fold(content, MAX_META)
@@ -224,10 +224,10 @@ class ElementReader:
 
     def _refresh(self, node: LexborNode, content: str) -> None:
         """Apply the first well-formed refresh; inside <noscript> it is only a link."""
-        seconds, url = refresh(content) or (-1, "")
+        seconds, url = parse_refresh(content) or (-1, "")
         self.has_refresh = seconds >= 0
         above = node.parent
-        if url and seconds <= REFRESH_S and (above is None or above.tag_id != NOSCRIPT):
+        if url and seconds <= MAX_REDIRECT_DELAY_S and (above is None or above.tag_id != NOSCRIPT):
             self.page.refresh_url = url
         elif self._accept_href(url):
             self._add_link(node, url, "")

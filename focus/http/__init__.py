@@ -5,7 +5,7 @@
     response — reads a response as far as it is needed
     content_encoding, zstd — decode gzip, deflate, brotli and zstd piece by piece, up to a cap
     connection — limits bytes and time of each exchange below the HTTP parser
-    dns — resolves host names, one thread per look-up
+    dns — resolves host names, one thread per lookup
     tls — trusted certificates and allowed protocols
     ssrf_guard — refuses private addresses at the moment of connecting
     sessions — cookies, headers and passwords, each for its own hosts

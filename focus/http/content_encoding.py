@@ -1,10 +1,9 @@
-"""Decodes Content-Encoding as a stream, never beyond a cap.
+"""Decodes Content-Encoding as a stream, never beyond a limit.
 
-Pure and streaming: pieces of the coded body in, decoded pieces out, never more
-than a cap, however small the input was (a "bomb" is given up after the cap's
-worth of work). What servers do wrong and browsers tolerate is tolerated: raw
-deflate, several gzip members or zstd frames, rubbish after the end, and a body
-that is not coded at all although the header says so.
+Pieces of the encoded body go in, decoded pieces come out, never more than a limit, however small
+the input was (decoding of a "bomb" stops at the limit). Errors of servers that browsers tolerate
+are tolerated: raw deflate, several gzip members or zstd frames, garbage after the end, and a body
+that is not encoded although the header says so.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from focus.http.zstd import DecompressionParameter, ZstdDecompressor, ZstdError
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 MAX_LAYERS = 3
-"""Codings on top of each other ("gzip, gzip"); curl's CVE-2023-23916 was a chain."""
+"""Codings on top of each other ("gzip, gzip") at most; curl's CVE-2023-23916 was a chain."""
 
 _MAX_FRAMES = 1_000  # gzip members or zstd frames in one body; empty ones are cheap to send
-_MAX_HELD = 64 * 1024  # input kept for a second try while nothing has come out
+_MAX_RETRY_INPUT = 64 * 1024  # input stored for another decoder until there is output
 _ZSTD_WINDOW_LOG = 23  # 8 MB, the most that RFC 9659 allows on the web
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class CodingError(Exception):
-    """The body is not what its Content-Encoding says; the message is for people."""
+    """The body is not encoded as its Content-Encoding says; the message is for people."""
 
 
-def ends_early(coding: str) -> str:
-    """What is said of a body whose coding (`Decoder.cut`) ended too early."""
+def early_end_message(coding: str) -> str:
+    """Return the message for a body whose coding (`Decoder.cut_coding`) ended too early."""
     return f"its {coding} data ends too early; what came is kept"
 
 
@@ -42,10 +41,10 @@ class Decoder:
     """Decodes one body.
 
     content_encoding  the header's value; later codings were applied later
-    max_bytes         cap on what comes out (of every layer)
-    full              the cap was hit; what `feed` returned so far is all there is
-    cut               the name of the coding that ended too early, "" if none did: what came out
-                      of it is the beginning of the body
+    max_bytes         limit of the output of every layer
+    is_full           the limit was reached; `feed` returns no more
+    cut_coding        name of the coding that ended too early, "" if none did; the output is then
+                      the beginning of the body
     """
 
     def __init__(self, content_encoding: str, max_bytes: int) -> None:
@@ -53,29 +52,30 @@ class Decoder:
         names = [name for name in names if name not in ("", "identity")]
         if len(names) > MAX_LAYERS:
             raise CodingError(f"{len(names)} content codings on top of each other")
-        self.cut = ""
-        self._stages = [_Stage(name, max_bytes) for name in reversed(names)]
-        self._fed = False
+        self.cut_coding = ""
+        self._layers = [_Layer(name, max_bytes) for name in reversed(names)]
+        self._has_input = False
 
     @property
-    def full(self) -> bool:
-        return any(stage.full for stage in self._stages)
+    def is_full(self) -> bool:
+        """Whether a layer has reached the limit of its output."""
+        return any(layer.is_full for layer in self._layers)
 
     def feed(self, data: bytes) -> bytes:
-        """What `data` decodes to, as far as can be said yet; raises CodingError."""
-        self._fed = True
-        for stage in self._stages:
+        """Return the decoded bytes of `data` as far as possible; raise CodingError."""
+        self._has_input = True
+        for layer in self._layers:
             if not data:
                 break
-            data = stage.feed(data)
+            data = layer.feed(data)
         return data
 
     def finish(self) -> bytes:
-        """The rest, at the end of the body; raises CodingError if nothing ever came out."""
+        """Return the rest at the end of the body; raise CodingError if there was no output."""
         data = b""
-        for stage in self._stages if self._fed else ():
-            data = (stage.feed(data) if data else b"") + stage.finish()
-            self.cut = self.cut or stage.cut
+        for layer in self._layers if self._has_input else ():
+            data = (layer.feed(data) if data else b"") + layer.finish()
+            self.cut_coding = self.cut_coding or layer.cut_coding
         return data
 
 
@@ -89,12 +89,12 @@ class _Frame(Protocol):
     def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
 
 
-class _Framed:
-    """A coding as a run of frames; anything after the last one is ignored."""
+class _FramedDecoder:
+    """A coding as a sequence of frames; anything after the last one is ignored."""
 
-    def __init__(self, make: Callable[[], _Frame], magic: bytes = b"") -> None:
-        self._make, self._magic = make, magic  # no magic: one frame only
-        self._frame, self._frames = make(), 1
+    def __init__(self, make_frame: Callable[[], _Frame], magic: bytes = b"") -> None:
+        self._make_frame, self._magic = make_frame, magic  # no magic: one frame only
+        self._frame, self._frame_count = make_frame(), 1
 
     @property
     def eof(self) -> bool:
@@ -106,16 +106,16 @@ class _Framed:
             if self._frame.eof:
                 if not self._magic or not data.startswith(self._magic):
                     break
-                self._frame, self._frames = self._make(), self._frames + 1
-                if self._frames > _MAX_FRAMES:
+                self._frame, self._frame_count = self._make_frame(), self._frame_count + 1
+                if self._frame_count > _MAX_FRAMES:
                     raise CodingError(f"more than {_MAX_FRAMES} compressed parts")
             out += self._frame.decompress(data, limit - len(out))
             data = self._frame.unused_data if self._frame.eof else b""
         return out
 
 
-class _Brotli:
-    """Brotli's decompressor in the manner of zlib's."""
+class _BrotliFrame:
+    """Brotli's decompressor with the interface of zlib's."""
 
     unused_data = b""
 
@@ -136,92 +136,94 @@ class _Brotli:
         return out
 
 
-class _Plain:
-    """No coding at all; raises CodingError if the first bytes are no text."""
+class _PlainDecoder:
+    """No coding at all; raises CodingError if the first bytes are binary."""
 
     eof = True
 
     def __init__(self) -> None:
-        self._seen = False
+        self._is_checked = False
 
     def decode(self, data: bytes, limit: int) -> bytes:
-        if not self._seen and _BINARY.search(data[:256]):
+        if not self._is_checked and _BINARY.search(data[:256]):
             raise CodingError("not text")
-        self._seen = True
+        self._is_checked = True
         return data[:limit]
 
 
-class _Stage:
-    """One layer: tries its decoders in turn until one of them gives something."""
+class _Layer:
+    """One layer of coding: tries its decoders in turn until one of them has output."""
 
     def __init__(self, name: str, max_bytes: int) -> None:
-        self.full = False
-        self.cut = ""
+        self.is_full = False
+        self.cut_coding = ""
         self._name = name
-        self._left = max_bytes
-        self._tries: list[_Framed | _Plain] = [make() for make in _DECODERS.get(name, ())]
-        self._tries.append(_Plain())
-        self._held: bytes | None = b""  # None once something came out
+        self._bytes_left = max_bytes
+        self._candidates: list[_FramedDecoder | _PlainDecoder] = [
+            make() for make in _DECODERS.get(name, ())
+        ]
+        self._candidates.append(_PlainDecoder())
+        self._retry_input: bytes | None = b""  # None once there was output
 
     def feed(self, data: bytes) -> bytes:
-        if self.full:
+        if self.is_full:
             return b""
-        if self._held is None:
-            return self._cut(self._decode(data))
-        self._held += data
-        out = self._first(data)
-        if out or len(self._held) > _MAX_HELD:
-            self._held = None
-        return self._cut(out)
+        if self._retry_input is None:
+            return self._limit_output(self._decode(data))
+        self._retry_input += data
+        out = self._decode_first(data)
+        if out or len(self._retry_input) > _MAX_RETRY_INPUT:
+            self._retry_input = None
+        return self._limit_output(out)
 
     def finish(self) -> bytes:
-        if self.full or self._tries[0].eof:
+        if self.is_full or self._candidates[0].eof:
             return b""
-        if self._held is None:
-            self.cut = self._name
+        if self._retry_input is None:
+            self.cut_coding = self._name
             return b""
-        if not self._held:
+        if not self._retry_input:
             return b""
-        self._tries = self._tries[-1:]  # nothing came out: perhaps it was never coded
-        return self._cut(self._decode(self._held))
+        self._candidates = self._candidates[-1:]  # no output: perhaps it was never encoded
+        return self._limit_output(self._decode(self._retry_input))
 
-    def _first(self, data: bytes) -> bytes:
+    def _decode_first(self, data: bytes) -> bytes:
         while True:
             try:
                 return self._decode(data)
             except CodingError:
-                if len(self._tries) == 1:
+                if len(self._candidates) == 1:
                     raise
-                del self._tries[0]
-                data = self._held or b""
+                del self._candidates[0]
+                data = self._retry_input or b""
 
     def _decode(self, data: bytes) -> bytes:
         try:
-            return self._tries[0].decode(data, self._left + 1)
+            return self._candidates[0].decode(data, self._bytes_left + 1)
         except (zlib.error, brotli.error, ZstdError, CodingError) as error:
             known = "broken" if self._name in _DECODERS else "unknown content coding"
             raise CodingError(f"{known} {self._name} data") from error
 
-    def _cut(self, out: bytes) -> bytes:
-        self.full = len(out) > self._left
-        out = out[: self._left] if self.full else out
-        self._left -= len(out)
+    def _limit_output(self, out: bytes) -> bytes:
+        self.is_full = len(out) > self._bytes_left
+        out = out[: self._bytes_left] if self.is_full else out
+        self._bytes_left -= len(out)
         return out
 
 
-def _zstd() -> _Frame:
+def _make_zstd_frame() -> _Frame:
     return ZstdDecompressor(options={DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
 
 
-_GZIP = (partial(_Framed, partial(zlib.decompressobj, 31), b"\x1f\x8b"),)
-_DECODERS: dict[str, tuple[Callable[[], _Framed], ...]] = {
+_GZIP = (partial(_FramedDecoder, partial(zlib.decompressobj, 31), b"\x1f\x8b"),)
+_DECODERS: dict[str, tuple[Callable[[], _FramedDecoder], ...]] = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
-    # RFC 9110 says zlib's format; servers that send the bare stream are as old as it.
+    # RFC 9110 requires the zlib format, but old servers send the bare stream.
     "deflate": (
-        partial(_Framed, partial(zlib.decompressobj, 15)),
-        partial(_Framed, partial(zlib.decompressobj, -15)),
+        partial(_FramedDecoder, partial(zlib.decompressobj, 15)),
+        partial(_FramedDecoder, partial(zlib.decompressobj, -15)),
     ),
-    "br": (partial(_Framed, _Brotli),),
-    "zstd": (partial(_Framed, _zstd, b"\x28\xb5\x2f\xfd"),),
+    "br": (partial(_FramedDecoder, _BrotliFrame),),
+    "zstd": (partial(_FramedDecoder, _make_zstd_frame, b"\x28\xb5\x2f\xfd"),),
 }

@@ -1,7 +1,7 @@
-"""Finds the addresses of a name, by the system's own resolver, hosts file and all.
+"""Resolves host names with the system's own resolver, including its hosts file.
 
-ThreadResolver   a thread for each look-up, because that is the only way it can be asked
-Foresight        a look-up before the request, by which its host's address is known in time
+ThreadResolver    one thread per lookup, because the system's call blocks
+PrefetchResolver  a lookup before the request, so that the address of the host is known in time
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from functools import partial
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 _MAX_LOOKUPS = 128  # threads; each waits for the resolver and costs no CPU
-_KEPT = 10_000  # names whose requests are to come
-_KEPT_S = 60.0
+_MAX_RESULTS = 10_000  # names whose requests are still to come
+_RESULT_TTL_S = 60.0
 
-_Found = list[ResolveResult] | Exception
+_LookupResult = list[ResolveResult] | Exception
 
 
 class ThreadResolver(AbstractResolver):
     """The system's getaddrinfo, each lookup in a thread of its own.
 
-    asyncio's own way shares a small pool with everything else, where a few slow
-    names stop all others; and its threads keep a finished program waiting.
+    asyncio's own way shares a small pool with everything else, where a few slow names block all
+    others, and its threads delay the end of the program.
     """
 
     def __init__(self, concurrency: int) -> None:
@@ -35,73 +35,74 @@ class ThreadResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Addresses of `host`; raises socket.gaierror."""
+        """Return the addresses of `host`; raise socket.gaierror."""
         loop = asyncio.get_running_loop()
         async with self._slots:
             future: asyncio.Future[list[ResolveResult]] = loop.create_future()
-            look_up = partial(_look_up, host, port, family)
-            threading.Thread(target=_run, args=(look_up, loop, future), daemon=True).start()
+            lookup = partial(_resolve_host, host, port, family)
+            threading.Thread(target=_run_lookup, args=(lookup, loop, future), daemon=True).start()
             return await future
 
     async def close(self) -> None:
-        """Nothing to close: a thread under way ends by itself."""
+        """Do nothing: a running thread ends by itself."""
 
 
-class Foresight(AbstractResolver):
-    """Asks another resolver once for two: who wants to know the address, and the request itself.
+class PrefetchResolver(AbstractResolver):
+    """Stores the results of lookups in advance for the requests that follow.
 
-    What `locate` has found, or failed with, is kept for the request that follows, for a minute.
+    A result or failure of `prefetch_address` serves the next `resolve` of that name within a
+    minute.
     """
 
     def __init__(self, resolver: AbstractResolver) -> None:
         self._resolver = resolver
-        self._kept: dict[str, tuple[float, _Found]] = {}
+        self._results: dict[str, tuple[float, _LookupResult]] = {}
 
-    async def locate(self, host: str, port: int, limit_s: float) -> str:
-        """The first address of a name, "" if it has none now."""
-        found: _Found
+    async def prefetch_address(self, host: str, port: int, limit_s: float) -> str:
+        """Look up a name and return its first address, or "" if it has none at present."""
+        result: _LookupResult
         try:
             async with asyncio.timeout(limit_s):
-                found = await self._resolver.resolve(host, port, socket.AF_UNSPEC)
+                result = await self._resolver.resolve(host, port, socket.AF_UNSPEC)
         except (OSError, ValueError) as error:
-            found = error
-        if len(self._kept) >= _KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[host] = (asyncio.get_running_loop().time() + _KEPT_S, found)
-        return "" if isinstance(found, Exception) or not found else found[0]["host"]
+            result = error
+        if len(self._results) >= _MAX_RESULTS:
+            del self._results[next(iter(self._results))]
+        self._results[host] = (asyncio.get_running_loop().time() + _RESULT_TTL_S, result)
+        return "" if isinstance(result, Exception) or not result else result[0]["host"]
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Addresses of `host`; raises what the look-up raised."""
-        until, found = self._kept.pop(host, (0.0, []))
+        """Return the addresses of `host`; raise the exception of the lookup."""
+        until, result = self._results.pop(host, (0.0, []))
         if until < asyncio.get_running_loop().time():
             return await self._resolver.resolve(host, port, family)
-        if isinstance(found, Exception):
-            raise found
-        return [ResolveResult(**{**each, "port": port}) for each in found]
+        if isinstance(result, Exception):
+            raise result
+        return [ResolveResult(**{**address, "port": port}) for address in result]
 
     async def close(self) -> None:
-        """Close the other."""
+        """Close the inner resolver."""
         await self._resolver.close()
 
 
-def _run(
-    look_up: Callable[[], list[ResolveResult]],
+def _run_lookup(
+    lookup: Callable[[], list[ResolveResult]],
     loop: asyncio.AbstractEventLoop,
     future: asyncio.Future[list[ResolveResult]],
 ) -> None:
-    """In a thread: look up, hand over to the loop if that still runs."""
+    """Run a lookup in a thread and pass its outcome to the loop if that still runs."""
     outcome: list[ResolveResult] | Exception
     try:
-        outcome = look_up()
+        outcome = lookup()
     except (OSError, UnicodeError) as error:
         outcome = error
     with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-        loop.call_soon_threadsafe(_settle, future, outcome)
+        loop.call_soon_threadsafe(_set_outcome, future, outcome)
 
 
-def _settle(
+def _set_outcome(
     future: asyncio.Future[list[ResolveResult]], outcome: list[ResolveResult] | Exception
 ) -> None:
     if future.done():
@@ -112,8 +113,8 @@ def _settle(
         future.set_result(outcome)
 
 
-def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-    found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+def _resolve_host(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+    entries = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
     return [
         ResolveResult(
             hostname=host,
@@ -123,5 +124,5 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Resolve
             proto=protocol,
             flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
         )
-        for kind, _, protocol, _, address in found
+        for kind, _, protocol, _, address in entries
     ]

@@ -1,7 +1,7 @@
-"""Reads a response: headers, first bytes, and as much of the body as is wanted.
+"""Reads a response: headers, first bytes, and as much of the body as is needed.
 
-The body of a 2xx answer is read piece by piece, decoded within its cap, and judged
-by its first bytes, so that a film or a bomb costs no more than those.
+The body of a 2xx response is read piece by piece, decoded within its limit, and checked by its
+first bytes, so that a video or a bomb costs no more than those.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from urllib.parse import quote_from_bytes
 
 from focus.config import FetchConfig
 from focus.http.connection import Exchange
-from focus.http.content_encoding import CodingError, Decoder, ends_early
-from focus.http.network_errors import SERVER_FAULTS, explain
-from focus.http.requests import ServerAnswer
+from focus.http.content_encoding import CodingError, Decoder, early_end_message
+from focus.http.network_errors import NETWORK_ERRORS, classify_error
+from focus.http.requests import ResponseHead
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.http.semantics import SNIFF_BYTES, is_html, redirect_target
-from focus.http.sitemap import MAX_BYTES as MAX_LISTING_BYTES
-from focus.http.sitemap import ListingReader, is_listing
+from focus.http.sitemap import MAX_BYTES as MAX_SOURCE_BYTES
+from focus.http.sitemap import UrlSourceReader, is_url_source
 from focus.i18n import msg
 from focus.records import FailureKind, UrlSource
 
-_ROBOTS_ALLOWANCE = 2  # times what is read of a robots.txt: more may lie in buffers when we stop
-_LISTING_STEP = 64 * 1024  # bytes of a listing that are read in one go
-_HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most answers use the same few
+_ROBOTS_LIMIT_FACTOR = 2  # times the bytes read of a robots.txt, as more may be buffered
+_SOURCE_STEP = 64 * 1024  # bytes of a sitemap or feed that are read at once
+_HEADER_NAMES: dict[bytes, str] = {}  # raw -> lower case; most responses use the same few
 
 
 class FetchFailed(Exception):
@@ -35,38 +35,42 @@ class FetchFailed(Exception):
         self.kind, self.detail = kind, detail
 
 
-FETCH_ERRORS = (FetchFailed, CodingError, *SERVER_FAULTS)
-"""What a request and the reading of its answer can raise through no fault of ours."""
+FETCH_ERRORS = (FetchFailed, CodingError, *NETWORK_ERRORS)
+"""Exceptions of a request and of reading its response that the server or network causes."""
 
 
-def failure_of(error: Exception) -> tuple[FailureKind, str]:
-    """The kind of failure that one of `FETCH_ERRORS` is, and its reason for people."""
+def classify_failure(error: Exception) -> tuple[FailureKind, str]:
+    """Return failure kind and detail of one of `FETCH_ERRORS`."""
     if isinstance(error, FetchFailed):
         return error.kind, error.detail
     if isinstance(error, CodingError):
         return FailureKind.PROTOCOL, str(error)
-    return explain(error)
+    return classify_error(error)
 
 
 class IncomingResponse:
-    """One answer as it comes in, in the fields of `FetchResult`."""
+    """One response while it arrives, with the fields of `FetchResult`.
+
+    reserve_bytes  called with the size of each piece; an awaitable result delays reading
+    on_sent        called when the request is about to be sent
+    """
 
     def __init__(
         self,
         config: FetchConfig,
-        robots: bool,
+        is_robots: bool,
         conditions: Mapping[str, str] | None = None,
-        grow: Callable[[int], Awaitable[None] | None] | None = None,
-        sent: Callable[[], object] | None = None,
+        reserve_bytes: Callable[[int], Awaitable[None] | None] | None = None,
+        on_sent: Callable[[], object] | None = None,
     ) -> None:
         self._config = config
-        self._grow = grow
-        self._robots = robots
+        self._reserve_bytes = reserve_bytes
+        self._is_robots = is_robots
         self.conditions = conditions or {}
-        self.unchanged = False
-        self.exchange = Exchange(config, sent)
-        if robots:
-            self.exchange.allow(_ROBOTS_ALLOWANCE * MAX_ROBOTS_BYTES)
+        self.is_unchanged = False
+        self.exchange = Exchange(config, on_sent)
+        if is_robots:
+            self.exchange.raise_byte_limit(_ROBOTS_LIMIT_FACTOR * MAX_ROBOTS_BYTES)
         self.status: int | None = None
         self.status_line = b""
         self.request = b""
@@ -75,27 +79,30 @@ class IncomingResponse:
         self.raw_bytes = 0
         self.redirect_to: str | None = None
         self.retry_after_s: float | None = None
-        self.truncated = False
+        self.is_truncated = False
         self.remark = ""
-        self._reader: ListingReader | None = None
+        self._reader: UrlSourceReader | None = None
 
     @property
-    def listing(self) -> UrlSource | None:
-        """What a sitemap or feed lists, once it was read."""
+    def url_source(self) -> UrlSource | None:
+        """The entries of a sitemap or feed; None for any other body."""
         return None if self._reader is None else self._reader.finish()
 
-    def take_head(self, response: ServerAnswer) -> None:
+    def read_head(self, response: ResponseHead) -> None:
+        """Store status line and headers."""
         self.status = response.status
         self.status_line = response.status_line
-        self.headers = tuple([(_name(key), _text(value)) for key, value in response.raw_headers])
+        self.headers = tuple(
+            [(_header_name(key), _header_text(value)) for key, value in response.raw_headers]
+        )
 
-    async def read(self, response: ServerAnswer) -> None:
-        """Read, decode and judge the body of a 2xx answer; raises FetchFailed, CodingError."""
-        limit = MAX_ROBOTS_BYTES if self._robots else self._config.max_body_bytes
+    async def read_body(self, response: ResponseHead) -> None:
+        """Read, decode and check the body of a 2xx response; raise FetchFailed or CodingError."""
+        limit = MAX_ROBOTS_BYTES if self._is_robots else self._config.max_body_bytes
         coding = response.headers.get("Content-Encoding")
         decoder = Decoder(coding, limit) if coding else None
         pieces: list[bytes] = []
-        size, judged = 0, self._robots
+        size, is_checked = 0, self._is_robots
         ended = False
         while not ended:
             piece = await response.content.readany()
@@ -103,28 +110,31 @@ class IncomingResponse:
             ended = not piece
             if decoder is not None:
                 piece = decoder.finish() if ended else decoder.feed(piece)
-            if self._grow is not None and (room := self._grow(len(piece))) is not None:
-                await self.exchange.halted(room)
+            if (
+                self._reserve_bytes is not None
+                and (room := self._reserve_bytes(len(piece))) is not None
+            ):
+                await self.exchange.pause_during(room)
             pieces.append(piece)
             size += len(piece)
-            if not judged and (size >= SNIFF_BYTES or ended):
+            if not is_checked and (size >= SNIFF_BYTES or ended):
                 piece = b"".join(pieces)
-                self._judge(response, piece)
-                judged = True
+                self._check_start(response, piece)
+                is_checked = True
             if self._reader is not None:
-                if await self._list(self._reader, piece):
+                if await self._feed_reader(self._reader, piece):
                     break
                 if size > limit:
-                    pieces = []  # too large to be kept; it was read all the same
-            elif size > limit or (decoder is not None and decoder.full):
-                self._overflow(limit)
+                    pieces = []  # too large to store; its entries are read nevertheless
+            elif size > limit or (decoder is not None and decoder.is_full):
+                self._handle_overflow(limit)
                 break
-        if decoder is not None and decoder.cut:
-            self.truncated, self.remark = True, ends_early(decoder.cut)
+        if decoder is not None and decoder.cut_coding:
+            self.is_truncated, self.remark = True, early_end_message(decoder.cut_coding)
         self.body = b"".join(pieces)[:limit]
 
-    def _judge(self, response: ServerAnswer, head: bytes) -> None:
-        """Whether it is worth going on, once the first bytes are there."""
+    def _check_start(self, response: ResponseHead, head: bytes) -> None:
+        """Raise FetchFailed if the headers or first bytes show that the body is not needed."""
         if self._config.any_type:
             return
         if not head:
@@ -132,9 +142,9 @@ class IncomingResponse:
                 FailureKind.EMPTY, msg("{status} without a body", status=response.status)
             )
         kind = response.headers.get("Content-Type")
-        if self._config.sitemaps and is_listing(head):
-            self._reader = ListingReader()
-            self.exchange.allow(MAX_LISTING_BYTES)
+        if self._config.sitemaps and is_url_source(head):
+            self._reader = UrlSourceReader()
+            self.exchange.raise_byte_limit(MAX_SOURCE_BYTES)
             return
         if not is_html(kind, head, self._config.content_types):
             raise FetchFailed(FailureKind.NOT_HTML, kind or msg("no Content-Type, and no HTML"))
@@ -143,26 +153,26 @@ class IncomingResponse:
             raise FetchFailed(FailureKind.TOO_LARGE, msg("{length} bytes announced", length=length))
 
     @staticmethod
-    async def _list(reader: ListingReader, piece: bytes) -> bool:
-        """Read on in a listing, letting others have their turn; whether that is enough."""
-        for start in range(0, len(piece), _LISTING_STEP):
-            reader.feed(piece[start : start + _LISTING_STEP])
+    async def _feed_reader(reader: UrlSourceReader, piece: bytes) -> bool:
+        """Feed a sitemap or feed in steps that let other tasks run; return whether to stop."""
+        for start in range(0, len(piece), _SOURCE_STEP):
+            reader.feed(piece[start : start + _SOURCE_STEP])
             await asyncio.sleep(0)
-        return reader.full
+        return reader.is_full
 
-    def _overflow(self, limit: int) -> None:
-        self.truncated = True
-        if not self._robots:
+    def _handle_overflow(self, limit: int) -> None:
+        self.is_truncated = True
+        if not self._is_robots:
             raise FetchFailed(
                 FailureKind.TOO_LARGE, msg("over {limit} bytes after decoding", limit=limit)
             )
-        self.exchange.settle()
+        self.exchange.complete()
 
 
-def redirect(url: str, response: ServerAnswer) -> str:
-    """Where a redirect leads, absolute and http(s); raises FetchFailed."""
+def resolve_redirect(url: str, response: ResponseHead) -> str:
+    """Return the absolute http(s) URL of a redirect; raise FetchFailed if it has none."""
     raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
-    target = redirect_target(url, None if raw is None else _location(raw))
+    target = redirect_target(url, None if raw is None else _decode_location(raw))
     if target is None:
         raise FetchFailed(
             FailureKind.REDIRECT, msg("{status} without a usable Location", status=response.status)
@@ -174,15 +184,15 @@ def redirect(url: str, response: ServerAnswer) -> str:
     return target
 
 
-def _location(raw: bytes) -> str:
-    """Location as text; bytes that are no UTF-8 become escapes, as in browsers."""
+def _decode_location(raw: bytes) -> str:
+    """Decode a Location header; bytes that are not UTF-8 are escaped, as in browsers."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
         return quote_from_bytes(raw, safe="".join(map(chr, range(0x21, 0x7F))))
 
 
-def _name(raw: bytes) -> str:
+def _header_name(raw: bytes) -> str:
     name = _HEADER_NAMES.get(raw)
     if name is None:
         name = raw.decode("latin-1").lower()
@@ -191,7 +201,7 @@ def _name(raw: bytes) -> str:
     return name
 
 
-def _text(raw: bytes) -> str:
+def _header_text(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError:

@@ -1,15 +1,13 @@
-"""Parses robots.txt by RFC 9309 and answers whether a URL may be fetched, in bounded time.
+"""Parses robots.txt by RFC 9309 and decides whether a URL may be fetched, in bounded time.
 
-An own parser, because the goals cannot be met over protego 0.7 (measured
-2026-11): it disagrees with 11 of 134 specification cases, needs 2.4 s for a
-20 KB file that names many agents over many rules (their product), and 30 ms per
-query for a file full of wildcards. Here parsing is one linear pass that knows
-no agent; the rules for an agent are put in order on its first query.
+It does not use protego 0.7, which misses the goals (measured 2026-11): it disagrees with 11 of 134
+specification cases, needs 2.4 s for a 20 KB file that names many agents over many rules (their
+product), and 30 ms per query for a file full of wildcards. Here parsing is one linear pass that
+knows no agent; the rules for an agent are sorted at its first query.
 
-Where the RFC is silent, Google's open-source parser is followed: frequent typos
-of "disallow" count, a directive may lack its colon, an agent's name ends at the
-first character that is no letter, "_" or "-", and allowing ".../index.html"
-allows the folder.
+Where the RFC says nothing, Google's open-source parser is followed: frequent misspellings of
+"disallow" count, a directive may lack its colon, the name of an agent ends at the first character
+that is not a letter, "_" or "-", and allowing ".../index.html" allows the folder.
 """
 
 from __future__ import annotations
@@ -20,15 +18,14 @@ import string
 from urllib.parse import quote
 
 MAX_BYTES = 500 * 1024
-"""How much of a robots.txt is read: what RFC 9309 section 2.5 asks at least."""
+"""Bytes read of a robots.txt: the minimum that RFC 9309 section 2.5 requires."""
 
 MAX_WILDCARD_PARTS = 2_000
-"""Literal parts between wildcards that a query may have to look for.
+"""Literal parts between wildcards that a query searches at most.
 
-Bounds a query to about a millisecond. Honest files stay far below (the largest
-of the sampled real ones has 77 wildcard rules). Beyond it an Allow is not
-believed and a Disallow is shortened to the prefix before its first wildcard:
-on doubt, less is fetched.
+Limits a query to about a millisecond. Ordinary files stay far below (the largest of the sampled
+real ones has 77 wildcard rules). Beyond the limit an Allow is ignored and a Disallow is shortened
+to the prefix before its first wildcard: in doubt, less is fetched.
 """
 
 _DIRECTIVE = re.compile(
@@ -36,14 +33,14 @@ _DIRECTIVE = re.compile(
         user[-\ ]?agent | allow | diss?all?ow | diasllow | disallaw | site-?maps? | crawl[-\ ]?delay
     )
     (?: [^\S\n]*:[^\S\n]* (?P<value>[^\n\#]*)
-      | [^\S\n]+ (?P<word>[^\s\#]+) [^\S\n]* (?=[\#\n]|\Z)  # the colon forgotten
+      | [^\S\n]+ (?P<word>[^\s\#]+) [^\S\n]* (?=[\#\n]|\Z)  # without a colon
     )""",
     re.M | re.I | re.X,
 )
 _AGENT = re.compile(r"(?:[^\W\d]|-)+")  # RFC 9309 2.2.1, letters of any script
 _PATH = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://[^/?#]*)?([^#]*)", re.I)
 _PLAIN = re.compile(r"[A-Za-z0-9_.~/=?&;,:@!'()+-]*")
-_ODD = re.compile(r"%[0-9A-Fa-f]{2}|(?:[^!-~]|[\"<>\\^`{|}$*])+")
+_NON_CANONICAL = re.compile(r"%[0-9A-Fa-f]{2}|(?:[^!-~]|[\"<>\\^`{|}$*])+")
 _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 _ESCAPES = {
     f"%{a}{b}": chr(code) if chr(code := int(a + b, 16)) in _UNRESERVED else f"%{code:02X}"
@@ -53,9 +50,9 @@ _ESCAPES = {
 
 
 class Robots:
-    """One robots.txt, parsed. Immutable to its users; safe to keep per host.
+    """One parsed robots.txt; immutable to its users.
 
-    sitemaps  what its Sitemap lines name, in order, repeats dropped
+    sitemaps  URLs of its Sitemap lines, in order, without duplicates
     """
 
     __slots__ = ("_groups", "_rules", "sitemaps")
@@ -67,7 +64,7 @@ class Robots:
 
     @classmethod
     def parse(cls, body: bytes) -> Robots:
-        """Read the first `MAX_BYTES` of a file; whatever is in there, never an error."""
+        """Parse the first `MAX_BYTES` of a file; any content is accepted."""
         text = body[:MAX_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
         text = text.replace("\r", "\n").replace("\0", "")
         robots, sitemaps = cls(), dict[str, None]()
@@ -77,7 +74,7 @@ class Robots:
             start = field[0].lower()
             value = (value or word).strip()
             if start == "u":
-                if group is None or group.closed:
+                if group is None or group.is_closed:
                     group = _Group()
                 robots._add_agent(value, group)
             elif start == "s":
@@ -90,13 +87,13 @@ class Robots:
         return robots
 
     def allows(self, url: str, agent: str) -> bool:
-        """Whether `agent` (its product token, "focus") may request `url`.
+        """Return whether `agent` (its product token, "focus") may request `url`.
 
-        The rule with the longest pattern decides, Allow on a tie, and no rule
-        allows (RFC 9309 section 2.2.2). A URL with characters that should have
-        been percent-encoded must be allowed both as it is and encoded.
+        The rule with the longest pattern decides, Allow on a tie; without a matching rule the URL
+        is allowed (RFC 9309 section 2.2.2). A URL with characters that should have been
+        percent-encoded must be allowed both as it is and encoded.
         """
-        rules = self._for(agent)
+        rules = self._agent_rules(agent)
         if rules is None:
             return True
         match = _PATH.match(url)
@@ -104,17 +101,20 @@ class Robots:
         if not path.startswith("/"):
             path = "/" + path
         if _PLAIN.fullmatch(path):
-            return rules.allow(path)
-        return rules.allow(_normal(path)) and (path.isascii() or rules.allow(path))
+            return rules.allows(path)
+        return rules.allows(_normalise_path(path)) and (path.isascii() or rules.allows(path))
 
     def crawl_delay(self, agent: str) -> float | None:
-        """Seconds between two requests that the site asks of `agent`, if it does."""
-        delays = [group.delay for group in self._groups_of(agent) if group.delay is not None]
+        """Return the crawl delay in seconds that the file sets for `agent`, or None."""
+        delays = [group.delay for group in self._agent_groups(agent) if group.delay is not None]
         return max(delays, default=None)
 
     def excerpt(self, agent: str) -> bytes:
-        """A file that says to everybody what this one says to `agent`, sitemaps included."""
-        groups = self._groups_of(agent)
+        """Return a file that sets for all agents what this one sets for `agent`.
+
+        Its Sitemap lines are included.
+        """
+        groups = self._agent_groups(agent)
         rules = dict.fromkeys(rule for group in groups for rule in group.rules)
         delay = self.crawl_delay(agent)
         lines = ["User-agent: *"] * bool(rules or delay is not None)
@@ -135,23 +135,23 @@ class Robots:
         if not groups or groups[-1] is not group:
             groups.append(group)
 
-    def _groups_of(self, agent: str) -> list[_Group]:
+    def _agent_groups(self, agent: str) -> list[_Group]:
         return self._groups.get(agent.lower()) or self._groups.get("*", [])
 
-    def _for(self, agent: str) -> _Rules | None:
+    def _agent_rules(self, agent: str) -> _Rules | None:
         if agent not in self._rules:
-            groups = self._groups_of(agent)
+            groups = self._agent_groups(agent)
             self._rules[agent] = _Rules(groups) if any(g.rules for g in groups) else None
         return self._rules[agent]
 
 
-def from_answer(status: int | None, body: bytes) -> Robots:
-    """What the answer to a request for robots.txt allows (RFC 9309 section 2.3.1).
+def robots_from_response(status: int | None, body: bytes) -> Robots:
+    """Return the rules that follow from a response for robots.txt (RFC 9309 section 2.3.1).
 
-    status  of the last answer, after up to five redirects; None or 0 = none came
+    status  of the last response, after up to five redirects; None or 0 if there was none
 
-    2xx: what the file says. 3xx (redirects without end) and 4xx: unavailable,
-    all is allowed. 429, 5xx and no answer: unreachable, nothing is.
+    2xx: the rules of the file. 3xx (endless redirects) and 4xx: unavailable, everything is
+    allowed. 429, 5xx and no response: unreachable, nothing is allowed.
     """
     if status is None or status == 429 or not 200 <= status < 500:
         return DENY_ALL
@@ -159,17 +159,17 @@ def from_answer(status: int | None, body: bytes) -> Robots:
 
 
 class _Group:
-    """The lines under one run of User-agent lines, as written."""
+    """The rules of one group of User-agent lines, as written."""
 
-    __slots__ = ("closed", "delay", "rules")
+    __slots__ = ("delay", "is_closed", "rules")
 
     def __init__(self) -> None:
         self.rules: dict[tuple[str, bool], None] = {}
         self.delay: float | None = None
-        self.closed = False  # a rule was seen: the next User-agent opens a new group
+        self.is_closed = False  # after a rule the next User-agent line opens a new group
 
     def add_rule(self, pattern: str, allow: bool) -> None:
-        self.closed = True
+        self.is_closed = True
         if pattern:
             self.rules[pattern, allow] = None
 
@@ -183,12 +183,12 @@ class _Group:
 
 
 class _Rules:
-    """The rules for one agent, in the order in which a query wants them.
+    """The rules for one agent, sorted for queries.
 
     prefixes   pattern without wildcard -> allow
     exact      pattern ending in "$", without it -> allow
     lengths    of `prefixes`, longest first
-    wildcards  (length of the pattern, allow, literal parts, anchored), longest
+    wildcards  (length of the pattern, allow, literal parts, is_anchored), longest
                first and Allow before Disallow
     """
 
@@ -201,78 +201,77 @@ class _Rules:
         budget = MAX_WILDCARD_PARTS
         for group in groups:
             for value, allow in group.rules:
-                budget -= self._add(_normal_pattern(value), allow, budget)
+                budget -= self._add(_normalise_pattern(value), allow, budget)
                 if allow and value.endswith("/index.html"):
-                    self._add(_normal_pattern(value[: -len("index.html")] + "$"), True, 0)
+                    self._add(_normalise_pattern(value[: -len("index.html")] + "$"), True, 0)
         self.lengths = sorted({len(pattern) for pattern in self.prefixes}, reverse=True)
         self.wildcards.sort(key=lambda rule: rule[:2], reverse=True)
 
     def _add(self, pattern: str, allow: bool, budget: int) -> int:
-        """Take a rule in; returns how many wildcard parts it added."""
-        anchored = pattern.endswith("$")
+        """Add a rule and return how many wildcard parts it has."""
+        is_anchored = pattern.endswith("$")
         if "*" in pattern:
             parts = re.split(r"\*+", pattern.removesuffix("$"))
             if len(parts) <= budget:
-                self.wildcards.append((len(pattern), allow, parts, anchored))
+                self.wildcards.append((len(pattern), allow, parts, is_anchored))
                 return len(parts)
             if allow:
                 return 0
-            pattern, anchored = parts[0], False
-        table = self.exact if anchored else self.prefixes
+            pattern, is_anchored = parts[0], False
+        table = self.exact if is_anchored else self.prefixes
         pattern = pattern.removesuffix("$")
         table[pattern] = allow or table.get(pattern, False)
         return 0
 
-    def allow(self, path: str) -> bool:
-        """The verdict of the longest rule that matches a normal path."""
+    def allows(self, path: str) -> bool:
+        """Return the verdict of the longest rule that matches a normalised path."""
         length, verdict = -1, True
         if path in self.exact:
             length, verdict = len(path) + 1, self.exact[path]
         else:
             for size in self.lengths:
-                found = self.prefixes.get(path[:size])
-                if found is not None and size <= len(path):
-                    length, verdict = size, found
+                prefix_allows = self.prefixes.get(path[:size])
+                if prefix_allows is not None and size <= len(path):
+                    length, verdict = size, prefix_allows
                     break
-        for size, allow, parts, anchored in self.wildcards:
+        for size, allow, parts, is_anchored in self.wildcards:
             if size < length or (size == length and verdict):
                 break
-            if path.startswith(parts[0]) and _matches(path, parts, anchored):
+            if path.startswith(parts[0]) and _contains_in_order(path, parts, is_anchored):
                 return allow
         return verdict
 
 
-def _matches(path: str, parts: list[str], anchored: bool) -> bool:
-    """Whether the parts follow each other in `path`, the first at its start."""
+def _contains_in_order(path: str, parts: list[str], is_anchored: bool) -> bool:
+    """Return whether the parts follow each other in `path`, the first at its start."""
     position = len(parts[0])
     for part in parts[1:-1]:
-        found = path.find(part, position)
-        if found < 0:
+        index = path.find(part, position)
+        if index < 0:
             return False
-        position = found + len(part)
+        position = index + len(part)
     last = parts[-1]
-    if anchored:
+    if is_anchored:
         return path.endswith(last) and len(path) - len(last) >= position
     return path.find(last, position) >= 0
 
 
-def _normal_pattern(value: str) -> str:
-    """A rule's pattern, comparable with a normal path: "*" and a last "$" stay."""
+def _normalise_pattern(value: str) -> str:
+    """Return a pattern comparable with a normalised path: "*" and a last "$" stay."""
     if _PLAIN.fullmatch(value):
         return value
     body = value.removesuffix("$")
-    normal = "*".join(map(_normal, body.split("*")))
+    normal = "*".join(map(_normalise_path, body.split("*")))
     return normal + value[len(body) :]
 
 
-def _normal(path: str) -> str:
-    """A path with its percent-encoding made one (RFC 9309 section 2.2.2).
+def _normalise_path(path: str) -> str:
+    """Return a path with canonical percent-encoding (RFC 9309 section 2.2.2).
 
-    Escapes of unreserved characters are decoded, all others written in capitals;
-    "*" and "$", which mean something in patterns, are escaped, as is everything
-    that a URL cannot hold.
+    Escapes of unreserved characters are decoded, all others are in capitals; "*" and "$", which
+    have a meaning in patterns, are escaped, as are all characters that a URL cannot contain.
     """
-    return _ODD.sub(_escape, path)
+    return _NON_CANONICAL.sub(_escape, path)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -1,10 +1,9 @@
-"""Reads a page's requests to crawlers: `X-Robots-Tag` and meta robots, as far as they concern us.
+"""Parses the rules of a page for crawlers: `X-Robots-Tag` and meta robots.
 
-The grammar is that of Google's "Robots meta tag, data-nosnippet, and X-Robots-Tag
-specifications": rules parted by commas, in capitals or not; a crawler's name and a colon may
-come first, and what follows is for that crawler, up to the next name. All headers count, and
-of what several say the more restrictive. Rules about snippets, previews and the like
-(`max-image-preview:none`) say nothing about crawling.
+The grammar is that of Google's "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications":
+rules separated by commas, in any case; the name of a crawler and a colon may precede rules, which
+then apply to that crawler up to the next name. All headers count, and the most restrictive rules
+win. Rules about snippets, previews and the like (`max-image-preview:none`) do not concern crawling.
 """
 
 from __future__ import annotations
@@ -15,64 +14,67 @@ from collections.abc import Iterable
 
 import msgspec
 
-from focus.http.sitemap import changed_at
+from focus.http.sitemap import parse_date
 
-_EVERYBODY = "*"
-_VALUED = frozenset(("max-snippet", "max-image-preview", "max-video-preview"))
-_DATED = frozenset(("unavailable_after", "unavailable-after"))
-_NAMED = re.compile(r"\s*([\w*./-]+)\s*:\s*(.*)", re.DOTALL)
+_ALL_AGENTS = "*"
+_RULES_WITH_VALUE = frozenset(("max-snippet", "max-image-preview", "max-video-preview"))
+_RULES_WITH_DATE = frozenset(("unavailable_after", "unavailable-after"))
+_NAME_AND_REST = re.compile(r"\s*([\w*./-]+)\s*:\s*(.*)", re.DOTALL)
 _MAX_CHARS = 4096
-_MAX_DATE_PARTS = 3  # `Wed, 25 Jun 2025 15:00:00 GMT` has a comma of its own
+_MAX_DATE_PARTS = 3  # `Wed, 25 Jun 2025 15:00:00 GMT` contains a comma
 
 
 class RobotsTag(msgspec.Struct, frozen=True):
-    """A page's wishes to us. `unavailable_after`: from then on no result, Unix seconds."""
+    """Rules of a page for our crawler.
+
+    unavailable_after  from this time (Unix seconds) the page is not a result
+    """
 
     noindex: bool = False
     nofollow: bool = False
     unavailable_after: float = math.inf
 
-    def __or__(self, other: RobotsTag) -> RobotsTag:
-        """Both: the more restrictive of each."""
+    def __or__(self, tag: RobotsTag) -> RobotsTag:
+        """Return the more restrictive of both tags."""
         return RobotsTag(
-            self.noindex or other.noindex,
-            self.nofollow or other.nofollow,
-            min(self.unavailable_after, other.unavailable_after),
+            self.noindex or tag.noindex,
+            self.nofollow or tag.nofollow,
+            min(self.unavailable_after, tag.unavailable_after),
         )
 
 
-NOTHING = RobotsTag()
+NO_RULES = RobotsTag()
 
 
-def of_headers(headers: Iterable[tuple[str, str]], agent: str) -> RobotsTag:
-    """What the X-Robots-Tag headers of an answer ask of `agent`; names are in lower case."""
-    asked = NOTHING
+def parse_headers(headers: Iterable[tuple[str, str]], agent: str) -> RobotsTag:
+    """Return the rules for `agent` in X-Robots-Tag headers; header names are in lower case."""
+    tag = NO_RULES
     for name, value in headers:
         if name == "x-robots-tag":
-            asked |= of_rules(value, agent)
-    return asked
+            tag |= parse_rules(value, agent)
+    return tag
 
 
-def of_rules(text: str, agent: str) -> RobotsTag:
-    """What one header, or the content of one meta tag for us, asks of `agent`.
+def parse_rules(text: str, agent: str) -> RobotsTag:
+    """Return the rules for `agent` in one header or the content of one meta tag.
 
-    Worked, for focus: `otherbot: noindex, focus: nofollow` asks for nofollow.
+    Example, for focus: `otherbot: noindex, focus: nofollow` gives nofollow.
     """
-    asked, is_ours, parts = NOTHING, True, text[:_MAX_CHARS].split(",")
+    tag, is_ours, parts = NO_RULES, True, text[:_MAX_CHARS].split(",")
     while parts:
         rule = parts.pop(0)
-        while named := _NAMED.match(rule):
+        while named := _NAME_AND_REST.match(rule):
             name, rule = named[1].lower(), named[2]
-            if name in _DATED:
-                until = changed_at(_whole_date(rule, parts)) or math.inf
-                asked |= RobotsTag(unavailable_after=until) if is_ours else NOTHING
-            if name in _DATED | _VALUED:
+            if name in _RULES_WITH_DATE:
+                until = parse_date(_whole_date(rule, parts)) or math.inf
+                tag |= RobotsTag(unavailable_after=until) if is_ours else NO_RULES
+            if name in _RULES_WITH_DATE | _RULES_WITH_VALUE:
                 break
-            is_ours = name in (_EVERYBODY, agent.lower())
+            is_ours = name in (_ALL_AGENTS, agent.lower())
         else:
-            for word in rule.lower().split() if is_ours else ():  # some leave the comma out
-                asked |= _RULES.get(word, NOTHING)
-    return asked
+            for word in rule.lower().split() if is_ours else ():  # some pages omit the comma
+                tag |= _RULES.get(word, NO_RULES)
+    return tag
 
 
 _RULES = {
@@ -83,10 +85,10 @@ _RULES = {
 
 
 def _whole_date(text: str, parts: list[str]) -> str:
-    """A date with what its own commas cut off of it, which is taken out of `parts`."""
+    """Return a date together with parts split off at its own commas; remove these from `parts`."""
     for more in range(min(_MAX_DATE_PARTS, len(parts) + 1)):
         date = ",".join([text, *parts[:more]])
-        if changed_at(date):
+        if parse_date(date):
             del parts[:more]
             return date
     return text

@@ -1,8 +1,7 @@
-"""The meaning of an HTTP answer for a crawl: rules that the live and the replayed web share.
+"""The meaning of an HTTP response for a crawl, shared by the live and the recorded web.
 
-Pure: status line, headers and first bytes in; a verdict out. The live web
-(fetch) and a recorded web (archive) ask the same questions here, so that a
-replayed crawl meets exactly the results that the live one met.
+All functions are pure. `focus.fetch` and `focus.archive` use the same rules, so that a replayed
+crawl gets exactly the results of the live one.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from focus.urls.normal_form import normalise, url_fingerprint, url_host
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 SNIFF_BYTES = 1445
-"""How much of a body tells its type (MIME Sniffing Standard, section 5)."""
+"""Bytes of a body that determine its type (MIME Sniffing Standard, section 5)."""
 
-REFRESH_S = 5
-"""A refresh that comes within so many seconds is a redirect (as in Nutch), a later one a link."""
+MAX_REDIRECT_DELAY_S = 5
+"""A refresh within this many seconds is a redirect (as in Nutch), a later one a link."""
 
-# Types that servers send when they do not know: the bytes decide instead.
-_VAGUE = frozenset({"", "text/plain", "application/octet-stream", "unknown/unknown", "*/*"})
+# Types that servers send for unknown content: the bytes decide instead.
+_VAGUE_TYPES = frozenset({"", "text/plain", "application/octet-stream", "unknown/unknown", "*/*"})
 _VAGUE_PREFIXES = ("application/x-unknown", "application/unknown", "content/unknown")
 _MAGIC = (
     *(b"%PDF-", b"%!PS-", b"{\\rtf", b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM\x00"),
@@ -73,11 +72,11 @@ _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 def classify_status(status: int, has_retry_after: bool) -> FailureKind | None:
-    """What a status alone decides; None = go on (a body, or a redirect to resolve).
+    """Return the failure that a status alone implies; None for a 2xx status or a redirect.
 
-    429 and a 503 that names its Retry-After mean "not now" (RFC 6585 section 4,
-    RFC 9110 section 10.2.3). A 3xx that is no redirect (300, 304…) gives no page:
-    REDIRECT. Anything outside 2xx-5xx is no final HTTP answer: PROTOCOL.
+    429 and a 503 with Retry-After mean "not now" (RFC 6585 section 4, RFC 9110 section 10.2.3). A
+    3xx that is not a redirect (300, 304…) has no page: REDIRECT. Anything outside 2xx-5xx is not a
+    final HTTP response: PROTOCOL.
     """
     if 200 <= status < 300 or status in REDIRECTS:
         return None
@@ -88,11 +87,11 @@ def classify_status(status: int, has_retry_after: bool) -> FailureKind | None:
 
 
 def redirect_target(url: str, location: str | None) -> str | None:
-    """The absolute URL that an answer to `url` points to; None if it names none.
+    """Return the absolute URL that a response to `url` redirects to; None without a Location.
 
-    Nothing is checked but the form: scheme, scope and address are the crawl's.
-    Tabs and line breaks fall out and a backslash counts as a slash, as in the
-    URL Standard (a `Location` like ``/\\host`` must not look like a local path).
+    Only the form is checked: scheme, scope and address are checked by the crawl. Tabs and line
+    breaks are removed and a backslash counts as a slash, as in the URL Standard (a `Location` such
+    as ``/\\host`` must not look like a local path).
     """
     if location is None:
         return None
@@ -104,47 +103,48 @@ def redirect_target(url: str, location: str | None) -> str | None:
         path = path.replace("\\", "/")
     try:
         return urljoin(url, path + mark + rest)
-    except ValueError:  # an address in brackets that is none
+    except ValueError:  # an invalid address in brackets
         return None
 
 
 def is_html(content_type: str | None, head: bytes, accepted: tuple[str, ...] = HTML_TYPES) -> bool:
-    """Whether a 2xx body is a page to parse, by its type *and* its first bytes.
+    """Return whether a 2xx body is a page to parse, by its type *and* its first bytes.
 
     content_type  the header as sent, None when missing
     head          the first bytes of the decoded body, `SNIFF_BYTES` suffice;
-                  b"" = not known, then the type alone decides
-    accepted      media types that the crawl wants
+                  b"" if unknown, then the type alone decides
+    accepted      media types that the crawl accepts
 
-    A type outside HTML that the user accepts is taken at its word; a document of an accepted kind
-    (`documents.kinds`) is known by its first bytes, too. An HTML type
-    is believed unless the bytes are plainly something else (a picture, a feed).
-    A missing or vague type is sniffed for any HTML tag; a wrong one is overruled
-    only by an unmistakable start (`<!doctype html` or `<html`).
+    An accepted type other than HTML is trusted; a document of an accepted kind (`documents.kinds`)
+    is also recognised by its first bytes. An HTML type is trusted unless the bytes are clearly
+    something else (an image, a feed). With a missing or vague type any HTML tag makes it HTML; a
+    wrong type is overruled only by an unmistakable start (`<!doctype html` or `<html`).
     """
     kind = (content_type or "").partition(";")[0].strip().lower()
     wants_html = any(name in HTML_TYPES for name in accepted)
-    vague = kind in _VAGUE or kind.startswith(_VAGUE_PREFIXES) or "/" not in kind
+    is_vague = kind in _VAGUE_TYPES or kind.startswith(_VAGUE_PREFIXES) or "/" not in kind
     if kind in accepted and kind not in HTML_TYPES:
         return True
     if head and any(name in KIND_BY_MEDIA_TYPE for name in accepted):
-        found = document_kind(content_type, head)
-        if found is not None and found in [KIND_BY_MEDIA_TYPE.get(name) for name in accepted]:
+        sniffed_kind = document_kind(content_type, head)
+        if sniffed_kind is not None and sniffed_kind in [
+            KIND_BY_MEDIA_TYPE.get(name) for name in accepted
+        ]:
             return True
     if not head:
-        return kind in accepted or (wants_html and vague)
+        return kind in accepted or (wants_html and is_vague)
     if kind in HTML_TYPES:
         return kind in accepted and not _is_foreign(head)
     if not wants_html or _is_foreign(head):
         return False
-    return _looks_like_html(head) if vague else bool(_HTML_START.match(_without_preamble(head)))
+    return _contains_html(head) if is_vague else bool(_HTML_START.match(_skip_preamble(head)))
 
 
-def retry_after_s(value: str, now: float) -> float | None:
-    """Seconds to wait from `now` (Unix seconds) by a Retry-After header.
+def parse_retry_after(value: str, now: float) -> float | None:
+    """Return the seconds to wait from `now` (Unix seconds) by a Retry-After header.
 
-    Both forms of RFC 9110 section 10.2.3: whole seconds, or one of the three
-    HTTP dates; a date in the past is 0. None for anything else.
+    Both forms of RFC 9110 section 10.2.3 are accepted: whole seconds, or one of the three HTTP
+    dates; a date in the past gives 0. Returns None for anything else.
     """
     value = value.strip()
     if value.isascii() and value.isdigit():
@@ -158,11 +158,11 @@ def retry_after_s(value: str, now: float) -> float | None:
         return None
 
 
-def refresh(content: str) -> tuple[int, str] | None:
-    """Seconds and URL of a Refresh header or a meta refresh: `5; url=/next` is (5, "/next").
+def parse_refresh(content: str) -> tuple[int, str] | None:
+    """Return seconds and URL of a Refresh header or meta refresh.
 
-    The URL is raw, "" for the page itself; None where the syntax is wrong. (HTML Standard,
-    4.2.5.3, shared declarative refresh steps.)
+    Example: `5; url=/next` gives (5, "/next"). The URL is raw, "" for the page itself. Returns None
+    for wrong syntax. (HTML Standard, 4.2.5.3, shared declarative refresh steps.)
     """
     match = _REFRESH.fullmatch(content)
     if match is None:
@@ -173,38 +173,41 @@ def refresh(content: str) -> tuple[int, str] | None:
     return int(match["seconds"][:9] or 0), url.strip(" \t\n\f\r")
 
 
-def refreshed(fetch: FetchResult, page: Page | None) -> tuple[FetchResult, Page | None]:
-    """An answer with its refresh carried out: a redirect if it comes soon, else a link more.
+def apply_refresh(fetch: FetchResult, page: Page | None) -> tuple[FetchResult, Page | None]:
+    """Apply the refresh of a response: an early one is a redirect, a later one a further link.
 
-    A Refresh header goes before the page's own, as in browsers, and counts without a body,
-    too. What leads to the same page again is none: such a page only wants to stay fresh.
+    A Refresh header precedes the page's own refresh, as in browsers, and also counts without a
+    body. A refresh to the page itself is ignored.
     """
     if fetch.failure not in (None, FailureKind.EMPTY) or fetch.redirect_to or fetch.url_source:
         return fetch, page
-    asked = refresh(fetch.header("refresh") or "") if (fetch.status or 0) // 100 == 2 else None
-    soon = page.refresh_url if page is not None else None
-    if asked is not None:
-        target = normalise(asked[1], fetch.url) if asked[1] else None
-        soon = target if asked[0] <= REFRESH_S else None
-        if target is not None and soon is None and page is not None:
-            page = _with_link(page, target)
-    if soon is None or (
-        soon[:5] == fetch.url[:5] and url_fingerprint(soon) == url_fingerprint(fetch.url)
+    header = (
+        parse_refresh(fetch.header("refresh") or "") if (fetch.status or 0) // 100 == 2 else None
+    )
+    redirect_url = page.refresh_url if page is not None else None
+    if header is not None:
+        target = normalise(header[1], fetch.url) if header[1] else None
+        redirect_url = target if header[0] <= MAX_REDIRECT_DELAY_S else None
+        if target is not None and redirect_url is None and page is not None:
+            page = _add_link(page, target)
+    if redirect_url is None or (
+        redirect_url[:5] == fetch.url[:5]
+        and url_fingerprint(redirect_url) == url_fingerprint(fetch.url)
     ):
         return fetch, page
-    empty = msgspec.structs.replace(fetch, failure=None, body=b"", redirect_to=soon)
+    empty = msgspec.structs.replace(fetch, failure=None, body=b"", redirect_to=redirect_url)
     return empty, None
 
 
-def _with_link(page: Page, url: str) -> Page:
+def _add_link(page: Page, url: str) -> Page:
     key = url_fingerprint(url)
     if any(link.key == key for link in page.links):
         return page
     return msgspec.structs.replace(page, links=[*page.links, Link(url, key, url_host(url))])
 
 
-def _narrow(head: bytes) -> bytes:
-    """The first bytes with ASCII readable: UTF-16 folded, a UTF-8 mark dropped."""
+def _to_ascii_compatible(head: bytes) -> bytes:
+    """Return the first bytes with UTF-16 converted to UTF-8 and without a byte order mark."""
     head = head[:SNIFF_BYTES]
     if head[:2] == b"\xff\xfe" or head[:2] == b"<\x00":
         return head.decode("utf-16-le", "ignore").lstrip("\ufeff").encode("utf-8", "ignore")
@@ -213,23 +216,23 @@ def _narrow(head: bytes) -> bytes:
     return head.removeprefix(b"\xef\xbb\xbf")
 
 
-def _without_preamble(head: bytes) -> bytes:
-    """The head from its first tag that says something (comments, XML line cut)."""
-    text = _narrow(head)
+def _skip_preamble(head: bytes) -> bytes:
+    """Return the head from its first tag on, without comments and XML declarations."""
+    text = _to_ascii_compatible(head)
     match = _PREAMBLE.match(text)
     return text[match.end() :] if match else text
 
 
 def _is_foreign(head: bytes) -> bool:
-    """Whether the bytes are plainly another format: by magic number or XML root."""
+    """Return whether the bytes are clearly another format, by magic number or XML root."""
     if head.startswith(_MAGIC) or head[4:8] == b"ftyp":
         return True
-    return bool(_FOREIGN_ROOT.match(_without_preamble(head)))
+    return bool(_FOREIGN_ROOT.match(_skip_preamble(head)))
 
 
-def _looks_like_html(head: bytes) -> bool:
-    """Whether bytes of unknown type are text with HTML in it."""
-    text = _narrow(head)
+def _contains_html(head: bytes) -> bool:
+    """Return whether bytes of unknown type are text that contains HTML."""
+    text = _to_ascii_compatible(head)
     if _BINARY.search(text):
         return False
-    return bool(_HTML_TAG.match(_without_preamble(head)) or _HTML_WITHIN.search(text))
+    return bool(_HTML_TAG.match(_skip_preamble(head)) or _HTML_WITHIN.search(text))

@@ -1,7 +1,7 @@
-"""Sends cookies, headers and passwords to the hosts that they are meant for, and no others.
+"""Sends cookies, headers and passwords only to the hosts that they belong to.
 
-They come from a Netscape cookies.txt, from a file of credentials and from `--cookie`; with a jar,
-cookies of answers are sent back as well, as long as the run lasts. Nothing of it is part of a
+They come from a Netscape cookies.txt, from a file of credentials and from `--cookie`; with a cookie
+jar, cookies of responses are sent back as well during the run. None of this is part of a
 configuration, so that it reaches no database, log or export.
 """
 
@@ -29,37 +29,40 @@ MAX_COOKIES, MAX_COOKIE_CHARS = 50, 4096
 """Cookies that one domain may set, and characters of each (RFC 6265, 6.1)."""
 
 MAX_DOMAINS = 10_000
-"""Domains whose cookies are kept: a crawl meets many."""
+"""Domains with stored cookies at most."""
 
-Fields = tuple[tuple[str, str], ...]
+Headers = tuple[tuple[str, str], ...]
 
 
 class Credentials(msgspec.Struct, frozen=True):
-    """Headers of requests to a host and its subdomains. `plain`: over http, too."""
+    """Headers of requests to a host and its subdomains; `allows_http` also sends them over http."""
 
     host: str
-    fields: Fields
-    plain: bool = False
+    headers: Headers
+    allows_http: bool = False
 
-    def fits(self, scheme: str, host: str) -> bool:
-        """Whether an address is of this host, and as well protected as was asked for."""
-        inside = host == self.host or host.endswith("." + self.host)
-        return inside and (self.plain or scheme == "https")
+    def applies_to(self, scheme: str, host: str) -> bool:
+        """Return whether a URL belongs to the host and has the required protection."""
+        is_host = host == self.host or host.endswith("." + self.host)
+        return is_host and (self.allows_http or scheme == "https")
 
 
 class Sessions:
-    """The cookies, headers and passwords of one run."""
+    """The cookies, headers and passwords of one run.
+
+    store_cookies  whether to send back cookies of responses
+    """
 
     def __init__(
         self,
         credentials: Iterable[Credentials] = (),
         cookies: Iterable[Cookie] = (),
         *,
-        jar: bool = False,
+        store_cookies: bool = False,
     ) -> None:
         self._credentials = tuple(credentials)
-        self._learns = jar
-        self._given = frozenset(each.domain.lstrip(".") for each in cookies)
+        self._stores_cookies = store_cookies
+        self._cookie_domains = frozenset(cookie.domain.lstrip(".") for cookie in cookies)
         for cookie in cookies:
             self._jar.set_cookie(cookie)
 
@@ -71,53 +74,57 @@ class Sessions:
         return CookieJar(policy)
 
     def __bool__(self) -> bool:
-        return bool(self._credentials or self._learns or self._given)
+        return bool(self._credentials or self._stores_cookies or self._cookie_domains)
 
-    def headers(self, url: str) -> dict[str, str]:
-        """What a request for this address carries; cookies of all sources in one header."""
+    def request_headers(self, url: str) -> dict[str, str]:
+        """Return the headers of a request for this URL, with the cookies of all sources in one."""
         if not self:
             return {}
-        scheme, host = _parts(url)
-        found: dict[str, str] = {}
-        crumbs: list[str] = []
-        for each in self._credentials:
-            if each.fits(scheme, host):
-                for name, value in each.fields:
+        scheme, host = _scheme_and_host(url)
+        headers: dict[str, str] = {}
+        cookies: list[str] = []
+        for credentials in self._credentials:
+            if credentials.applies_to(scheme, host):
+                for name, value in credentials.headers:
                     if name.lower() == "cookie":
-                        crumbs.append(value)
+                        cookies.append(value)
                     else:
-                        found[name] = value
-        if self._given or self._learns:
-            request = _Request(url)
+                        headers[name] = value
+        if self._cookie_domains or self._stores_cookies:
+            request = _CookieRequest(url)
             self._jar.add_cookie_header(request)  # type: ignore[arg-type]
-            crumbs += [value for name, value in request.added if name == "Cookie"]
-        if crumbs:
-            found["Cookie"] = "; ".join(crumbs)
-        return found
+            cookies += [value for name, value in request.added if name == "Cookie"]
+        if cookies:
+            headers["Cookie"] = "; ".join(cookies)
+        return headers
 
-    def learn(self, url: str, values: Iterable[str]) -> bool:
-        """Keep the cookies (Set-Cookie) of an answer, if there is a jar; whether any is new."""
+    def store_cookies(self, url: str, values: Iterable[str]) -> bool:
+        """Store the Set-Cookie values of a response; return whether any is new.
+
+        Without `store_cookies` nothing is stored.
+        """
         values = [value for value in values if len(value) <= MAX_COOKIE_CHARS]
-        if not self._learns or not values:
+        if not self._stores_cookies or not values:
             return False
-        told = Message()
+        message = Message()
         for value in values[:MAX_COOKIES]:
-            told["Set-Cookie"] = value
-        host = _parts(url)[1]
-        whole, new = registrable_domain(host), False
-        for cookie in self._jar.make_cookies(_Answer(told), _Request(url)):  # type: ignore[arg-type]
+            message["Set-Cookie"] = value
+        host = _scheme_and_host(url)[1]
+        site, has_new = registrable_domain(host), False
+        for cookie in self._jar.make_cookies(_CookieResponse(message), _CookieRequest(url)):  # type: ignore[arg-type]
             domain = cookie.domain.lstrip(".")
-            if domain in (host, whole) or domain.endswith("." + whole):
-                new |= self._keep(cookie)
-        return new
+            if domain in (host, site) or domain.endswith("." + site):
+                has_new |= self._store_cookie(cookie)
+        return has_new
 
-    def _keep(self, cookie: Cookie) -> bool:
-        """Add a cookie unless it is one too many; whether it says something new."""
-        kept = self._jar._cookies  # type: ignore[attr-defined]
-        own = kept.get(cookie.domain, {})
-        known = own.get(cookie.path, {}).get(cookie.name)
+    def _store_cookie(self, cookie: Cookie) -> bool:
+        """Store a cookie unless there are too many; return whether it is new or changed."""
+        by_domain = self._jar._cookies  # type: ignore[attr-defined]
+        by_path = by_domain.get(cookie.domain, {})
+        known = by_path.get(cookie.path, {}).get(cookie.name)
         if known is None and (
-            sum(map(len, own.values())) >= MAX_COOKIES or (not own and len(kept) >= MAX_DOMAINS)
+            sum(map(len, by_path.values())) >= MAX_COOKIES
+            or (not by_path and len(by_domain) >= MAX_DOMAINS)
         ):
             return False
         self._jar.set_cookie(cookie)
@@ -125,7 +132,10 @@ class Sessions:
 
 
 def read_cookies(path: Path) -> list[Cookie]:
-    """The cookies of a Netscape cookies.txt; ConfigError, without a word of it, if it is none."""
+    """Return the cookies of a Netscape cookies.txt.
+
+    Raises ConfigError, without any content of the file, if it is not one.
+    """
     from http.cookiejar import LoadError, MozillaCookieJar
 
     _check_private(path)
@@ -145,7 +155,7 @@ def read_cookies(path: Path) -> list[Cookie]:
 
 
 def read_credentials(path: Path) -> list[Credentials]:
-    """Headers and passwords by host, from a TOML file that only its owner may read.
+    """Return headers and passwords by host from a TOML file that only its owner may read.
 
         ["example.com"]                   # and its subdomains, over https
         user = "li"
@@ -154,7 +164,7 @@ def read_credentials(path: Path) -> list[Credentials]:
         ["http://intranet.example"]       # over plain http, too
         cookie = "sid=…"
 
-    ConfigError, without a word of what is secret, for what makes no sense.
+    Raises ConfigError, without any secret, for invalid contents.
     """
     _check_private(path)
     try:
@@ -164,47 +174,49 @@ def read_credentials(path: Path) -> list[Credentials]:
         raise ConfigError(
             "{path}: cannot be read{value}", path=path, value=f" ({line})" if line else ""
         ) from None
-    return [_credentials(path, name, said) for name, said in data.items()]
+    return [_parse_credentials(path, name, table) for name, table in data.items()]
 
 
-def cookie_for(hosts: Iterable[str], text: str) -> list[Credentials]:
-    """`NAME=VALUE; NAME=VALUE` for these hosts (host[:port]); ConfigError if it is not that."""
+def parse_cookie_option(hosts: Iterable[str], text: str) -> list[Credentials]:
+    """Return credentials of `NAME=VALUE; NAME=VALUE` for hosts (host[:port]); raise ConfigError."""
     if not all("=" in part for part in text.split(";")) or not text.isprintable():
         raise ConfigError("--cookie is NAME=VALUE, or several separated by ';'")
     names = {strip_port(host).strip("[]") for host in hosts}
-    return [Credentials(name, (("Cookie", text.strip()),), plain=True) for name in sorted(names)]
+    return [
+        Credentials(name, (("Cookie", text.strip()),), allows_http=True) for name in sorted(names)
+    ]
 
 
-def _credentials(path: Path, name: str, said: Any) -> Credentials:
+def _parse_credentials(path: Path, name: str, table: Any) -> Credentials:
     scheme, mark, host = name.rpartition("://")
     known = {"user", "password", "headers", "cookie"}
     where = f"{path}: [{name!r}]"
-    if not isinstance(said, dict) or (mark and scheme not in ("http", "https")) or not host:
+    if not isinstance(table, dict) or (mark and scheme not in ("http", "https")) or not host:
         raise ConfigError('{where}: write a host and what it is sent, ["example.com"]', where=where)
-    if unknown := sorted(set(said) - known):
+    if unknown := sorted(set(table) - known):
         raise ConfigError(
             "{where}: {unknown!r} is not known; known: {known}",
             where=where,
             unknown=unknown[0],
             known=", ".join(sorted(known)),
         )
-    fields = [(str(key), value) for key, value in dict(said.get("headers", {})).items()]
-    if "user" in said:
-        pair = f"{said['user']}:{said.get('password', '')}".encode()
-        fields.append(("Authorization", f"Basic {base64.b64encode(pair).decode()}"))
-    if "cookie" in said:
-        fields.append(("Cookie", said["cookie"]))
-    if not fields or not all(_sendable(*field) for field in fields):
+    headers = [(str(key), value) for key, value in dict(table.get("headers", {})).items()]
+    if "user" in table:
+        pair = f"{table['user']}:{table.get('password', '')}".encode()
+        headers.append(("Authorization", f"Basic {base64.b64encode(pair).decode()}"))
+    if "cookie" in table:
+        headers.append(("Cookie", table["cookie"]))
+    if not headers or not all(_is_valid_header(*field) for field in headers):
         raise ConfigError("{where}: a header's value is one line of text", where=where)
-    return Credentials(host.lower().strip("/"), tuple(fields), plain=scheme == "http")
+    return Credentials(host.lower().strip("/"), tuple(headers), allows_http=scheme == "http")
 
 
-def _sendable(name: str, value: object) -> bool:
+def _is_valid_header(name: str, value: object) -> bool:
     return isinstance(value, str) and name.isascii() and value.isprintable() and bool(name.strip())
 
 
 def _check_private(path: Path) -> None:
-    """ConfigError for a file of secrets that other users may read."""
+    """Raise ConfigError for a file of secrets that other users may read."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -213,19 +225,19 @@ def _check_private(path: Path) -> None:
         raise ConfigError("{path}: other users may read it; run: chmod 600 {path}", path=path)
 
 
-def _parts(url: str) -> tuple[str, str]:
+def _scheme_and_host(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, (parts.hostname or "").lower()
 
 
-class _Request:
-    """A request as `http.cookiejar` wants to see it."""
+class _CookieRequest:
+    """A request with the interface that `http.cookiejar` needs."""
 
     unverifiable = False
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self.type, self.host = _parts(url)
+        self.type, self.host = _scheme_and_host(url)
         self.origin_req_host = self.host
         self.added: list[tuple[str, str]] = []
 
@@ -245,8 +257,8 @@ class _Request:
         self.added.append((name, value))
 
 
-class _Answer:
-    """An answer as `http.cookiejar` wants to see it."""
+class _CookieResponse:
+    """A response with the interface that `http.cookiejar` needs."""
 
     def __init__(self, message: Message) -> None:
         self._message = message

@@ -1,10 +1,9 @@
 """Refuses connections to private addresses (server-side request forgery).
 
-A crawler asks for whatever a page names, so it must not be talked into reaching
-the machine it runs on or the network behind it (server-side request forgery).
-The question is asked of the final address, at the moment of connecting: that
-covers links, redirects, robots.txt, odd spellings of addresses and names that
-resolve to something else the second time.
+A crawler requests URLs that pages name, so it must not be made to reach the machine it runs on or
+the network behind it. The final address is checked at the moment of connecting. That covers links,
+redirects, robots.txt, unusual spellings of addresses, and names that resolve to another address the
+second time.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _CLOSED_V4 = tuple(
     map(
         IPv4Network,
         (
-            "0.0.0.0/8",  # this network; 0.0.0.0 reaches the own machine
+            "0.0.0.0/8",  # this network; 0.0.0.0 reaches this machine
             "10.0.0.0/8",
             "100.64.0.0/10",  # shared by carriers; Alibaba's metadata server
             "127.0.0.0/8",
@@ -56,27 +55,27 @@ _CLOSED_V6 = tuple(
 
 
 class AddressGuard:
-    """Permits global addresses and the networks that the user opens.
+    """Permits global addresses and the networks that the user allows.
 
     allow_net  networks in CIDR form ("10.0.0.0/8", "::1"); raises ConfigError
     """
 
     def __init__(self, allow_net: Sequence[str] = ()) -> None:
-        self._opened = tuple(map(_network, allow_net))
+        self._allowed_networks = tuple(map(_parse_network, allow_net))
 
     def permits(self, address: str) -> bool:
-        """Whether to connect to an IP address; False for anything that is none."""
+        """Return whether to connect to an IP address; False for an invalid one."""
         try:
             parsed = ip_address(address)
         except ValueError:
             return False
-        return is_global(parsed) or any(parsed in network for network in self._opened)
+        return is_global(parsed) or any(parsed in network for network in self._allowed_networks)
 
 
 def is_global(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address belongs to the public internet and wraps no other one.
+    """Return whether an address belongs to the public internet and wraps no other address.
 
-    Own tables, because `ipaddress.is_global` differs between Python releases
+    The tables are our own, because `ipaddress.is_global` differs between Python releases
     (gh-113171) and calls wrapped and multicast addresses global.
     """
     if isinstance(address, IPv4Address):
@@ -84,12 +83,12 @@ def is_global(address: IPv4Address | IPv6Address) -> bool:
     return address in _GLOBAL_V6 and not any(address in network for network in _CLOSED_V6)
 
 
-def not_public(address: object) -> str:
-    """The line that tells a user of a refused address."""
+def not_public_message(address: object) -> str:
+    """Return the message for a refused address."""
     return msg("{address} is not a public address; open it with --allow-net", address=address)
 
 
-def _network(text: str) -> IPv4Network | IPv6Network:
+def _parse_network(text: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(text.strip(), strict=False)
     except ValueError:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from focus.fetch import WebFetcher
-from focus.http.robots import Robots, from_answer
+from focus.http.robots import Robots, robots_from_response
 from focus.records import FailureKind, FetchResult
 from focus.urls.normal_form import normalise, url_host
 
@@ -131,8 +131,8 @@ class SubRequests:
             if fetch.redirect_to is None or (url := normalise(fetch.redirect_to) or "") == "":
                 break
         if fetch.failure in (FailureKind.HTTP_4XX, FailureKind.EMPTY) or fetch.redirect_to:
-            return from_answer(404, b"")
-        return from_answer(None if fetch.failure else fetch.status, fetch.body)
+            return robots_from_response(404, b"")
+        return robots_from_response(None if fetch.failure else fetch.status, fetch.body)
 
     def _keep(self, url: str, answer: Answer) -> None:
         """Keep a script for other pages, unless its server asks us not to."""

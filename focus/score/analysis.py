@@ -123,7 +123,7 @@ class PageScorer:
             rendering=rendering,
             index_topic_score=self._topic_in_name(document) if index else 0.0,
             text_digest=text_digest(document.content) if self.config.digests else 0,
-            body_zstd=zstd.frame(self._compressor, source) if is_stored else b"",
+            body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
         )
 
     def _decode(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:

@@ -14,7 +14,7 @@ from focus.engine.body_memory import BodyMemory
 from focus.engine.partition import Partition
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.fetch import WebFetcher
-from focus.http.sessions import Sessions, cookie_for, read_cookies, read_credentials
+from focus.http.sessions import Sessions, parse_cookie_option, read_cookies, read_credentials
 from focus.records import FetchResult
 from focus.rendering import second_look
 from focus.score.strategy import strategy_class
@@ -105,6 +105,6 @@ def _sessions(config: CrawlConfig, paths: RunPaths) -> Sessions:
     credentials = read_credentials(paths.credentials) if paths.credentials is not None else []
     if paths.cookie is not None:
         hosts = [url_host(seed_candidates(seed)[0]) for seed in config.seeds]
-        credentials += cookie_for(hosts, paths.cookie)
+        credentials += parse_cookie_option(hosts, paths.cookie)
     cookies = read_cookies(paths.cookie_file) if paths.cookie_file is not None else []
-    return Sessions(credentials, cookies, jar=config.cookies)
+    return Sessions(credentials, cookies, store_cookies=config.cookies)

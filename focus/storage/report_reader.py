@@ -17,7 +17,7 @@ import msgspec
 
 from focus.config import CrawlConfig
 from focus.errors import ConfigError
-from focus.http.robots import from_answer
+from focus.http.robots import robots_from_response
 from focus.i18n import decode_message
 from focus.records import Tally, UrlState
 from focus.score.relevance import relevance_threshold
@@ -248,7 +248,7 @@ def _robots_status_and_delay(packed: bytes | None, agent: str) -> tuple[int | No
     if not packed:
         return None, None
     files = msgspec.msgpack.decode(packed, type=RobotsColumns)
-    answers = [(status, from_answer(status, body)) for body, status, _ in files.values()]
+    answers = [(status, robots_from_response(status, body)) for body, status, _ in files.values()]
     delays = [robots.crawl_delay(agent) for _, robots in answers]
     asked = max((delay for delay in delays if delay is not None), default=None)
     return max((status for status, _ in answers), default=None), asked

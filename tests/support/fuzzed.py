@@ -24,9 +24,9 @@ from focus.html.parser import parse
 from focus.html.publication_date import read_publication_time
 from focus.http import zstd
 from focus.http.content_encoding import CodingError, Decoder
-from focus.http.robots import Robots, from_answer
-from focus.http.semantics import is_html, redirect_target, retry_after_s
-from focus.http.sitemap import MAX_LINKS, ListingReader, changed_at
+from focus.http.robots import Robots, robots_from_response
+from focus.http.semantics import is_html, parse_retry_after, redirect_target
+from focus.http.sitemap import MAX_LINKS, UrlSourceReader, parse_date
 from focus.score.analysis import PageScorer
 from focus.text.charset import charset_from_content_type, decode, prescan_encoding
 from focus.topic.topic import from_toml, from_words, to_builtins
@@ -108,14 +108,14 @@ def dates(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     found = read_publication_time(text, "http://a.test/" + text[:80], fetched_at=1.8e9, zone=UTC)
     assert found is None or found <= 1.9e9
-    assert changed_at(text) >= 0.0
+    assert parse_date(text) >= 0.0
 
 
 def headers(data: bytes) -> None:
     """Values of headers never raise."""
     value = data.decode("latin-1")
     redirect_target(BASE, value)
-    wait = retry_after_s(value, 1.8e9)
+    wait = parse_retry_after(value, 1.8e9)
     assert wait is None or wait >= 0
     is_html(value, data)
 
@@ -125,7 +125,7 @@ def robots(data: bytes) -> None:
     choice, body = _chosen(data)
     path = body[-60:].decode("utf-8", "replace")
     url = normalise("http://a.test/" + path) or "http://a.test/"
-    for rules in (Robots.parse(body), from_answer(200 + choice, body)):
+    for rules in (Robots.parse(body), robots_from_response(200 + choice, body)):
         assert rules.allows(url, "focus") in (True, False)
         rules.allows(path, "")
         delay = rules.crawl_delay("focus")
@@ -136,7 +136,7 @@ def robots(data: bytes) -> None:
 def listing(data: bytes) -> None:
     """Any sitemap or feed is read to its end, in pieces of any size."""
     choice, body = _chosen(data)
-    reader = ListingReader()
+    reader = UrlSourceReader()
     step = 1 + choice
     for start in range(0, len(body), step):
         reader.feed(body[start : start + step])

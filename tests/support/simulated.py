@@ -29,7 +29,7 @@ from focus.alerts.visit import create_visit
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
 from focus.engine.transports import ReplayTransport, Transport
 from focus.http.semantics import classify_status, redirect_target
-from focus.http.sitemap import read_listing
+from focus.http.sitemap import read_url_source
 from focus.learn.memory_crawl import PageSource
 from focus.records import FailureKind, FetchResult, Task
 from focus.score.strategy import strategy_class
@@ -136,7 +136,7 @@ class Living(ReplayTransport):
         self._log.append(Request(fetched_at, url, answer.status))
         failure = classify_status(answer.status, False)
         target = redirect_target(url, headers["location"]) if "location" in headers else None
-        listing = read_listing(answer.body) if "xml" in headers.get("content-type", "") else None
+        listing = read_url_source(answer.body) if "xml" in headers.get("content-type", "") else None
         if failure is None and not target and not listing and not robots:
             is_html = "html" in headers.get("content-type", "")
             failure = None if is_html else FailureKind.NOT_HTML

@@ -31,8 +31,8 @@ from focus.http.semantics import (
     HTML_TYPES,
     classify_status,
     is_html,
+    parse_retry_after,
     redirect_target,
-    retry_after_s,
 )
 from focus.records import FailureKind, FetchResult
 
@@ -206,7 +206,7 @@ class TinyWeb:
 
     def _result(self, url: str, answer: Answer, asked_at: float, robots: bool) -> FetchResult:
         retry_after = answer.headers.get("retry-after")
-        wait_s = retry_after_s(retry_after, asked_at) if retry_after else None
+        wait_s = parse_retry_after(retry_after, asked_at) if retry_after else None
         failure = answer.failure or classify_status(answer.status, wait_s is not None)
         target = None
         if failure is None and answer.status >= 300:

@@ -14,7 +14,7 @@ from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, N
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK
 from focus.errors import ConfigError
-from focus.http.network_errors import one_line
+from focus.http.network_errors import to_one_line
 from focus.i18n import chain_messages, msg
 
 _MENTION = re.compile(r"@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#])", re.IGNORECASE)
@@ -107,7 +107,7 @@ def _notify(message: Message, address: str) -> DeliveryOutcome:
             body_format=apprise.NotifyFormat.TEXT,
         )
     except Exception as error:  # third-party plug-ins may raise anything
-        return NotDelivered(one_line(chain_messages(where, type(error).__name__)))
+        return NotDelivered(to_one_line(chain_messages(where, type(error).__name__)))
     return (
         Delivered()
         if is_accepted

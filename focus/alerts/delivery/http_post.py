@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping
 
 from focus.fetch import WebFetcher
-from focus.http.network_errors import one_line
-from focus.http.response import FETCH_ERRORS, IncomingResponse, failure_of
-from focus.http.semantics import retry_after_s
+from focus.http.network_errors import to_one_line
+from focus.http.response import FETCH_ERRORS, IncomingResponse, classify_failure
+from focus.http.semantics import parse_retry_after
 from focus.records import FailureKind, FetchResult
 
 
@@ -36,16 +36,16 @@ class WebPoster(WebFetcher):
     async def _call(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, reads_body: bool
     ) -> FetchResult:
-        incoming = IncomingResponse(self._config, robots=reads_body)
+        incoming = IncomingResponse(self._config, is_robots=reads_body)
         started, start = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
             detail = await self._send(method, url, body, headers, incoming, reads_body)
         except FETCH_ERRORS as error:
-            failure, detail = failure_of(error)
+            failure, detail = classify_failure(error)
         exchange = incoming.exchange
-        if exchange.verdict is not None:
-            failure, detail = exchange.verdict
+        if exchange.failure is not None:
+            failure, detail = exchange.failure
         retry_after = next((v for k, v in incoming.headers if k == "retry-after"), None)
         return FetchResult(
             url=url,
@@ -56,8 +56,8 @@ class WebPoster(WebFetcher):
             raw_bytes=exchange.received,
             elapsed_s=time.monotonic() - start,
             failure=failure,
-            detail=one_line(detail),
-            retry_after_s=None if retry_after is None else retry_after_s(retry_after, started),
+            detail=to_one_line(detail),
+            retry_after_s=None if retry_after is None else parse_retry_after(retry_after, started),
             address=exchange.address,
         )
 
@@ -74,9 +74,9 @@ class WebPoster(WebFetcher):
         fields = {**headers, "Accept": "*/*", "Connection": "close"}
         if body or method == "POST":
             fields["Content-Length"] = str(len(body))
-        with self._watch.over(incoming.exchange):
-            async with self._open().ask(method, target, fields, body) as response:
-                incoming.take_head(response)
+        with self._watch.watch(incoming.exchange):
+            async with self._open().send(method, target, fields, body) as response:
+                incoming.read_head(response)
                 if reads_body:
-                    await incoming.read(response)
+                    await incoming.read_body(response)
                 return f"{response.status} {response.reason}".strip()

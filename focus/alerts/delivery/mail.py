@@ -36,7 +36,7 @@ from focus.alerts.delivery.mail_headers import (
 )
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, MailSettings
-from focus.http.network_errors import explain, one_line
+from focus.http.network_errors import classify_error, to_one_line
 from focus.i18n import Msg, chain_messages, error_message, msg
 
 TIMEOUT_S = 30.0  # for each reply of the server
@@ -142,7 +142,7 @@ class Mailer:
         try:
             mail = compose(message, address, self._settings.sender, now=now)
         except ValueError as error:
-            return NotDelivered(one_line(error_message(error)), retry=False)
+            return NotDelivered(to_one_line(error_message(error)), retry=False)
         self._is_interrupted = False
         task = asyncio.create_task(asyncio.to_thread(self._send, mail, self._settings))
         try:
@@ -291,13 +291,13 @@ def _reason(error: Exception) -> str:
     """Return the server's reply where there is one, else the error's text."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, reply = next(iter(error.recipients.values()))
-        return one_line(f"{code} {_decode_reply(reply)}")
+        return to_one_line(f"{code} {_decode_reply(reply)}")
     if isinstance(error, smtplib.SMTPResponseException):
-        return one_line(f"{error.smtp_code} {_decode_reply(error.smtp_error)}")
+        return to_one_line(f"{error.smtp_code} {_decode_reply(error.smtp_error)}")
     if isinstance(error, OSError) and not isinstance(error, smtplib.SMTPException):
-        _, detail = explain(error)
-        return one_line(detail)
-    return one_line(str(error)) or type(error).__name__
+        _, detail = classify_error(error)
+        return to_one_line(detail)
+    return to_one_line(str(error)) or type(error).__name__
 
 
 def _decode_reply(reply: bytes | str) -> str:
