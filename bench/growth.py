@@ -38,10 +38,10 @@ from focus.config import (
 )
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
-from focus.records import Batch, FetchResult, Link, Page, Result, Task
+from focus.records import FetchResult, Link, Page, Result, Task
 from focus.session import Watcher, crawl_identity, run
 from focus.session.process_limits import infrequent_garbage_collection, return_freed_memory
-from focus.store import Store
+from focus.store import CrawlWriter, Store
 from focus.topic.topic import from_words, to_builtins
 from tests.support.processes import peak_mib, present_mib
 
@@ -227,17 +227,6 @@ class Pauses:
             self.over += late > 100
 
 
-class _CrawlStore:
-    def __init__(self, store: Store, crawl: int) -> None:
-        self._store, self._crawl = store, crawl
-
-    async def write(self, batch: Batch) -> None:
-        await self._store.write(self._crawl, batch)
-
-    async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
-        return await self._store.load_addresses(self._crawl, ids)
-
-
 async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dict[str, object]:
     """Run a new crawl up to the last mark and return its costs."""
     web, settings, pauses = GeneratedWeb(marks, pages), config(strategy), Pauses()
@@ -247,7 +236,7 @@ async def grow(db: Path, marks: Sequence[int], pages: int, strategy: str) -> dic
     async with Store.open(db, now=time.time(), pid=0) as store:
         text = msgspec.json.encode(settings).decode()
         info = await store.begin_crawl(crawl_identity(settings), text, fresh=True, now=time.time())
-        crawl = web.crawl = Crawl(settings, web, crawl_store=_CrawlStore(store, info.id))
+        crawl = web.crawl = Crawl(settings, web, crawl_store=CrawlWriter(store, info.id))
         crawl.add_seeds(settings.seeds)
         watching = asyncio.create_task(pauses.watch())
         # In a crawl the import has finished before the first page is scored.

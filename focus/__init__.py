@@ -61,8 +61,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'focus' has no attribute {name!r}")
     from focus import api
 
-    globals()[name] = found = getattr(api, name)
-    return found
+    globals()[name] = value = getattr(api, name)
+    return value
 
 
 def __dir__() -> list[str]:

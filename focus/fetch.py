@@ -251,15 +251,15 @@ class WebFetcher:
             raise FetchFailed(FailureKind.GUARD, msg("{host} is not a public host", host=host))
 
     def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
-        """A socket for an address that is about to be connected, unless it is closed to us."""
+        """Return a socket for an address; PermissionError if the guard refuses it."""
         family, kind, protocol, _, address = info
         # The user named the proxy; everything goes to it and nowhere else.
         if self._config.proxy is None and not self._guard.permits(str(address[0])):
             Exchange.current().record_refused_address(str(address[0]))
             raise PermissionError(not_public_message(address[0]))
-        made = socket.socket(family, kind, protocol)
-        Exchange.current().record_permitted_connect(made)
-        return made
+        connection = socket.socket(family, kind, protocol)
+        Exchange.current().record_permitted_connect(connection)
+        return connection
 
     async def _drain(self, response: ResponseHead, exchange: Exchange) -> None:
         """Read the rest of a small body that nobody wants: it frees the connection."""

@@ -72,7 +72,7 @@ class ChannelSenders:
         self, settings: DeliverySettings, store: AlertStore, *, clock: Callable[[], float]
     ) -> None:
         self._channels: dict[str, Channel] = {}
-        self._create_channel = partial(_create_channel_of, settings, store, clock)
+        self._create_channel = partial(_create_channel, settings, store, clock)
 
     async def __aenter__(self) -> Self:
         return self
@@ -100,7 +100,7 @@ def _unexpected(error: Exception) -> NotDelivered:
     return NotDelivered(to_one_line(chain_messages(type(error).__name__, error_message(error))))
 
 
-def _create_channel_of(
+def _create_channel(
     settings: DeliverySettings, store: AlertStore, clock: Callable[[], float], kind: str
 ) -> Channel:
     return CHANNELS[kind](settings, store, clock=clock)

@@ -103,9 +103,9 @@ class PackWriter:
         self._place(key, url, (self._at, len(frame)))
         self._at += len(frame)
 
-    def alias(self, key: bytes, url: str, other: bytes) -> None:
-        """Lets a key have the answer of another one that is stored."""
-        self._place(key, url, self._places[_digest(other)])
+    def alias(self, key: bytes, url: str, stored_key: bytes) -> None:
+        """Give a key the response that is stored under another key."""
+        self._place(key, url, self._places[_digest(stored_key)])
 
     def _place(self, key: bytes, url: str, place: tuple[int, int]) -> None:
         digest = _digest(key)

@@ -271,16 +271,16 @@ def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
 
 
 def _add(writer: PackWriter, record: Record) -> None:
-    """Packs one record if it is an answer to a web request."""
+    """Add a record to the pack if it is a response to a web request."""
     url = record.headers.get("warc-target-uri", "").strip("<>")
     key = next(keys(url), None)
     if key is None:
         return
     if record.headers.get("warc-type") == "revisit":  # as before, here or where it refers to
-        other = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
-        known_as = next(keys(other), None)
-        if known_as is not None and known_as in writer and key not in writer:
-            writer.alias(key, url, known_as)
+        original = record.headers.get("warc-refers-to-target-uri", "").strip("<>")
+        stored_key = next(keys(original), None)
+        if stored_key is not None and stored_key in writer and key not in writer:
+            writer.alias(key, url, stored_key)
         return
     response = _response(record)
     if response is None or (record.broken and key in writer):

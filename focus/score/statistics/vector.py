@@ -151,21 +151,6 @@ def unit_vector(vector: Vector) -> dict[str, float]:
     return {word: weight / length for word, weight in vector.items()} if length else dict(vector)
 
 
-def dot_product(first: Vector, second: Vector) -> float:
-    """Return Σ of the products, in time of the shorter vector."""
-    short, long = (first, second) if len(first) <= len(second) else (second, first)
-    return sum(weight * long.get(word, 0.0) for word, weight in short.items())
-
-
-def cosine_similarity(first: Vector, second: Vector) -> float:
-    """Return Σ a_i·b_i / (‖a‖·‖b‖), in 0…1 for weights ≥ 0; 0 if either is empty (P2 eq. 1).
-
-    Example: {a: 1, b: 1} and {a: 1}: 1 / (√2 · 1) = 0.707.
-    """
-    lengths = vector_length(first) * vector_length(second)
-    return min(1.0, dot_product(first, second) / lengths) if lengths else 0.0
-
-
 def euclidean_similarity(topic: Vector, page: Vector) -> float:
     """Return max(0, 1 - ‖q - p‖ / ‖q‖) over the topic's words, in 0…1 (P3 eq. 5-2).
 
