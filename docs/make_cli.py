@@ -18,6 +18,7 @@ from focus import i18n
 from focus.alerts.delivery import CHANNELS
 from focus.cli import cli
 from focus.commands.options.help import paragraphs
+from focus.commands.options.option import show_full_help
 from focus.i18n import say
 
 DOCS = Path(__file__).parent
@@ -163,6 +164,7 @@ def _order(name: str) -> int:
 
 def _command(name: str, command: click.Command) -> Iterator[str]:
     ctx = click.Context(command, info_name=f"focus {name}")
+    show_full_help(ctx)
     yield f"## focus {name}"
     yield ""
     yield f"`focus {name} {' '.join(command.collect_usage_pieces(ctx))}`"

@@ -14,6 +14,7 @@ import click
 import make_cli
 
 from focus.cli import cli
+from focus.commands.options.option import show_full_help
 
 PAGE = Path(__file__).with_name("focus.1")
 
@@ -49,6 +50,7 @@ def _summary(command: click.Command) -> str:
 
 def _command(name: str, command: click.Command) -> Iterator[str]:
     ctx = click.Context(command, info_name=f"focus {name}")
+    show_full_help(ctx)
     usage = " ".join(command.collect_usage_pieces(ctx))
     yield from (f".SS focus {_text(name)}", f".B focus {_text(name)}", _text(usage), ".PP")
     yield from _prose(inspect.cleandoc(command.help or ""))

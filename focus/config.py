@@ -5,9 +5,9 @@ precedence, into one `CrawlConfig`; each package receives only its part. Units a
 
 A field annotated with a `Setting` is an option of `focus crawl`. For example
 
-    max_body_bytes: Annotated[int, Setting(SERVER_SECTION, "The largest page taken.")] = 10485760
+    max_body_bytes: Annotated[int, Setting(SPEED_SECTION, "The largest page taken.")] = 10485760
 
-declares `--max-body SIZE` with this help in the section `SERVER_SECTION`, the variable
+declares `--max-body SIZE` with this help in the section `SPEED_SECTION`, the variable
 `FOCUS_MAX_BODY`, `max-body` in focus.toml, a row in docs/cli.md and a line of the dry run. The long
 name is the name of the field without its unit, the type follows from the type and unit of the
 field, and the default is the default of the field. A flag inverts the default of a boolean field.
@@ -24,9 +24,9 @@ from typing import Annotated
 
 import msgspec
 
-CRAWL_SECTION, LIMIT_SECTION, SPEED_SECTION = "What to crawl", "How far", "How fast"
-SERVER_SECTION, NETWORK_SECTION, OUTPUT_SECTION = "What a server may do", "How to ask", "Output"
-SESSION_SECTION, SCRIPT_SECTION = "As whom to ask", "Pages made by scripts"
+CRAWL_SECTION, SCOPE_SECTION, LIMIT_SECTION = "What to crawl", "Scope", "Limits"
+SPEED_SECTION, NETWORK_SECTION, OUTPUT_SECTION = "Speed and size", "Requests", "Output"
+SESSION_SECTION, SCRIPT_SECTION = "Log-in", "Scripts"
 FILE_ONLY = "Only in focus.toml"
 
 NOFOLLOW_CHOICES = ("follow", "weigh", "skip")
@@ -49,6 +49,7 @@ class Setting(msgspec.Struct, frozen=True):
                over 0
     choices    allowed texts
     default_text  shown in place of the default, if that depends on other settings
+    is_rare    shown by `--help-all` only
     """
 
     section: str
@@ -59,34 +60,37 @@ class Setting(msgspec.Struct, frozen=True):
     maximum: int | None = None
     choices: tuple[str, ...] = ()
     default_text: str = ""
+    is_rare: bool = False
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
     """Limits that end a crawl; None means no limit."""
 
-    max_pages: Annotated[int | None, Setting(LIMIT_SECTION, "End after so many pages.")] = None
+    max_pages: Annotated[int | None, Setting(LIMIT_SECTION, "Stop after N pages.")] = None
     max_requests: Annotated[
         int | None,
-        Setting(LIMIT_SECTION, "End after so many requests, failures and robots.txt included."),
+        Setting(
+            LIMIT_SECTION, "Stop after N requests, including failures and robots.txt.", is_rare=True
+        ),
     ] = None
     max_time_s: Annotated[
-        float | None, Setting(LIMIT_SECTION, "End this run after 45s, 30m, 1h30m, 2d and so on.")
+        float | None, Setting(LIMIT_SECTION, "Stop this run after TIME, such as 30m or 2d.")
     ] = None
     max_bytes: Annotated[
         int | None,
         Setting(
-            LIMIT_SECTION, "End after so much was received, e.g. 500M or 2G.", name="max-bytes"
+            LIMIT_SECTION,
+            "Stop after receiving SIZE, such as 500M or 2G.",
+            name="max-bytes",
+            is_rare=True,
         ),
     ] = None
-    target: Annotated[int | None, Setting(LIMIT_SECTION, "End after so many relevant pages.")] = (
-        None
-    )
+    target: Annotated[int | None, Setting(LIMIT_SECTION, "Stop after N relevant pages.")] = None
     stop_harvest: Annotated[
         float | None,
         Setting(
             LIMIT_SECTION,
-            "Stop when fewer than SHARE of the last 500 requests found a relevant page, such as "
-            "0.02.",
+            "Stop when fewer than SHARE of the last 500 requests found a relevant page.",
             kind="share",
         ),
     ] = None
@@ -100,63 +104,76 @@ class FetchConfig(msgspec.Struct, frozen=True):
         bool,
         Setting(
             CRAWL_SECTION,
-            "Read the sitemaps of the seeds' hosts, and the RSS and Atom feeds that relevant "
-            "pages name, as further sources of links.",
+            "Also read the sites' sitemaps and the feeds of relevant pages.",
             name="sitemaps",
         ),
     ] = msgspec.field(default=False, name="listings")
     total_timeout_s: Annotated[
-        float, Setting(SERVER_SECTION, "For one request, whole (timeout).", name="timeout")
+        float,
+        Setting(
+            SPEED_SECTION, "Time limit of one request (timeout).", name="timeout", is_rare=True
+        ),
     ] = 30.0
     connect_timeout_s: Annotated[
-        float, Setting(FILE_ONLY, "Until a connection stands (timeout).")
+        float, Setting(FILE_ONLY, "Time limit for opening a connection (timeout).")
     ] = 10.0
-    read_timeout_s: Annotated[float, Setting(FILE_ONLY, "Without a byte (timeout).")] = 15.0
+    read_timeout_s: Annotated[
+        float, Setting(FILE_ONLY, "Time limit without a received byte (timeout).")
+    ] = 15.0
     min_rate_bytes_s: Annotated[
         float,
-        Setting(FILE_ONLY, "Least bytes a second, over 20s; 0: any will do (too-slow).", minimum=0),
+        Setting(
+            FILE_ONLY, "Minimum bytes per second over 20s; 0: no minimum (too-slow).", minimum=0
+        ),
     ] = 1000.0
     min_rate_window_s: float = 20.0
     max_body_bytes: Annotated[
-        int, Setting(SERVER_SECTION, "The largest page taken, unpacked (too-large).")
+        int, Setting(SPEED_SECTION, "Maximum size of a page, unpacked (too-large).", is_rare=True)
     ] = 10 * 1024 * 1024
     max_raw_bytes: int = 10 * 1024 * 1024  # as received, including framing; see `max_body_bytes`
     max_header_bytes: Annotated[
         int,
-        Setting(
-            FILE_ONLY, "The most bytes of headers taken (headers-too-large).", name="max-headers"
-        ),
+        Setting(FILE_ONLY, "Maximum size of the headers (headers-too-large).", name="max-headers"),
     ] = 64 * 1024
     content_types: Annotated[
         tuple[str, ...],
-        Setting(FILE_ONLY, "Take only these. Repeatable.", name="content-type", kind="media type"),
+        Setting(
+            FILE_ONLY,
+            "Read only responses of these types (repeatable).",
+            name="content-type",
+            kind="media type",
+        ),
     ] = ("text/html", "application/xhtml+xml")
     proxy: Annotated[
         str | None,
         Setting(
             NETWORK_SECTION,
-            "Ask through this HTTP proxy (none is taken from the environment).",
+            "Send requests through this HTTP proxy; proxy variables are ignored.",
             kind="proxy",
+            is_rare=True,
         ),
     ] = None
     connect_to: Annotated[
         str | None,
         Setting(
             NETWORK_SECTION,
-            "Make every connection to here, in plain HTTP; the Host header stays.",
+            "Make every connection to this address, in plain HTTP.",
             kind="endpoint",
+            is_rare=True,
         ),
     ] = None
     allow_net: Annotated[
         tuple[str, ...],
         Setting(
             NETWORK_SECTION,
-            "Open private addresses like 127.0.0.0/8, which are refused. Repeatable.",
+            "Allow a private network such as 127.0.0.0/8 (repeatable).",
             kind="network",
         ),
     ] = ()
     any_type: bool = False  # accept responses that are no pages, and empty ones
-    insecure: Annotated[bool, Setting(NETWORK_SECTION, "Do not verify TLS certificates.")] = False
+    insecure: Annotated[
+        bool, Setting(NETWORK_SECTION, "Do not verify TLS certificates.", is_rare=True)
+    ] = False
     concurrency: int = 256  # equals `CrawlConfig.concurrency`
 
 
@@ -164,12 +181,12 @@ class ScopeConfig(msgspec.Struct, frozen=True):
     """Rules for the URLs that the crawl may request."""
 
     max_depth: Annotated[
-        int | None, Setting(LIMIT_SECTION, "Follow so many links from a seed at most.", minimum=0)
+        int | None, Setting(SCOPE_SECTION, "Follow at most N links from a seed.", minimum=0)
     ] = None
     scope: Annotated[
         str,
         Setting(
-            LIMIT_SECTION,
+            SCOPE_SECTION,
             "Stay on the seeds' hosts, on their domains, or go anywhere.",
             choices=("host", "domain", "any"),
         ),
@@ -177,27 +194,27 @@ class ScopeConfig(msgspec.Struct, frozen=True):
     allow: Annotated[
         tuple[str, ...],
         Setting(
-            LIMIT_SECTION,
-            "Only URLs that this finds something in. Repeatable: any of them.",
+            SCOPE_SECTION,
+            "Fetch only URLs that match REGEX, and seeds (repeatable).",
             kind="pattern",
         ),
     ] = ()
     deny: Annotated[
         tuple[str, ...],
-        Setting(LIMIT_SECTION, "No URL that this finds something in. Repeatable.", kind="pattern"),
+        Setting(SCOPE_SECTION, "Do not fetch URLs that match REGEX (repeatable).", kind="pattern"),
     ] = ()
     documents: Annotated[
         bool,
         Setting(
-            LIMIT_SECTION,
-            "Read PDF, Word, Excel, PowerPoint, EPUB and plain text like pages (extra documents).",
+            SCOPE_SECTION,
+            "Also read PDF, Office, EPUB and text files (extra documents).",
         ),
     ] = False
     max_url: Annotated[
         int,
         Setting(
             FILE_ONLY,
-            "Characters of an address; longer ones are dropped (url-too-long).",
+            "Maximum length of a URL in characters (url-too-long).",
             minimum=32,
             maximum=MAX_URL_LENGTH,
         ),
@@ -210,29 +227,29 @@ class TrapConfig(msgspec.Struct, frozen=True):
     budget: Annotated[
         int,
         Setting(
-            LIMIT_SECTION,
-            "Requests for URLs of one pattern that bring next to nothing, ten times that for a "
-            "whole host, and for all hosts of a domain; what pays is asked on. Hosts of a domain "
-            "beyond 200 have to be earned, by two relevant pages each. 0: no bound (trap-budget).",
+            SCOPE_SECTION,
+            "Send at most N requests to a URL pattern that finds almost nothing; 0: no limit "
+            "(trap-budget).",
             name="trap-budget",
             minimum=0,
+            is_rare=True,
         ),
     ] = 2000
     max_segments: Annotated[
-        int, Setting(FILE_ONLY, "Parts that the path of a URL may have (trap-path).")
+        int, Setting(FILE_ONLY, "Maximum number of segments in the path of a URL (trap-path).")
     ] = 20
     max_combinations: Annotated[
         int,
         Setting(
             FILE_ONLY,
-            "Different sets of parameters that one path may be asked for with (trap-query).",
+            "Maximum number of parameter sets for one path (trap-query).",
         ),
     ] = 50
     is_on: Annotated[
         bool,
         Setting(
             FILE_ONLY,
-            "Follow what looks like a trap: repeating paths, calendars, endless parameters.",
+            "Follow links that look like traps: repeated paths, calendars, endless parameters.",
             name="ignore-traps",
         ),
     ] = True
@@ -246,9 +263,10 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         str,
         Setting(
             CRAWL_SECTION,
-            "What makes a page relevant; `focus strategies` lists the models.",
+            "Model that decides which pages are relevant; see `focus strategies`.",
             kind="model",
             default_text="the topic file's, else evidence",
+            is_rare=True,
         ),
     ] = "evidence"
     params: dict[str, float] = {}
@@ -259,16 +277,17 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         float | None,
         Setting(
             CRAWL_SECTION,
-            "A page with more relevance than this is relevant.",
+            "Count pages above this relevance as relevant.",
             default_text="the topic file's, else the model's",
+            is_rare=True,
         ),
     ] = None
     near_duplicates: Annotated[  # compute Page.simhash and Page.is_soft_404
         bool,
         Setting(
             FILE_ONLY,
-            'Let nearly the same text be relevant every time, and take pages that say "not '
-            'found" for pages.',
+            "Count near-duplicates as relevant, and error pages that are answered with 200 as "
+            "pages.",
             name="count-duplicates",
         ),
     ] = True
@@ -276,9 +295,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     digests: bool = False  # compute Page.text_digest: pages will be revisited
     max_links: Annotated[
         int,
-        Setting(
-            FILE_ONLY, "Links taken from one page; those after them are only counted.", minimum=0
-        ),
+        Setting(FILE_ONLY, "Maximum number of links that are read from a page.", minimum=0),
     ] = 2000
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
@@ -288,7 +305,10 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     keep: Annotated[
         str,
         Setting(
-            OUTPUT_SECTION, "Of which pages to keep the text.", choices=("all", "relevant", "none")
+            OUTPUT_SECTION,
+            "Pages whose text is stored.",
+            choices=("all", "relevant", "none"),
+            is_rare=True,
         ),
     ] = "all"
     mask_meta: bool = False  # hide meta keywords and description (comparisons)
@@ -303,34 +323,41 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
         float,
         Setting(
             SPEED_SECTION,
-            "From one request to a host to the next; a longer Crawl-delay in its robots.txt is "
-            "honoured up to 30s.",
+            "Wait TIME between requests to one host; robots.txt may ask for up to 30s.",
             minimum=0,
         ),
     ] = 1.0
-    per_host: Annotated[int, Setting(SPEED_SECTION, "Requests to one host at once.")] = 1
+    per_host: Annotated[
+        int,
+        Setting(
+            SPEED_SECTION, "Send at most N requests to one host at the same time.", is_rare=True
+        ),
+    ] = 1
     per_ip: Annotated[
         int,
         Setting(
             SPEED_SECTION,
-            "Requests at once to hosts that share an address, and so many in one --delay, "
-            "robots.txt included; 0: as many as there are hosts. With --proxy and --connect-to "
-            "it is 0.",
+            "Send at most N requests to one IP address at the same time and in one --delay; 0: no "
+            "limit.",
             minimum=0,
+            is_rare=True,
         ),
     ] = 8
     max_slowdown_s: Annotated[
         float,
         Setting(
             FILE_ONLY,
-            "Rest a host up to so long when it answers slower than it did, or with 429 or 503; "
-            "0s: never more than --delay.",
+            "Maximum pause of a host that answers slowly or with 429 or 503; 0s: never more than "
+            "--delay.",
             name="slowdown",
             minimum=0,
         ),
     ] = 60.0
     ignore_robots: Annotated[
-        bool, Setting(NETWORK_SECTION, "Do not ask for robots.txt (only on sites of your own).")
+        bool,
+        Setting(
+            NETWORK_SECTION, "Do not fetch robots.txt (only for your own sites).", is_rare=True
+        ),
     ] = False
     robots_ttl_s: float = 24 * 3600.0
 
@@ -347,8 +374,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
         str,
         Setting(
             SCRIPT_SECTION,
-            "Run the scripts of no page, of those that seem to need it, or of all, in the system's "
-            "Chromium.",
+            "Run the scripts of no page, of pages that need it, or of all, in Chromium.",
             name="render",
             choices=("never", "auto", "always"),
         ),
@@ -357,15 +383,19 @@ class RenderConfig(msgspec.Struct, frozen=True):
         tuple[str, ...],
         Setting(
             SCRIPT_SECTION,
-            "Only of addresses that this finds something in. Repeatable: any of them.",
+            "Render only URLs that match REGEX (repeatable).",
             name="render-match",
             kind="pattern",
+            is_rare=True,
         ),
     ] = ()
     timeout_s: Annotated[
         float,
         Setting(
-            SCRIPT_SECTION, "For the scripts of one page (render-timeout).", name="render-timeout"
+            SCRIPT_SECTION,
+            "Time limit for the scripts of one page (render-timeout).",
+            name="render-timeout",
+            is_rare=True,
         ),
     ] = 15.0
     max_tabs: int = msgspec.field(default=2, name="at_once")
@@ -374,7 +404,10 @@ class RenderConfig(msgspec.Struct, frozen=True):
     sandbox: Annotated[
         bool,
         Setting(
-            SCRIPT_SECTION, "Run it without its sandbox, as root must.", name="no-browser-sandbox"
+            SCRIPT_SECTION,
+            "Run the browser without its sandbox, as root must.",
+            name="no-browser-sandbox",
+            is_rare=True,
         ),
     ] = True
 
@@ -385,16 +418,13 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     seeds: tuple[str, ...] = ()
     strategy: Annotated[
         str,
-        Setting(
-            CRAWL_SECTION, "Which link comes next; `focus strategies` lists them.", kind="strategy"
-        ),
+        Setting(CRAWL_SECTION, "Order of the links; see `focus strategies`.", kind="strategy"),
     ] = "yield"
     params: dict[str, float] = {}
     as_published: Annotated[
         bool,
         Setting(
-            CRAWL_SECTION,
-            "Strategy, relevance model and topic as in the paper, not as tuned since.",
+            CRAWL_SECTION, "Use strategy, model and topic as published in the papers.", is_rare=True
         ),
     ] = False
     limits: LimitConfig = LimitConfig()
@@ -402,63 +432,73 @@ class CrawlConfig(msgspec.Struct, frozen=True):
         float,
         Setting(
             LIMIT_SECTION,
-            "End this run with 8 when no host at all could be reached for so long: nothing "
-            "is failed, all waits. 0: at once.",
+            "End with exit code 8 after TIME without any reachable host; 0: at once.",
             minimum=0,
+            is_rare=True,
         ),
     ] = 600.0
     refresh_s: Annotated[
         float | None,
         Setting(
             LIMIT_SECTION,
-            "Look again at pages of earlier runs that nobody looked at for so long, e.g. 7d: "
-            "sooner at what changes often or leads to new pages, later at what never does "
-            "(a quarter to four times as long). New links come first; limits count this round.",
+            "Also revisit pages that were last checked TIME ago, such as 7d.",
         ),
     ] = None
     min_priority: Annotated[
-        float | None, Setting(FILE_ONLY, "Drop links that the strategy gives less than this.")
+        float | None, Setting(FILE_ONLY, "Drop links to which the strategy gives a lower priority.")
     ] = None
     cookies: Annotated[
         bool,
         Setting(
             SESSION_SECTION,
-            "Send back the cookies that sites set, as long as this run lasts (a jar).",
+            "Return the cookies that sites set during this run.",
+            name="cookie-jar",
+            is_rare=True,
         ),
     ] = False
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[
-        int, Setting(FILE_ONLY, "Follow so many in a row (redirect).", minimum=0)
+        int, Setting(FILE_ONLY, "Maximum number of redirects in a row (redirect).", minimum=0)
     ] = 10
     scope: ScopeConfig = ScopeConfig()
     nofollow: Annotated[
         str,
         Setting(
-            LIMIT_SECTION,
-            "Links with rel=nofollow, ugc or sponsored: follow them like any other, weigh them "
-            "half, or skip them.",
+            SCOPE_SECTION,
+            "Follow nofollow links like others, give them half weight, or skip them.",
             choices=NOFOLLOW_CHOICES,
+            is_rare=True,
         ),
     ] = "weigh"
     traps: TrapConfig = TrapConfig()
     analysis: AnalysisConfig = AnalysisConfig()
     parse_limit_s: Annotated[
-        float, Setting(FILE_ONLY, "Computing for one page (parse-timeout).", name="parse-timeout")
+        float,
+        Setting(
+            FILE_ONLY, "Time limit for parsing one page (parse-timeout).", name="parse-timeout"
+        ),
     ] = 2.0
     politeness: PolitenessConfig = PolitenessConfig()
     render: RenderConfig = RenderConfig()
-    concurrency: Annotated[int, Setting(SPEED_SECTION, "Requests at once in all.")] = 256
+    concurrency: Annotated[
+        int, Setting(SPEED_SECTION, "Send at most N requests at the same time.")
+    ] = 256
     eager: Annotated[
         bool,
         Setting(
             SPEED_SECTION,
-            "Ask every host that is due, however poor its URLs, though --max-pages or "
-            "--max-requests will cut the crawl: faster, with far less on topic.",
+            "Do not hold back poor URLs: faster, with fewer relevant pages.",
+            is_rare=True,
         ),
     ] = False
     workers: Annotated[
         int | None,
-        Setting(SPEED_SECTION, "Processes that read and score pages.", default_text="cores - 1"),
+        Setting(
+            SPEED_SECTION,
+            "Number of processes that parse and score pages.",
+            default_text="cores - 1",
+            is_rare=True,
+        ),
     ] = None
     frontier_memory: int = 50_000  # waiting URLs in memory; the others are in the database
     commit_every_s: float = 1.0
@@ -474,42 +514,49 @@ class RunPaths(msgspec.Struct, frozen=True):
         Path | None,
         Setting(
             CRAWL_SECTION,
-            "Crawl this recorded web (.warc or .arc, plain, .gz or .zst), not the network.",
+            "Crawl this recorded web (.warc or .arc, also .gz, .zst) instead of the network.",
+            is_rare=True,
         ),
     ] = None
     fresh: Annotated[
-        bool, Setting(OUTPUT_SECTION, "Begin a new crawl though an earlier one could be continued.")
+        bool,
+        Setting(OUTPUT_SECTION, "Start a new crawl even if an earlier one could be continued."),
     ] = False
     wait_s: Annotated[
         float,
-        Setting(FILE_ONLY, "Wait so long for a database that another crawl is using.", minimum=0),
+        Setting(FILE_ONLY, "Wait TIME for a database that another crawl is using.", minimum=0),
     ] = 0.0
     warc: Annotated[
-        Path | None, Setting(OUTPUT_SECTION, "Record requests and responses here (WARC 1.1).")
+        Path | None, Setting(OUTPUT_SECTION, "Record requests and responses in this WARC file.")
     ] = None
     cookie: Annotated[
         str | None,
         Setting(
             SESSION_SECTION,
-            'Send this to the seeds\' hosts: "NAME=VALUE; NAME=VALUE". Other users of this machine '
-            "may see it; a file is safer.",
+            'Send "NAME=VALUE; ..." to the seeds\' hosts; other users of this machine may see it.',
             kind="secret",
+            is_rare=True,
         ),
     ] = None
     cookie_file: Annotated[
         Path | None,
-        Setting(SESSION_SECTION, "Send the cookies of this cookies.txt (Netscape's form)."),
+        Setting(SESSION_SECTION, "Send the cookies of this cookies.txt file."),
     ] = None
     credentials: Annotated[
         Path | None,
         Setting(
             SESSION_SECTION,
-            "Send headers, cookies and passwords to the hosts that this TOML file names (mode "
-            "0600; docs/usage.md).",
+            "Send headers, cookies and passwords to the hosts in this TOML file.",
+            is_rare=True,
         ),
     ] = None
     browser: Annotated[
         Path | None,
-        Setting(SCRIPT_SECTION, "The browser's program.", default_text="chromium, as PATH has it"),
+        Setting(
+            SCRIPT_SECTION,
+            "Path of the browser.",
+            default_text="chromium, as PATH has it",
+            is_rare=True,
+        ),
     ] = None
     retry_failed: tuple[str, ...] = ()  # failure kinds of earlier runs whose URLs are queued again

@@ -6,7 +6,8 @@ A package adds one with an entry point in the group `focus.strategies`, `focus.r
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"
 
-Names of removed commands, options and strategies are in `REMOVED`, each with its replacement.
+Names of removed commands, options and strategies are in `REMOVED`, each with its replacement,
+and renamed options in `RENAMED`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ REMOVED = {
     "focus topic new --vectors": _VECTORS_REMOVED,
     "focus topic expand --vectors": _VECTORS_REMOVED,
     "focus crawl --log-format": mark(
-        "--log-format was removed; the log is text: --report FILE writes the summary as JSON, "
+        "--log-format was removed; the log is text: --summary FILE writes the summary as JSON, "
         "`focus export` the pages"
     ),
     "focus crawl --profile": mark(
@@ -55,6 +56,14 @@ REMOVED = {
     ),
 }
 """Removed feature -> message that names its replacement."""
+
+RENAMED = {
+    "focus crawl --report": "--summary",
+    "focus crawl --cookies": "--cookie-jar",
+    "focus cluster frontier --report": "--summary",
+    "focus cluster frontier --cookies": "--cookie-jar",
+}
+"""Old spelling of an option -> the present one; the old one still works, with a note."""
 
 
 def check_removed(name: str) -> None:

@@ -181,7 +181,7 @@ def test_truncated_archive_is_reported_and_read_to_its_end(
     records = gzip.decompress(web.read_bytes())
     at = records.rindex(b"<title>") + 20
     web.write_bytes(pack(records[:at]))
-    crawled = focus(*on(web, "--report", "r.json"))
+    crawled = focus(*on(web, "--summary", "r.json"))
     assert crawled.code == 0
     note = "Note: the archive is damaged, and what is missing is a 404: "
     assert note in crawled.err
@@ -250,7 +250,7 @@ def test_missing_system_resources_print_one_line(
 
 
 def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, home: Path) -> None:
-    crawled = focus(*on(web, "--report", "r.json", "-v", "--log-file", "log.txt"))
+    crawled = focus(*on(web, "--summary", "r.json", "-v", "--log-file", "log.txt"))
     assert (crawled.code, crawled.out) == (0, "")
     assert crawled.err.startswith("Database a.db\nCrawl 1: 足球 by ")
     assert "relevant" in crawled.err.splitlines()[3]
@@ -486,7 +486,7 @@ def test_unwritable_report_file_raises_error(
     (home / "r").mkdir()
     (home / "r" / "x").touch()
     monkeypatch.setattr(Path, "replace", _refused)
-    ended = focus(*CRAWL, "-q", "--report", "r.json")
+    ended = focus(*CRAWL, "-q", "--summary", "r.json")
     assert (ended.code, ended.err) == (1, "focus: error: r.json: cannot be written: no\n")
     assert not list(home.glob(".r.json*"))
 
@@ -597,10 +597,10 @@ def test_version_and_help_are_printed(focus: Focus) -> None:
     assert focus("--version").out == focus("-V").out
     assert focus("-V").out.startswith("focus, version ")
     assert focus("-h").out.startswith("Usage: focus ")
-    help_text = focus("crawl", "--help").out
-    sections = ["What to crawl:", "How far:", "How fast:", "How to ask:", "Output:"]
+    help_text = focus("crawl", "--help-all").out
+    sections = ["What to crawl:", "Scope:", "Limits:", "Speed and size:", "Requests:", "Output:"]
     assert [line for line in help_text.splitlines() if line in sections] == sections
-    assert "[default: 256; FOCUS_CONCURRENCY]" in help_text
+    assert "[default: 256; FOCUS_CONCURRENCY]" in " ".join(help_text.split())
     assert set(cli.commands) >= {"crawl", "export", "status", "why", "demo", "strategies"}
 
 

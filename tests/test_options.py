@@ -1,6 +1,7 @@
 """An option is declared once: by flag, variable and focus.toml it comes to its field."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,9 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 import focus
-from focus.cli import crawl
+from focus.cli import cli, crawl
 from focus.commands.options import config_file
 from focus.commands.options.declared import DECLARED, Declared, changed_options
 from focus.commands.settings import plan_crawl
@@ -67,7 +69,7 @@ def held(option: Declared, *flags: str) -> Any:
     """What the field of an option holds after these flags, the variables and focus.toml."""
     found = config_file.command_defaults(config_file.find_config_file(Path.cwd()), {"crawl": crawl})
     arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
-    ctx = crawl.make_context("crawl", arguments, default_map=found.get("crawl"))
+    ctx = crawl.make_context("focus crawl", arguments, default_map=found.get("crawl"))
     made = plan_crawl(ctx.params)
     records = {type(made.paths): made.paths, CrawlConfig: made.config}
     for name in CrawlConfig.__struct_fields__:
@@ -127,9 +129,11 @@ PROBE = """
 import sys
 from focus.cli import cli, crawl
 from focus.commands.options.declared import changed_options
+from focus.commands.options.option import show_full_help
 from focus.commands.settings import plan_crawl
 ctx = crawl.make_context("crawl", sys.argv[1:])
 print(plan_crawl(ctx.params).config.politeness.patience_s, changed_options(ctx, excluded=()))
+show_full_help(ctx)
 print("docs", crawl.get_help(ctx))
 """
 
@@ -160,3 +164,36 @@ def test_new_option_needs_change_in_one_file(folder: Path) -> None:
         "--patience TIME Be patient for so long. [default: 5s; FOCUS_PATIENCE]"
     ) == 1  # fmt: skip
     assert probe(FOCUS_PATIENCE="2m")[0] == "120.0 ['--patience 2m00s (FOCUS_PATIENCE)']"
+
+
+def test_short_help_of_crawl_fits_75_lines_and_full_help_has_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    short = CliRunner().invoke(cli, ["crawl", "--help"]).output
+    full = CliRunner().invoke(cli, ["crawl", "--help-all"]).output
+    assert len(short.splitlines()) <= 75
+    assert 25 <= short.count("\n  -") <= 32
+    for option in TYPED:
+        assert f"--{option.name} " in full
+        assert (f"--{option.name} " in short) is not option.setting.is_rare
+    assert "FOCUS_DELAY" in full
+    assert "FOCUS_DELAY" not in short
+
+
+def test_url_argument_is_a_seed_before_those_of_the_option(folder: Path) -> None:
+    arguments = ["a.test", "b.test", "--seed", "c.test", "--topic", "t", "-n"]
+    output = CliRunner().invoke(cli, ["crawl", *arguments]).output
+    assert re.findall(r"https://(\w)\.test/,", output) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("source", ["flag", "variable", "file"])
+def test_old_spelling_of_an_option_still_works(
+    source: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = next(option for option in DECLARED if option.name == "cookie-jar")
+    if source == "variable":
+        monkeypatch.setenv("FOCUS_COOKIES", "1")
+    if source == "file":
+        (folder / "focus.toml").write_text("[crawl]\ncookies = true\n", encoding="utf-8")
+    assert held(jar, *(["--cookies"] if source == "flag" else [])) is True

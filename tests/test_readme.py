@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from focus.cli import cli
+from focus.registry import RENAMED
 from focus.score.strategy import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
@@ -70,7 +71,7 @@ def options_of(command: click.Command) -> set[str]:
     """All options of a command and of those under it."""
     typed = [each for each in command.params if not getattr(each, "hidden", False)]
     own = {name for each in typed for name in (*each.opts, *each.secondary_opts)}
-    own |= {"--help", "-h"}
+    own |= {"--help", "--help-all", "-h", *(old.split()[-1] for old in RENAMED)}
     under = command.commands.values() if isinstance(command, click.Group) else ()
     return own.union(*map(options_of, under))
 

@@ -264,7 +264,10 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--topic", "x"], "no seed; give a page to start from with --seed URL"),
+        (
+            ["--topic", "x"],
+            "no URL to start from; give one, as in `focus crawl example.org --topic WORDS`",
+        ),
         (["--seed", "a.test"], "no topic; give one with --topic"),
         ([*BASE, "--seed", "ftp://a.test/"], "ftp: cannot be crawled"),
         ([*BASE, "--topic", "，"], "no word in it"),
@@ -287,7 +290,7 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
         ([*BASE, "--contact", "a b"], "--contact: 'a b' is no address; give one like https://"),
         ([*BASE, "--seed", "javascript:alert(1)"], "javascript: cannot be crawled"),
         ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
-        ([*BASE, "--report", "no/r.json"], "no/r.json: there is no folder "),
+        ([*BASE, "--summary", "no/r.json"], "no/r.json: there is no folder "),
         ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
         ([*BASE, "--max-page", "1"], "No such option '--max-page'. (Did you mean one of: "),
     ],

@@ -157,7 +157,7 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
 
 _WORKER_OPTIONS = (
     *("archive", "warc", "workers"),
-    *("cookies", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
+    *("cookie_jar", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
     *(
         setting.key for setting in DECLARED if setting.setting.section == SCRIPT_SECTION
     ),  # workers have no browser

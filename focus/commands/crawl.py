@@ -26,8 +26,8 @@ from focus.config import (
     LIMIT_SECTION,
     NETWORK_SECTION,
     OUTPUT_SECTION,
+    SCOPE_SECTION,
     SCRIPT_SECTION,
-    SERVER_SECTION,
     SESSION_SECTION,
     SPEED_SECTION,
 )
@@ -45,23 +45,26 @@ _TOPIC_OPTIONS = [
         "--seed",
         multiple=True,
         metavar="URL",
-        help="Start here; a bare host is tried as https, then http. Repeatable.",
+        help="Another way to give a URL to start from (repeatable).",
     ),
     _what_option(
         "--seeds-file",
         kind="input",
-        help="More seeds, one a line, # begins a comment; - is the standard input.",
+        help="Read seeds from FILE, one per line; - is standard input.",
     ),
     _what_option(
-        "--topic", metavar="WORDS|FILE", help="Words like 足球,英超:0.8 or a topic file (.toml)."
+        "--topic",
+        metavar="WORDS|FILE",
+        help="Words such as 足球,英超:0.8, or a topic file (.toml).",
     ),
     *declared_options(CRAWL_SECTION),
     _what_option(
         "--param",
         multiple=True,
         kind="parameter",
-        help="Set a number of the strategy or the model, e.g. gamma=0.3 or "
-        "relevance.alpha=0.5; Greek letters will do. Repeatable.",
+        help="Set a parameter of the strategy or model, such as gamma=0.3 or relevance.alpha=0.5 "
+        "(repeatable).",
+        is_rare=True,
     ),
 ]
 
@@ -69,13 +72,14 @@ _REQUEST_OPTIONS = [
     _network_option(
         "--contact",
         kind="contact",
-        help="Where a site's owner can reach you; goes into the User-Agent.",
+        help="Address where site owners can reach you, sent in the User-Agent.",
     ),
     _network_option(
         "--user-agent",
         kind="header",
         show_default="focus/VERSION and the contact",
-        help="How to introduce yourself; robots.txt is read for its product name.",
+        help="User-Agent to send; its product name selects the robots.txt rules.",
+        is_rare=True,
     ),
     *declared_options(NETWORK_SECTION),
 ]
@@ -89,30 +93,30 @@ _OUTPUT_OPTIONS = [
         is_flag=False,
         flag_value=ANY_KIND,
         kind="failures",
-        help="Ask again for what failed in an earlier run: for these kinds of failure, e.g. "
-        "timeout,http-5xx; without a KIND for all that may be over by now. Repeatable.",
+        help="Fetch URLs again that failed in an earlier run, all or of these kinds, such as "
+        "timeout,http-5xx.",
     ),
-    _output_option("--report", kind="file", help="Write the summary here, whole, as JSON."),
+    _output_option(
+        "--summary", kind="file", help="Write a summary of the run to FILE as JSON.", is_rare=True
+    ),
     _output_option(
         "--fail-error-rate",
         type=click.FloatRange(0, 1),
         metavar="SHARE",
-        help="Exit with 4 if more than this share of the run's URLs failed, e.g. 0.5.",
+        help="Exit with code 4 if more than SHARE of the URLs failed.",
+        is_rare=True,
     ),
     option(
         "-n",
         "--dry-run",
         section=OUTPUT_SECTION,
         is_flag=True,
-        help="Say what would be done; request nothing.",
+        help="Show what would be done, without any request.",
     ),
-    _output_option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong."),
-    _output_option("-v", "--verbose", is_flag=True, help="A line for every request."),
+    _output_option("-q", "--quiet", is_flag=True, help="Print nothing unless something fails."),
+    _output_option("-v", "--verbose", is_flag=True, help="Print a line for every request."),
     _output_option(
-        "--log-file",
-        kind="file",
-        help="Append a line for every request here; a file that was renamed is begun anew "
-        "(logrotate).",
+        "--log-file", kind="file", help="Append a line for every request to FILE.", is_rare=True
     ),
     *declared_options(FILE_ONLY),
 ]
@@ -120,9 +124,9 @@ _OUTPUT_OPTIONS = [
 crawl_options = add_options(
     [
         *_TOPIC_OPTIONS,
+        *declared_options(SCOPE_SECTION),
         *declared_options(LIMIT_SECTION),
         *declared_options(SPEED_SECTION),
-        *declared_options(SERVER_SECTION),
         *declared_options(SCRIPT_SECTION),
         *_REQUEST_OPTIONS,
         *declared_options(SESSION_SECTION),
@@ -154,26 +158,21 @@ reach_options = add_options(
 
 
 @click.command(cls=Command)
+@click.argument("url", nargs=-1)
 @crawl_options
 @click.pass_context
-def crawl(ctx: click.Context, /, **options: Any) -> None:
-    """Crawl for a topic, or go on with an unfinished crawl.
+def crawl(ctx: click.Context, /, url: tuple[str, ...], **options: Any) -> None:
+    """Crawl for pages about a topic, or continue such a crawl.
+
+    Press Ctrl-C to stop; the same command continues. Options may also be set in focus.toml and
+    in variables (docs/cli.md, which also lists the exit codes).
 
     \b
     Example:
-        focus crawl --seed sports.sina.com.cn --topic 足球 --strategy topic-pagerank \\
-            --max-pages 1000 --contact mailto:me@example.com
-
-    The same command continues it. Ctrl-C ends it cleanly, and nothing is lost. Exit codes:
-    0 done, 2 wrong use, 3 not one page fetched, or only where all seeds led away, 4 too many
-    failures, 5 database in use by another crawl, 8 offline for too long, 130 Ctrl-C.
-
-    Every option may stand in focus.toml under [crawl], and in the variable named with it.
-    What would be done, without doing it:
-
-    \b
-        focus crawl --seed example.com --topic football --dry-run
+        focus crawl sports.sina.com.cn --topic 足球 --max-pages 1000 \\
+            --contact mailto:me@example.com
     """
+    options["seed"] = (*url, *options["seed"])
     from focus.commands import settings
 
     plan = settings.plan_crawl(options)

@@ -41,8 +41,8 @@ def run_crawl_command(
             reporter.say(msg("Note: {line}", line=line))
         report = work(reporter)
         reporter.ended(report)
-    if options["report"] is not None:
-        write_whole(options["report"], to_json(report))
+    if options["summary"] is not None:
+        write_whole(options["summary"], to_json(report))
     code = exit_code(report, options["fail_error_rate"])
     print_lines(failure_lines(report, code), err=True)
     return code

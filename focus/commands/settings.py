@@ -73,11 +73,13 @@ def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
     topic = topic_option if isinstance(topic_option, Topic) else read_topic(topic_option)
     seeds = _read_seeds(options["seed"], options["seeds_file"]) or topic.seeds
     if not seeds:
-        raise ConfigError("no seed; give a page to start from with --seed URL")
+        raise ConfigError(
+            "no URL to start from; give one, as in `focus crawl example.org --topic WORDS`"
+        )
     for seed in seeds:
         seed_candidates(seed)
     paths = _run_paths(options)
-    for out in (options["warc"], options["report"], options["log_file"]):
+    for out in (options["warc"], options["summary"], options["log_file"]):
         check_folder(out)
     config = _crawl_config(options, topic, seeds)
     is_anonymous = not (options["user_agent"] or options["contact"])

@@ -1,4 +1,4 @@
-"""The report of a run, as `--report` writes it."""
+"""The report of a run, as `--summary` writes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REVISIT_COUNTS = ("looked", "unchanged", "changed", "gone", "unanswered")
 
 
 class RunReport(msgspec.Struct, frozen=True):
-    """Outcome of a run; `--report` writes it as JSON.
+    """Outcome of a run; `--summary` writes it as JSON.
 
     totals   counts of the crawl over all its runs; `run_*` fields count this run only
     outage   the outage during which the run ended

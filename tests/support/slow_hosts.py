@@ -147,7 +147,7 @@ def hold(
         port = int(server.stdout.readline())
         began = time.monotonic()
         where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8"]
-        files = ["--seeds-file", seeds, "--db", folder / "slow.db", "--report", report]
+        files = ["--seeds-file", seeds, "--db", folder / "slow.db", "--summary", report]
         command = ["crawl", "--topic", "足球", "--delay", "0", *where, *map(str, files), *options]
         process = start(command, folder / "stderr", before=partial(_limit_descriptors, SOFT_LIMIT))
         peaks: dict[int, float] = {}

@@ -26,7 +26,7 @@ import msgspec
 import platformdirs
 
 from focus.errors import ConfigError
-from focus.registry import check_removed
+from focus.registry import RENAMED, check_removed
 
 NAME = "focus.toml"
 DATABASE = "focus.db"
@@ -103,6 +103,10 @@ def _table_defaults(config: ConfigFile, name: str, command: click.Command) -> di
         raise ConfigError("{path}: {name} must be a table: [{name}]", path=config.path, name=name)
     for key in table:
         check_removed(f"focus {name} --{key}")
+    table = {
+        RENAMED.get(f"focus {name} --{key}", str(key)).removeprefix("--"): value
+        for key, value in table.items()
+    }
     options = {
         max(p.opts, key=len).removeprefix("--"): p
         for p in command.params

@@ -19,7 +19,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from focus.commands.options.option import Decorator, option
+from focus.commands.options.option import Decorator, option, variable_name
 from focus.config import FILE_ONLY, CrawlConfig, RunPaths, Setting
 from focus.text.formatting import format_duration, format_size
 
@@ -52,7 +52,7 @@ class Declared(NamedTuple):
     @property
     def variable(self) -> str:
         """The environment variable that sets the option, too: `FOCUS_MAX_BODY`."""
-        return "FOCUS_" + self.key.upper()
+        return variable_name(self.name)
 
     @property
     def kind(self) -> str:
@@ -89,6 +89,7 @@ class Declared(NamedTuple):
             variable=True,
             multiple=self.is_many,
             help=setting.help,
+            is_rare=setting.is_rare,
             **attributes,
         )
 

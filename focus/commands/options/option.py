@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from focus.commands.options.value_types import KINDS
 from focus.config import FILE_ONLY, OUTPUT_SECTION
 from focus.errors import ConfigError
 from focus.i18n import say
+from focus.registry import RENAMED
 from focus.text.formatting import escape_json_controls, replace_unprintable
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -49,12 +51,22 @@ def print_result(value: Any, as_json: bool) -> None:
         print_lines(value)
 
 
-class Option(click.Option):
-    """An option in a section of the help; options of the section `FILE` cannot be typed."""
+def variable_name(option_name: str) -> str:
+    """Return the environment variable of an option, such as FOCUS_MAX_BODY for `max-body`."""
+    return "FOCUS_" + option_name.upper().replace("-", "_")
 
-    def __init__(self, *args: Any, section: str = "Options", **attributes: Any) -> None:
+
+class Option(click.Option):
+    """An option in a section of the help.
+
+    Options of the section `FILE_ONLY` cannot be typed. Rare options are shown by `--help-all` only.
+    """
+
+    def __init__(
+        self, *args: Any, section: str = "Options", is_rare: bool = False, **attributes: Any
+    ) -> None:
         super().__init__(*args, **attributes)
-        self.section, self.hidden = section, section == FILE_ONLY
+        self.section, self.hidden, self.is_rare = section, section == FILE_ONLY, is_rare
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
@@ -71,10 +83,27 @@ class Option(click.Option):
             )
         return value, source
 
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """Return the value of the option's variable, or of the variable of an old spelling."""
+        value = super().resolve_envvar_value(ctx)
+        if value is None and self.envvar:
+            for old_option, new_option in RENAMED.items():
+                command, _, old_name = old_option.rpartition(" --")
+                old_variable = variable_name(old_name)
+                if (command, new_option) == (ctx.command_path, self.opts[0]) and (
+                    value := os.environ.get(old_variable)
+                ):
+                    print_note("{old} is now called {new}", old=old_variable, new=self.envvar)
+                    return value
+        return value
+
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return spelling and help of the option, with its default and variable."""
+        """Return spelling and help of the option, with its default and, in full help, its variable.
+
+        Returns None for an option that is hidden, or rare and the help is not the full one.
+        """
         record = super().get_help_record(ctx)
-        if record is None:
+        if record is None or (self.is_rare and not ctx.meta.get(_SHOWS_ALL)):
             return None
         extra = self.get_help_extra(ctx)
         notes = []
@@ -82,24 +111,75 @@ class Option(click.Option):
             value = extra["default"].strip("()")
             default_text = say(value) if isinstance(self.show_default, str) else value
             notes.append(say("default: {value}", value=default_text))
-        notes += extra.get("envvars", ())
+        if ctx.meta.get(_SHOWS_ALL):
+            notes += extra.get("envvars", ())
         meaning = say(str(self.help))
         return record[0], f"{meaning}  [{say('; ').join(notes)}]" if notes else meaning
 
 
+_SHOWS_ALL = "focus.commands.shows_all"
+
+
+def show_full_help(ctx: click.Context) -> None:
+    """Make the help of this command list rare options and variables, too."""
+    ctx.meta[_SHOWS_ALL] = True
+
+
+def _print_full_help(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        show_full_help(ctx)
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_ALL = Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_full_help,
+    help="Show all options and their variables.",
+)
+
+
 class Command(LocalizedCommand):
-    """A command whose help groups its options by section."""
+    """A command whose help groups its options by section.
+
+    A command with rare options has `--help-all`, too.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the command, with those that print its help."""
+        parameters = super().get_params(ctx)
+        if any(getattr(parameter, "is_rare", False) for parameter in parameters):
+            parameters.append(_HELP_ALL)
+        return parameters
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 section = getattr(parameter, "section", "Options")
                 sections.setdefault(section, []).append(record)
+        sections["Options"] = sections.pop("Options")  # as the last one; --help is one of them
         for title, records in sections.items():
             with formatter.section(say(title)):
-                formatter.write_dl(records, col_max=28)
+                formatter.write_dl(records, col_max=25)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, in which old spellings of options may stand."""
+        return super().parse_args(ctx, [_new_spelling(ctx.command_path, arg) for arg in args])
+
+
+def _new_spelling(command: str, arg: str) -> str:
+    """Return an argument with the present name of the option; print a note if it was renamed."""
+    name, equals, value = arg.partition("=")
+    new_name = RENAMED.get(f"{command} {name}")
+    if new_name is None:
+        return arg
+    print_note("{old} is now called {new}", old=name, new=new_name)
+    return f"{new_name}{equals}{value}"
 
 
 def option(
@@ -113,10 +193,7 @@ def option(
     """
     if variable:
         long_name = max(names, key=len).removeprefix("--")
-        attributes |= {
-            "envvar": "FOCUS_" + long_name.upper().replace("-", "_"),
-            "show_envvar": True,
-        }
+        attributes |= {"envvar": variable_name(long_name), "show_envvar": True}
     if kind:
         value_kind = KINDS[kind]
         kind_attributes = {
