@@ -1,10 +1,10 @@
-"""Prints the tables of docs/quality.md from results of `focus compare`.
+"""Prints the tables of docs/quality.md from results of `focus research compare`.
 
     python -m bench.quality [FILE …]
 
-    focus compare --archive WEB --topics … --labels … --all-strategies --unrecorded ask
+    focus research compare --archive WEB --topics … --labels … --all-strategies --unrecorded ask
         --unrecorded skip --seed-orders 3 -o A
-    focus compare … --strategy yield --strategy best-first --concurrency 64 -o B
+    focus research compare … --strategy yield --strategy best-first --concurrency 64 -o B
     python -m bench.quality A/results.json B/results.json
 
 Each file yields one table for links that the recording cannot answer (`ask`: they count as

@@ -15,22 +15,20 @@ from focus import __version__
 from focus.commands.backup import backup, restore
 from focus.commands.changes import changes
 from focus.commands.cluster import cluster
-from focus.commands.compare import compare_command
 from focus.commands.completion import completion
 from focus.commands.crawl import NETWORK_NAMES, REACH_NAMES, crawl
 from focus.commands.demo import demo
 from focus.commands.export import export
-from focus.commands.kb import kb
 from focus.commands.label import label
 from focus.commands.options import config_file
 from focus.commands.options.help import Group
 from focus.commands.report import report_command
+from focus.commands.research import research
 from focus.commands.search import search
 from focus.commands.serve import serve
 from focus.commands.status import status
 from focus.commands.strategies import strategies
 from focus.commands.topic import topic
-from focus.commands.train import train
 from focus.commands.watch import watch
 from focus.commands.why import why
 
@@ -41,15 +39,15 @@ from focus.commands.why import why
 @click.version_option(__version__, "-V", "--version", prog_name="focus")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Crawl a topic: from these sites, the pages about it, best first.
+    """Crawl sites for pages about a topic, best pages first.
 
     \b
     Example:
-        focus crawl --seed sports.sina.com.cn --topic 足球 --max-pages 1000
+        focus crawl sports.sina.com.cn --topic 足球 --max-pages 1000
         focus export --relevant > football.jsonl
 
-    Options may also stand in focus.toml and in FOCUS_* variables; the command line wins
-    over variables, these over the file.
+    Options may also be set in focus.toml and in FOCUS_* variables. The command line overrides
+    variables, and variables override the file.
     """
     if ctx.invoked_subcommand in ("completion", "strategies"):
         return
@@ -67,15 +65,15 @@ def cli(ctx: click.Context) -> None:
     }
     for group in (topic, watch):
         ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, network_defaults)
+    ctx.default_map["research"] = {"train": {"db": database}}
     ctx.default_map["serve"] = network_defaults
     reach_defaults = {key: crawl_defaults[key] for key in REACH_NAMES if key in crawl_defaults}
     ctx.default_map["cluster"] = {"frontier": crawl_defaults, "worker": reach_defaults}
 
 
 for command in (
-    crawl, demo,
-    export, status, why, changes, search, backup, restore,
-    topic, train, label, kb, compare_command, report_command, watch, serve, cluster,
-    strategies, completion,
+    crawl, demo, status, export, search, why, report_command, changes,
+    topic, label, watch, serve,
+    backup, restore, cluster, research, strategies, completion,
 ):  # fmt: skip
     cli.add_command(command)

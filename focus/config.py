@@ -270,7 +270,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = "evidence"
     params: dict[str, float] = {}
-    trained: bytes = b""  # parameters from `focus train`, in the format of the model
+    trained: bytes = b""  # parameters from `focus research train`, in the format of the model
     as_published: bool = False
     agent: str = "focus"  # name by which meta robots tags can address this crawler
     threshold: Annotated[

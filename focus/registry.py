@@ -40,16 +40,23 @@ REMOVED = {
         "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
         "-o crawl.svg -- focus crawl …`"
     ),
-    "focus train --folds": mark("--folds was removed; a classifier is tested by five parts"),
+    "focus research train --folds": mark(
+        "--folds was removed; a classifier is tested by five parts"
+    ),
     "focus judge": mark(
-        "`focus judge` was removed; `focus label` asks about pages, and `focus compare --labels` "
+        "`focus judge` was removed; `focus label` asks about pages, and `focus research compare "
+        "--labels` "
         "takes relevance judgments in TREC's qrels format"
     ),
-    "focus compare --judgments": mark(
+    "focus research compare --judgments": mark(
         "--judgments was removed; give relevance judgments with --labels, in TREC's qrels format"
     ),
+    "focus watch vote": mark(
+        "`focus watch vote` was removed; use `focus watch mark NAME URL --relevant yes|no|none`"
+    ),
     "focus tune": mark(
-        "`focus tune` was removed; run `focus compare` once for each value, with --param NAME=VALUE"
+        "`focus tune` was removed; run `focus research compare` once for each value, with "
+        "--param NAME=VALUE"
     ),
     "strategy learned": mark(
         "the strategy learned was removed; use yield, which finds as many relevant pages"
@@ -64,6 +71,19 @@ RENAMED = {
     "focus cluster frontier --cookies": "--cookie-jar",
 }
 """Old spelling of an option -> the present one; the old one still works, with a note."""
+
+RENAMED_COMMANDS = {
+    "focus compare": "focus research compare",
+    "focus train": "focus research train",
+    "focus kb": "focus research kb",
+    "focus watch check": "focus watch run --now --verbose",
+    "focus watch pause": "focus watch edit --pause",
+    "focus watch resume": "focus watch edit --resume",
+    "focus watch read": "focus watch mark --read",
+    "focus watch delete": "focus watch mark --delete",
+    "focus watch secret": "focus watch show --secrets",
+}
+"""Old command -> the present one, with the options that it needs; the old one still works."""
 
 
 def check_removed(name: str) -> None:

@@ -190,7 +190,7 @@ def test_bayes_adds_features_of_entities() -> None:
 
 
 def test_bayes_without_classifier_is_refused() -> None:
-    with pytest.raises(ConfigError, match="focus train"):
+    with pytest.raises(ConfigError, match="focus research train"):
         make_model("bayes", Matcher(from_words("足球")), {})
 
 

@@ -155,7 +155,7 @@ def test_why_shows_narrower_terms_with_sources(focus: Focus, home: Path) -> None
 
 def test_topic_new_adds_narrower_terms_of_knowledge_base(focus: Focus, home: Path) -> None:
     (home / "dump.tsv").write_text("MySQL\t类别\t数据库\n", "utf-8")
-    focus("kb", "import", "dump.tsv", "--kb", "kb.db")
+    focus("research", "kb", "import", "dump.tsv", "--kb", "kb.db")
     made = focus("topic", "new", "数据库", "--kb", "kb.db", "-o", "t.toml")
     assert "1 keyword, 1 narrower term" in made.err
     assert "mysql" in focus("topic", "show", "t.toml").out

@@ -197,12 +197,12 @@ def speaking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_help_language_zh_is_chinese(speaking: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "add", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("用法：") and "  新建关注：网站、内容、时间和通知方式。" in lines
-    assert any("--mail" in line and "用邮件发送。可重复。" in line for line in lines)
-    assert "选项:" in lines and "如何通知:" in lines
+    assert lines[0].startswith("用法：") and "  新建关注。" in lines
+    assert any("--mail" in line and "发送邮件到此地址（可重复）。" in line for line in lines)
+    assert "选项:" in lines and "通知方式:" in lines
     assert max(map(cell_width, lines[:-1])) <= 100
     assert main(["--help"]) == 0
-    assert "在您选定的网站上" in capsys.readouterr().out
+    assert "主题有新网页时收到通知" in capsys.readouterr().out
 
 
 def test_errors_language_zh_are_chinese(

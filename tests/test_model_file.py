@@ -65,7 +65,7 @@ def test_load_model_other_file_is_refused(tmp_path: Path, data: bytes, said: str
     with pytest.raises(ConfigError, match=said) as error:
         load_model(path)
     assert str(path) in str(error.value)
-    assert "focus train" in str(error.value)
+    assert "focus research train" in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -92,10 +92,10 @@ def test_apply_model_returns_training_of_relevance_model(tmp_path: Path) -> None
 
 
 def test_apply_model_bayes_without_classifier_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TopicError, match="focus train"):
+    with pytest.raises(TopicError, match="focus research train"):
         apply_model(from_words("足球"), "bayes")
     save_model(tmp_path / "m.json", LearnedTopic("足球"))
-    with pytest.raises(TopicError, match="focus train"):
+    with pytest.raises(TopicError, match="focus research train"):
         apply_model(topic(tmp_path / "m.json"), "bayes")
     assert apply_model(from_words("足球"), "evidence") == (from_words("足球"), b"")
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from focus.cli import cli
-from focus.registry import RENAMED
+from focus.registry import RENAMED, RENAMED_COMMANDS
 from focus.score.strategy import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
@@ -59,7 +59,10 @@ def parse(arguments: list[str]) -> None:
 
 
 def command_of(words: list[str]) -> click.Command:
-    """The command that these words begin with."""
+    """The command that these words begin with; old names of commands count, too."""
+    for old_name, new_name in RENAMED_COMMANDS.items():
+        if ["focus", *words][: old_name.count(" ") + 1] == old_name.split():
+            words[: old_name.count(" ")] = new_name.partition(" --")[0].split()[1:]
     command: click.Command = cli
     while isinstance(command, click.Group) and words and words[0] in command.commands:
         command = command.commands[words.pop(0)]

@@ -288,7 +288,7 @@ def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> Non
     assert "--archive is to crawl a recorded one" in str(result.exception)
 
 
-@pytest.mark.parametrize("command", [["serve"], ["watch", "run"], ["watch", "check", "x"]])
+@pytest.mark.parametrize("command", [["serve"], ["watch", "run"]])
 @pytest.mark.parametrize(
     "options, refusal",
     [

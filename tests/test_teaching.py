@@ -174,7 +174,14 @@ def test_update_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> Non
         ]
         (tmp_path / f"{kind}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     trained = focus(
-        "train", "--topic", "t.toml", "--positive", "on.jsonl", "--negative", "off.jsonl"
+        "research",
+        "train",
+        "--topic",
+        "t.toml",
+        "--positive",
+        "on.jsonl",
+        "--negative",
+        "off.jsonl",
     )
     assert trained[0] == 0
     assert focus(*crawl("a.db", "--relevance", "bayes"))[0] == 0
@@ -272,7 +279,7 @@ def test_check_teachable_other_models_are_refused() -> None:
         check_teachable(name)
     with pytest.raises(ConfigError, match="bayes, evidence"):
         check_teachable("boolean")
-    with pytest.raises(ConfigError, match="focus train"):
+    with pytest.raises(ConfigError, match="focus research train"):
         learn_from_labels(LearnedTopic("足球"), from_words("足球"), "bayes", [])
 
 

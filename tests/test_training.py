@@ -145,7 +145,7 @@ def focus(
     return runner(capfd)
 
 
-TRAIN = ("train", "--topic", "t.toml", "--positive", "on", "--negative", "off")
+TRAIN = ("research", "train", "--topic", "t.toml", "--positive", "on", "--negative", "off")
 
 
 def test_train_prints_quality_and_writes_model_name(focus: Focus, tmp_path: Path) -> None:
@@ -184,15 +184,24 @@ def test_train_replaces_model_file_of_other_version(focus: Focus, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("train", "--topic", "t.toml"), "no pages to train on"),
-        (("train", "--topic", "t.toml", "--positive", "on"), "no pages to train on"),
-        (("train", "--topic", "足球", "--positive", "on", "--negative", "off"), "-o FILE"),
+        (("research", "train", "--topic", "t.toml"), "no pages to train on"),
+        (("research", "train", "--topic", "t.toml", "--positive", "on"), "no pages to train on"),
+        (
+            ("research", "train", "--topic", "足球", "--positive", "on", "--negative", "off"),
+            "-o FILE",
+        ),
         ((*TRAIN, "--kb", "none.db"), "there is no knowledge base"),
         ((*TRAIN, "--positive", "none"), "there is no such file"),
         ((*TRAIN, "--from-crawl", "1", "--db", "none.db"), "there is no database"),
-        (("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"), "focus train"),
-        (("kb", "show", "无此物"), "nothing of that name in the knowledge base football"),
-        (("kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
+        (
+            ("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"),
+            "focus research train",
+        ),
+        (
+            ("research", "kb", "show", "无此物"),
+            "nothing of that name in the knowledge base football",
+        ),
+        (("research", "kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
     ],
 )
 def test_train_misuse_prints_one_line(focus: Focus, arguments: tuple[str, ...], said: str) -> None:
@@ -205,19 +214,19 @@ def test_train_misuse_prints_one_line(focus: Focus, arguments: tuple[str, ...], 
 
 
 def test_train_topic_words_without_file_is_refused(focus: Focus) -> None:
-    code, _, err = focus("train", "--topic", "足球", *TRAIN[3:], "-o", "m.json")
+    code, _, err = focus("research", "train", "--topic", "足球", *TRAIN[4:], "-o", "m.json")
     assert code == 0
     assert 'model = "m.json"' in err
 
 
 def test_kb_import_and_show_work_together(focus: Focus, tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text("甲\t别名\t乙\nbad\n甲\tDESC\t好\n", encoding="utf-8")
-    code, out, err = focus("kb", "import", "d.tsv", "--kb", "kb.db")
+    code, out, err = focus("research", "kb", "import", "d.tsv", "--kb", "kb.db")
     assert (code, out) == (0, "")
     assert err.splitlines()[0].startswith("focus: d.tsv:2: 1 columns")
     assert "2 names from 3 lines (1 malformed)" in err
-    code, out, _ = focus("kb", "show", "乙", "--kb", "kb.db")
+    code, out, _ = focus("research", "kb", "show", "乙", "--kb", "kb.db")
     assert out.splitlines()[0] == "甲"
-    as_json = json.loads(focus("kb", "show", "乙", "--kb", "kb.db", "--json")[1])
+    as_json = json.loads(focus("research", "kb", "show", "乙", "--kb", "kb.db", "--json")[1])
     assert as_json[0]["description"] == "好"
-    assert focus("kb", "show", "红魔")[1].startswith("曼联\n")
+    assert focus("research", "kb", "show", "红魔")[1].startswith("曼联\n")

@@ -108,9 +108,9 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     assert listed[0]["alert"]["schedule"] == "hourly"
     assert listed[0]["alert"]["channels"] == ["inbox", "mail:me@example.org"]
     assert not listed[0]["alert"]["digest"]
-    assert focus("pause", "球").code == 0
+    assert focus("edit", "球", "--pause").code == 0
     assert "paused" in focus("list").out
-    assert focus("resume", "球").code == 0
+    assert focus("edit", "球", "--resume").code == 0
     assert "active" in focus("list").out
     assert focus("rm", "球").code == 0
     assert "No alert yet" in focus("list").out
@@ -239,20 +239,23 @@ def test_run_now_checks_alerts_that_are_not_due(focus: Focus, world: World, home
     assert focus("run", "nobody").code == 2
 
 
-def test_check_prints_result(focus: Focus, world: World, home: Path) -> None:
+def test_old_command_check_runs_now_and_prints_result(
+    focus: Focus, world: World, home: Path
+) -> None:
     add(focus)
     focus("run")
     rested(home / "focus.db")
     ended = focus("check", "足球")
     assert ended.code == 0
     assert "1 alert checked, 1 site visited" in ended.err
+    assert "`focus watch check` is now `focus watch run --now --verbose`" in ended.err
     assert focus("check", "nobody").code == 2
 
 
-def test_check_twice_within_a_minute_visits_site_once(focus: Focus, world: World) -> None:
+def test_run_now_twice_within_a_minute_visits_site_once(focus: Focus, world: World) -> None:
     add(focus)
     focus("run")
-    ended = focus("check", "足球")
+    ended = focus("run", "--now", "-v", "足球")
     assert "1 alert checked, 0 sites visited" in ended.err
     assert len(world.visits) == 1
 
@@ -381,13 +384,13 @@ def test_inbox_filter_read_and_delete(focus: Focus, world: World, home: Path) ->
         json.loads(focus("inbox", "--words", "/1", "--json").out)[0]["match"]["title"] == "足球 1"
     )
     assert "There are more" in focus("inbox", "--limit", "1").err
-    focus("read", "足球")
+    focus("mark", "足球", "--read")
     unread = json.loads(focus("inbox", "--unread", "--json").out)
     assert {each["alert"] for each in unread} == {"二"}
-    wrong = focus("delete", "足球", "https://news.test/0", "https://news.test/9")
+    wrong = focus("mark", "足球", "https://news.test/0", "https://news.test/9", "--delete")
     assert (wrong.code, "no page https://news.test/9" in wrong.err) == (2, True)
     assert len(json.loads(focus("inbox", "足球", "--json").out)) == 2, "all or none"
-    assert focus("delete", "足球", "https://news.test/0").err == "1 page deleted\n"
+    assert focus("mark", "--delete", "足球", "https://news.test/0").err == "1 page deleted\n"
     assert "/0" not in focus("inbox", "足球").out
     assert "/0" in focus("inbox", "二").out
     rested(home / "focus.db")
@@ -399,12 +402,13 @@ def test_secret_is_printed_on_add_and_rotated(focus: Focus) -> None:
     made = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
     (secret,) = re.findall(r"whsec_[\w+/=]+", made.err)
     assert "T0KEN" not in made.err
-    assert focus("secret", "足球").out == f"webhook:https://hook.test/***  {secret}\n"
-    changed = focus("secret", "足球", "--rotate").out
+    assert focus("show", "足球", "--secrets").out == f"webhook:https://hook.test/***  {secret}\n"
+    assert secret not in focus("edit", "足球", "--rotate-secrets").err
+    changed = focus("show", "足球", "--secrets").out
     assert secret not in changed
-    assert focus("secret", "足球").out == changed
+    assert focus("show", "足球", "--secrets").out == changed
     assert "whsec" not in focus("edit", "足球", "--quiet", "22:00-07:00").err
-    none = focus("secret", "无")
+    none = focus("show", "无", "--secrets")
     assert (none.code, "no alert" in none.err) == (2, True)
 
 

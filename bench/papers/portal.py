@@ -1,8 +1,8 @@
 """Records the generated web of `focus demo` as a WARC file with topics and labels.
 
 The archive has every page of the generator and the targets of their links: redirects, dead links
-and a bounded number of trap pages. Archive, topics and labels have the format that `focus compare`
-reads. Equal sizes and seeds yield equal files. No network is used.
+and a bounded number of trap pages. Archive, topics and labels have the format that
+`focus research compare` reads. Equal sizes and seeds yield equal files. No network is used.
 """
 
 import json

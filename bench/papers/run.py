@@ -59,7 +59,7 @@ _THIRDS = (1 / 3, 2 / 3, 1.0)
 
 
 class World(NamedTuple):
-    """Files of a web in the formats of `focus compare`."""
+    """Files of a web in the formats of `focus research compare`."""
 
     name: str
     folder: Path

@@ -1,4 +1,4 @@
-"""Writes a generated web in the formats of `focus compare`: archive, topics, labels.
+"""Writes a generated web in the formats of `focus research compare`: archive, topics, labels.
 
     FOLDER/web.warc.gz, topics.json, labels.tsv, hubs.tsv
 

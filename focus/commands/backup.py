@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
-@option("--with-key", is_flag=True, help="Copy the key file, too: to FILE.key.")
-@option("--force", is_flag=True, help="Take the place of a file of that name.")
+@option("--with-key", is_flag=True, help="Also copy the key file, to FILE.key.")
+@option("--force", is_flag=True, help="Replace an existing file.")
 @store_options
 def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
-    """Copy the database while crawls and watches run.
+    """Copy the database, even while crawls run.
 
-    The copy is one consistent file: every batch that was written when it began, none in part.
-    It is checked page by page and appears whole or not at all, readable by you alone. What
-    seals passwords and addresses in it is the key file, which is not in the copy: keep that
-    apart, or take it along with --with-key. The search index is left out; `focus search` makes
-    it again.
+    The copy is one consistent file with all batches written before it began. It is verified,
+    written completely or not at all, and readable by you alone. Encrypted passwords and addresses
+    need the key file, which is not in the copy: keep it elsewhere, or copy it with --with-key. The
+    search index is omitted; `focus search` creates it again.
 
     \b
     Example:
@@ -57,16 +56,15 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
-@option("--with-key", is_flag=True, help="Put FILE.key back, too.")
-@option("--force", is_flag=True, help="Replace a database that is there; it is kept beside.")
+@option("--with-key", is_flag=True, help="Also restore FILE.key.")
+@option("--force", is_flag=True, help="Replace an existing database, which is kept beside it.")
 @store_options
 def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
-    """Put a copy that `focus backup` made back as the database.
+    """Restore a copy made by `focus backup`.
 
-    The copy is checked first: that it is sound, and of a format that this focus knows. No crawl,
-    watch or server may have the database open. With --force one that is there is replaced in one
-    step, and kept beside it as focus.db.old1. Crawls go on from where they were when the copy was
-    made; news that was sent since is found and sent again.
+    The copy is verified first. No crawl, watch or server may be using the database. With --force
+    an existing database is replaced in one step and kept as focus.db.old1. Crawls continue from
+    the time of the copy. News that was sent since then is found and sent again.
 
     \b
     Example:

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @DB
-@option("--crawl", default="latest", metavar="ID|all", help="Of this crawl, or of all.")
+@option("--crawl", default="latest", metavar="ID|all", help="Select a crawl, or all.")
 @option(
     "--since",
     kind="instant",
-    help="Only what was found since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
+    help="Show only changes found since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
 )
-@option("--limit", type=click.IntRange(1), default=50, metavar="N", help="Show so many.")
+@option("--limit", type=click.IntRange(1), default=50, metavar="N", help="Show at most N pages.")
 @JSON
 @click.argument("url", required=False)
 def changes(
     db: Path, crawl: str, since: float | None, limit: int, as_json: bool, url: str | None
 ) -> None:
-    """Show what has changed on pages, and when that was found.
+    """Show which pages changed, and when that was found.
 
-    All that `focus crawl --refresh` has found, the latest first, or the history of one URL: its
-    main text is another (text), or its title; it has links to pages that the crawl did not know
-    (links); it is gone (404, 410, or it says so), has moved (it redirects), is back.
+    Lists all changes found by `focus crawl --refresh`, newest first, or those of one URL. text,
+    title: these differ. links: it links to pages new to the crawl. gone: 404, 410, or the page
+    says so. moved: it redirects. back: it exists again.
 
     \b
     Example:

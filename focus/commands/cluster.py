@@ -70,7 +70,7 @@ _BROKER_OPTIONS = [
         help="One of several clusters on a broker.",
     ),
 ]
-_SLOTS = cluster_option("--slots", kind="count", default=64, help="Requests at once.")
+_SLOTS = cluster_option("--slots", kind="count", default=64, help="Requests at the same time.")
 
 
 broker_options = add_options(_BROKER_OPTIONS)

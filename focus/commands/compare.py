@@ -1,4 +1,4 @@
-"""`focus compare`: parses options, runs a comparison, prints a table."""
+"""`focus research compare`: parses options, runs a comparison, prints a table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from focus.errors import ConfigError
 if TYPE_CHECKING:
     from focus.evaluate.ground_truth import ComparisonSpec
 
-_web_option = partial(option, section="The web and its labels")
-_variant_option = partial(option, section="What is compared")
-_run_option = partial(option, section="How")
+_web_option = partial(option, section="Web and labels")
+_variant_option = partial(option, section="Comparison")
+_run_option = partial(option, section="Method")
 DEFAULT_WIDTH = 160  # columns of a table that goes into a file or a pipe
 _FORMS = click.Choice(["tuned", "published"])
 
@@ -51,122 +51,127 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
     "--archive",
     kind="file",
     required=True,
-    help="The recorded web (.warc or .arc, plain, .gz or .zst).",
+    help="Recorded web (.warc or .arc, also .gz, .zst).",
 )
 @_web_option(
-    "--topics", kind="file", required=True, help="topics.json: a list of {name, keywords, seeds}."
+    "--topics", kind="file", required=True, help="JSON file with a list of {name, keywords, seeds}."
 )
 @_web_option(
     "--labels",
     kind="file",
     show_default="labels.tsv.gz or labels.tsv beside the topics",
-    help="Which page is about which topic: url, topic, 0 or 1 (tab-separated), or TREC's qrels.",
+    help="Labels: url, topic, 0 or 1 (tab-separated), or TREC's qrels.",
 )
 @_web_option(
     "--hubs",
     kind="file",
     show_default="hubs.tsv beside the topics",
-    help="Listing pages: counted neither way.",
+    help="Index pages, which are not counted.",
 )
 @_web_option(
     "--aliases",
     kind="file",
     show_default="aliases.tsv beside the topics",
-    help="URLs of one page: counted once.",
+    help="URLs of the same page, which are counted once.",
 )
 @_web_option(
-    "--judge", kind="model", metavar="MODEL", help="No labels: let this relevance model judge."
+    "--judge", kind="model", metavar="MODEL", help="Use this relevance model in place of labels."
 )
-@_variant_option("--strategy", multiple=True, kind="strategy", help="Repeatable.")
-@_variant_option("--all-strategies", is_flag=True, help="All of them.")
+@_variant_option(
+    "--strategy", multiple=True, kind="strategy", help="Compare this strategy (repeatable)."
+)
+@_variant_option("--all-strategies", is_flag=True, help="Compare all strategies.")
 @_variant_option(
     "--relevance",
     multiple=True,
     kind="model",
-    show_default="evidence; as published the paper's",
-    help="The model that guides the crawls. Repeatable.",
+    show_default="evidence, or the paper's as published",
+    help="Relevance model of the crawls (repeatable).",
 )
 @_variant_option(
     "--forms",
     type=checked_type(_parse_forms),
     default="tuned",
     metavar="FORMS",
-    help="tuned, published, or tuned,published.",
+    help="Compare tuned or published forms, or both: tuned,published.",
 )
-@_variant_option("--as-published", is_flag=True, help="The same as --forms published.")
+@_variant_option("--as-published", is_flag=True, help="Same as --forms published.")
 @_variant_option(
     "--param",
     multiple=True,
     kind="parameter",
-    help="For all that have it, or for one: topic-pagerank.gamma=0.3. Repeatable.",
+    help="Set a parameter, such as gamma=0.3 or topic-pagerank.gamma=0.3 (repeatable).",
 )
 @_variant_option(
     "--mask",
     multiple=True,
     default=("none",),
     type=click.Choice(["none", "meta", "urls", "both"]),
-    help="Hide meta keywords, or the words of URLs, from the crawls. Repeatable.",
+    help="Hide meta keywords or words of URLs from the crawls (repeatable).",
 )
 @_variant_option(
     "--unrecorded",
     multiple=True,
     default=("ask",),
     type=click.Choice(["ask", "skip"]),
-    help="Links that the recording cannot answer: ask, and get a 404, or skip them, which costs "
-    "nothing; at hosts that are wholly recorded a 404 is true and stays. Repeatable.",
+    help="Links missing in the recording: request them (404) or skip them (repeatable).",
 )
-@_variant_option("--topic", multiple=True, metavar="NAME", help="Only this. Repeatable.")
+@_variant_option(
+    "--topic", multiple=True, metavar="NAME", help="Compare only this topic (repeatable)."
+)
 @_variant_option(
     "--baseline",
     metavar="NAME",
     show_default="best-first, else the first",
-    help="The strategy that the others are tested against; NAME/published for that form.",
+    help="Strategy to test the others against; NAME/published for that form.",
 )
 @_run_option(
     "--budget",
     type=checked_type(_check_budget),
     default="3x",
     metavar="N|Nx",
-    help="Requests per crawl, or times the relevant pages that can be reached, plus 20.",
+    help="Requests per crawl: a number, or a multiple of the reachable relevant pages (plus 20).",
 )
 @_run_option(
     "--seed-orders",
     kind="count",
     default=6,
-    help="Crawls per topic, each with its seeds in another order.",
+    help="Crawls per topic, each with another order of the seeds.",
 )
-@_run_option("--concurrency", kind="count", default=1, help="Requests at once.")
+@_run_option("--concurrency", kind="count", default=1, help="Requests at the same time.")
 @_run_option(
     "--eager",
     is_flag=True,
-    help="Ask every host that is due, however poor its URLs (see focus crawl).",
+    help="Do not hold back poor URLs, as in focus crawl.",
 )
 @_run_option(
     "--delay",
     kind="positive time",
     default="1s",
-    help="Between requests to a host, by the virtual clock.",
+    help="Time between requests to a host, by a virtual clock.",
 )
-@_run_option("--jobs", kind="count", show_default="cores", help="Processes.")
+@_run_option("--jobs", kind="count", show_default="cores", help="Number of processes.")
 @_run_option(
     "-o",
     "--output",
     required=True,
     metavar="FOLDER",
     kind="folder",
-    help="results.json, results.csv, report.html and the crawls themselves.",
+    help="Folder for results.json, results.csv, report.html and the crawls.",
 )
-@_run_option("--png", is_flag=True, help="Also the curves as PNG files (extra focus-crawler[png]).")
+@_run_option(
+    "--png", is_flag=True, help="Also write the curves as PNG files (extra focus-crawler[png])."
+)
 def compare_command(**options: Any) -> None:  # fmt: skip
     """Compare strategies on a recorded web, offline.
 
-    Every strategy crawls the same pages with the same number of requests, and labels that
-    no crawl sees tell how many relevant ones it found. The same command goes on with what
-    was interrupted, and says the same twice.
+    Each strategy crawls the same pages with the same number of requests. Labels that the crawls
+    cannot see determine how many relevant pages it found. The same command continues after an
+    interruption and gives the same results again.
 
     \b
     Example:
-        focus compare --archive web.warc.zst --topics topics.json \\
+        focus research compare --archive web.warc.zst --topics topics.json \\
             --strategy bfs --strategy best-first --strategy yield -o out/
     """
     from focus.commands.compare_output import comparison_lines

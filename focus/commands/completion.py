@@ -15,7 +15,7 @@ COMPLETION_VARIABLE = "_FOCUS_COMPLETE"  # variable that a shell sets to ask for
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print what makes a shell complete `focus` commands.
+    """Print the shell completion script.
 
     \b
     Example:

@@ -19,16 +19,22 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @option(
-    "--pages", type=click.IntRange(100, 200_000), default=2000, metavar="N", help="Size of the web."
+    "--pages",
+    type=click.IntRange(100, 200_000),
+    default=2000,
+    metavar="N",
+    help="Set the number of pages of the test web.",
 )
-@option("--seed", type=int, default=1, metavar="N", help="Another number, another web.")
+@option(
+    "--seed", type=int, default=1, metavar="N", help="Generate another test web for another number."
+)
 @option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context
 def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
-    """Crawl a web made on this machine, by three strategies.
+    """Crawl a test web on this machine with three strategies.
 
-    It needs no network: the web is served on this machine, crawled as any other, and the
-    strategies are compared by its labels.
+    No network is needed: the pages are served on this machine and crawled like any others. The
+    strategies are compared by the pages' known labels.
 
     \b
     Example:

@@ -32,7 +32,8 @@ KB = option(
     "--kb",
     "base",
     kind="file",
-    help="Know other names of things from this knowledge base (`focus kb import`); football: the "
+    help="Know other names of things from this knowledge base (`focus research kb import`); "
+    "football: the "
     "one that comes with focus. What it puts under the topic becomes its narrower terms.",
 )
 

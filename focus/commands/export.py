@@ -13,55 +13,55 @@ from focus.text.formatting import format_count
 
 @click.command(cls=Command)
 @DBS
-@option("--crawl", default="latest", metavar="ID|all", help="Of this crawl, or of all.")
+@option("--crawl", default="latest", metavar="ID|all", help="Select a crawl, or all.")
 @option(
     "--format",
     type=click.Choice(["jsonl", "csv", "parquet", "sqlite"]),
     default="jsonl",
-    help="Of the file.",
+    help="Select the file format.",
 )
 @OUTPUT_FILE
-@option("--relevant", is_flag=True, help="Only relevant pages.")
-@option("--min-relevance", kind="number", help="Only pages of at least this relevance.")
+@option("--relevant", is_flag=True, help="Export only relevant pages.")
+@option("--min-relevance", kind="number", help="Export only pages with at least this relevance.")
 @option(
     "--since",
     kind="instant",
-    help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
+    help="Export only pages fetched since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
 )
-@option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
-@option("--fields", kind="fields", show_default="all", help="Only these fields, in this order.")
+@option("--host", metavar="HOST", help="Export only pages of this host and its subdomains.")
+@option(
+    "--fields", kind="fields", show_default="all", help="Export only these fields, in this order."
+)
 @option(
     "--text",
     is_flag=True,
-    help="With the main content as field text (of pages whose text is kept).",
+    help="Add the main content as the field text, where it is stored.",
 )
 @option(
     "--sort",
     type=click.Choice(["quality", "relevance", "authority", "hub", "fetched"]),
-    show_default="in the order of fetching",
-    help="Best or newest first.",
+    show_default="order of fetching",
+    help="Sort by relevance or by date, best or newest first.",
 )
-@option("--limit", type=click.IntRange(0), metavar="N", help="So many pages at most.")
+@option("--limit", type=click.IntRange(0), metavar="N", help="Export at most N pages.")
 @option(
     "--duplicates",
     type=click.Choice(["mark", "omit"]),
     default="mark",
-    help="Pages with nearly the text of an earlier one: named in duplicate_of, or left out; "
-    "--relevant leaves them out in any case.",
+    help="Keep near-duplicates, with duplicate_of set, or omit them; --relevant always omits them.",
 )
 @option(
     "--gone",
     type=click.Choice(["omit", "mark"]),
     default="omit",
-    help="Pages that were had and are gone by now, as --refresh has found: left out, or named in "
-    "gone_at.",
+    help="Omit pages that have disappeared since, or keep them with gone_at set.",
 )
-@option("--bom", is_flag=True, help="CSV for spreadsheets: begin with a byte order mark.")
+@option("--bom", is_flag=True, help="Begin CSV with a byte order mark, for spreadsheets.")
 def export(db: tuple[Path, ...], **options: Any) -> None:
-    """Write a crawl's pages as JSON lines, CSV, Parquet or SQLite.
+    """Write pages as JSON lines, CSV, Parquet or SQLite.
 
-    A file appears whole or not at all. Parquet needs the extra focus-crawler[parquet]; an SQLite
-    file has one table, pages.
+    The file is written completely or not at all. Parquet needs the extra focus-crawler[parquet].
+    An SQLite file has one table, pages.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`focus kb import` and `focus kb show`: knowledge bases."""
+"""`focus research kb import` and `focus research kb show`: knowledge bases."""
 
 from __future__ import annotations
 
@@ -24,34 +24,33 @@ MAX_ENTITIES = 10  # entities of one name that are shown
 
 @click.group(cls=Group)
 def kb() -> None:
-    """Keep a knowledge base: what is known of people, places, teams.
+    """Import and query knowledge bases of named entities.
 
-    A classifier that was trained with one (`focus train --entities`) sees through names: a
-    page about 红魔 is one about 曼联, a football club. A small one about football comes
-    with focus.
+    A classifier trained with one (`focus research train --entities`) knows other names: a page
+    about 红魔 is about 曼联, a football club. A small one on football is included.
 
     \b
     Example:
-        focus kb import cn-dbpedia.tsv.gz --kb knowledge.db
-        focus kb show 曼联
+        focus research kb import cn-dbpedia.tsv.gz --kb knowledge.db
+        focus research kb show 曼联
     """
 
 
 @kb.command("import", cls=Command)
 @click.argument("file", type=KINDS["file"].type)
-@option("--kb", "base", kind="file", required=True, help="Add it to this one.")
+@option("--kb", "base", kind="file", required=True, help="Import into this knowledge base.")
 @click.pass_context
 def import_(ctx: click.Context, file: Path, base: Path) -> None:
-    """Add a dump to a knowledge base, which is made if need be.
+    """Import a dump into a knowledge base.
 
-    A dump has three columns parted by tabs: entity, attribute, value (CN-DBpedia's public
-    form; 别名, CATEGORY_ZH and DESC are understood, all is kept). A file of two columns is
-    a list of aliases: alias, entity. It may be packed (.gz, .zst). Malformed lines are told
-    of and left out. All of it goes in or, if something breaks, nothing.
+    A dump has three tab-separated columns: entity, attribute, value, as in CN-DBpedia's public
+    files (别名, CATEGORY_ZH and DESC are used; all are stored). A file of two columns is a list of
+    aliases: alias, entity. Files may be compressed (.gz, .zst). Malformed lines are reported and
+    skipped. An import that fails changes nothing.
 
     \b
     Example:
-        focus kb import cn-dbpedia.tsv.gz --kb knowledge.db
+        focus research kb import cn-dbpedia.tsv.gz --kb knowledge.db
     """
     from focus.learn.kb.importing import import_dump
 
@@ -88,15 +87,15 @@ def import_lines(report: ImportResult, base: Path, seconds: float) -> list[str]:
     "base",
     kind="file",
     default=Path("football"),
-    help="Ask this one; football: the one that comes with focus.",
+    help="Query this knowledge base; football is the included one.",
 )
 @JSON
 def show(entity: str, base: Path, as_json: bool) -> None:
-    """Show what is known of an entity, by any of its names.
+    """Show an entity, by any of its names.
 
     \b
     Example:
-        focus kb show 红魔
+        focus research kb show 红魔
     """
     from focus.learn.kb.knowledge_base import open_knowledge_base
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from focus.storage.figures import CrawlFigures
 
 _STDOUT = Path("-")
-PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png])."
+PNG_HELP = "Also write the charts as PNG files (extra focus-crawler[png])."
 
 
 @click.command("report", cls=Command)
@@ -26,19 +26,19 @@ PNG_HELP = "Also the drawings as PNG files beside it (extra focus-crawler[png]).
     "--output",
     type=click.Path(allow_dash=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    show_default="report.html; with --json the standard output",
-    help="Write here; - is the standard output.",
+    show_default="report.html, or standard output with --json",
+    help="Write to FILE; - is standard output.",
 )
-@option("--json", "as_json", is_flag=True, help="The figures as JSON instead of the page.")
+@option("--json", "as_json", is_flag=True, help="Write the figures as JSON instead of the page.")
 @option("--png", is_flag=True, help=PNG_HELP)
 def report_command(
     db: tuple[Path, ...], crawl: str, output: Path | None, as_json: bool, png: bool
 ) -> None:
-    """Show how a crawl went, on one page.
+    """Write a report of a crawl as one HTML page.
 
-    One file that loads nothing from anywhere: harvest curve, yields of hosts and URL patterns,
-    relevance and priority, the best pages and hubs with a drawing of their links, depth,
-    failures, politeness, and the tables of the paper P1 (5-5 to 5-10).
+    The file loads nothing from elsewhere. It shows the harvest curve, the hit rates of hosts and
+    URL patterns, relevance and priority, the best pages and hubs with their links, depth,
+    failures, politeness, and the tables 5-5 to 5-10 of the paper P1.
 
     \b
     Example:

@@ -43,27 +43,29 @@ def _escape_minus(arg: str) -> str:
 @click.command(cls=SearchCommand)
 @click.argument("query", nargs=-1, required=True, metavar="WORD...")
 @DB
-@option("--topic", metavar="NAME", help="Only pages of crawls for this topic.")
-@option("--crawl", default="all", metavar="ID|latest|all", help="Only pages of this crawl.")
-@option("--host", metavar="HOST", help="Only pages of this host and its subdomains.")
+@option("--topic", metavar="NAME", help="Search only crawls for this topic.")
+@option("--crawl", default="all", metavar="ID|latest|all", help="Search only this crawl.")
+@option("--host", metavar="HOST", help="Export only pages of this host and its subdomains.")
 @option(
     "--since",
     kind="instant",
-    help="Only pages fetched since 2026-01-31, 2026-01-31T18:00 or 7d ago.",
+    help="Export only pages fetched since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
 )
-@option("--relevant", is_flag=True, help="Only relevant pages.")
-@option("--limit", type=click.IntRange(1, 1000), default=10, metavar="N", help="Show so many.")
-@option("--offset", type=click.IntRange(0), default=0, metavar="N", help="Leave out the first N.")
+@option("--relevant", is_flag=True, help="Export only relevant pages.")
+@option(
+    "--limit", type=click.IntRange(1, 1000), default=10, metavar="N", help="Show at most N pages."
+)
+@option("--offset", type=click.IntRange(0), default=0, metavar="N", help="Skip the first N pages.")
 @JSON
 def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> None:
-    """Search title and main text of stored pages, best first.
+    """Search the titles and texts of stored pages.
 
     All words must be there; "several words" in quotes that the shell leaves are a phrase,
     -word must not be there. Chinese needs no spaces between words; case, width, accents,
     traditional and simplified characters make no difference.
 
-    What was stored since the last search is indexed first, also while a crawl runs. The index
-    is a file of its own beside the database, FILE-search; it may be deleted.
+    Pages that were stored since the last search are indexed first, even while a crawl runs. The
+    index is a separate file beside the database, FILE-search, which may be deleted.
 
     \b
     Example:

@@ -22,19 +22,19 @@ from focus.commands.options.option import option, print_note
 from focus.commands.watch_send import cluster_address, sending_options
 from focus.errors import ConfigError
 
-_listen_option = partial(option, section="Where")
+_listen_option = partial(option, section="Address")
 MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
 
 
 @click.command(cls=ChannelCommand, takes="installation")
-@_listen_option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen here.")
+@_listen_option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen on this address.")
 @_listen_option(
-    "--port", type=click.IntRange(1, 65535), default=8420, metavar="N", help="On this port."
+    "--port", type=click.IntRange(1, 65535), default=8420, metavar="N", help="Listen on this port."
 )
 @_listen_option(
     "--forget-passwords",
     is_flag=True,
-    help="Take the mail server and the SMS gateway out of the database: their key file is lost.",
+    help="Remove the stored mail server and SMS gateway, if the key file is lost.",
 )
 @sending_options
 @script_options
@@ -42,12 +42,11 @@ MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
 @broker_options
 @store_options
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
-    """Let a group keep alerts and read news in a browser.
+    """Run a web application for alerts and their news.
 
-    Checks and deliveries are done as by `focus watch run`; cron is not needed. The first person
-    registers by the link that is shown, and is an administrator. Others than this machine need
-    --host and --base-url, and a proxy before it that speaks https. Needs the extra
-    focus-crawler[serve].
+    It checks alerts and sends messages like `focus watch run`, without cron. Whoever registers
+    first, with the link that is printed, becomes the administrator. Access from other machines
+    needs --host, --base-url and an https proxy in front. Needs the extra focus-crawler[serve].
 
     \b
     Example:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @CRAWL
 @JSON
 def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
-    """Show the crawls of a database, and how one stands.
+    """Show the crawls of a database and the state of one.
 
     \b
     Example:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 def strategies() -> None:
-    """List the strategies and relevance models with their numbers.
+    """List strategies and relevance models with their parameters.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`focus train`: trains a classifier from labelled pages."""
+"""`focus research train`: trains a classifier from labelled pages."""
 
 from __future__ import annotations
 
@@ -25,57 +25,61 @@ _METHODS = ("ig", "chi", "mi", "df")
 
 
 @click.command(cls=Command)
-@option("--topic", required=True, metavar="FILE", help="The topic file (.toml), or words.")
+@option("--topic", required=True, metavar="FILE", help="Topic file (.toml), or words.")
 @option(
-    "--positive", type=PAGES, multiple=True, metavar="DIR|FILE", help="Pages on topic. Repeatable."
+    "--positive", type=PAGES, multiple=True, metavar="DIR|FILE", help="Pages on topic (repeatable)."
 )
 @option(
-    "--negative", type=PAGES, multiple=True, metavar="DIR|FILE", help="Pages off topic. Repeatable."
+    "--negative",
+    type=PAGES,
+    multiple=True,
+    metavar="DIR|FILE",
+    help="Pages off topic (repeatable).",
 )
 @option(
     "--from-crawl",
     metavar="ID|latest",
-    help="Pages of this crawl, too: those labelled, and those its judge was sure of.",
+    help="Also use labelled and clearly judged pages of this crawl.",
 )
 @option(
     "--features",
     type=click.IntRange(1, 100_000),
     default=500,
     metavar="N",
-    help="Look at so many words.",
+    help="Use the N best words.",
 )
 @option(
     "--select",
     type=click.Choice(_METHODS),
     default="ig",
-    help="Choose them by information gain, chi-square, mutual information or document frequency.",
+    help="Select words by information gain, chi-square, mutual information or document frequency.",
 )
-@option("--entities", is_flag=True, help="Look at what the entities named in a page are, too.")
+@option("--entities", is_flag=True, help="Also use the entities that are named in a page.")
 @option(
     "--kb",
     "base",
     kind="file",
-    show_default="the football one that comes with focus",
-    help="Know entities from this knowledge base.",
+    show_default="the included one on football",
+    help="Use this knowledge base.",
 )
 @option(
     "-o",
     "--output",
     kind="file",
     show_default="beside the topic file",
-    help="Write the model here.",
+    help="Write the model to FILE.",
 )
 @DB
 def train(**options: Any) -> None:
     """Train the classifier of a topic, for --relevance bayes.
 
-    Pages are .html or .txt files, or lines of a .jsonl file with "html" or "text". Printed
-    are precision, recall and F by cross-validation, with and without entities, raw and
-    calibrated; the model is written beside the topic file and named in it.
+    Pages are .html or .txt files, or lines of a .jsonl file with "html" or "text". Prints
+    precision, recall and F by cross-validation, with and without entities, raw and calibrated. The
+    model is written beside the topic file, which then names it.
 
     \b
     Example:
-        focus train --topic football.toml --positive pages/on --negative pages/off --entities
+        focus research train --topic football.toml --positive on/ --negative off/ --entities
     """
     from focus.commands.settings import read_topic
     from focus.learn.training import TrainingOptions, train_classifier

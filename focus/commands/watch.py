@@ -21,18 +21,19 @@ from focus.commands.options.option import (
     print_note,
     print_result,
 )
-from focus.commands.watch_inbox import delete, inbox, read
-from focus.commands.watch_owner import me, secret, secret_lines, vote
-from focus.commands.watch_send import check, run, test
+from focus.commands.watch_inbox import inbox, mark
+from focus.commands.watch_owner import me, secret_lines
+from focus.commands.watch_send import run, test
+from focus.errors import ConfigError
 from focus.text.formatting import escape_json_controls, format_count, printable
 
 
 @click.group(cls=Group)
 def watch() -> None:
-    """Be told of new pages about a topic, on sites of your choice.
+    """Get notified of new pages about a topic.
 
-    An alert names sites, words and a way to be told; `focus watch run`, called by cron, does
-    what is due.
+    An alert consists of sites, words and channels. `focus watch run`, started by cron, checks the
+    alerts that are due and sends what is new.
 
     \b
     Example:
@@ -50,10 +51,11 @@ def watch() -> None:
 @alert_options
 @store_options
 def add(db: Path, name: str, **options: Any) -> None:
-    """Begin an alert: sites, what about, when, and how to be told.
+    """Add an alert.
 
-    The first check marks what exists as seen and sends the five best pages; after that each
-    new page is sent once. `focus watch preview NAME` shows what the last days would have sent.
+    The first check marks existing pages as seen and sends the five best as examples. After that,
+    each new page is sent once. `focus watch preview NAME` shows what would have been sent in the
+    last days.
 
     \b
     Example:
@@ -77,18 +79,28 @@ def add(db: Path, name: str, **options: Any) -> None:
 
 @watch.command(cls=ChannelCommand, takes="alert")
 @click.argument("name", type=AlertName())
-@what_option("--name", "new_name", metavar="NAME", help="Call it so from now on.")
+@what_option("--name", "new_name", metavar="NAME", help="Rename the alert.")
+@option("--pause/--resume", "paused", default=None, help="Stop or continue its checks.")
+@option("--rotate-secrets", is_flag=True, help="Change the secrets; old ones still sign for a day.")
 @alert_options
 @store_options
-def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
-    """Change an alert; what is not given stays as it is.
+def edit(
+    db: Path,
+    name: str,
+    new_name: str | None,
+    paused: bool | None,
+    rotate_secrets: bool,
+    **options: Any,
+) -> None:
+    """Change an alert; settings that are not given stay as they are.
 
-    Sites, languages and channels that are given take the place of all there were. What was
-    found stays.
+    Sites, languages and channels replace all earlier ones. Pages found so far stay. Pages that
+    appear while an alert is paused are not reported later.
 
     \b
     Example:
         focus watch edit 欧冠 --every hourly --quiet 22:00-07:00
+        focus watch edit 欧冠 --pause
     """
     import msgspec
 
@@ -102,8 +114,14 @@ def edit(db: Path, name: str, new_name: str | None, **options: Any) -> None:
         if new_name is not None:
             alert = msgspec.structs.replace(alert, name=new_name)
         store.alerts.replace(stored_alert.id, alert, now=now)
-        is_new = set(alert.channels) - set(stored_alert.alert.channels)
-        secrets = list(secret_lines(store, alert, now=now)) if is_new else []
+        if paused is not None:
+            store.alerts.set_paused(stored_alert.id, paused, now=now)
+        shows_secrets = rotate_secrets or set(alert.channels) - set(stored_alert.alert.channels)
+        secrets = (
+            list(secret_lines(store, alert, now=now, rotate=rotate_secrets))
+            if shows_secrets
+            else []
+        )
     print_note("Alert {name}: {what}", name=printable(alert.name), what=alert_summary(alert))
     _print_secrets(alert.name, secrets)
 
@@ -113,53 +131,17 @@ def _print_secrets(name: str, secrets: Sequence[str]) -> None:
     for line in secrets:
         print_note("Signed by: {line}", line=line)
     if secrets:
-        command_line = f"focus watch secret {printable(name)}"
+        command_line = f"focus watch show {printable(name)} --secrets"
         print_note("`{command}` shows that again", command=command_line)
 
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
 @store_options
-def pause(db: Path, name: str) -> None:
-    """Stop checking an alert; `resume` goes on.
-
-    Pages that come in meanwhile are not told of later.
-
-    \b
-    Example:
-        focus watch pause 欧冠
-    """
-    _set_paused(db, name, paused=True)
-
-
-@watch.command(cls=Command)
-@click.argument("name", type=AlertName())
-@store_options
-def resume(db: Path, name: str) -> None:
-    """Go on with an alert that was paused; it is due at once.
-
-    \b
-    Example:
-        focus watch resume 欧冠
-    """
-    _set_paused(db, name, paused=False)
-
-
-def _set_paused(db: Path, name: str, *, paused: bool) -> None:
-    from focus.storage.alerts.records import LOCAL_USER
-
-    now = time.time()
-    with open_alerts(db, now) as store:
-        store.alerts.set_paused(store.alerts.get(LOCAL_USER, name).id, paused, now=now)
-
-
-@watch.command(cls=Command)
-@click.argument("name", type=AlertName())
-@store_options
 def rm(db: Path, name: str) -> None:
-    """Forget an alert with all that was found for it.
+    """Remove an alert and all pages found for it.
 
-    Crawled pages stay; `focus watch export` keeps the alert itself.
+    Crawled pages stay in the database. `focus watch export` saves the alert itself.
 
     \b
     Example:
@@ -173,12 +155,12 @@ def rm(db: Path, name: str) -> None:
 
 @watch.command(name="import", cls=Command)
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False, path_type=Path))
-@option("--replace", is_flag=True, help="Take the place of alerts of the same name.")
+@option("--replace", is_flag=True, help="Replace alerts of the same name.")
 @store_options
 def import_(db: Path, file: Path, replace: bool) -> None:
-    """Begin the alerts of a JSON file; - is the standard input.
+    """Add the alerts of a JSON file; - is standard input.
 
-    All of them, or none if one makes no sense or has a name that is taken.
+    All of them are added, or none if one is invalid or its name exists.
 
     \b
     Example:
@@ -202,9 +184,9 @@ def import_(db: Path, file: Path, replace: bool) -> None:
 @OUTPUT_FILE
 @store_options
 def export(db: Path, names: tuple[str, ...], output: Path) -> None:
-    """Write alerts as JSON, for `import` and for editors.
+    """Write alerts as JSON.
 
-    Mind that webhooks and apprise URLs are secrets.
+    The file contains secrets: the URLs of webhooks and of apprise. `focus watch import` reads it.
 
     \b
     Example:
@@ -228,7 +210,7 @@ def export(db: Path, names: tuple[str, ...], output: Path) -> None:
 @JSON
 @store_options
 def list_(db: Path, as_json: bool) -> None:
-    """List the alerts, when they are due, and what they brought.
+    """List the alerts with their next check and number of pages.
 
     \b
     Example:
@@ -248,11 +230,12 @@ def list_(db: Path, as_json: bool) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
-@option("--limit", type=click.IntRange(0), default=10, metavar="N", help="So many pages.")
+@option("--limit", type=click.IntRange(0), default=10, metavar="N", help="Show N pages.")
+@option("--secrets", is_flag=True, help="Show the secrets that sign its webhooks instead.")
 @JSON
 @store_options
-def show(db: Path, name: str, limit: int, as_json: bool) -> None:
-    """Show an alert: how it fares, and what came last.
+def show(db: Path, name: str, limit: int, secrets: bool, as_json: bool) -> None:
+    """Show an alert: its state and its latest pages.
 
     \b
     Example:
@@ -264,6 +247,14 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
     now = time.time()
     with open_alerts(db, now) as store:
         stored_alert = select_alerts(store, (name,))[0]
+        if secrets:
+            lines = list(secret_lines(store, stored_alert.alert, now=now))
+            if not lines:
+                raise ConfigError(
+                    "alert {name!r} has no channel that is signed (--webhook)", name=printable(name)
+                )
+            print_result(lines, as_json=False)
+            return
         health = alert_health(store, stored_alert, now=now)
         matches = store.matches.list_new(stored_alert.id, limit=limit)
         zone = user_zone(store)
@@ -275,13 +266,15 @@ def show(db: Path, name: str, limit: int, as_json: bool) -> None:
 
 @watch.command(cls=Command)
 @click.argument("name", type=AlertName())
-@option("--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Of so many days.")
+@option(
+    "--days", type=click.FloatRange(0.1, 366), default=7, metavar="N", help="Cover the last N days."
+)
 @JSON
 @store_options
 def preview(db: Path, name: str, days: float, as_json: bool) -> None:
-    """Show what the last days would have sent, and why.
+    """Show what would have been sent in the last days, and why.
 
-    By the pages that are stored: nothing is asked for, kept or sent.
+    Uses the stored pages. Nothing is requested, stored or sent.
 
     \b
     Example:
@@ -299,11 +292,11 @@ def preview(db: Path, name: str, days: float, as_json: bool) -> None:
 
 
 @watch.command(cls=Command)
-@option("--limit", kind="count", default=50, help="So many lines.")
+@option("--limit", kind="count", default=50, help="Show at most N lines.")
 @JSON
 @store_options
 def log(db: Path, limit: int, as_json: bool) -> None:
-    """Show what was delivered, what failed, and what is tried again.
+    """Show messages that were sent, failed or will be retried.
 
     \b
     Example:
@@ -323,5 +316,5 @@ def log(db: Path, limit: int, as_json: bool) -> None:
     print_result(log_lines(masked, zone), as_json)
 
 
-for command in (inbox, read, delete, run, check, test, secret, vote, me):
+for command in (inbox, mark, run, test, me):
     watch.add_command(command)

@@ -1,4 +1,4 @@
-"""`focus watch me`, `focus watch vote` and `focus watch secret`."""
+"""`focus watch me`, and the secrets that sign webhooks."""
 
 from __future__ import annotations
 
@@ -9,83 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.alert_access import AlertName, open_alerts, select_alerts
+from focus.commands.alert_access import open_alerts
 from focus.commands.options.channel import key_file, store_options
-from focus.commands.options.option import Command, option, print_note
+from focus.commands.options.option import Command, option
 from focus.errors import ConfigError
-from focus.text.formatting import format_count, printable
+from focus.text.formatting import printable
 
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
     from focus.storage.alerts.store import AlertStore
-
-_VOTES = {"yes": True, "no": False, "none": None}
-
-
-@click.command(cls=Command)
-@click.argument("name", type=AlertName())
-@click.argument("url")
-@click.argument("answer", metavar="yes|no|none", type=click.Choice(tuple(_VOTES)))
-@store_options
-def vote(db: Path, name: str, url: str, answer: str) -> None:
-    """Say whether a page is relevant; its alert learns from it.
-
-    It is a page that was found for the alert: `focus watch show` lists them. The next run
-    judges by all votes, as after `focus label`; a few of them move little.
-
-    \b
-    Example:
-        focus watch vote 欧冠 https://sports.sina.com.cn/a/1.html no
-    """
-    from focus.alerts.votes import vote_effect
-
-    with open_alerts(db, time.time()) as store:
-        stored_alert = select_alerts(store, (name,))[0]
-        if not store.matches.set_vote(stored_alert.id, url, _VOTES[answer]):
-            raise ConfigError(
-                "alert {name!r} has no page {url}; see `focus watch show {name}`",
-                name=printable(name),
-                url=printable(url, 200),
-            )
-        on, off = store.matches.count_votes(stored_alert.id)
-        effect = vote_effect(store, stored_alert, trusted=True)
-    votes = format_count(on + off, "vote")
-    print_note("{votes}: {on:,} relevant, {off:,} not", votes=votes, on=on, off=off)
-    if effect is not None and effect.pages:
-        pages = format_count(effect.pages, "other page")
-        print_note(
-            "By these, {lost:,} of {pages} found before would not be told of",
-            lost=effect.lost,
-            pages=pages,
-        )
-    if answer != "none":
-        undo = f"focus watch vote {printable(name)} {printable(url, 200)} none"
-        print_note("`{command}` takes it back", command=undo)
-
-
-@click.command(cls=Command)
-@click.argument("name", type=AlertName())
-@option("--rotate", is_flag=True, help="Change them; those before go on to sign for a day.")
-@store_options
-def secret(db: Path, name: str, rotate: bool) -> None:
-    """Show the secrets by which an alert's webhooks are signed.
-
-    Receivers verify by them that a message is ours (docs/watch.md).
-
-    \b
-    Example:
-        focus watch secret 欧冠
-    """
-    now = time.time()
-    with open_alerts(db, now) as store:
-        stored_alert = select_alerts(store, (name,))[0]
-        lines = list(secret_lines(store, stored_alert.alert, now=now, rotate=rotate))
-        if not lines:
-            raise ConfigError(
-                "alert {name!r} has no channel that is signed (--webhook)", name=printable(name)
-            )
-    for line in lines:
-        click.echo(line)
 
 
 def secret_lines(
@@ -109,19 +41,19 @@ def secret_lines(
 
 
 @click.command(cls=Command)
-@option("--language", type=click.Choice(("zh", "en")), help="Of messages.")
-@option("--zone", metavar="NAME", help="Time zone of schedules, quiet hours and dates.")
+@option("--language", type=click.Choice(("zh", "en")), help="Set the language of messages.")
+@option("--zone", metavar="NAME", help="Set the time zone of schedules, quiet hours and dates.")
 @option(
     "--quiet",
     metavar="HOURS",
-    help='Deliver nothing in these hours, where an alert has none of its own; "" for none.',
+    help='Send nothing in these hours unless an alert has its own; "" for none.',
 )
 @store_options
 def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> None:
     """Show or change your language, time zone and quiet hours.
 
-    At first they are those of the machine and the locale of the first `focus watch`. Checks by
-    the clock (daily 07:30) move along with the time zone.
+    The defaults are the machine's time zone and the locale of the first `focus watch`. Schedules
+    such as daily 07:30 follow the time zone.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`focus watch run`, `focus watch check` and `focus watch test`: visits and deliveries."""
+"""`focus watch run` and `focus watch test`: visits and deliveries."""
 
 from __future__ import annotations
 
@@ -36,16 +36,21 @@ sending_options = option(
     section=CHANNEL_SECTION,
     variable=True,
     metavar="URL",
-    help="Where the web pages are reached, for links in messages.",
+    help="Public address of `focus serve`, for links in messages.",
 )
 """What sending needs besides the options of channels and the key file."""
 
 
 @click.command(cls=ChannelCommand, takes="installation")
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=AlertName())
-@option("--now", "at_once", is_flag=True, help="Check all alerts (or those named), due or not.")
-@option("--dry-run", is_flag=True, help="Say what is due, and do nothing.")
-@option("-v", "--verbose", is_flag=True, help="Say what was done; without, only trouble is told.")
+@option(
+    "--now",
+    "at_once",
+    is_flag=True,
+    help="Check all alerts, or those named, even if they are not due.",
+)
+@option("--dry-run", is_flag=True, help="Show what is due, without doing it.")
+@option("-v", "--verbose", is_flag=True, help="Print what was done, not only failures.")
 @sending_options
 @script_options
 @network_options
@@ -53,12 +58,12 @@ sending_options = option(
 @store_options
 @click.pass_context
 def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
-    """Check what is due, deliver what is new, and end.
+    """Check the alerts that are due and send what is new.
 
-    Made for cron: it is quiet unless there is trouble, and a second one ends at once. Exit
-    codes: 0 done, 1 something could not be visited or delivered, 2 wrong use, 4 no site at all
-    could be visited (where our own network was away, all stays due), 5 a crawl holds the
-    database (nothing was visited, all stays due), 6 another `focus watch run` is at work.
+    Made for cron: it prints nothing unless something fails, and a second one ends at once. Exit
+    codes: 0 done; 1 a site could not be visited or a message not sent; 2 wrong use; 4 no site
+    could be visited; 5 a crawl is using the database; 6 another `focus watch run` is running.
+    After 4 without network and after 5, everything stays due.
 
     With --amqp the sites are asked by the workers of a cluster (docs/cluster.md), and decided on
     here: with the same results and the same politeness.
@@ -88,33 +93,6 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
                 print_lines([translate(error.message)], err=True)
             ctx.exit(error.exit_code)
     ctx.exit(_print_run(summary, verbose=options["verbose"]))
-
-
-@click.command(cls=ChannelCommand, takes="installation")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True, type=AlertName())
-@sending_options
-@script_options
-@network_options
-@broker_options
-@store_options
-@click.pass_context
-def check(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
-    """Check alerts now, and deliver what is new.
-
-    What came of it is said. A site is left alone that was visited less than a minute ago. Exit
-    codes as of `run`.
-
-    \b
-    Example:
-        focus watch check 欧冠
-    """
-    from focus.alerts.run import watch_lock
-
-    with open_alerts(db, time.time()) as store:
-        alert_ids = [stored_alert.id for stored_alert in select_alerts(store, names)]
-        with watch_lock(store.path):
-            summary = _run_due_work(store, alert_ids, options)
-    ctx.exit(_print_run(summary, verbose=True))
 
 
 def _run_due_work(
@@ -152,9 +130,9 @@ def cluster_address(options: dict[str, Any]) -> Address | None:
 @store_options
 @click.pass_context
 def test(ctx: click.Context, /, db: Path, name: str, **options: Any) -> None:
-    """Send a test message by each channel of an alert.
+    """Send a test message through each channel of an alert.
 
-    Exit code 1 when one of them fails; it is said why.
+    Prints the reason and exits with code 1 if one of them fails.
 
     \b
     Example:

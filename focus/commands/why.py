@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @JSON
 @click.argument("url")
 def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
-    """Tell why a URL was taken when it was, or why it was not.
+    """Explain when and why a URL was fetched, or why it was not.
 
     Shown are the way to it from a seed, with the texts of the links, and its relevance by
     part with the words that were found; or why it failed, was dropped, or still waits.

@@ -1,4 +1,4 @@
-"""Comparisons of strategies and parameters on a recorded web (`focus compare`).
+"""Comparisons of strategies and parameters on a recorded web (`focus research compare`).
 
     judgments — topics, labels and relevance judgments (TREC qrels) from files
     link_graph — which recorded page links to which, as a crawl would see it

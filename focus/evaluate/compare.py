@@ -1,4 +1,4 @@
-"""Compares strategies by crawling one recorded web many times (`focus compare`).
+"""Compares strategies by crawling one recorded web many times (`focus research compare`).
 
     prepare   open the archive, its link graph, topics and labels; find targets, budget, oracle
     plan      make a trial of the real engine for every variant × topic × seed order

@@ -147,7 +147,9 @@ def load_comparison(path: Path) -> Comparison:
         raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
     except msgspec.MsgspecError as error:
         raise ConfigError(
-            "{path}: is no results.json of `focus compare`: {error}", path=path, error=error
+            "{path}: is no results.json of `focus research compare`: {error}",
+            path=path,
+            error=error,
         ) from None
     if comparison.schema != SCHEMA:
         raise ConfigError(

@@ -5,7 +5,7 @@ fetched. The files (tab-separated, one header line):
 
     topics.json   [{"name", "keywords": [word or "word:0.8"], "seeds": [URL]}, …];
                   "file" may name a topic file in place of keywords, "model" the file that
-                  `focus train` wrote, both relative to the folder of topics.json
+                  `focus research train` wrote, both relative to the folder of topics.json
     labels.tsv    url, topic, label (1 relevant, 0 not), evidence; or relevance judgments in
                   TREC's qrels format: topic, iteration, url, grade, separated by white space,
                   no header

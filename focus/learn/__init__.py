@@ -5,7 +5,7 @@
     topic_building — features, aliases and keywords of a topic from pages (`focus topic`)
     narrower_terms — narrower terms of a topic, from a knowledge base
     corpus — labelled pages from folders, files and crawls
-    training — a tested classifier from labelled pages (`focus train`)
+    training — a tested classifier from labelled pages (`focus research train`)
     labelling — questions about uncertain pages; the model updated from labels (`focus label`)
     teaching — a whole session of `focus label`: ask, learn, score again, rank again
     reranking — a stored crawl replayed with the new model

@@ -178,7 +178,8 @@ def learn_from_labels(
     if relevance == "bayes":
         if learned.bayes is None:
             raise ConfigError(
-                "topic {name!r}: has no classifier to teach; see `focus train`", name=topic.name
+                "topic {name!r}: has no classifier to teach; see `focus research train`",
+                name=topic.name,
             )
         trained = update_classifier(learned.bayes, Matcher(topic).segmenter, pages)
         return msgspec.structs.replace(learned, bayes=trained)

@@ -1,8 +1,8 @@
 """The model file: everything learned about a topic from examples and labels.
 
 It is a JSON file beside the topic file, which names it by `model = "…"`. It contains the classifier
-of `focus train` and the updates of `focus label`. `apply_model` returns the part that scorer
-processes need, so that they read no file.
+of `focus research train` and the updates of `focus label`. `apply_model` returns the part that
+scorer processes need, so that they read no file.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def load_model(path: Path) -> LearnedTopic:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
-            "model file {path}: cannot be read: {error}; make it with `focus train`",
+            "model file {path}: cannot be read: {error}; make it with `focus research train`",
             path=path,
             error=error,
         ) from None
@@ -98,19 +98,20 @@ def load_model(path: Path) -> LearnedTopic:
         if file.format == FORMAT and file.version != VERSION:
             raise ConfigError(
                 "model file {path}: made by another focus (version {version}, this one knows "
-                "{known}); make it again with `focus train`",
+                "{known}); make it again with `focus research train`",
                 path=path,
                 version=file.version,
                 known=VERSION,
             )
         if file.format != FORMAT:
             raise ConfigError(
-                "model file {path}: is none of focus; make one with `focus train`", path=path
+                "model file {path}: is none of focus; make one with `focus research train`",
+                path=path,
             )
         return msgspec.json.decode(file.learned, type=LearnedTopic)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(
-            "model file {path}: is damaged ({error}); make it again with `focus train`",
+            "model file {path}: is damaged ({error}); make it again with `focus research train`",
             path=path,
             error=printable(str(error), 120),
         ) from None
@@ -220,7 +221,7 @@ def apply_model(
         if learned is None or learned.bayes is None:
             raise TopicError(
                 "--relevance bayes: topic {name!r} has no trained classifier; make one with "
-                "`focus train --topic FILE.toml --positive DIR --negative DIR`",
+                "`focus research train --topic FILE.toml --positive DIR --negative DIR`",
                 name=topic.name,
             )
         return bare, msgspec.msgpack.encode(learned.bayes.make_classifier())

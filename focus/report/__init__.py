@@ -3,7 +3,7 @@
     page — renders a report from templates/, with its style and script inline
     crawl, results_section, politeness_section — the report of one crawl; the tables and charts
         of its results; its failures and hosts
-    comparison — the report of `focus compare`: outcome, curves, tables, inputs
+    comparison — the report of `focus research compare`: outcome, curves, tables, inputs
     charts, bars, link_drawing — line charts, bar charts, and links among the best pages as SVG
     pictures — converts a chart to PNG with resvg
     export — writes rows as JSON lines, CSV, Parquet or SQLite (`focus export`)

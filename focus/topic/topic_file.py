@@ -47,7 +47,7 @@ def to_toml(topic: Topic) -> str:
     if topic.model is not None:
         lines += [
             "",
-            "# What `focus train` and `focus label` have learned.",
+            "# What `focus research train` and `focus label` have learned.",
             f"model = {_toml_string(topic.model)}",
         ]
     if topic.seeds:

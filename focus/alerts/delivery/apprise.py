@@ -32,7 +32,7 @@ class Apprise(Channel):
     """Any service that the library apprise supports, addressed by a URL."""
 
     kind, metavar = "apprise", "URL"
-    help = "By another service, through apprise. Repeatable."
+    help = "Send through another service, by apprise (repeatable)."
     labels = {
         "zh": "其他服务（apprise 网址，每行一个）",
         "en": "Other services (apprise URLs, one per line)",

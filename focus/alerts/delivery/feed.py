@@ -44,7 +44,7 @@ class Feed(Channel):
     """Atom feed: a file, a folder, or an address of `focus serve`."""
 
     kind, metavar = "feed", "[FILE.xml|FOLDER]"
-    help = "In an Atom feed: a file, or a folder with one for each alert; bare: of `focus serve`."
+    help = "Write an Atom feed to a file or folder; without a value, serve it by `focus serve`."
     labels = {"zh": "我的 Atom 订阅", "en": "In my Atom feed"}
     can_be_bare = True
     has_secret_address = False

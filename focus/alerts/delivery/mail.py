@@ -94,16 +94,19 @@ def _transfer_encoding(text: str) -> str:
 class Mail(Channel):
     """E-mail through the installation's mail server (`--smtp-url`)."""
 
-    kind, metavar, help = "mail", "ADDRESS", "By mail. Repeatable."
+    kind, metavar, help = "mail", "ADDRESS", "Send mail to this address (repeatable)."
     labels = {"zh": "邮件（{address}）", "en": "Mail to {address}"}
     account_field = "mail"
     has_secret_address = False
     options = (
         InstallationOption(
-            "smtp-url", "URL", "The mail server: smtp://user:password@mail.example.org:587."
+            "smtp-url", "URL", "Mail server: smtp://user:password@mail.example.org:587."
         ),
         InstallationOption(
-            "mail-from", "ADDRESS", "Who mails come from.", show_default="the mail server's user"
+            "mail-from",
+            "ADDRESS",
+            "Sender address of mails.",
+            show_default="the mail server's user",
         ),
     )
 

@@ -42,7 +42,7 @@ class Sms(Channel):
     """Short messages through the installation's gateway (`--sms-gateway`)."""
 
     kind, metavar = "sms", "NUMBER"
-    help = "By a short message to this number, as +8613800138000. Repeatable."
+    help = "Send a short message to this number, such as +8613800138000 (repeatable)."
     labels = {"zh": "短信（{address}）", "en": "SMS to {address}"}
     account_field = "phone"
     has_secret_address = False
@@ -50,7 +50,7 @@ class Sms(Channel):
         InstallationOption(
             "sms-gateway",
             "URL|FILE.toml",
-            "What sends short messages: a URL with {phone} and {text}, a file, an apprise URL.",
+            "Gateway for short messages: a URL with {phone} and {text}, a file, or an apprise URL.",
         ),
     )
 

@@ -47,7 +47,7 @@ _PERMANENT = frozenset({FailureKind.GUARD})
 class Webhook(Channel):
     """Signed POST of JSON to a server of the user."""
 
-    kind, metavar, help = "webhook", "URL", "By a signed POST of JSON. Repeatable."
+    kind, metavar, help = "webhook", "URL", "Send a signed POST with JSON to this URL (repeatable)."
     labels = {"zh": "Webhook 地址，每行一个", "en": "Webhooks, one URL per line"}
     is_signed = True
     concurrency = 8

@@ -17,8 +17,8 @@ from focus.text.formatting import parse_duration, printable
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
 
-what_option = partial(option, section="What about")
-_when_option = partial(option, section="When")
+what_option = partial(option, section="Subject")
+_when_option = partial(option, section="Schedule")
 _how_option = partial(option, section=CHANNEL_SECTION)
 
 
@@ -28,57 +28,59 @@ alert_options = add_options(
             "--site",
             multiple=True,
             metavar="URL",
-            help="A site, or a section of one, to be looked at. Repeatable.",
+            help="Check this site or section of a site (repeatable).",
         ),
         what_option(
             "--words",
             metavar="WORDS",
-            help='What a page must have: +must -not "a phrase" a OR b; of bare words, any.',
+            help='Report pages with these words: +must -not "a phrase" a OR b.',
         ),
         what_option(
-            "--topic", metavar="WORDS|FILE", help="Judge by this topic; without it, by the words."
+            "--topic",
+            metavar="WORDS|FILE",
+            help="Report pages relevant to this topic; default: the words.",
         ),
         what_option(
             "--min-relevance",
             type=click.FloatRange(0, 1),
             metavar="NUMBER",
-            show_default="the judge's threshold",
-            help="Tell of pages of at least this relevance.",
+            show_default="the model's threshold",
+            help="Report pages with at least this relevance.",
         ),
         what_option(
             "--language",
             multiple=True,
             metavar="CODE",
-            help="Tell of pages in this language, as zh or en. Repeatable.",
+            help="Report pages in this language, such as zh or en (repeatable).",
         ),
         _when_option(
             "--every",
             metavar="WHEN",
             show_default="auto",
-            help="1m, 15m, hourly, daily 07:30, weekly mon 07:30, a cron expression, or auto: when "
-            "news is likely.",
+            help="Check at this schedule: 1m, 15m, hourly, daily 07:30, weekly mon 07:30, a cron "
+            "expression, or auto (when news is likely).",
         ),
         _when_option(
             "--quiet",
             metavar="HOURS",
-            help="Deliver nothing in these hours, as 22:00-07:00; checks go on.",
+            help="Send nothing in these hours, such as 22:00-07:00; checks continue.",
         ),
         _when_option(
             "--expires",
             metavar="WHEN",
-            help="Stop at this date (2026-12-31) or after this time (30d); never: do not.",
+            help="Stop at this date (2026-12-31) or after this time (30d), or never.",
         ),
         _how_option(
             "--digest/--immediate",
             default=None,
             show_default="digest",
-            help="One message for all that is new, or one for each page.",
+            help="Send one message for all new pages, or one for each.",
         ),
         _how_option(
             "--max-items",
             kind="count",
             show_default="20",
-            help="Pages in a digest at most; the rest stays in the inbox.",
+            help="List at most N pages in a digest; the others stay in the inbox.",
         ),
     )
 )

@@ -11,7 +11,7 @@ import click
 from focus.commands.options.option import DB, Command, add_options, option
 from focus.config import OUTPUT_SECTION
 
-CHANNEL_SECTION = "How to be told"
+CHANNEL_SECTION = "Channels"
 _KEY_FILE = "focus.key_file"  # key in the meta data of click's context
 
 
@@ -25,7 +25,8 @@ KEY = option(
     variable=True,
     kind="file",
     show_default="beside the database: focus.db.key",
-    help="What seals passwords and addresses, and signs; made on first use. Keep a copy of it.",
+    help="File with the key that encrypts stored passwords and addresses; created on first use. "
+    "Keep a copy.",
     expose_value=False,
     callback=_store_key_file,
 )

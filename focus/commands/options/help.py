@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from focus.i18n import current_language, say
+from focus.registry import RENAMED_COMMANDS
 from focus.text.formatting import cell_width, wrap_lines
 
 EXAMPLE = ("Example:", "Examples:")
@@ -94,4 +95,18 @@ class LocalizedCommand(click.Command):
 
 
 class Group(LocalizedCommand, click.Group):
-    """A group of commands."""
+    """A group of commands, in which old names of renamed commands still work."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order in which they were added."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names, and the arguments for it."""
+        old_name = f"{ctx.command_path} {args[0]}"
+        if new_name := RENAMED_COMMANDS.get(old_name):
+            click.echo(say("`{old}` is now `{new}`", old=old_name, new=new_name), err=True)
+            args = [*new_name.removeprefix(f"{ctx.command_path} ").split(), *args[1:]]
+        return super().resolve_command(ctx, args)

@@ -223,7 +223,7 @@ _DB: dict[str, Any] = {
     "section": OUTPUT_SECTION,
     "variable": True,
     "kind": "file",
-    "show_default": "focus.db beside focus.toml, else in the user's data folder",
+    "show_default": "focus.db beside focus.toml, else in your data folder",
 }
 DB = option("--db", **_DB, help="The database.")
 OUTPUT_FILE = option(
@@ -232,10 +232,10 @@ OUTPUT_FILE = option(
     type=click.Path(allow_dash=True, path_type=Path),
     default="-",
     metavar="FILE",
-    help="Write here; - is the standard output.",
+    help="Write to FILE; - is standard output.",
 )
-CRAWL = option("--crawl", default="latest", metavar="ID", help="This crawl.")
-JSON = option("--json", "as_json", is_flag=True, help="As JSON.")
+CRAWL = option("--crawl", default="latest", metavar="ID", help="Select the crawl.")
+JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 DBS = option(
-    "--db", **_DB, multiple=True, help="The database; of a cluster those of all shards. Repeatable."
+    "--db", **_DB, multiple=True, help="The database (repeatable: several are read as one crawl)."
 )

@@ -6,10 +6,10 @@
     knowledge_base  `KnowledgeBase`: entities by name, and the gazetteer for linking
     data            the small football knowledge base that is part of focus
 
-`focus kb import` reads a dump (CN-DBpedia's public form, or a list of aliases) line by line. SQLite
-sorts the names, so memory stays constant. During training, names in pages are linked to entities
-(`focus.score.statistics.entities`); those that the model needs are written to the model file as a
-table, so that no scorer process opens a knowledge base.
+`focus research kb import` reads a dump (CN-DBpedia's public form, or a list of aliases) line by
+line. SQLite sorts the names, so memory stays constant. During training, names in pages are linked
+to entities (`focus.score.statistics.entities`); those that the model needs are written to the
+model file as a table, so that no scorer process opens a knowledge base.
 
 A knowledge base is independent of the databases of crawls.
 

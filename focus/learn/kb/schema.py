@@ -97,7 +97,8 @@ def check_file(path: Path, *, must_exist: bool) -> None:
     if not header:
         if must_exist:
             raise KnowledgeError(
-                "there is no knowledge base at {path}; make one: focus kb import DUMP --kb {path}",
+                "there is no knowledge base at {path}; make one: focus research kb import DUMP "
+                "--kb {path}",
                 path=path,
             )
         return

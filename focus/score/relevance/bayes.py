@@ -86,7 +86,7 @@ class Bayes(Model):
         if not trained:
             raise ConfigError(
                 "--relevance bayes: the topic has no trained classifier; make one with "
-                "`focus train --topic FILE.toml --positive DIR --negative DIR`"
+                "`focus research train --topic FILE.toml --positive DIR --negative DIR`"
             )
         self._classifier = msgspec.msgpack.decode(trained, type=Classifier)
 
