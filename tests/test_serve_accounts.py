@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 
 from focus.alerts.settings import DeliverySettings
 from focus.errors import StoreLocked
-from focus.serve import address_verification, names
-from focus.serve.address_verification import AddressChange
+from focus.i18n import msg, translate
+from focus.serve import address_verification, names, tokens
 from focus.serve.app import _ROUTES
+from focus.storage.alerts.records import User
 from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
 from tests.support.outbox import NOON
@@ -74,7 +75,7 @@ def test_register_confusable_name_is_refused(group: Group) -> None:
         assert answer.status_code == 400
         assert said in answer.text
     other = group.member("ben")
-    typed = {"name": "lvan", "zone": "UTC", "language": "en", "quiet": ""}
+    typed = {**PROFILE, "name": "lvan", "current_password": SECRET}
     assert "looks like" in other.post("/settings", data=typed).text
     with (
         group.app_state.store() as store,
@@ -109,10 +110,10 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         lambda how, mail, language, *, secret, **_: sent.append((mail, secret)),
     )
 
-    def told(how: DeliverySettings, moved: AddressChange, *, now: float) -> None:
-        sent.append((moved.previous, f"{moved.name} has moved"))
+    def notice(how: DeliverySettings, owner: User, what: str, *, now: float) -> None:
+        sent.append((owner.mail or str(owner.phone), translate(what, "en")))
 
-    monkeypatch.setattr(address_verification, "mail_address_change", told)
+    monkeypatch.setattr(address_verification, "send_change_notice", notice)
     return sent
 
 
@@ -122,13 +123,13 @@ def test_mail_change_requires_password(
 ) -> None:
     client = group.member("ana", "ana@a.test")
     letters.clear()
-    for typed in ({}, {"mail_password": ""}, {"mail_password": "guess"}):
+    for typed in ({}, {"current_password": ""}, {"current_password": "guess"}):
         answer = client.post("/settings", data={**PROFILE, "mail": mail, **typed})
         assert answer.status_code == 400
         assert "password is wrong" in answer.text
     assert not letters
     assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
-    answer = client.post("/settings", data={**PROFILE, "mail": mail, "mail_password": SECRET})
+    answer = client.post("/settings", data={**PROFILE, "mail": mail, "current_password": SECRET})
     assert answer.status_code == 303
     assert SECRET not in client.get("/settings").text
 
@@ -145,14 +146,14 @@ def test_settings_without_mail_change_require_no_password(
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "ana@a.test"}
     assert client.post("/settings", data=typed).status_code == 303
-    client.post("/settings", data={**typed, "mail": "new@a.test", "mail_password": SECRET})
+    client.post("/settings", data={**typed, "mail": "new@a.test", "current_password": SECRET})
     assert client.post("/settings", data={**typed, "mail": "new@a.test"}).status_code == 303
     assert client.post("/settings", data=typed).status_code == 303, "the new one is taken back"
 
 
 def test_mail_change_attempts_are_limited(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
-    typed = {**PROFILE, "mail": "b@a.test", "mail_password": "guess"}
+    typed = {**PROFILE, "mail": "b@a.test", "current_password": "guess"}
     pages = [client.post("/settings", data=typed).text for _ in range(8)]
     assert "Too many tries" in pages[-1]
 
@@ -160,33 +161,106 @@ def test_mail_change_attempts_are_limited(group: Group) -> None:
 def test_previous_mail_address_is_notified(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "old@a.test")
     letters.clear()
-    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "mail_password": SECRET})
+    client.post("/settings", data={**PROFILE, "mail": "new@a.test", "current_password": SECRET})
     [(mail, secret)] = letters
     assert mail == "new@a.test", "until it is confirmed nothing has changed"
     group.browser().post(f"/confirm/{secret}", data={"yes": "1"})
-    assert letters[1:] == [("old@a.test", "ana has moved")]
-    client.post("/settings", data={**PROFILE, "mail": "", "mail_password": SECRET})
-    assert letters[2:] == [("new@a.test", "ana has moved")]
+    assert letters[1:] == [("old@a.test", "mail address")]
+    client.post("/settings", data={**PROFILE, "mail": "", "current_password": SECRET})
+    assert letters[2:] == [("new@a.test", "mail address")]
 
 
-def test_address_change_mail_names_account_not_new_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mailed = []
+def test_change_notice_names_account_not_new_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    mailed: list[dict[str, str]] = []
     monkeypatch.setattr(
         address_verification,
         "_mail_message",
         lambda how, mail, language, **what: mailed.append(what),
     )
-    for language in ("zh", "en"):
-        address_verification.mail_address_change(
-            DeliverySettings(),
-            AddressChange("new@a.test", "old@a.test", "安娜", language),
-            now=NOON,
-        )
-    for what in mailed:
-        assert "安娜" in what["body"] and "new@a.test" not in what["body"]
-        assert not what["link"]
+    owner = User(1, "安娜", "old@a.test", None, "zh", "UTC", "", False, None, ())
+    what = msg("mail address")
+    address_verification.send_change_notice(DeliverySettings(), owner, what, now=NOON)
+    assert "安娜" in translate(mailed[0]["body"], "zh")
+    assert "邮" in translate(mailed[0]["body"], "zh")
+    assert not mailed[0]["link"]
+
+
+@pytest.mark.parametrize("typed", [{"phone": "+4915123"}, {"phone": ""}, {"name": "anna"}])
+def test_phone_and_name_change_require_password(group: Group, typed: dict[str, str]) -> None:
+    client = group.member("ana", "ana@a.test")
+    with group.app_state.store() as store:
+        store.users.set_address(group.number("ana"), "phone", "+4915000")
+    profile = {**PROFILE, "mail": "ana@a.test", "phone": "+4915000", **typed}
+    assert "password is wrong" in client.post("/settings", data=profile).text
+    assert group.rows("SELECT name, phone FROM user WHERE mail IS NOT NULL") == [
+        ("ana", "+4915000")
+    ]
+
+
+def test_changes_are_notified_to_mail_address_or_phone(
+    group: Group, letters: list[tuple[str, str]]
+) -> None:
+    client = group.member("ana", "ana@a.test")
+    profile = {**PROFILE, "mail": "ana@a.test", "current_password": SECRET}
+    letters.clear()
+    client.post("/settings", data={**profile, "name": "anna"})
+    client.post("/settings/password", data={"old": SECRET, "new": "another good one"})
+    assert letters == [("ana@a.test", "name"), ("ana@a.test", "password")]
+    with group.app_state.store() as store:
+        store.users.set_address(group.number("anna"), "mail", None)
+        store.users.set_address(group.number("anna"), "phone", "+4915000")
+    client.post("/settings/password", data={"old": "another good one", "new": SECRET})
+    assert letters[2:] == [("+4915000", "password")]
+
+
+@pytest.mark.parametrize("how", ["change", "reset", "disable"])
+def test_pending_address_ends_with_password_or_account(
+    group: Group, letters: list[tuple[str, str]], how: str
+) -> None:
+    boss, client = group.member("boss"), group.member("ana", "ana@a.test")
+    typed = {**PROFILE, "mail": "thief@a.test", "current_password": SECRET}
+    client.post("/settings", data=typed)
+    [pending] = [secret for mail, secret in letters if mail == "thief@a.test"]
+    number = group.number("ana")
+    if how == "change":
+        client.post("/settings/password", data={"old": SECRET, "new": "another good one"})
+    elif how == "reset":
+        with group.app_state.store() as store:
+            secret = tokens.create_token(store, "reset", user=number, now=group.clock())
+        group.browser().post(f"/reset/{secret}", data={"password": "another good one"})
+    else:
+        boss.post(f"/admin/users/{number}")
+        boss.post(f"/admin/users/{number}")
+    assert group.browser().post(f"/confirm/{pending}", data={"yes": "1"}).status_code == 400
+    assert group.rows("SELECT mail FROM user WHERE name = 'ana'") == [("ana@a.test",)]
+    kinds = group.rows("SELECT DISTINCT kind FROM token WHERE user = ?", number)
+    assert set(kinds) <= ({("session",), ("device",)} if how == "change" else set())
+
+
+def test_log_out_everywhere_else_keeps_this_session(group: Group) -> None:
+    client, other = group.member("ana"), group.browser()
+    other.post("/login", data={"name": "ana", "password": SECRET})
+    assert client.get("/settings").text.count("last used") == 2
+    client.post("/settings/sessions")
+    assert client.get("/inbox").status_code == 200
+    assert other.get("/inbox").headers["location"] == "/login"
+
+
+def test_idle_session_ends_and_used_one_continues(group: Group) -> None:
+    client, idle = group.member("ana"), group.member("ben")
+    for _ in range(4):
+        group.clock.now += 2 * 86400
+        assert client.get("/inbox").status_code == 200
+    assert idle.get("/inbox").headers["location"] == "/login"
+
+
+@pytest.mark.parametrize(
+    "password", ["1234567890", "PASSWORD123", "qwertyuiop", "passwordpassword", "xx-ANA-2026-xx"]
+)
+def test_register_common_password_or_name_is_refused(group: Group, password: str) -> None:
+    typed = {"name": "ana", "password": password, "invite": group.invitation()}
+    assert group.browser().post("/register", data=typed).status_code == 400
+    assert not group.rows("SELECT 1 FROM user WHERE name = 'ana'")
 
 
 # -- searching ----------------------------------------------------------------------

@@ -11,6 +11,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
 from starlette.testclient import TestClient
 
+from focus.serve import tokens
 from focus.serve.accounts import Passwords
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
@@ -65,6 +66,39 @@ def test_login_attempts_per_account_are_limited(group: Group) -> None:
         assert log_in(client, name) == 429, "the right password does not help before its time"
     group.clock.now += 60
     assert log_in(group.browser(), "ana") == 303
+
+
+def test_renaming_does_not_reset_login_attempts(group: Group) -> None:
+    group.member("ana")
+    user, codes = group.number("ana"), []
+    for number in range(7):
+        name = f"ana{number}"
+        with group.app_state.store() as store:
+            store.users.update(user, name=name)
+        codes.append(log_in(group.browser(), name, "guess"))
+    assert codes == [403] * 5 + [429] * 2
+
+
+def test_wrong_passwords_elsewhere_do_not_lock_out_a_known_browser(group: Group) -> None:
+    client = group.member("ana")
+    client.post("/logout")
+    for _ in range(9):
+        log_in(group.browser(), "ana", "guess")
+    assert log_in(group.browser(), "ana") == 429
+    assert log_in(client, "ana") == 303
+    client.post("/logout")
+    codes = [log_in(client, "ana", "guess") for _ in range(7)]
+    assert 429 in codes, "a known browser has a limit of its own"
+
+
+def test_mailed_reset_clears_lock(group: Group) -> None:
+    group.member("ana", "ana@a.test")
+    for _ in range(9):
+        log_in(group.browser(), "ana", "guess")
+    with group.app_state.store() as store:
+        secret = tokens.create_token(store, "reset", user=group.number("ana"), now=group.clock())
+    group.browser().post(f"/reset/{secret}", data={"password": "another good one"})
+    assert log_in(group.browser(), "ana", "another good one") == 303
 
 
 def test_login_attempts_per_address_are_limited(group: Group) -> None:
@@ -134,9 +168,16 @@ def test_session_cookie_attributes(group: Group) -> None:
     assert "samesite=lax" in plain
     group.app_state.base_url = "https://focus.test"
     headers = {"host": "focus.test"}
-    cookie = group.browser().post("/login", data=typed, headers=headers).headers["set-cookie"]
-    assert cookie.startswith("__Host-focus_session=")
-    assert "; secure" in cookie.lower()
+    answer = group.browser().post("/login", data=typed, headers=headers)
+    cookies = answer.headers.get_list("set-cookie")
+    assert {cookie.partition("=")[0] for cookie in cookies} == {
+        "__Host-focus_session",
+        "__Host-focus_browser",
+    }
+    for cookie in cookies:
+        assert {"; secure", "; httponly", "; samesite=lax"} <= {
+            f"; {part.strip()}" for part in cookie.lower().split(";")
+        }
 
 
 def test_tokens_are_stored_as_hashes(group: Group) -> None:
@@ -297,11 +338,13 @@ def test_number_of_alerts_is_limited(group: Group, monkeypatch: pytest.MonkeyPat
 
 def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     group.member("ana", "ana@a.test")
-    sent = []
+    sent: list[str] = []
     monkeypatch.setattr(
-        "focus.serve.auth._mail_reset_link", lambda request, name: sent.append(name)
+        "focus.serve.account_messages._mail_link", lambda store, how, name, now: sent.append(name)
     )
     texts = {group.browser().post("/forgot", data={"name": "ana"}).text for _ in range(8)}
+    group.send_account_messages()
+    assert sent
     assert len(texts) == 1
     assert len(sent) <= 3
 

@@ -6,6 +6,7 @@
     request_guard, request — refuses forged requests; one request and its responses
     auth, accounts — log-in and registration; passwords and sessions
     names, tokens, backoff — names that cannot be confused; secrets; delays after failed attempts
+    account_messages — links and codes for forgotten passwords, in a process of its own
     address_verification — verification of mail addresses and telephone numbers
     alerts, forms, channel_fields — pages of alerts; their form; its fields for channels
     import_export — alerts from and to files

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from focus.alerts.delivery import NotDelivered, push
 from focus.alerts.delivery.sms import Sms
 from focus.errors import ConfigError
+from focus.i18n import msg
 from focus.serve import accounts, address_verification, browsers, channel_fields, tokens
 from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext, json_download
@@ -35,9 +36,17 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         try:
             mail = accounts.validate_mail(typed["mail"])
             phone = accounts.validate_phone(typed["phone"])
-            if mail not in (pending_mail or request.me.mail or "", request.me.mail or ""):
-                _check_password(request, "mail_password")
+            is_changed = {
+                "mail": mail not in (pending_mail or request.me.mail or "", request.me.mail or ""),
+                "phone": phone
+                not in (pending_phone or request.me.phone or "", request.me.phone or ""),
+                "name": typed["name"] != request.me.name,
+            }
+            if any(is_changed.values()):
+                _check_password(request, "current_password")
             accounts.change_profile(request.store, request.me, typed, now=request.now)
+            if is_changed["name"]:
+                _notify_change(request, msg("name"))
             _apply_phone(request, phone, pending_phone)
             return request.redirect("/settings", saved=_apply_mail(request, mail, pending_mail))
         except ConfigError as error:
@@ -61,6 +70,7 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         gateway=Sms.is_available(delivery_settings),
         push_key=push.public_key(delivery_settings),
         browsers=browsers.list_browsers(request.store, request.me),
+        sessions=request.store.tokens.list_for_user("session", request.me.id, now=request.now),
         fields=channel_fields.default_fields(request),
         **{"feed": "", **messages},
     )
@@ -113,10 +123,8 @@ def _apply_mail(request: RequestContext, mail: str, pending: str) -> str:
         request.store.tokens.remove_for_user("mail", user=request.me.id)
         return "done"
     if not mail:
-        me = request.me
-        address_verification.remove_address(request.store, me.id, now=request.now)
-        change = address_verification.AddressChange("", me.mail or "", me.name, me.language)
-        address_verification.notify_previous_address(request.app_state, change, now=request.now)
+        address_verification.remove_address(request.store, request.me.id, now=request.now)
+        _notify_change(request, msg("mail address"))
         return "done"
     _mail_confirmation_link(request, mail)
     return "mail"
@@ -132,6 +140,7 @@ def _apply_phone(request: RequestContext, phone: str, pending: str) -> None:
         address_verification.remove_address(
             request.store, request.me.id, now=request.now, kind="phone"
         )
+        _notify_change(request, msg("phone"))
     else:
         code = address_verification.create_phone_code(
             request.store, request.me.id, phone, now=request.now
@@ -149,6 +158,7 @@ def confirm_phone(request: RequestContext) -> Response:
     """Confirm a phone number with the code from the SMS."""
     typed = request.form.get("code", "")
     address_verification.confirm_phone(request.store, request.me.id, typed, now=request.now)
+    _notify_change(request, msg("phone"))
     return request.redirect("/settings", saved=1)
 
 
@@ -191,15 +201,27 @@ def set_channels(request: RequestContext) -> Response:
 @_show_errors
 def change_password(request: RequestContext) -> Response:
     """Change the password; all other sessions end."""
-    session = accounts.change_password(
+    log_in = accounts.change_password(
         request.store,
         request.app_state.passwords,
         request.me,
         old=request.form.get("old", ""),
         new=request.form.get("new", ""),
+        browser=browsers.browser_name(request.user_agent),
         now=request.now,
     )
-    return request.with_session(request.redirect("/settings", saved=1), session)
+    _notify_change(request, msg("password"))
+    return request.with_log_in(request.redirect("/settings", saved=1), log_in)
+
+
+def end_other_sessions(request: RequestContext) -> Response:
+    """Log out everywhere but in this browser."""
+    accounts.end_other_sessions(request.store, request.me, request.session, now=request.now)
+    return request.redirect("/settings", saved=1)
+
+
+def _notify_change(request: RequestContext, what: str) -> None:
+    address_verification.notify_change(request.app_state, request.me, what, now=request.now)
 
 
 def renew_feed(request: RequestContext) -> Response:

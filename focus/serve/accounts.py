@@ -19,10 +19,12 @@ from focus.i18n import msg
 from focus.serve import backoff, names, tokens
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
+from focus.storage.alerts.tokens import hash_secret
 
 MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH = 10, 200  # characters
 REGISTRATION_MODES = {"off": msg("off"), "invite": msg("by invitation"), "open": msg("open to all")}
 SEEN_INTERVAL_S = 300.0  # seconds between two updates of a user's last visit
+SESSION_IDLE_S = 7 * 86400.0  # a session without a request for so long ends
 _MAX_CONCURRENT_HASHES = 2  # concurrent hashes; each takes 64 MiB
 
 
@@ -61,34 +63,76 @@ class Passwords:
 
 
 def session_user(store: AlertStore, secret: str, *, now: float) -> User | None:
-    """Return the user of a session, or None if it is unknown or the account is disabled."""
+    """Return the user of a session.
+
+    Returns None if the session is unknown or idle for too long, or if the account is disabled.
+    """
     token = store.tokens.find("session", secret, now=now)
     user = store.users.find_active(token.user) if token else None
-    if user is not None and (user.seen_at is None or now - user.seen_at > SEEN_INTERVAL_S):
+    if token is None or user is None:
+        return None
+    seen_at = token.data.get("seen_at", now)
+    if now - seen_at > SESSION_IDLE_S:
+        store.tokens.remove("session", secret)
+        return None
+    if now - seen_at > SEEN_INTERVAL_S:
+        store.tokens.set_data("session", secret, {**token.data, "seen_at": now})
+    if user.seen_at is None or now - user.seen_at > SEEN_INTERVAL_S:
         store.users.record_request(user.id, now=now)
     return user
 
 
+def create_session(store: AlertStore, user: int, browser: str, *, now: float) -> str:
+    """Return the secret of a new session in a browser, of which the name is stored."""
+    data = {"browser": browser, "seen_at": now}
+    return tokens.create_token(store, "session", user=user, now=now, data=data)
+
+
+class LogIn(NamedTuple):
+    """Secrets for a browser: its session, and what marks it as known to the account."""
+
+    session: str
+    device: str
+
+
 def log_in(
-    store: AlertStore, passwords: Passwords, *, name: str, password: str, address: str, now: float
-) -> str:
-    """Return the secret of a new session.
+    store: AlertStore,
+    passwords: Passwords,
+    *,
+    name: str,
+    password: str,
+    address: str,
+    device: str,
+    browser: str,
+    now: float,
+) -> LogIn:
+    """Log in from an address with a browser, whose `device` secret is empty if it is unknown.
 
     Raises InvalidInput, in the same time and words, for a wrong password, an unknown name and a
-    disabled account; raises TooManyTries for an attempt that comes too soon.
+    disabled account; TooManyTries before another attempt is allowed.
     """
-    name = names.normalise_name(name)
-    user_key, address_key = (
-        backoff.attempt_key("user", name),
-        backoff.attempt_key("address", address),
+    number, stored = store.users.load_login(names.normalise_name(name))
+    token = store.tokens.find("device", device, now=now) if device else None
+    is_known_browser = token is not None and token.user == number != 0
+    user_key = (
+        backoff.attempt_key("device", hash_secret(device).hex()[:32])
+        if is_known_browser
+        else login_key(number, name)
     )
+    address_key = backoff.attempt_key("address", address)
     require_attempt(store, [user_key, address_key], now=now)
-    number, stored = store.users.load_login(name)
     if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
         raise InvalidInput("The name or the password is wrong.")
     with store.transaction():
         backoff.reset_attempts(store, user_key, address_key)
-        return tokens.create_token(store, "session", user=number, now=now)
+        if not is_known_browser:
+            device = tokens.create_token(store, "device", user=number, now=now)
+        return LogIn(create_session(store, number, browser, now=now), device)
+
+
+def login_key(number: int, name: str) -> str:
+    """Return the key that counts wrong passwords: of the account's id, or of an unknown name."""
+    return backoff.attempt_key("user", f"#{number}" if number else names.normalise_name(name))
 
 
 def require_attempt(store: AlertStore, keys: list[str], *, now: float) -> None:
@@ -208,9 +252,10 @@ def reset_password_by_code(
     """
     name = names.normalise_name(name)
     password_hash = passwords.hash(validate_password(password, name))
-    require_attempt(store, [backoff.attempt_key("code", f"reset {name}")], now=now)
     reset_data = store.users.find_by_phone(name)
-    secret = f"reset {reset_data[0] if reset_data else 0}:{code.strip()}"
+    number = reset_data[0] if reset_data else 0
+    require_attempt(store, [backoff.attempt_key("code", f"reset {number or name}")], now=now)
+    secret = f"reset {number}:{code.strip()}"
     with store.transaction():
         token = store.tokens.use("reset_code", secret, now=now)
         if token is None or reset_data is None:
@@ -236,33 +281,52 @@ def reset_password_by_token(
 
 
 def change_password(
-    store: AlertStore, passwords: Passwords, user: User, *, old: str, new: str, now: float
-) -> str:
-    """Set a new password, end all sessions, and return the secret of a new session."""
+    store: AlertStore,
+    passwords: Passwords,
+    user: User,
+    *,
+    old: str,
+    new: str,
+    browser: str,
+    now: float,
+) -> LogIn:
+    """Set a new password, end all sessions and pending changes, and return a new log-in."""
     check_password(store, passwords, user, old, now=now)
     password_hash = passwords.hash(validate_password(new, user.name))
     with store.transaction():
         _set_password(store, user.id, password_hash)
         store.audit.add(user.name, msg("password"), "", now=now)
-        return tokens.create_token(store, "session", user=user.id, now=now)
+        device = tokens.create_token(store, "device", user=user.id, now=now)
+        return LogIn(create_session(store, user.id, browser, now=now), device)
 
 
 def _set_password(store: AlertStore, user: int, password_hash: str) -> None:
+    """Set the password, and end all access and pending changes that the old one allowed."""
     store.users.set_password(user, password_hash)
-    store.tokens.end_sessions(user)
+    store.tokens.revoke_access(user)
     store.browsers.remove_all(user)
+    store.attempts.clear(login_key(user, ""))
 
 
 def check_password(
     store: AlertStore, passwords: Passwords, user: User, password: str, *, now: float
 ) -> None:
     """Raise InvalidInput unless it is the user's password; attempts count as for a log-in."""
-    user_key = backoff.attempt_key("user", user.name)
+    user_key = login_key(user.id, user.name)
     require_attempt(store, [user_key], now=now)
     _, stored = store.users.load_login(user.name)
     if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
         raise InvalidInput("The current password is wrong.")
     store.attempts.clear(user_key)
+
+
+def end_other_sessions(store: AlertStore, user: User, session: str, *, now: float) -> None:
+    """End all sessions of a user except one, and forget the browsers that are known."""
+    with store.transaction():
+        store.tokens.end_sessions(user.id, except_secret=session)
+        for kind in ("device", "reset", "reset_code"):
+            store.tokens.remove_for_user(kind, user=user.id)
+        store.audit.add(user.name, msg("end other sessions"), "", now=now)
 
 
 def change_profile(store: AlertStore, user: User, typed: dict[str, str], *, now: float) -> None:
@@ -363,9 +427,24 @@ def validate_phone(text: str) -> str:
 
 
 def validate_password(password: str, name: str) -> str:
-    """Return the password. Raises InvalidInput if it is too short, too long, or equals the name."""
+    """Return the password.
+
+    Raises InvalidInput if it is too short or too long, contains the name, or is one of the 30,000
+    passwords that people use most.
+    """
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+
     if not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
         raise InvalidInput("A password has {n} to 200 characters.", n=MIN_PASSWORD_LENGTH)
-    if name and password.casefold() == name.casefold():
-        raise InvalidInput("The password must not be the name.")
+    if name and name.casefold() in password.casefold():
+        raise InvalidInput("The password must not contain the name.")
+    if _password_core(password) in FREQUENCY_LISTS["passwords"]:
+        raise InvalidInput("Too many people use this password; choose another one.")
     return password
+
+
+def _password_core(password: str) -> str:
+    """Return a password in lower case, and once if it is a repetition of a shorter text."""
+    text = password.casefold()
+    period = (text + text).find(text, 1)
+    return text[:period]

@@ -28,6 +28,7 @@ from focus.i18n import mark, msg
 from focus.serve import backoff, tokens
 from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.app_state import AppState
+from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 
 _LINK_MESSAGES = {
@@ -65,12 +66,10 @@ def create_mail_token(store: AlertStore, user: int, mail: str, *, now: float) ->
 
 
 class AddressChange(NamedTuple):
-    """A confirmed change of a user's mail address; `previous` is empty if there was none."""
+    """A confirmed change of a mail address; `owner` is the user as before."""
 
     mail: str
-    previous: str
-    name: str
-    language: str
+    owner: User
 
 
 def confirm_mail(store: AlertStore, secret: str, *, now: float) -> AddressChange | None:
@@ -82,7 +81,7 @@ def confirm_mail(store: AlertStore, secret: str, *, now: float) -> AddressChange
             return None
         mail = str(token.data["mail"])
         _set_address(store, owner.id, "mail", mail, now=now)
-    return AddressChange(mail, owner.mail or "", owner.name, owner.language)
+    return AddressChange(mail, owner)
 
 
 def create_phone_code(store: AlertStore, user: int, phone: str, *, now: float) -> str:
@@ -161,27 +160,36 @@ def send_link(
     return _mail_message(settings, mail, language, subject=subject, body=body, link=link, now=now)
 
 
-def notify_previous_address(app_state: AppState, change: AddressChange, *, now: float) -> None:
-    """Mail a user's previous address, in the background, that it is not used any more."""
-    if change.previous not in ("", change.mail):
-        send = partial(mail_address_change, app_state.settings(), change, now=now)
-        app_state.run_in_background(send, "focus-moved")
+def notify_change(app_state: AppState, owner: User, what: str, *, now: float) -> None:
+    """Tell a user, in the background, that something of the account has changed.
+
+    The message goes to the mail address that the user had before the change, else to the phone.
+
+    Args:
+        owner: The user as before the change.
+        what: Message that names what has changed, such as `msg("password")`.
+    """
+    if owner.mail or owner.phone:
+        send = partial(send_change_notice, app_state.settings(), owner, what, now=now)
+        app_state.run_in_background(send, "focus-notice")
 
 
-def mail_address_change(
-    settings: DeliverySettings, change: AddressChange, *, now: float
+def send_change_notice(
+    settings: DeliverySettings, owner: User, what: str, *, now: float
 ) -> DeliveryOutcome:
-    """Mail a user's previous address that it is not used any more."""
-    language = change.language
-    subject = msg("Your mail address for focus has changed")
+    """Send the notice of `notify_change`, without a link and without the new value."""
+    subject = msg("Your focus account has changed")
     body = msg(
-        "The focus account {name} does not use this address any more. If it was not you who "
-        "changed that, tell your administrator at once.",
-        name=change.name,
+        "Changed in the focus account {name}: {what}. If it was not you, tell your administrator "
+        "at once.",
+        name=owner.name,
+        what=what,
     )
-    return _mail_message(
-        settings, change.previous, language, subject=subject, body=body, link="", now=now
-    )
+    if owner.mail:
+        return _mail_message(
+            settings, owner.mail, owner.language, subject=subject, body=body, link="", now=now
+        )
+    return _send_sms(settings, str(owner.phone), owner.language, subject=subject, body=body)
 
 
 def _mail_message(
@@ -220,6 +228,12 @@ def send_code(
 ) -> DeliveryOutcome:
     """Send a code by SMS to confirm a phone number, or to reset the password (`reset_code`)."""
     subject, body = msg("Code for focus"), msg(_CODE_MESSAGES[kind], code=code)
+    return _send_sms(settings, phone, language, subject=subject, body=body)
+
+
+def _send_sms(
+    settings: DeliverySettings, phone: str, language: str, *, subject: str, body: str
+) -> DeliveryOutcome:
     message = plain_message(uuid.uuid4().hex, language, subject=subject, body=body)
     sender = SmsSender(settings, clock=time.time)
     return asyncio.run(_close_after(sender, sender.send(message, phone)))

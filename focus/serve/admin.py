@@ -109,7 +109,7 @@ def toggle_account(request: RequestContext) -> Response:
         raise InvalidInput("There is nothing here.")
     with store.transaction():
         store.users.set_disabled(number, not account.disabled)
-        store.tokens.end_sessions(number)
+        store.tokens.revoke_access(number)
         what = msg("enable") if account.disabled else msg("disable")
         _write_audit(request, what, account.name)
     return request.redirect("/admin", saved=1)

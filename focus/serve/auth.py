@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 
 from starlette.responses import PlainTextResponse, Response
@@ -11,8 +10,10 @@ from focus.alerts import unsubscribe as stopping
 from focus.alerts.delivery import feed as feeds
 from focus.alerts.delivery import mask_channel
 from focus.alerts.delivery.sms import Sms
+from focus.i18n import msg
 from focus.serve import accounts, address_verification, backoff, names, tokens
-from focus.serve.accounts import Applicant, InvalidInput, TooManyTries, require_attempt
+from focus.serve.accounts import Applicant, InvalidInput, LogIn, TooManyTries, require_attempt
+from focus.serve.browsers import browser_name
 from focus.serve.request import RequestContext
 
 DEFAULT_ZONES = {"zh": "Asia/Shanghai"}
@@ -31,12 +32,14 @@ def login(request: RequestContext) -> Response:
         done = request.say("Your password is set. Please log in.") if "set" in request.query else ""
         return _login_page(request, done=done)
     try:
-        session = accounts.log_in(
+        log_in = accounts.log_in(
             request.store,
             request.app_state.passwords,
             name=request.form["name"],
             password=request.form.get("password", ""),
             address=request.address,
+            device=request.device,
+            browser=browser_name(request.user_agent),
             now=request.now,
         )
     except InvalidInput as error:
@@ -44,7 +47,7 @@ def login(request: RequestContext) -> Response:
         return _login_page(request, status, error=request.error_text(error))
     if request.session:
         request.store.tokens.remove("session", request.session)
-    return request.with_session(request.redirect("/inbox"), session)
+    return request.with_log_in(request.redirect("/inbox"), log_in)
 
 
 def _login_page(request: RequestContext, status: int = 200, **values: str) -> Response:
@@ -87,10 +90,12 @@ def register(request: RequestContext) -> Response:
     except InvalidInput as error:
         values = {**_register_fields(request, True), "error": request.error_text(error)}
         return request.render("register.html", 400, **values)
-    session = tokens.create_token(request.store, "session", user=number, now=request.now)
+    device = tokens.create_token(request.store, "device", user=number, now=request.now)
+    browser = browser_name(request.user_agent)
+    session = accounts.create_session(request.store, number, browser, now=request.now)
     if applicant.mail.strip():
         _mail_confirmation(request, number, accounts.validate_mail(applicant.mail))
-    return request.with_session(request.redirect("/inbox"), session)
+    return request.with_log_in(request.redirect("/inbox"), LogIn(session, device))
 
 
 def _mail_confirmation(request: RequestContext, user: int, mail: str) -> None:
@@ -119,21 +124,21 @@ def _register_fields(request: RequestContext, allowed: bool) -> dict[str, object
 
 
 def forgot_password(request: RequestContext) -> Response:
-    """Mail a link or send a code that resets the password; the response is always the same.
+    """Note that somebody has forgotten a password; the response is always the same.
 
-    Everything that depends on the account happens in the background.
+    `account_messages` looks the name up and sends the link or code.
     """
     by_sms = Sms.is_available(request.app_state.settings())
     if "name" not in request.form:
         return request.render("forgot.html", by_sms=by_sms)
     name = names.normalise_name(request.form["name"])
+    uses_sms = by_sms and "phone" in request.form
     keys = [backoff.attempt_key("reset", name), backoff.attempt_key("address", request.address)]
     wait_s = backoff.count_attempt(request.store, keys, now=request.now)
-    if by_sms and "phone" in request.form:
-        if not wait_s:
-            request.app_state.run_in_background(
-                partial(_send_reset_code, request, name), "focus-reset"
-            )
+    if not wait_s and (uses_sms or request.app_state.base_url):
+        data = {"name": name, "by": "sms" if uses_sms else "mail"}
+        tokens.create_token(request.store, "forgot", now=request.now, data=data)
+    if uses_sms:
         return _code_page(
             request,
             name,
@@ -142,8 +147,6 @@ def forgot_password(request: RequestContext) -> Response:
                 "way. It is good for 15 minutes."
             ),
         )
-    if not wait_s and request.app_state.base_url:
-        request.app_state.run_in_background(partial(_mail_reset_link, request, name), "focus-reset")
     return request.render(
         "forgot.html",
         by_sms=by_sms,
@@ -158,17 +161,6 @@ def _code_page(request: RequestContext, name: str, status: int = 200, **messages
     return request.render(
         "reset_code.html", status, name=name, shortest=accounts.MIN_PASSWORD_LENGTH, **messages
     )
-
-
-def _send_reset_code(request: RequestContext, name: str) -> None:
-    with request.app_state.store() as store, suppress(InvalidInput):  # too many attempts
-        reset_data = accounts.create_reset_code(store, name, now=request.now)
-        if reset_data is not None:
-            phone, language, code = reset_data
-            delivery_settings = request.app_state.settings()
-            address_verification.send_code(
-                delivery_settings, phone, language, code=code, kind="reset_code"
-            )
 
 
 def reset_by_code(request: RequestContext) -> Response:
@@ -188,18 +180,6 @@ def reset_by_code(request: RequestContext) -> Response:
     return request.with_session(request.redirect("/login", set=1), "")
 
 
-def _mail_reset_link(request: RequestContext, name: str) -> None:
-    app_state = request.app_state
-    with app_state.store() as store:
-        reset_data = accounts.create_reset_token(store, name, now=request.now)
-    if reset_data is not None:
-        mail, language, secret = reset_data
-        delivery_settings = app_state.settings()
-        address_verification.send_link(
-            delivery_settings, mail, language, kind="reset", secret=secret, now=request.now
-        )
-
-
 def confirm_mail(request: RequestContext) -> Response:
     """Ask for confirmation of a mail address; only POST confirms, as mail programs open links."""
     secret = request.path_params["token"]
@@ -210,7 +190,9 @@ def confirm_mail(request: RequestContext) -> Response:
         change = address_verification.confirm_mail(request.store, secret, now=request.now)
         if change is None:
             raise InvalidInput("This link is no longer good. Ask for a new one.")
-        address_verification.notify_previous_address(request.app_state, change, now=request.now)
+        address_verification.notify_change(
+            request.app_state, change.owner, msg("mail address"), now=request.now
+        )
         return request.render("confirm.html", mail=change.mail, is_done=True)
     return request.render("confirm.html", mail=token.data["mail"], is_done=False)
 

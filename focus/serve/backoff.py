@@ -1,5 +1,8 @@
 """Counts attempts per account and address; each failure doubles the wait until the next attempt.
 
+Accounts are counted by id, so that renaming resets nothing. A browser that has logged in to the
+account before is counted by itself: failures from elsewhere do not lock its owner out.
+
 An attempt is counted before its password is checked, so that parallel attempts gain nothing.
 Unknown names are counted like known ones, so that the response reveals nothing.
 """
@@ -12,6 +15,7 @@ from focus.storage.alerts.store import AlertStore
 
 FREE_ATTEMPTS = {
     "user": 5,
+    "device": 5,
     "address": 20,
     "test": 10,
     "try": 10,

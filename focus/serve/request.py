@@ -16,15 +16,16 @@ from focus.alerts.message import format_time, split_snippet
 from focus.alerts.schedule import find_zone
 from focus.errors import FocusError
 from focus.i18n import language_tag, msg, plural, translate
-from focus.serve.accounts import session_user
+from focus.serve.accounts import LogIn, session_user
 from focus.serve.app_state import AppState
 from focus.serve.request_guard import preferred_language, uses_https
+from focus.serve.tokens import LIFETIMES_S
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
 from focus.text.templates import make_environment
 
-COOKIE = "focus_session"
+COOKIE, DEVICE_COOKIE = "focus_session", "focus_browser"
 
 Form = dict[str, str]
 
@@ -49,6 +50,7 @@ class RequestContext:
         request_origin = f"{request.url.scheme}://{request.headers.get('host', '')}"
         self.origin = app_state.base_url or request_origin
         self.session = request.cookies.get(self.cookie_name, "")
+        self.device = request.cookies.get(self.device_cookie_name, "")
         self.user = session_user(store, self.session, now=self.now)
         self.language = self.user.language if self.user else preferred_language(request.headers)
 
@@ -96,12 +98,20 @@ class RequestContext:
         tail = f"?{urlencode(query)}" if query else ""
         return RedirectResponse(path + tail, 303)
 
+    def with_log_in(self, response: Response, log_in: LogIn) -> Response:
+        """Set the cookies of a log-in in a response: session and known browser."""
+        self._set_cookie(response, self.device_cookie_name, log_in.device, kind="device")
+        return self.with_session(response, log_in.session)
+
     def with_session(self, response: Response, session: str) -> Response:
         """Set the session cookie in a response; an empty `session` removes it."""
+        return self._set_cookie(response, self.cookie_name, session, kind="session")
+
+    def _set_cookie(self, response: Response, name: str, value: str, *, kind: str) -> Response:
         response.set_cookie(
-            self.cookie_name,
-            session,
-            max_age=14 * 86400 if session else 0,
+            name,
+            value,
+            max_age=int(LIFETIMES_S[kind] or 0) if value else 0,
             path="/",
             secure=self.uses_https,
             httponly=True,
@@ -113,6 +123,11 @@ class RequestContext:
     def cookie_name(self) -> str:
         """Name of the cookie; with https one that no subdomain can set (RFC 6265bis 4.1.3)."""
         return f"__Host-{COOKIE}" if self.uses_https else COOKIE
+
+    @property
+    def device_cookie_name(self) -> str:
+        """Name of the cookie that marks a browser from which somebody has logged in before."""
+        return f"__Host-{DEVICE_COOKIE}" if self.uses_https else DEVICE_COOKIE
 
     def local_time(self, timestamp: float | None) -> str:
         """Return a time on the user's clock, or an empty text for None."""

@@ -87,13 +87,16 @@ def serve(app_state: AppState, options: SchedulerOptions, bound: socket.socket) 
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        task = asyncio.create_task(_poll_due_work(app_state, options))
+        tasks = [
+            asyncio.create_task(_poll_due_work(app_state, options)),
+            asyncio.create_task(_poll_account_messages(app_state, options)),
+        ]
         try:
             yield
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             app_state.close()
 
     has_proxy = bool(app_state.sending.base_url)
@@ -132,7 +135,7 @@ async def _poll_due_work(app_state: AppState, options: SchedulerOptions) -> None
         wait = POLL_INTERVAL_S
         try:
             if await asyncio.to_thread(has_due_work, app_state):
-                await _run_scheduler(options)
+                await _run_process("focus.serve.scheduler", options)
                 if await asyncio.to_thread(has_due_work, app_state):
                     wait = BUSY_INTERVAL_S
         except Exception as error:  # the pages work without it; the next check may succeed
@@ -140,11 +143,27 @@ async def _poll_due_work(app_state: AppState, options: SchedulerOptions) -> None
         await asyncio.sleep(wait)
 
 
-async def _run_scheduler(options: SchedulerOptions) -> None:
+async def _poll_account_messages(app_state: AppState, options: SchedulerOptions) -> None:
+    """Check for forgotten passwords at intervals, and run a process that sends the messages."""
+    while True:
+        try:
+            if await asyncio.to_thread(_has_forgotten_passwords, app_state):
+                await _run_process("focus.serve.account_messages", options)
+        except Exception as error:  # the next check may succeed
+            print(f"focus: account messages: {printable(str(error))}", file=sys.stderr)
+        await asyncio.sleep(POLL_INTERVAL_S)
+
+
+def _has_forgotten_passwords(app_state: AppState) -> bool:
+    with app_state.store() as store:
+        return store.tokens.has_any("forgot")
+
+
+async def _run_process(module: str, options: SchedulerOptions) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "focus.serve.scheduler",
+        module,
         stdin=asyncio.subprocess.PIPE,
         start_new_session=True,  # the server handles Ctrl-C and ends this process
     )

@@ -9,6 +9,8 @@ from focus.storage.alerts.store import AlertStore
 
 LIFETIMES_S: dict[str, float | None] = {
     "session": 14 * 86400.0,
+    "device": 180 * 86400.0,
+    "forgot": 600.0,
     "reset": 3600.0,
     "invite": 7 * 86400.0,
     "mail": 86400.0,

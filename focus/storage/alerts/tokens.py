@@ -73,10 +73,48 @@ class Tokens(Statements):
         """Delete all secrets of a kind."""
         self._db.execute("DELETE FROM token WHERE kind = ?", (kind,))
 
-    def end_sessions(self, user: int) -> None:
-        """Delete all sessions of a user, and links to reset the password."""
-        sql = "DELETE FROM token WHERE user = ? AND kind IN ('session', 'reset')"
-        self._db.execute(sql, (user,))
+    def list_for_user(self, kind: str, user: int, *, now: float) -> list[tuple[float, Token]]:
+        """Return (time of creation, token) for each valid secret of a kind of a user."""
+        rows = self._db.fetch_rows(
+            "SELECT made_at, alert, data FROM token WHERE kind = ? AND user = ? "
+            "AND (expires_at IS NULL OR expires_at > ?) ORDER BY made_at DESC, hash",
+            (kind, user, now),
+        )
+        return [(row[0], Token(user, row[1], msgspec.json.decode(row[2]))) for row in rows]
+
+    def set_data(self, kind: str, secret: str, data: dict[str, Any]) -> None:
+        """Replace the data of a secret."""
+        self._db.execute(
+            "UPDATE token SET data = ? WHERE hash = ? AND kind = ?",
+            (msgspec.json.encode(data).decode(), hash_secret(secret), kind),
+        )
+
+    def has_any(self, kind: str) -> bool:
+        """Return whether there is a secret of a kind."""
+        return self._db.fetch_row("SELECT 1 FROM token WHERE kind = ? LIMIT 1", (kind,)) is not None
+
+    def take_all(self, kind: str, *, now: float) -> list[dict[str, Any]]:
+        """Return the data of all valid secrets of a kind in order of creation, and delete them."""
+        with self._db.transaction():
+            rows = self._db.fetch_rows(
+                "SELECT data FROM token WHERE kind = ? AND expires_at > ? ORDER BY made_at, hash",
+                (kind, now),
+            )
+            self.remove_all(kind)
+        return [msgspec.json.decode(row[0]) for row in rows]
+
+    def end_sessions(self, user: int, *, except_secret: str = "") -> None:
+        """Delete the sessions of a user, except one."""
+        sql = "DELETE FROM token WHERE user = ? AND kind = 'session' AND hash <> ?"
+        self._db.execute(sql, (user, hash_secret(except_secret)))
+
+    def revoke_access(self, user: int) -> None:
+        """Delete all sessions, remembered browsers, pending links and codes of a user."""
+        self._db.execute(
+            "DELETE FROM token WHERE user = ? AND kind IN "
+            "('session', 'device', 'reset', 'reset_code', 'mail', 'phone')",
+            (user,),
+        )
 
 
 def hash_secret(secret: str) -> bytes:
