@@ -281,7 +281,8 @@ async def test_fetch_small_error_page_keeps_connection() -> None:
         ("/b", "http://127.0.0.1:{port}/b"),
         ("//b.test/", "http://b.test/"),
         ("http://10.0.0.1/", "http://10.0.0.1/"),
-        ("/\xe4\xb8\xad", "http://127.0.0.1:{port}/中"),
+        ("/\xe4\xb8\xad", "http://127.0.0.1:{port}/%E4%B8%AD"),
+        ("///b.test//x", "http://b.test//x"),
         ("/\xd6\xd0", "http://127.0.0.1:{port}/%D6%D0"),
     ],
 )
@@ -294,7 +295,69 @@ async def test_fetch_redirect_is_reported_not_followed(location: str, target: st
     assert len(server.requests) == 1
 
 
-# Types
+# Malformed heads
+
+_CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE)
+_ZIPPED = gzip.compress(PAGE)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        (["Server : old", f"Content-Length: {len(PAGE)}"], PAGE),
+        (["X Name: 1", "(x): 1", "no colon", ": 1", f"Content-Length: {len(PAGE)}"], PAGE),
+        (["X-\xe4: 1", f"Content-Length: {len(PAGE)}"], PAGE),
+        (["Bad Name: 1", " folded: 2", f"Content-Length: {len(PAGE)}"], PAGE),
+        ([f"Content-Length: {len(PAGE)}"] * 2, PAGE),
+        ([f"Content-Length: {len(PAGE)}, {len(PAGE)}"], PAGE),
+        (["Content-Length: 5", "Transfer-Encoding: chunked"], _CHUNKED),
+        (["Transfer-Encoding : Chunked", "Transfer-Encoding: chunked"], _CHUNKED),
+        (["Transfer-Encoding: identity", f"Content-Length: {len(PAGE)}"], PAGE),
+        (["Connection: close", "Content-Encoding: gzip", "Content-Encoding: identity"], _ZIPPED),
+        ([f"Content-Length: {len(PAGE)}", "Content-Encoding: gzip"], _ZIPPED),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_fetch_malformed_head_keeps_page(
+    headers: list[str], body: bytes, is_whole: bool
+) -> None:
+    head = "\r\n".join(["HTTP/1.1 200 OK", "Content-Type: text/html", *headers, "", ""])
+    response = head.encode("latin-1") + body
+    early = b"HTTP/1.1 103 Early\r\nLink : </x>\r\n\r\n"
+    pieces = [response] if is_whole else [early, *[bytes([byte]) for byte in response[:-50]]]
+    closes = "Connection: close" in headers
+    server = Raw(*pieces, *([] if is_whole else [response[-50:]]), close=closes)
+    result = await ask(server, read_timeout_s=5.0, total_timeout_s=9.0)
+    assert (result.failure, result.body) == (None, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [
+        (["HTTP/1.1 200 OK", "Content-Length: 5", "Content-Length: 6", "", "123456"], "protocol"),
+        (["SSH-2.0-OpenSSH", ""], "protocol"),
+        (["HTTP/1.1 200 OK", "Content-Type: text/html"], "reset"),
+        (["HTTP/1.1 200 OK", "Content-Length: 50", "", "<p>short"], "reset"),
+    ],
+)
+async def test_fetch_unusable_head_is_failure(lines: list[str], kind: str) -> None:
+    result = await ask(Raw("\r\n".join(lines).encode(), close=True))
+    assert result.failure == kind
+
+
+def test_aiohttp_has_the_private_names_in_use() -> None:
+    """`connection` and `requests` use these names of aiohttp, which has no public ones for them."""
+
+    async def missing_names() -> list[str]:
+        connector = connection.Connector(concurrency=1)
+        handler = connector._factory()
+        names = [(connector, "_conns"), (connector, "_loop"), (connector, "_release")]
+        names += [(handler, name) for name in ("_payload", "feed_data", "set_response_params")]
+        found = [name for thing, name in names if not hasattr(thing, name)]
+        await connector.close()
+        return found if isinstance(handler, connection._CountingHandler) else ["_factory"]
+
+    assert asyncio.run(missing_names()) == []
 
 
 # Sizes

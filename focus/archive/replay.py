@@ -205,10 +205,7 @@ def _redirect(url: str, answer: FetchResult) -> tuple[FailureKind | None, str, s
     target = redirect_target(url, answer.header("location"))
     if target is None:
         return FailureKind.REDIRECT, f"{answer.status} without a usable Location", None
-    key = next(keys(target), None)
-    if key is None:
-        return FailureKind.REDIRECT, f"{answer.status} to {target}", None
-    if key == next(keys(url), None):  # http and https are one here
+    if next(keys(target), None) == next(keys(url), None):  # http and https are one here
         return FailureKind.REDIRECT, f"{answer.status} to itself, the target was not recorded", None
     return None, "", target
 

@@ -37,6 +37,7 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from focus.config import FetchConfig
 from focus.http.network_errors import TOO_MANY_HEADERS
+from focus.http.response_head import find_head_end, repair_head
 from focus.http.ssrf_guard import not_public_message
 from focus.records import FailureKind
 
@@ -62,6 +63,7 @@ class Exchange:
     failure    why it was aborted, None as long as it is within its budget
     sockets    sockets on which it is being connected
     on_sent    called when a connection is available and the request is about to be written
+    status_line  status line of the response as received
     """
 
     __slots__ = (
@@ -82,6 +84,7 @@ class Exchange:
         "is_reused",
         "received",
         "sockets",
+        "status_line",
     )
 
     def __init__(self, config: FetchConfig, on_sent: Callable[[], object] | None = None) -> None:
@@ -99,6 +102,7 @@ class Exchange:
         self.received = 0
         self.sockets: list[socket.socket] = []
         self.has_headers = False
+        self.status_line = b""
         self.is_reused = False
         self.address: str | None = None
         self.failure: tuple[FailureKind, str] | None = None
@@ -118,6 +122,7 @@ class Exchange:
         self.address = handler.address
         self.is_reused = handler.request_count > 0
         self.failure = None
+        self.has_headers = False  # a proxy may have responded to CONNECT
         if self.is_reused:
             self.sockets = handler.sockets
             self._wire_bytes_before = sum(map(_wire_bytes_read, self.sockets))
@@ -311,6 +316,7 @@ class _CountingHandler(ResponseHandler):
         self.address: str | None = None
         self.sockets: list[socket.socket] = []
         self.request_count = 0
+        self._head = bytearray()  # of a response whose head is not complete
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -321,6 +327,7 @@ class _CountingHandler(ResponseHandler):
         self.exchange = Exchange.current()
         self.exchange.attach(self)
         self.request_count += 1
+        self._head.clear()
         super().set_response_params(**options)
 
     def data_received(self, data: bytes) -> None:
@@ -330,14 +337,36 @@ class _CountingHandler(ResponseHandler):
                 self.transport.abort()  # no request is open
             return
         exchange.received += len(data)
-        # Headers first: otherwise a body longer than its Content-Length that arrives
-        # in one piece with them would fail the whole response.
-        split = 0 if exchange.has_headers else data.find(b"\r\n\r\n") + 4
-        if 4 <= split < len(data):
-            super().data_received(data[:split])
-            data = data[split:]
-        super().data_received(data)
+        if not exchange.has_headers:
+            data = self._feed_heads(exchange, data)
+        if data:
+            super().data_received(data)
         exchange.check_bytes()
+
+    def _feed_heads(self, exchange: Exchange, data: bytes) -> bytes:
+        """Pass complete heads to the parser, repaired; return the bytes of the body after them.
+
+        The head goes alone: a body longer than its Content-Length that arrives in one piece with
+        it would otherwise fail the whole response.
+        """
+        searched = len(self._head)
+        self._head += data
+        while not exchange.has_headers and (size := find_head_end(self._head, searched)):
+            head, searched = bytes(self._head[:size]), 0
+            del self._head[:size]
+            if not head.lstrip(b"\r\n").startswith(b"HTTP/"):
+                return head
+            exchange.status_line = head.strip(b"\r\n").split(b"\n", 1)[0].rstrip(b"\r")
+            super().data_received(repair_head(head))
+        body = bytes(self._head) if exchange.has_headers else b""
+        if body:
+            self._head.clear()
+        return body
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self._head:  # the parser says what is wrong with half a head
+            super().data_received(bytes(self._head))
+        super().connection_lost(exc)
 
     def abort(self) -> None:
         """Abort the connection and wake the reader."""

@@ -61,6 +61,11 @@ class Decoder:
         """Whether a layer has reached the limit of its output."""
         return any(layer.is_full for layer in self._layers)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every layer has reached the end of its coding."""
+        return self._has_input and all(layer.is_complete for layer in self._layers)
+
     def feed(self, data: bytes) -> bytes:
         """Return the decoded bytes of `data` as far as possible; raise CodingError."""
         self._has_input = True
@@ -164,6 +169,10 @@ class _Layer:
         ]
         self._candidates.append(_PlainDecoder())
         self._retry_input: bytes | None = b""  # None once there was output
+
+    @property
+    def is_complete(self) -> bool:
+        return self._candidates[0].eof
 
     def feed(self, data: bytes) -> bytes:
         if self.is_full:

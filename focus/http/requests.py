@@ -43,15 +43,13 @@ class RequestTarget(NamedTuple):
 class ResponseHead:
     """The head of a response as parsed by aiohttp."""
 
-    __slots__ = ("content", "headers", "raw_headers", "reason", "status", "status_line")
+    __slots__ = ("content", "headers", "raw_headers", "reason", "status")
 
     def __init__(
         self, message: aiohttp.http.RawResponseMessage, content: aiohttp.StreamReader
     ) -> None:
         self.status: int = message.code
         self.reason: str = message.reason or ""
-        line = f"HTTP/{message.version.major}.{message.version.minor} {self.status} {self.reason}"
-        self.status_line = line.encode("utf-8", "surrogateescape")
         self.headers = message.headers
         self.raw_headers = message.raw_headers
         self.content = content

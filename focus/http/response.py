@@ -91,7 +91,7 @@ class IncomingResponse:
     def read_head(self, response: ResponseHead) -> None:
         """Store status line and headers."""
         self.status = response.status
-        self.status_line = response.status_line
+        self.status_line = self.exchange.status_line
         self.headers = tuple(
             [(_header_name(key), _header_text(value)) for key, value in response.raw_headers]
         )
@@ -99,9 +99,10 @@ class IncomingResponse:
     async def read_body(self, response: ResponseHead) -> None:
         """Read, decode and check the body of a 2xx response; raise FetchFailed or CodingError."""
         limit = MAX_ROBOTS_BYTES if self._is_robots else self._config.max_body_bytes
-        coding = response.headers.get("Content-Encoding")
+        coding = ",".join(response.headers.getall("Content-Encoding", ()))
         decoder = Decoder(coding, limit) if coding else None
         pieces: list[bytes] = []
+        length = response.content_length
         size, is_checked = 0, self._is_robots
         ended = False
         while not ended:
@@ -110,6 +111,9 @@ class IncomingResponse:
             ended = not piece
             if decoder is not None:
                 piece = decoder.finish() if ended else decoder.feed(piece)
+                if decoder.is_complete and self.raw_bytes < size + len(piece) == length:
+                    self.exchange.complete()  # its length is that of the decoded body
+                    ended = True
             if (
                 self._reserve_bytes is not None
                 and (room := self._reserve_bytes(len(piece))) is not None
@@ -171,17 +175,18 @@ class IncomingResponse:
 
 def resolve_redirect(url: str, response: ResponseHead) -> str:
     """Return the absolute http(s) URL of a redirect; raise FetchFailed if it has none."""
-    raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), None)
-    target = redirect_target(url, None if raw is None else _decode_location(raw))
-    if target is None:
-        raise FetchFailed(
-            FailureKind.REDIRECT, msg("{status} without a usable Location", status=response.status)
-        )
-    if not target.lower().startswith(("http://", "https://")):
-        raise FetchFailed(
-            FailureKind.REDIRECT, msg("{status} to {target}", status=response.status, target=target)
-        )
-    return target
+    raw = next((value for key, value in response.raw_headers if key.lower() == b"location"), b"")
+    location = _decode_location(raw).strip()
+    target = redirect_target(url, location)
+    if target is not None:
+        return target
+    status = response.status
+    detail = (
+        msg("{status} to {target}", status=status, target=location)
+        if location
+        else msg("{status} without a usable Location", status=status)
+    )
+    raise FetchFailed(FailureKind.REDIRECT, detail)
 
 
 def _decode_location(raw: bytes) -> str:

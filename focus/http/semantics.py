@@ -9,7 +9,6 @@ from __future__ import annotations
 import calendar
 import re
 from email.utils import parsedate_tz
-from urllib.parse import urljoin
 
 import msgspec
 
@@ -61,7 +60,6 @@ _HTML_TAG = re.compile(
 )
 _HTML_WITHIN = re.compile(rb"<(?:!doctype\s+html|html|head|body|title)[\s>]", re.I)
 _PREAMBLE = re.compile(rb"(?:\s+|<\?xml[^>]*>|<\?xml-stylesheet[^>]*>|<!--.*?-->)*", re.S)
-_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _REFRESH = re.compile(
     r"""[\t\n\f\r ]*+(?=[0-9.])(?P<seconds>[0-9]*+)[0-9.]*+
     (?:[\t\n\f\r ]*+|(?=[;,\t\n\f\r ])[\t\n\f\r ]*+[;,]?[\t\n\f\r ]*+
@@ -87,24 +85,12 @@ def classify_status(status: int, has_retry_after: bool) -> FailureKind | None:
 
 
 def redirect_target(url: str, location: str | None) -> str | None:
-    """Return the absolute URL that a response to `url` redirects to; None without a Location.
+    """Return the normalised URL that a response to `url` redirects to.
 
-    Only the form is checked: scheme, scope and address are checked by the crawl. Tabs and line
-    breaks are removed and a backslash counts as a slash, as in the URL Standard (a `Location` such
-    as ``/\\host`` must not look like a local path).
+    Locations are resolved as links are (URL Standard). Returns None without a Location and for one
+    that is not an http(s) URL; scope and address are checked by the crawl.
     """
-    if location is None:
-        return None
-    cleaned = re.sub(r"[\t\r\n]", "", location).strip("\x00 \x0c\x1f")
-    if not cleaned:
-        return None
-    path, mark, rest = cleaned.partition("?")
-    if not _OTHER_SCHEME.match(path):
-        path = path.replace("\\", "/")
-    try:
-        return urljoin(url, path + mark + rest)
-    except ValueError:  # an invalid address in brackets
-        return None
+    return normalise(location, url) if location and location.strip() else None
 
 
 def is_html(content_type: str | None, head: bytes, accepted: tuple[str, ...] = HTML_TYPES) -> bool:

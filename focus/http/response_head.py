@@ -1,0 +1,71 @@
+"""Repairs the head of a response as browsers do, before aiohttp parses it.
+
+aiohttp rejects a whole response for one malformed header. Chromium, curl and wget ignore the header
+and read the page. The functions are pure; `connection` calls them with the bytes as received.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_START = b"HTTP/"
+_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+
+
+def find_head_end(data: bytes | bytearray, start: int = 0) -> int:
+    """Return the length of the head at the beginning of `data`; 0 if it is not complete yet.
+
+    Data that is not HTTP has no head: all of it is returned at once, for the parser to reject.
+    `start` is where the search begins: the bytes before it were searched earlier.
+    """
+    first = bytes(data[:64]).lstrip(b"\r\n")
+    if not _START.startswith(first[: len(_START)]):
+        return len(data)
+    blank = min(len(data), 64) - len(first)
+    match = _HEAD_END.search(data, max(blank, start - len(b"\r\n\r")))
+    return match.end() if match else 0
+
+
+def repair_head(head: bytes) -> bytes:
+    """Return a head without malformed headers and with one statement of the body's length.
+
+    - White space before a colon is removed. A line whose name is not a token (RFC 9110, 5.6.2) or
+      that has no colon is dropped with its continuation lines.
+    - Content-Length is dropped beside `Transfer-Encoding: chunked` (RFC 9112, 6.3) and if it is not
+      a number. Equal lengths become one; different ones stay, so that the parser rejects them.
+    - `Transfer-Encoding: identity` and repetitions of a transfer coding are dropped.
+    """
+    status_line, *lines = [line.rstrip(b"\r") for line in head.strip(b"\r\n").split(b"\n")]
+    fields: list[tuple[bytes, bytes]] = []
+    is_dropped = True
+    for line in lines:
+        name, colon, value = line.partition(b":")
+        name = name.rstrip(b" \t")
+        if line[:1] in (b" ", b"\t"):
+            if not is_dropped:
+                fields[-1] = (fields[-1][0], fields[-1][1] + b"\r\n" + line)
+            continue
+        is_dropped = not colon or not _TOKEN.fullmatch(name)
+        if not is_dropped:
+            fields.append((name, value))
+    repaired = [status_line, *[b"%s:%s" % field for field in _repair_framing(fields)]]
+    return b"\r\n".join(repaired) + b"\r\n\r\n"
+
+
+def _repair_framing(fields: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    codings = _list_values(fields, b"transfer-encoding")
+    lengths = _list_values(fields, b"content-length")
+    others = [f for f in fields if f[0].lower() not in (b"transfer-encoding", b"content-length")]
+    codings = [coding for coding in codings if coding != b"identity"]
+    if codings:
+        return [*others, (b"Transfer-Encoding", b", ".join(codings))]
+    if not all(map(bytes.isdigit, lengths)):
+        lengths = []
+    return [*others, *[(b"Content-Length", length) for length in lengths]]
+
+
+def _list_values(fields: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+    """Return the distinct elements of a comma-separated header in lower case."""
+    texts = [value.lower() for key, value in fields if key.lower() == name]
+    return list(dict.fromkeys(part.strip() for text in texts for part in text.split(b",")))
