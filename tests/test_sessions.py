@@ -126,6 +126,65 @@ def test_store_cookies_domain_is_limited_to_site(domain: str, is_kept: bool) -> 
     assert bool(sessions.request_headers("https://a.b.com.cn/")) is is_kept
 
 
+@pytest.mark.parametrize(
+    ("value", "subdomain", "itself"),
+    [
+        ("sid=1", "", "sid=1"),
+        ("sid=1; Domain=b.test", "sid=1", "sid=1"),
+        ("sid=1; Domain=.b.test", "sid=1", "sid=1"),
+        ("sid=1; Expires=Thu, 01-Jan-70 00:00:01 GMT", "", ""),
+        ("sid=1; Expires=Thu Jan 01 1970 08:00:00 GMT", "", ""),
+        ("sid=1; expires=Wed, 09 Nov 99 10:00:00", "", ""),
+        ("sid=1; Expires=Tue, 01-Jan-69 00:00:00 GMT", "", "sid=1"),
+        ("sid=1; Expires=soon", "", "sid=1"),
+        ("sid=1; Max-Age=0", "", ""),
+        ("sid=a\x01b", "", ""),
+        ('sid="a b"; Path=/', "", 'sid="a b"'),
+        ("sid=\udce9", "", "sid=\udce9"),
+    ],
+)
+def test_store_cookies_attributes_as_in_browsers(value: str, subdomain: str, itself: str) -> None:
+    sessions = Sessions(store_cookies=True)
+    sessions.store_cookies("https://b.test/", [value])
+    sent = [
+        sessions.request_headers(url).get("Cookie", "")
+        for url in ("https://x.y.b.test/", "https://b.test/")
+    ]
+    assert sent == [subdomain, itself]
+
+
+def test_store_cookies_of_deep_host_may_cover_the_site() -> None:
+    sessions = Sessions(store_cookies=True)
+    sessions.store_cookies("https://x.y.b.test/", ["sid=1; Domain=b.test"])
+    assert sessions.request_headers("https://b.test/") == {"Cookie": "sid=1"}
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", "sid=1"]),
+        ("b.test\tFALSE\t/\tFALSE\t\tsid\t1", ["", "sid=1"]),
+        ("b.test\tTRUE\t/\tFALSE\t4102444800.5\tsid\t1", ["sid=1", "sid=1"]),
+        (".b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", "sid=1"]),
+        ("#HttpOnly_.b.test\tTRUE\t/\tFALSE\t0\tsid\t", ["sid=", "sid="]),
+        ("b.test\tFALSE\t/\tFALSE\t1000000000\tsid\t1", ["", ""]),
+        ("b.test\tFALSE\t/\tFALSE\t0\tsid\t\x01", ["", ""]),
+        ("# b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", ""]),
+    ],
+)
+def test_read_cookies_line_as_curl_reads_it(line: str, sent: list[str], tmp_path: Path) -> None:
+    text = f"# Netscape HTTP Cookie File\n\n{line}\n"
+    sessions = Sessions(cookies=read_cookies(private(tmp_path / "cookies.txt", text)))
+    urls = ("http://a.b.test/", "http://b.test/")
+    assert [sessions.request_headers(url).get("Cookie", "") for url in urls] == sent
+
+
+def test_read_cookies_of_name_without_dot_are_sent(tmp_path: Path) -> None:
+    text = "# Netscape HTTP Cookie File\nintranet\tFALSE\t/\tFALSE\t0\tsid\t1"
+    sessions = Sessions(cookies=read_cookies(private(tmp_path / "cookies.txt", text)))
+    assert sessions.request_headers("http://intranet/") == {"Cookie": "sid=1"}
+
+
 def test_store_cookies_number_per_domain_is_limited() -> None:
     sessions = Sessions(store_cookies=True)
     for number in range(MAX_COOKIES + 20):
@@ -167,9 +226,10 @@ def test_read_credentials_readable_by_others_raises(tmp_path: Path, read: object
         read(path)  # type: ignore[operator]
 
 
-def test_read_cookies_other_file_raises(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["hello", "", "# Netscape HTTP Cookie File\nb.test TRUE /"])
+def test_read_cookies_other_file_raises(text: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no cookies\.txt"):
-        read_cookies(private(tmp_path / "cookies.txt", "hello"))
+        read_cookies(private(tmp_path / "cookies.txt", text))
 
 
 def test_parse_cookie_option_without_pair_raises() -> None:

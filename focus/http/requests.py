@@ -164,4 +164,5 @@ def _encode_headers(fields: Mapping[str, str]) -> bytes:
     """Return headers as sent; raise ValueError for one that would begin another."""
     if any(sign in text for field in fields.items() for text in field for sign in "\r\n\0"):
         raise ValueError("a header with a line break")
-    return "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode()
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return lines.encode("utf-8", "surrogateescape")

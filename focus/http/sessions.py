@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import tomllib
 from collections.abc import Iterable
-from email.message import Message
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,14 @@ MAX_DOMAINS = 10_000
 """Domains with stored cookies at most."""
 
 Headers = tuple[tuple[str, str], ...]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_EXPIRES = re.compile(r"(;\s*expires\s*=)([^;]*)", re.I)
+_DATE_PART = re.compile(
+    r"(?<!\d)(?P<time>\d{1,2}:\d{1,2}:\d{1,2})(?!\d)|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep"
+    r"|oct|nov|dec)\w*|(?<![\d:])(?P<number>\d{1,4})(?![\d:])",
+    re.I,
+)
 
 
 class Credentials(msgspec.Struct, frozen=True):
@@ -70,8 +78,8 @@ class Sessions:
     def _jar(self) -> CookieJar:
         from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-        policy = DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNoDots)
-        return CookieJar(policy)
+        strict = DefaultCookiePolicy.DomainStrictNonDomain  # without Domain: for its host alone
+        return CookieJar(DefaultCookiePolicy(strict_ns_domain=strict))
 
     def __bool__(self) -> bool:
         return bool(self._credentials or self._stores_cookies or self._cookie_domains)
@@ -103,15 +111,17 @@ class Sessions:
 
         Without `store_cookies` nothing is stored.
         """
-        values = [value for value in values if len(value) <= MAX_COOKIE_CHARS]
+        values = [
+            _EXPIRES.sub(lambda match: match[1] + _fix_date(match[2]), value)
+            for value in values
+            if len(value) <= MAX_COOKIE_CHARS and not _CONTROL.search(value)
+        ]
         if not self._stores_cookies or not values:
             return False
-        message = Message()
-        for value in values[:MAX_COOKIES]:
-            message["Set-Cookie"] = value
+        response = _CookieResponse(values[:MAX_COOKIES])
         host = _scheme_and_host(url)[1]
         site, has_new = registrable_domain(host), False
-        for cookie in self._jar.make_cookies(_CookieResponse(message), _CookieRequest(url)):  # type: ignore[arg-type]
+        for cookie in self._jar.make_cookies(response, _CookieRequest(url)):  # type: ignore[arg-type]
             domain = cookie.domain.lstrip(".")
             if domain in (host, site) or domain.endswith("." + site):
                 has_new |= self._store_cookie(cookie)
@@ -136,13 +146,13 @@ def read_cookies(path: Path) -> list[Cookie]:
 
     Raises ConfigError, without any content of the file, if it is not one.
     """
-    from http.cookiejar import LoadError, MozillaCookieJar
-
     _check_private(path)
-    jar = MozillaCookieJar()
     try:
-        jar.load(str(path), ignore_discard=True)
-    except (LoadError, OSError, UnicodeDecodeError) as error:
+        first, *lines = path.read_text("utf-8").splitlines() or [""]
+        if not re.match(r"\ufeff?#( Netscape)? HTTP Cookie File", first):
+            raise ValueError("no header")
+        cookies = [_parse_cookie_line(line) for line in lines]
+    except (OSError, ValueError) as error:
         reason = (
             error.strerror if isinstance(error, OSError) and error.strerror else "no cookies.txt"
         )
@@ -151,7 +161,50 @@ def read_cookies(path: Path) -> list[Cookie]:
             path=path,
             reason=reason,
         ) from None
-    return list(jar)
+    return [cookie for cookie in cookies if cookie is not None]
+
+
+def _parse_cookie_line(line: str) -> Cookie | None:
+    """Return the cookie of a line as curl reads it; None for a comment or an unsendable cookie.
+
+    Expiry 0 or "" is a session cookie. Only the second field says whether subdomains get it.
+    """
+    from http.cookiejar import Cookie
+
+    line = line.removeprefix("#HttpOnly_")
+    if not line.strip() or line.startswith("#"):
+        return None
+    domain, covers_subdomains, path, secure, expiry, name, *values = line.split("\t")
+    if _CONTROL.search("".join([name, *values])):
+        return None
+    has_subdomains = covers_subdomains.upper() == "TRUE"
+    domain = domain.lstrip(".").lower()
+    domain = f".{domain}" if has_subdomains else domain if "." in domain else f"{domain}.local"
+    expires = int(float(expiry or 0)) or None
+    is_secure, is_session = secure.upper() == "TRUE", expires is None
+    return Cookie(
+        *(0, name, "".join(values), None, False, domain, has_subdomains, has_subdomains),
+        *(path, True, is_secure, expires, is_session, None, None, {}),
+    )
+
+
+def _fix_date(text: str) -> str:
+    """Return a cookie's date, read by RFC 6265 section 5.1.1, in the form that cookiejar reads.
+
+    Years from 70 to 99 are 19xx, those below are 20xx. An unusable date is returned unchanged.
+    """
+    parts: dict[str, str] = {}
+    for match in _DATE_PART.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "number":
+            is_day = "day" not in parts and len(match[0]) <= 2
+            kind = "day" if is_day else "year"
+        parts.setdefault(kind, match[0])
+    if len(parts) < len(("day", "month", "year", "time")):
+        return text
+    year = int(parts["year"])
+    year += 1900 if 70 <= year <= 99 else 2000 if year < 70 else 0
+    return f"{int(parts['day']):02} {parts['month'][:3].title()} {year} {parts['time']} GMT"
 
 
 def read_credentials(path: Path) -> list[Credentials]:
@@ -260,8 +313,11 @@ class _CookieRequest:
 class _CookieResponse:
     """A response with the interface that `http.cookiejar` needs."""
 
-    def __init__(self, message: Message) -> None:
-        self._message = message
+    def __init__(self, values: list[str]) -> None:
+        self._values = values
 
-    def info(self) -> Message:
-        return self._message
+    def info(self) -> _CookieResponse:
+        return self
+
+    def get_all(self, name: str, default: list[str]) -> list[str]:
+        return self._values if name == "Set-Cookie" else default
