@@ -8,7 +8,7 @@ from focus.config import ScopeConfig
 from focus.documents.kinds import FILE_EXTENSION
 from focus.errors import ConfigError
 from focus.records import DropReason
-from focus.urls.normal_form import registrable_domain, url_host
+from focus.urls.normal_form import readable_url, registrable_domain, url_host
 
 _FILES = frozenset(
     "7z aac apk avi bin bmp bz2 css deb dmg exe flac flv gif gz ico iso jar jpeg jpg js m4a m4v "
@@ -32,8 +32,8 @@ class Scope:
 
     def __init__(self, config: ScopeConfig) -> None:
         self._kind = config.scope
-        self._allow = [_compiled("--allow", pattern) for pattern in config.allow]
-        self._deny = [_compiled("--deny", pattern) for pattern in config.deny]
+        self._allow = [UrlRegex("--allow", pattern) for pattern in config.allow]
+        self._deny = [UrlRegex("--deny", pattern) for pattern in config.deny]
         self.max_depth = config.max_depth
         self._documents = config.documents
         self._max_url = config.max_url
@@ -78,13 +78,33 @@ def _is_file(url: str, documents: bool) -> bool:
     return bool(dot) and (ending in _FILES or (not mark and ending in _DOCUMENTS))
 
 
-def _compiled(option: str, pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ConfigError(
-            "{option} {pattern!r}: no regular expression: {error}",
-            option=option,
-            pattern=pattern,
-            error=error,
-        ) from None
+class UrlRegex:
+    """A regular expression for URLs as a user types it; raises ConfigError if it is none.
+
+    With a space or a character that is not ASCII it is matched against the readable form of URLs,
+    else against the requested form, in which lower-case escapes count as upper-case ones.
+    """
+
+    def __init__(self, option: str, pattern: str) -> None:
+        self._is_readable = not pattern.isascii() or " " in pattern
+        try:
+            self._regex = re.compile(self._spell(pattern))
+        except re.error as error:
+            raise ConfigError(
+                "{option} {pattern!r}: no regular expression: {error}",
+                option=option,
+                pattern=pattern,
+                error=error,
+            ) from None
+
+    def search(self, url: str) -> bool:
+        """Return whether the expression matches anywhere in a normalised URL."""
+        return self._regex.search(self._spell(url)) is not None
+
+    def _spell(self, text: str) -> str:
+        if self._is_readable:
+            return readable_url(text)
+        return _ESCAPE.sub(lambda match: match[0].upper(), text) if "%" in text else text
+
+
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")

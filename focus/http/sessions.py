@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from focus.errors import ConfigError
-from focus.urls.normal_form import registrable_domain, strip_port
+from focus.urls.normal_form import normalise_host, registrable_domain, strip_port
 
 if TYPE_CHECKING:
     from http.cookiejar import Cookie, CookieJar
@@ -261,7 +261,8 @@ def _parse_credentials(path: Path, name: str, table: Any) -> Credentials:
         headers.append(("Cookie", table["cookie"]))
     if not headers or not all(_is_valid_header(*field) for field in headers):
         raise ConfigError("{where}: a header's value is one line of text", where=where)
-    return Credentials(host.lower().strip("/"), tuple(headers), allows_http=scheme == "http")
+    host = strip_port(normalise_host(host)).strip("[]")
+    return Credentials(host, tuple(headers), allows_http=scheme == "http")
 
 
 def _is_valid_header(name: str, value: object) -> bool:

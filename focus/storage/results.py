@@ -12,6 +12,7 @@ import msgspec
 from focus.errors import ConfigError
 from focus.records import UrlState
 from focus.storage.schema import ID_BITS, LAST_ID
+from focus.urls.normal_form import normalise_host
 
 QUALITY_T = 0.5
 """t of P4 2.7: quality(p) = t·R(p)/max R + (1-t)·relevance(p)."""
@@ -203,7 +204,7 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
         tests.append("p.fetched_at >= ?")
         values.append(selection.since)
     if selection.host is not None:
-        host = selection.host.lower()
+        host = normalise_host(selection.host)
         tests.append(_ON_HOST)
         values += [host, len(host) + 1, "." + host]
     return tests, values

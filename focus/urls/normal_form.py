@@ -14,6 +14,7 @@ property test checks that both ways agree.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -38,6 +39,8 @@ __all__ = [
     "duplicate_key",
     "folder_words",
     "normalise",
+    "normalise_host",
+    "readable_url",
     "registrable_domain",
     "seed_candidates",
     "strip_port",
@@ -261,7 +264,41 @@ _IGNORED_PARAMETERS: Final = re.compile(
 )
 
 
+# The readable form
+
+
+def readable_url(url: str) -> str:
+    """Return a URL as an address bar shows it: `http://视频.example/a b` for `xn--…/a%20b`.
+
+    Decoded are host names, UTF-8 or GB 18030 text, and signs that are only escaped because they may
+    not stand in a URL. Other escapes, such as `%2F`, remain. Works on parts of URLs, too.
+    """
+    return _READABLE.sub(_decode_part, url)
+
+
+def _decode_part(match: re.Match[str]) -> str:
+    part = match[0]
+    if part[0] != "%":
+        return ada_url.idna_to_unicode(part.encode()) or part
+    data = bytes.fromhex(part.replace("%", ""))
+    for encoding in ("utf-8", "gb18030"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode(encoding)
+    return part
+
+
+_READABLE: Final = re.compile(
+    r"(?:%[89A-F][0-9A-F])+|%(?:20|22|3C|3E|5B|5C|5D|5E|60|7B|7C|7D)|\bxn--[a-z0-9-]+", re.I
+)
+
+
 # Hosts
+
+
+def normalise_host(text: str) -> str:
+    """Return host[:port] of a host or URL as typed, as it stands in normalised URLs."""
+    url = normalise(text if "://" in text else f"http://{text.strip()}")
+    return url_host(url) if url else text.lower()
 
 
 def url_host(url: str) -> str:

@@ -1,0 +1,69 @@
+"""Rules for URLs as users type them."""
+
+import pytest
+
+from focus.admission.scope import Scope
+from focus.config import ScopeConfig
+from focus.errors import ConfigError
+from focus.records import DropReason
+from focus.urls.normal_form import normalise, normalise_host, readable_url
+
+VIDEO = "http://a.test/%E8%A7%86%E9%A2%91/1"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "is_denied"),
+    [
+        ("/视频/", VIDEO, True),
+        ("/视.*/1$", VIDEO, True),
+        ("/%e8%a7%86", VIDEO, True),
+        ("/%E8%A7%86%E9%A2%91/", VIDEO, True),
+        ("/%E8%A7%86频/", VIDEO, True),
+        ("/视频/", "http://a.test/%e8%a7%86%e9%a2%91/", True),
+        ("/%e8", "http://a.test/%e8%a7%86%e9%a2%91/", True),
+        ("/新闻/", VIDEO, False),
+        ("/a b/", "http://a.test/a%20b/", True),
+        ("kw=足球", "http://a.test/?kw=%D7%E3%C7%F2", True),
+        ("//视频[.]test", "http://xn--cy2a840a.test/", True),
+        ("xn--cy2a840a", "http://xn--cy2a840a.test/", True),
+        ("^(?!.*视频)", VIDEO, False),
+        ("/a/b", "http://a.test/a%2Fb", False),
+        ("页 /x", "http://a.test/%E9%A1%B5%20%2Fx", False),
+    ],
+)
+def test_deny_pattern_matches_as_typed(pattern: str, url: str, is_denied: bool) -> None:
+    reason = Scope(ScopeConfig(deny=(pattern,))).reason_against(url, "a.test")
+    assert reason == (DropReason.DENIED if is_denied else None)
+
+
+def test_deny_invalid_pattern_raises() -> None:
+    with pytest.raises(ConfigError, match=r"--deny '\(': no regular expression"):
+        Scope(ScopeConfig(deny=("(",)))
+
+
+@pytest.mark.parametrize(
+    ("url", "readable"),
+    [
+        ("http://xn--cy2a840a.test/%E8%A7%86?q=a%20%22b%22", '视频.test/视?q=a "b"'),
+        ("http://a.test/%2Fx%23%3F%26%25", "a.test/%2Fx%23%3F%26%25"),
+        ("http://a.test/jos%E9", "a.test/jos%E9"),
+    ],
+)
+def test_readable_url_normalises_back(url: str, readable: str) -> None:
+    assert readable_url(url) == f"http://{readable}"
+    assert normalise(readable_url(url)) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("视频.TEST", "xn--cy2a840a.test"),
+        ("https://www.a.test:443/x?y", "www.a.test"),
+        ("A.test.", "a.test"),
+        ("a.test:8080", "a.test:8080"),
+        ("[::1]:80", "[::1]"),
+        ("", ""),
+    ],
+)
+def test_normalise_host_as_typed(text: str, host: str) -> None:
+    assert normalise_host(text) == host
