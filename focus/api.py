@@ -27,7 +27,7 @@ from focus.cli import cli
 from focus.commands.settings import CrawlPlan, plan_crawl, read_topic
 from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
-from focus.html.main_content import main_text_from_html
+from focus.html.parser import main_text_from_html
 from focus.records import Batch, PageRow
 from focus.report.export import write_rows
 from focus.session import RunReport, Runtime, Watcher, run

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from focus.html.blocks import find_runs
 from focus.html.contexts import MAX_CONTEXT, text_around
-from focus.html.parser import Block, ParsedPage, RawLink, parse
+from focus.html.parser import ParsedPage, RawLink, parse
 from focus.html.regions import element_region
 from focus.html.size_guard import (
     MAX_ATTRIBUTES,
@@ -58,15 +58,14 @@ def test_parse_open_graph_tags_are_keywords() -> None:
 
 def test_parse_empty_page_has_no_content() -> None:
     page = parse("")
-    assert (page.title, page.links, page.headings, page.extract_text(), page.extract_blocks()) == (
+    assert (page.title, page.links, page.headings, page.extract_blocks()) == (
         "",
         [],
         [],
-        "",
         [],
     )
     assert page.canonical is page.base is page.refresh_url is None
-    assert ParsedPage().extract_text() == "" and ParsedPage().extract_blocks() == []
+    assert ParsedPage().extract_blocks() == []
 
 
 def test_parse_title_first_non_empty_outside_svg() -> None:
@@ -154,7 +153,7 @@ def test_parse_links_in_document_order() -> None:
 def test_parse_frameset_frames_are_links() -> None:
     page = parse("<frameset><frame src=/menu><frame src=/main></frameset>")
     assert [link.href for link in page.links] == ["/menu", "/main"]
-    assert page.extract_text() == "" and page.extract_blocks() == []
+    assert page.extract_blocks() == []
 
 
 def test_parse_links_in_noscript_but_not_in_template() -> None:
@@ -300,13 +299,27 @@ def test_text_around_long_text_uses_both_sides() -> None:
 # Text and blocks
 
 
-def test_extract_text_visible_text_only() -> None:
-    page = parse(
-        "<title>T</title><style>s{}</style><p>足球</p><p>比赛<br>结果</p><script>x</script>"
-        "<noscript>no</noscript><template>t</template><svg><text>v</text></svg><ul><li>a<li>b</ul>"
-    )
-    assert page.extract_text().split() == ["足球", "比赛", "结果", "a", "b"]
-    assert page.extract_text() == page.extract_text()
+def texts(html: str) -> list[str]:
+    return [block.text for block in parse(html).extract_blocks()]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<title>T</title><p>足球<script>x</script><p>比赛<br>结果", ["足球", "比赛 结果"]),
+        ("<p>long enough to be a page<noscript>no</noscript><template>t</template><svg>v</svg>",
+         ["long enough to be a page"]),
+        ("<p>seen and read<p hidden>h<p style='display : none'>d<p style=visibility:hidden>v",
+         ["seen and read"]),
+        ("<p>the <span hidden>not seen </span>words", ["the words"]),
+        ("<div hidden><p>a page that scripts show</p></div>", ["a page that scripts show"]),
+        ("<p>foot&shy;ball micro\u200bservice base\u2060ball", ["football microservice baseball"]),
+        ("<p>今年的世界杯决\n  赛，\n主队 赢\nof it", ["今年的世界杯决赛，主队 赢 of it"]),
+        ("<p><ruby>東<rp>(</rp><rt>とう</rt><rp>)</rp>京<rt>きょう</rt></ruby>", ["東京"]),
+    ],
+)  # fmt: skip
+def test_extract_blocks_text_is_as_a_reader_sees_it(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
 
 
 def test_extract_blocks_count_link_characters() -> None:
@@ -314,12 +327,12 @@ def test_extract_blocks_count_link_characters() -> None:
         "<h1>头</h1><div>前 <b>中</b>间 <a href=/x>链 接</a><p>段<br>落</p>后</div>"
         "<ul><li><a href=/y>甲<i>乙</i></a></ul><script>x</script> <div> </div>"
     )
-    assert page.extract_blocks() == [
-        Block("头", 0, "h1"),
-        Block("前 中间 链 接", 3, "div"),
-        Block("段 落", 0, "p"),
-        Block("后", 0, "div"),
-        Block("甲乙", 2, "li"),
+    assert [(block.text, block.link_chars, block.tag) for block in page.extract_blocks()] == [
+        ("头", 0, "h1"),
+        ("前 中间 链 接", 3, "div"),
+        ("段 落", 0, "p"),
+        ("后", 0, "div"),
+        ("甲乙", 2, "li"),
     ]
 
 
@@ -339,12 +352,6 @@ def test_extract_blocks_count_link_characters() -> None:
 def test_extract_blocks_menu_separators_count_as_links(html: str, linked: str) -> None:
     (block,) = parse(f"<body><div>{html}</div>").extract_blocks()
     assert block.link_chars == len(linked)
-
-
-def test_extract_text_and_blocks_in_any_order() -> None:
-    page = parse("<p>a<script>x</script><p>b")
-    assert page.extract_text().split() == ["a", "b"]
-    assert [block.text for block in page.extract_blocks()] == ["a", "b"]
 
 
 # Hostile pages
@@ -368,7 +375,7 @@ def test_parse_any_text_never_raises(html: str, context: bool) -> None:
     for link in page.links:
         assert link.href == link.href.strip("\t\n\f\r ") != ""
         assert len(link.anchor) <= 200 and len(link.context) <= MAX_CONTEXT
-        (link.href + link.anchor + link.heading + page.title + page.extract_text()).encode()
+        (link.href + link.anchor + link.heading + page.title).encode()
     for block in page.extract_blocks():
         assert 0 <= block.link_chars <= len(block.text)
 
@@ -377,7 +384,7 @@ def test_parse_any_text_never_raises(html: str, context: bool) -> None:
 @given(st.binary(max_size=2000))
 def test_parse_any_bytes_never_raises(body: bytes) -> None:
     parse(body.decode("latin-1"))
-    parse(body.decode("utf-8", "surrogateescape")).extract_text()
+    parse(body.decode("utf-8", "surrogateescape"))
 
 
 def test_parse_hundred_thousand_links_is_fast() -> None:

@@ -27,6 +27,10 @@ def is_in(keywords: str, source: str) -> bool:
         ("java", "<h1>j&#97;va</h1>"),
         ("c++", "in C++11 it"),
         ("машина", "<b>МАШИНА</b>"),
+        ("football", "foot&shy;ball"),
+        ("football", "foot\u00adball, foot&#8203;ball"),
+        ("欧冠决赛", "欧冠\u200b决赛"),
+        ("欧冠决赛", "今年的欧冠决\n\t赛"),
         ("机器学习,machine-learning", "about machine-learning."),
     ],
 )

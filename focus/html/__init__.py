@@ -5,7 +5,8 @@
     reader — one walk over all elements: head, links, headings, text
     regions — body, navigation, header, footer or aside, by the ancestors of a node
     breadcrumbs — the breadcrumb of a page: the path to it from the home page of its site
-    blocks — the text in blocks, each with its share of link text
+    blocks — the text in blocks, each with its share of link text and the parts it is in
+    page_parts — parts of a page that are not its content, by tag, ARIA role, class and id
     contexts — the words around a link, within its block
     main_content — the main content of a page without the site around it
     publication_date — when a page was published and last changed
@@ -22,6 +23,7 @@ It must not know URLs, topics or scores. Any string is accepted as a page; nothi
 that evades `size_guard` can still block the parser, so pages from the web are parsed in processes
 with a time limit (`focus.workers`).
 
-Main content is the run of blocks with the largest sum of text minus link text. The rule of P3,
-which keeps blocks with a full stop, loses tables of scores and poems.
+Main content is the element that encloses most of the text without navigation, comments and other
+parts, else the run of blocks with the largest sum of text minus link text. The rule of P3, which
+keeps blocks with a full stop, loses tables of scores and poems.
 """

@@ -1,4 +1,4 @@
-"""Splits a page into blocks of text, each with its share of link text."""
+"""Splits a page into blocks of text, each with its share of link text and the parts it is in."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from selectolax.lexbor import LexborNode
 
-from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A
+from focus.html import page_parts
+from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A, tag_ids
+from focus.html.page_parts import PLAIN, ElementRole, element_role, role_by_tag
+from focus.text.visible import fold_white_space
 
 _TEXT_TAGS = frozenset((TEXT, BR))
+_UNREAD_TAGS = (HIDDEN.keys() | tag_ids("rt rp").keys()) - tag_ids("noscript").keys()
+_FORMATTING_TAGS = tag_ids(
+    "a abbr acronym b bdi bdo big code del em font i ins kbd mark q ruby s samp small strike strong"
+    " sub sup tt u var wbr"
+)
 _NON_WORD = re.compile(r"[\W_]")
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _HIDDEN_TAGS = frozenset((b"script", b"style", b"title"))
@@ -18,21 +26,40 @@ _EMPTY_BOUNDARY_TAGS = frozenset(b"html head body base link meta textarea".split
 _BOUNDARY_TAGS = _HIDDEN_TAGS | _EMPTY_BOUNDARY_TAGS | set(map(str.encode, BLOCKS.values()))
 
 
-class Block(msgspec.Struct, frozen=True, gc=False):
+class Block(msgspec.Struct, gc=False):
     """A run of text in one block element (`p`, `li`, `td`…), white space folded.
 
     link_chars  number of characters that are link text; in a menu (首页 | 社会 | 足球) all of them,
                 because the separators between links belong to the links
+    parts       bits of the parts of the page that it is in (`page_parts.PARTS`)
+    is_main     whether it belongs to the main content
     """
 
     text: str
     link_chars: int
     tag: str
+    parts: int = 0
+    is_main: bool = True
 
     @property
     def is_linked(self) -> bool:
         """Whether at least half of the text is link text, as in a menu or a list."""
         return 2 * self.link_chars >= len(self.text)
+
+
+class Root(msgspec.Struct, gc=False):
+    """A run of blocks in an element that may enclose the main content."""
+
+    certainty: int  # `ElementRole.root`
+    start: int
+    end: int = 0
+
+
+class _Context(msgspec.Struct, gc=False):
+    """The block element around a text: its tag and the parts that it is in."""
+
+    tag: str
+    parts: int
 
 
 class BlockReader:
@@ -41,58 +68,87 @@ class BlockReader:
     The walk goes from child to sibling itself: asking each node of a traversal for its parent
     takes nearly twice as long.
 
-    start_nodes  the first text node of each block
+    start_nodes   the first text node of each block
+    roots         elements that may enclose the main content
+    forum_names   number of elements with the name of a forum
     """
 
     def __init__(self) -> None:
         self.start_nodes: list[LexborNode] = []
-        self._start_node: LexborNode | None = None
+        self.roots: list[Root] = []
+        self.forum_names = 0
         self._blocks: list[Block] = []
         self._pieces: list[str] = []
         self._linked_pieces: list[str] = []
+        self._current: _Context | None = None  # of the collected pieces
+        self._start_node: LexborNode | None = None
 
     def read(self, body: LexborNode) -> list[Block]:
-        """Return the visible text under a node, block by block."""
-        pieces, linked = self._pieces, self._linked_pieces
-        block, name, is_linked = 0, "body", False  # number and tag of the node's block
-        blocks, current, tag = 0, -1, ""
-        pending: list[tuple[LexborNode | None, int, str, bool]] = []  # siblings still to visit
+        """Return the text under a node, block by block."""
+        context, is_linked = _Context("body", 0), False
+        pending: list[tuple[LexborNode | None, _Context, bool, Root | None]] = []  # siblings
         node = body.first_child
         while node is not None or pending:
             if node is None:
-                node, block, name, is_linked = pending.pop()
+                node, context, is_linked, root = pending.pop()
+                if root is not None:
+                    self._end_block()
+                    root.end = len(self._blocks)
                 continue
             tag_id = node.tag_id
             if tag_id in _TEXT_TAGS:
-                text = " " if tag_id == BR else node.text_content or ""
-                if block != current:
-                    if pieces:
-                        self._end_block(tag)
-                    current, tag = block, name
-                    self._start_node = node
-                if pieces or not text.isspace():  # white space between elements begins no block
-                    pieces.append(text)
-                    if is_linked:
-                        linked.append(text)
+                self._add_text(node, context, is_linked=is_linked)
                 node = node.next
                 continue
-            child = None if tag_id in HIDDEN else node.first_child
+            child = None if tag_id in _UNREAD_TAGS else node.first_child
             if child is None:
                 node = node.next
                 continue
-            pending.append((node.next, block, name, is_linked))
-            node = child
-            if tag_id in BLOCKS:
-                blocks += 1
-                block, name = blocks, BLOCKS[tag_id]
-            elif tag_id == A:
-                is_linked = True
-        self._end_block(tag)
+            root, outer = None, context
+            if tag_id not in _FORMATTING_TAGS:
+                attributes = node.attributes
+                role = element_role(tag_id, attributes) if attributes else role_by_tag(tag_id)
+                if role.part == page_parts.HIDDEN and tag_id not in BLOCKS:
+                    node = node.next
+                    continue
+                if role is not PLAIN:
+                    root = self._enter_role(role)
+                    context = _Context(
+                        BLOCKS.get(tag_id, context.tag), page_parts.enter(context.parts, role)
+                    )
+                elif tag_id in BLOCKS:
+                    context = _Context(BLOCKS[tag_id], context.parts)
+            pending.append((node.next, outer, is_linked, root))
+            node, is_linked = child, is_linked or tag_id == A
+        self._end_block()
         return self._blocks
 
-    def _end_block(self, tag: str) -> None:
+    def _add_text(self, node: LexborNode, context: _Context, *, is_linked: bool) -> None:
+        """Add a text node or a `<br>` to the block of its context."""
+        text = " " if node.tag_id == BR else node.text_content or ""
+        if context is not self._current:
+            self._end_block()
+            self._current, self._start_node = context, node
+        if self._pieces or not text.isspace():  # white space between elements begins no block
+            self._pieces.append(text)
+            if is_linked:
+                self._linked_pieces.append(text)
+
+    def _enter_role(self, role: ElementRole) -> Root | None:
+        """Count an element with a role; return its root, which begins with the next block."""
+        self.forum_names += role.is_forum
+        if not role.root:
+            return None
+        self._end_block()
+        self.roots.append(Root(role.root, len(self._blocks)))
+        return self.roots[-1]
+
+    def _end_block(self) -> None:
         """Make a block of the collected pieces."""
-        pieces, linked = self._pieces, self._linked_pieces
+        pieces, linked, context = self._pieces, self._linked_pieces, self._current
+        self._current = None
+        if not pieces or context is None:
+            return
         if text := _fold_pieces(pieces):
             link_chars = len(text) if len(linked) == len(pieces) else 0
             if linked and not link_chars:
@@ -100,7 +156,7 @@ class BlockReader:
                 signs = len(_NON_WORD.findall(text)) if len(text) < 4 * link_chars else 0
                 if signs and len(text) - signs <= link_chars:
                     link_chars = len(text)
-            self._blocks.append(Block(text, link_chars, tag))
+            self._blocks.append(Block(text, link_chars, context.tag, context.parts))
             assert self._start_node is not None
             self.start_nodes.append(self._start_node)
         pieces.clear()
@@ -151,4 +207,4 @@ def _find_boundary_after(source: bytes, at: int) -> int:
 
 
 def _fold_pieces(pieces: list[str]) -> str:
-    return " ".join((pieces[0] if len(pieces) == 1 else "".join(pieces)).split())
+    return fold_white_space(pieces[0] if len(pieces) == 1 else "".join(pieces))

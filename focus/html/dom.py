@@ -29,8 +29,7 @@ BLOCKS = tag_ids(
     " fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr legend li main"
     " menu nav ol optgroup option p pre section select summary table tbody td tfoot th thead tr ul"
 )
-HIDDEN_NAMES = "script style noscript template iframe object svg noframes"
-HIDDEN = tag_ids(HIDDEN_NAMES)
+HIDDEN = tag_ids("script style noscript template iframe object svg noframes")
 _BREAKS = BLOCKS.keys() | {BR}
 _SCRIPT_TAGS = tag_ids("script style")
 _BOUNDARIES = _BREAKS | _SCRIPT_TAGS.keys()

@@ -13,12 +13,21 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
-from focus.html.blocks import Block, BlockReader
+from focus.html.blocks import Block
 from focus.html.breadcrumbs import Crumb
+from focus.html.main_content import main_text, read_blocks
 from focus.html.reader import ElementReader, ParsedPage, RawLink
 from focus.html.size_guard import limit_markup
 
-__all__ = ["Block", "Crumb", "ParsedPage", "RawLink", "parse", "parse_blocks"]
+__all__ = [
+    "Block",
+    "Crumb",
+    "ParsedPage",
+    "RawLink",
+    "main_text_from_html",
+    "parse",
+    "parse_blocks",
+]
 
 _WITHOUT_EVENTS = LexborDocumentOptions.WO_EVENTS.value
 """Disables side effects of inserting elements: a `<selectedcontent>` copies the chosen option."""
@@ -47,4 +56,9 @@ def parse_blocks(html: str) -> list[Block]:
     """Return the visible text of a page in blocks; cheaper than `parse`."""
     source = limit_markup(html.encode("utf-8", "replace"))
     body = LexborHTMLParser(source, options=_WITHOUT_EVENTS).body
-    return BlockReader().read(body) if body is not None else []
+    return read_blocks(body)[0] if body is not None else []
+
+
+def main_text_from_html(html: str) -> str:
+    """Return the `main_text` of a page, given its source."""
+    return main_text(parse_blocks(html))

@@ -9,12 +9,11 @@ from itertools import islice
 import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from focus.html.blocks import Block, BlockReader
+from focus.html.blocks import Block
 from focus.html.breadcrumbs import MAX_TRAIL_LINKS, Crumb, is_trail_start, parse_crumbs
 from focus.html.contexts import ContextReader
 from focus.html.dom import (
     HEADING_LEVELS,
-    HIDDEN_NAMES,
     HTTP_SPACE,
     IMG,
     MAX_ANCHOR,
@@ -26,6 +25,7 @@ from focus.html.dom import (
     node_text,
     tag_ids,
 )
+from focus.html.main_content import read_blocks
 from focus.html.regions import AncestryReader
 from focus.http.robots_tag import NO_RULES, RobotsTag, parse_rules
 from focus.http.semantics import MAX_REDIRECT_DELAY_S, parse_refresh
@@ -113,25 +113,12 @@ class ParsedPage:
         """The body element, or None if there is none."""
         return self._tree.body if self._tree is not None else None
 
-    def extract_text(self) -> str:
-        """Return visible text in which to find words: a line per element, not folded.
-
-        A word with markup inside (`foot<b>ball</b>`) is split in two; `extract_blocks` keeps it
-        whole at ten times the cost.
-        """
-        body = self.body
-        if body is None:
-            return ""
-        body.strip_tags(HIDDEN_NAMES.split(), recursive=True)
-        return body.text(separator="\n")
-
     def extract_blocks(self) -> list[Block]:
         """Return the visible text in blocks, in document order."""
         body = self.body
         if body is None:
             return []
-        reader = BlockReader()
-        blocks, self._block_starts = reader.read(body), reader.start_nodes
+        blocks, self._block_starts = read_blocks(body)
         return blocks
 
     def block_region(self, number: int) -> Region:

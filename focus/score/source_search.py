@@ -18,7 +18,13 @@ from html import unescape
 
 from focus.text.tokenisation import fold, has_han
 
-_REFERENCE = re.compile(rb"&#(?:[0-9]+|x[0-9a-f]+);?", re.I)
+_REFERENCE = re.compile(rb"&(?:#(?:[0-9]+|x[0-9a-f]+)|shy|zwn?j);?", re.I)
+_INVISIBLE = [
+    re.compile(pattern) for pattern in (rb"\xc2\xad", rb"\xe2\x80[\x8b-\x8f]", rb"\xe2\x81\xa0")
+]
+"""Characters without a shape, in UTF-8; three patterns take less time than one."""
+_WRAPPED_LINE = re.compile(rb"\n(?<=[\x80-\xbf]\n)[\t ]*(?=[\xe3-\xe9])")
+"""Line break between two ideographs, which is no space."""
 _FULLWIDTH = re.compile(rb"\xef(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a])")
 """Full-width form of an ASCII digit or letter, in UTF-8."""
 _WORD_SEPARATOR = (
@@ -47,6 +53,7 @@ class SourceSearch:
         self._patterns = [*map(_literal, anywhere), *(pattern for _, pattern in words)]
         has_case = any(char.lower() != char.upper() for char in characters)
         self._is_cased = bool(words) or has_case
+        self._has_han = bool(anywhere)
         self._has_spaced_han = any(b" " in form for form in anywhere)
         self._compatibility_patterns = [
             _literal(form.encode())
@@ -65,8 +72,8 @@ class SourceSearch:
             return True
         if not self._needs_folding(lowered):
             return False
-        text = _REFERENCE.sub(_resolve_reference, lowered).decode("utf-8", "replace")
-        return self._matches(fold(text).encode("utf-8", "replace"))
+        text = _WRAPPED_LINE.sub(b"", _REFERENCE.sub(_resolve_reference, lowered))
+        return self._matches(fold(text.decode("utf-8", "replace")).encode("utf-8", "replace"))
 
     def plain_source(self, source: bytes) -> bytes | None:
         """Return the page in lower case, or None if folding might reveal more keywords."""
@@ -89,12 +96,18 @@ class SourceSearch:
             return True
         if lowered.isascii():
             return False
+        if any(pattern.search(lowered) for pattern in _INVISIBLE):
+            return True
+        if self._has_han and _WRAPPED_LINE.search(lowered):
+            return True
         if self._has_ascii_words and _FULLWIDTH.search(lowered):
             return True
         return any(form.search(lowered) for form in self._compatibility_patterns)
 
     def _may_form_keyword(self, reference: bytes) -> bool:
         character = unescape(reference.decode())
+        if not fold(character):
+            return True
         if character.isspace() or character in "-_":
             return " " in self._characters or character in self._characters
         return (character.isascii() and character.isalnum()) or not self._characters.isdisjoint(

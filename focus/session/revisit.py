@@ -19,7 +19,7 @@ from focus.admission.near_duplicates import text_digest
 from focus.crawler import Crawl
 from focus.engine.limits import round_totals
 from focus.engine.view import Request, conditional_headers
-from focus.html.main_content import main_text_from_html
+from focus.html.parser import main_text_from_html
 from focus.records import REVISIT_PRIORITY, StoredPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
 from focus.storage import revisited_pages

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 
-from focus.html.main_content import main_text_from_html
 from focus.html.markdown import to_markdown
 from focus.html.metadata import PageMetadata, read_metadata
+from focus.html.parser import main_text_from_html
 from focus.storage import labels
 
 

@@ -14,7 +14,7 @@ from focus.errors import StoreError
 from focus.storage import file_check, private
 
 INDEX_ID = 0x666F6378  # "focx"
-FORMAT_VERSION = 1  # an index of another format is rebuilt
+FORMAT_VERSION = 2  # an index of another format is rebuilt
 LOCK_TIMEOUT_S = 60.0  # another process can be writing a batch
 CACHE_KIB = 64 * 1024
 MAX_WAL_ATTEMPTS = 100  # times 50 ms

@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from focus.html.main_content import main_text_from_html
+from focus.html.parser import main_text_from_html
 from focus.storage import labels, search_file
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import MAX_RANK_AND_RELEVANCE

@@ -2,6 +2,7 @@
 
     charset — the character encoding of a page, and its text
     codecs — decoders of the WHATWG Encoding Standard where those of Python differ
+    visible — characters without a shape, white space, line breaks in Chinese
     tokenisation — folding, Chinese segmentation, tokens
     inflection — singular and plural of an English word
     formatting — printable text, times, sizes and tables

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
+from focus.text.visible import strip_invisible
+
 _HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _HAS_HAN = re.compile(f"[{_HAN}]")
 _RUNS = re.compile(f"[{_HAN}]+|[^\\W_{_HAN}]+")
@@ -23,10 +25,13 @@ Cut = Callable[[str], Iterable[str]]
 
 
 def fold(text: str) -> str:
-    """Return a text in lower case with compatibility forms replaced: `ＪＡＶＡ！` → `java!`."""
+    """Return a text in lower case with compatibility forms replaced: `ＪＡＶＡ！` → `java!`.
+
+    Characters without a shape, such as soft hyphens, are left out.
+    """
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFKC", strip_invisible(text)).casefold()
 
 
 def has_han(text: str) -> bool:

@@ -100,7 +100,7 @@ def page(data: bytes) -> None:
     found = _analyst().score(BASE, body, TYPES[choice % len(TYPES)])
     assert found.failure is None, found.detail
     assert all(normalise(link.url) == link.url for link in found.links)
-    parse(body.decode("latin-1"), max_links=3, context=True).extract_text()
+    parse(body.decode("latin-1"), max_links=3, context=True).extract_blocks()
 
 
 def dates(data: bytes) -> None:

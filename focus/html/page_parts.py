@@ -1,0 +1,183 @@
+"""Recognises the parts of a page that are not its main content, and those that enclose it.
+
+    element_role  what an element is: by tag, ARIA role, schema.org property, class and id
+    PARTS         the parts around a main content, each with the share of a page that it may have
+
+The names are those that site authors use. A name alone proves little: a framework may call every
+element `widget`, and the posts of a forum are comments. A part is therefore left out only if it has
+no more than its share of the text that remains after the parts before it (`excluded_parts`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from focus.html.dom import Attributes, tag_ids
+
+PARTS = {
+    "consent": 1.0, "hidden": 0.6, "noscript": 0.5,
+    "nav": 0.7, "menu": 0.7, "footer": 0.5, "aside": 0.5, "form": 0.5, "select": 0.7,
+    "button": 0.5, "dialog": 0.9, "figcaption": 0.3, "role": 0.5,
+    "overlay": 0.5, "navigation": 0.5, "imprint": 0.4, "sidebar": 0.4, "comments": 0.5,
+    "reviews": 0.6, "related": 0.4, "promotion": 0.3, "sharing": 0.3, "byline": 0.3,
+    "caption": 0.3, "toolbar": 0.3, "tags": 0.3,
+}  # fmt: skip
+"""Maximum share of the text by part, in the order in which they are left out."""
+
+_BITS = {name: 1 << at for at, name in enumerate(PARTS)}
+HIDDEN, COMMENTS = _BITS["hidden"], _BITS["comments"]
+INVISIBLE = HIDDEN | _BITS["noscript"]
+"""Parts that a reader does not see."""
+MIN_ARTICLE_CHARS = 1500
+"""Characters outside comments that make comments of any length a part of their own."""
+
+_TAG_PARTS = {
+    tag: _BITS.get(name, _BITS["select"])
+    for tag, name in tag_ids(
+        "noscript nav menu footer aside form select textarea button dialog figcaption"
+    ).items()
+}
+_ROOT_TAGS = tag_ids("article main")
+_OUTSIDE_ROLES = frozenset(
+    "navigation contentinfo complementary search menu menubar dialog alertdialog banner".split()
+)
+_PART_NAME = re.compile(
+    r"""(?:^|[\s_-])(?:
+      (?P<consent>cookies?|consent|gdpr|onetrust|sr-only|visually-?hidden
+        |screen-?reader(?:-text)?|skip-?link)
+    | (?P<navigation>nav|navbar|navigation|menu|breadcrumbs?|crumbs?|pagination|pager|paging|toc)
+    | (?P<imprint>footer|foot|copyright|colophon)
+    | (?P<sidebar>side-?bar|aside|rail)
+    | (?P<comments>comments?|respond|disqus|replies|pinglun)
+    | (?P<reviews>(?:product|customer|user)?-?reviews|review-?list|yotpo|bazaarvoice|okendo
+        |judgeme|jdgm|loox|stamped)
+    | (?P<related>related|recommend\w*|recirc\w*|more-?(?:news|stories|articles|from|on|in)
+        |read-?(?:more|next)|most-?(?:read|popular)|popular|trending|also-?(?:like|read)|outbrain
+        |taboola|xiangguan|tuijian)
+    | (?P<promotion>promo\w*|newsletter|subscri\w+|sign-?up|paywall|login|signin|advert\w*|ads?
+        |sponsor\w*|banner)
+    | (?P<sharing>shar(?:e|ing)\w*|social\w*|follow-?us|addthis|sharedaddy|addtoany|bdshare\w*)
+    | (?P<overlay>modal|popup|overlay|lightbox)
+    | (?P<byline>byline|author-?(?:info|bio|box|name|meta)?|post-?meta|entry-?meta|article-?meta
+        |meta|dateline|timestamp|posted-on|credits?|zebian)
+    | (?P<caption>caption|wp-caption-text)
+    | (?P<toolbar>toolbar|print)
+    | (?P<tags>tags?|tag-?list|tags-?links|cat-links)
+    )(?=$|[\s_-])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BODY_NAME = re.compile(
+    r"""(?:^|[\s_-])(?:
+      article-?(?:body|content|text|copy)|(?:post|entry|story|page|news|blog|main|single)-?
+      (?:body|content|text)|articlebody|storybody|rich-?text|prose
+    )(?=$|[\s_-])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_FORUM_NAME = re.compile(
+    r"""(?:^|[\s_-])(?:
+      forums?|phpbb|discourse|xenforo|vbulletin|threads?|topic-?(?:body|posts?|stream)
+      |post-?stream|questions?-page|question-?(?:header|body)|commentarea|discussion
+    )(?=$|[\s_-])|DiscussionForumPosting|QAPage|/Question""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_MAX_NAME_CHARS = 260
+
+
+class ElementRole(NamedTuple):
+    """What an element encloses.
+
+    part      bit of the part in `PARTS`, 0 for none
+    root      how surely it encloses the main content: 3 an article's text by schema.org, 2 by its
+              name, 1 `<main>` and `<article>`, 0 not at all
+    is_forum  whether its name is one of a forum or a page of questions
+    """
+
+    part: int = 0
+    root: int = 0
+    is_forum: bool = False
+
+
+PLAIN = ElementRole()
+
+
+def element_role(tag_id: int, attributes: Attributes) -> ElementRole:
+    """Return the role of an element with attributes.
+
+    Example: `<p hidden>` and `<div style="display: none">` are hidden; `<ul class="post-tags">`
+    is a part with tags; `<div class="article-body">` encloses the main content.
+    """
+    style = attributes.get("style")
+    if "hidden" in attributes or (style and _HIDING_STYLE.search(style)):
+        return ElementRole(HIDDEN)
+    get = attributes.get
+    return _role_by_names(
+        tag_id, get("class"), get("id"), get("role"), get("itemprop"), get("itemtype")
+    )
+
+
+@lru_cache(maxsize=256)
+def role_by_tag(tag_id: int) -> ElementRole:
+    """Return the role of an element without attributes."""
+    part = _TAG_PARTS.get(tag_id, 0)
+    root = 1 if tag_id in _ROOT_TAGS else 0
+    return ElementRole(part, root) if part or root else PLAIN
+
+
+@lru_cache(maxsize=16384)
+def _role_by_names(tag_id: int, *names: str | None) -> ElementRole:
+    """Return the role of an element with these class, id, role, itemprop and itemtype."""
+    css_class, css_id, role, item_property, item_type = (name or "" for name in names)
+    name = f"{css_class} {css_id}"[:_MAX_NAME_CHARS]
+    is_forum = _FORUM_NAME.search(f"{name} {item_type}") is not None
+    by_tag = role_by_tag(tag_id)
+    if role in _OUTSIDE_ROLES:
+        return ElementRole(_BITS["role"], 0, is_forum)
+    if item_property == "articleBody":
+        return ElementRole(0, 3, is_forum)
+    if by_tag.part:
+        return ElementRole(by_tag.part, 0, is_forum)
+    if _BODY_NAME.search(name):
+        return ElementRole(0, 2, is_forum)
+    match = None if by_tag.root else _PART_NAME.search(name)
+    if match and match.lastgroup:
+        return ElementRole(_BITS[match.lastgroup], 0, is_forum)
+    root = by_tag.root or int(role in ("main", "article"))
+    return ElementRole(0, root, is_forum) if root or is_forum else PLAIN
+
+
+def enter(parts: int, role: ElementRole) -> int:
+    """Return the bits of the parts inside an element, given those around it.
+
+    What encloses the main content is in no part, whatever the wrapper around it is called.
+    """
+    if role.root:
+        return parts & INVISIBLE
+    return parts | role.part
+
+
+def excluded_parts(sums: Mapping[int, tuple[int, int]], *, is_forum: bool) -> int:
+    """Return the bits of the parts to leave out of a page.
+
+    sums   by the parts of a block: characters outside links, and size of the text
+
+    Example: navigation of 300 characters beside a text of 700 is left out. In a page with 700
+    characters in elements named `caption` and 300 elsewhere captions are no part.
+    """
+    excluded = 0
+    own_left, size_left = (sum(total[at] for total in sums.values()) for at in (0, 1))
+    for name, max_share in PARTS.items():
+        bit = _BITS[name]
+        part = [total for parts, total in sums.items() if parts & bit and not parts & excluded]
+        if not part:
+            excluded |= bit
+            continue
+        own, size = (sum(total[at] for total in part) for at in (0, 1))
+        is_small = own <= max_share * own_left and size <= max_share * size_left
+        if is_small or (bit == COMMENTS and not is_forum and own_left - own >= MIN_ARTICLE_CHARS):
+            excluded |= bit
+            own_left, size_left = own_left - own, size_left - size
+    return excluded
