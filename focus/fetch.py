@@ -45,7 +45,7 @@ from focus.http.response import (
 )
 from focus.http.semantics import classify_status, parse_retry_after
 from focus.http.sessions import Headers, Sessions
-from focus.http.ssrf_guard import AddressGuard, not_public_message
+from focus.http.ssrf_guard import NOT_PUBLIC, AddressGuard
 from focus.http.tls import make_client_context
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
@@ -246,7 +246,7 @@ class WebFetcher:
         host = re.sub(r":\d*$", "", authority).strip("[]").rstrip(".")
         if ":" in host or re.fullmatch(r"(?:[0-9]+|0x[0-9a-f]*)", host.rpartition(".")[2], re.I):
             if not self._guard.permits(host):
-                raise FetchFailed(FailureKind.GUARD, not_public_message(host))
+                raise FetchFailed(FailureKind.GUARD, NOT_PUBLIC)
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
             raise FetchFailed(FailureKind.GUARD, msg("{host} is not a public host", host=host))
 
@@ -255,8 +255,8 @@ class WebFetcher:
         family, kind, protocol, _, address = info
         # The user named the proxy; everything goes to it and nowhere else.
         if self._config.proxy is None and not self._guard.permits(str(address[0])):
-            Exchange.current().record_refused_address(str(address[0]))
-            raise PermissionError(not_public_message(address[0]))
+            Exchange.current().record_refused_address()
+            raise PermissionError(NOT_PUBLIC)
         connection = socket.socket(family, kind, protocol)
         Exchange.current().record_permitted_connect(connection)
         return connection

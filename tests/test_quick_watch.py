@@ -107,3 +107,31 @@ async def test_next_check_of_several_interval_alerts_is_one_interval_ahead(tmp_p
         await run_due(here.store, visit, deliver, clock=here.clock)
         times = [stored.next_at for stored in here.store.alerts.list_alerts()]
     assert times == [NOON + 6 * 3600 - SLACK_S] * 3
+
+
+async def test_slow_sites_do_not_hold_up_a_quick_alert_and_deliveries(tmp_path: Path) -> None:
+    """Six sites need a minute each; an alert of another one is due every minute."""
+    visited: list[str] = []
+    deliveries: list[float] = []
+    with outbox(tmp_path) as here:
+        here.alert("quick", "inbox", schedule="1m", sites=("https://quick.test/",))
+        for number in range(6):
+            sites = (f"https://slow{number}.test/",)
+            here.alert(f"slow {number}", "inbox", schedule="6h", sites=sites)
+
+        async def visit(site: WatchedSite) -> None:
+            visited.append(site.host)
+            here.clock.now += 1.0 if site.host == "quick.test" else 60.0
+            here.store.sites.record_visit(
+                site.id, 1, visited_at=here.clock.now, next_at=here.clock.now + 60.0,
+                free_at=here.clock.now + 50.0, pages=1, is_whole=True,
+            )  # fmt: skip
+
+        async def deliver() -> DeliverySummary:
+            deliveries.append(here.clock.now)
+            return DeliverySummary()
+
+        for _ in range(6):
+            await run_due(here.store, visit, deliver, clock=here.clock)
+    assert visited == [host for number in range(6) for host in ("quick.test", f"slow{number}.test")]
+    assert max(later - sooner for sooner, later in pairwise(deliveries)) <= 61.0

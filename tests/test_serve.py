@@ -395,7 +395,10 @@ def test_ask_sites_uses_separate_process() -> None:
     assert (good.title, good.links, good.failure) == ("Sport", 2, "")
     assert app.is_shell and not good.is_shell
     assert gone.failure.startswith("http-4xx")
-    assert "is not a public address" in kept_out.failure
+    assert (
+        kept_out.failure
+        == "guard: robots.txt: its address is not public; allow its network with --allow-net"
+    )
 
 
 def test_ask_sites_timeout_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1115,7 +1118,7 @@ def test_reset_code_sets_password_for_confirmed_phone(group: Group, gateway: str
             "name": "ana",
             "zone": "UTC",
             "language": "en",
-            "phone": "+4915",
+            "phone": "+4915123456",
             "current_password": SECRET,
         },
     )
@@ -1127,7 +1130,7 @@ def test_reset_code_sets_password_for_confirmed_phone(group: Group, gateway: str
     nobody = stranger.post("/forgot", data={**typed, "name": "eve"}).text
     group.send_account_messages()
     assert told.replace("ana", "eve") == nobody, "nobody learns who has an account"
-    assert [phone for phone, _ in sent] == ["+4915"] * 2
+    assert [phone for phone, _ in sent] == ["+4915123456"] * 2
     new = {"name": "ana", "code": sent[-1][1], "password": "another battery horse"}
     wrong = stranger.post("/forgot/code", data={**new, "code": "x"})
     assert wrong.status_code == 400 and "The code is wrong" in wrong.text
@@ -1142,7 +1145,7 @@ def test_reset_code_sets_password_for_confirmed_phone(group: Group, gateway: str
 def test_reset_code_expires_after_15_minutes(group: Group) -> None:
     group.member("ana")
     with group.app_state.store() as store:
-        store.users.set_address(group.number("ana"), "phone", "+4915")
+        store.users.set_address(group.number("ana"), "phone", "+4915123456")
         found = accounts.create_reset_code(store, "ana", now=NOON)
     assert found is not None
     group.clock.now += 901

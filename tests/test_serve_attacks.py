@@ -1,7 +1,9 @@
 """`focus serve` under attack: one test for each line of its promises in SECURITY.md."""
 
+import asyncio
 import re
 import sqlite3
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -11,8 +13,10 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
 from starlette.testclient import TestClient
 
+from focus.alerts.delivery import Delivered
 from focus.serve import tokens
 from focus.serve.accounts import Passwords
+from focus.serve.alerts import MAX_ALERTS
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hash_secret
@@ -353,6 +357,7 @@ def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: pytest.Mon
     "path",
     [
         "/alerts/999999999999999999999",
+        "/alerts/" + "9" * 5_000,
         "/inbox/99999999999999999999/read",
         "/feed/%00.atom",
         "/reset/%ff",
@@ -377,3 +382,98 @@ def test_internal_error_page_shows_no_details(
     assert answer.status_code == 500
     assert "secret" not in answer.text
     assert NOON
+
+
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("/alerts/new", {**TYPED, "words": "足" * 2_001}),
+        ("/alerts/new", {**TYPED, "topic": "a " * 1_001}),
+        ("/alerts/new", {**TYPED, "every": "custom", "schedule": "9" * 5_000 + "m"}),
+        ("/admin", {"registration": "invite", "sms": "http://[/{phone}{text}"}),
+    ],
+)
+def test_oversized_or_malformed_field_is_refused(
+    group: Group, path: str, typed: dict[str, str]
+) -> None:
+    answer = group.member("ana").post(path, data=typed)
+    assert answer.status_code == 400
+    assert "Something went wrong" not in answer.text
+
+
+def test_deeply_nested_import_is_refused(group: Group) -> None:
+    files = {"file": ("alerts.json", "[" * 50_000)}
+    answer = group.member("ana").post("/alerts/import", files=files)
+    assert answer.status_code == 400
+    assert "no JSON list of alerts" in answer.text
+
+
+@pytest.mark.parametrize("phone", ["110", "+110", "+٤٩١٥١٢٣٤٥٦", "4915123456", "+0915123456"])
+def test_phone_that_is_not_international_is_refused(group: Group, phone: str) -> None:
+    typed = {"name": "ana", "zone": "UTC", "language": "en", "quiet": "", "phone": phone}
+    answer = group.member("ana").post("/settings", data={**typed, "current_password": SECRET})
+    assert "Write the phone as" in answer.text
+
+
+def test_request_with_two_lengths_is_refused_and_closed(group: Group) -> None:
+    headers = {"transfer-encoding": "chunked", "content-length": "3"}
+    answer = group.browser().post("/login", headers=headers, content=b"a=b")
+    assert (answer.status_code, answer.headers["connection"]) == (400, "close")
+
+
+def test_simultaneous_requests_do_not_exceed_the_number_of_alerts(group: Group) -> None:
+    client = group.member("ana")
+    for number in range(MAX_ALERTS - 1):
+        alert(client, name=str(number))
+    cookies = dict(client.cookies)
+    barrier = threading.Barrier(6)
+
+    def add(number: int) -> None:
+        browser = group.browser(cookies=cookies)
+        barrier.wait()
+        browser.post("/alerts/new", data={**TYPED, "name": f"more {number}"})
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert group.rows("SELECT count(*) FROM alert") == [(MAX_ALERTS,)]
+
+
+def test_waiting_test_messages_of_one_user_hold_up_nobody(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, release = threading.Semaphore(0), threading.Event()
+
+    async def silent(*_: object, **__: object) -> Delivered:
+        started.release()
+        await asyncio.to_thread(release.wait)
+        return Delivered()
+
+    monkeypatch.setattr("focus.serve.alerts.send_test_message", silent)
+    boss = group.member("boss")
+    number = alert(boss, webhook="https://hook.test/")
+    with group.app_state.store() as store:
+        channel = next(
+            c for c in store.alerts.list_alerts()[0].alert.channels if c.startswith("webhook")
+        )
+    cookies, codes = dict(boss.cookies), []
+
+    def test() -> None:
+        browser = group.browser(cookies=cookies)
+        answer = browser.post(f"/alerts/{number}/test", data={"channel": channel})
+        codes.append(answer.status_code)
+
+    threads = [threading.Thread(target=test) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        started.acquire()
+    test()
+    assert codes == [429], "two of one user are in progress"
+    assert boss.get("/inbox").status_code == 200
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert codes == [429, 200, 200]

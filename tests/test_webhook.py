@@ -216,7 +216,7 @@ async def test_private_address_is_refused(url: str) -> None:
         )
     assert isinstance(outcome, NotDelivered)
     assert not outcome.retry
-    assert "not a public address" in outcome.reason
+    assert "address is not public" in outcome.reason
     assert not hook.requests
 
 

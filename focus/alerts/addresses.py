@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-PHONE = re.compile(r"\+?\d{3,20}")
+PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
+"""A telephone number by E.164: a plus, the country code, 7 to 15 digits in all."""
 
 
 def is_mail_address(text: str) -> bool:
@@ -14,5 +15,5 @@ def is_mail_address(text: str) -> bool:
 
 
 def is_phone_number(text: str) -> bool:
-    """Return whether a text consists of 3 to 20 digits with an optional plus in front."""
+    """Return whether a text is an international telephone number such as `+8613800138000`."""
     return PHONE.fullmatch(text) is not None

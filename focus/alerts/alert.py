@@ -21,6 +21,11 @@ _OPTIONS = {"sites": "--site", "words": "--words, --topic"}
 """Options of the command line for fields that may have been omitted."""
 
 
+MAX_LENGTHS = {"words": 2_000, "topic": 2_000, "schedule": 100, "quiet": 50}
+"""Field -> maximum number of characters."""
+MAX_LANGUAGES, MAX_CHANNELS = 50, 100
+
+
 def validate_alert(alert: Alert) -> Alert:
     """Return the alert with its sites as URLs. Raises ConfigError for the first problem."""
     for field, what in find_problems(alert).items():
@@ -41,6 +46,15 @@ def find_problems(alert: Alert) -> dict[str, str]:
         problems["sites"] = msg(
             "give 1 to {max_sites} sites, as https://example.org/", max_sites=MAX_SITES
         )
+    for field, maximum in MAX_LENGTHS.items():
+        if len(getattr(alert, field)) > maximum:
+            problems[field] = msg("at most {n:,} characters", n=maximum)
+    if len(alert.languages) > MAX_LANGUAGES or len(alert.channels) > MAX_CHANNELS:
+        problems["channels"] = msg(
+            "at most {languages} languages and {channels} channels",
+            languages=MAX_LANGUAGES,
+            channels=MAX_CHANNELS,
+        )
     if not alert.words.strip() and not alert.topic.strip():
         problems["words"] = msg("say what about, by words or a topic")
     if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
@@ -52,6 +66,8 @@ def find_problems(alert: Alert) -> dict[str, str]:
             "a digest has 1 to {max_items} pages, not {n}", max_items=MAX_ITEMS, n=alert.max_items
         )
     for field, check, value in _parsed_fields(alert):
+        if field in problems:
+            continue
         try:
             check(value)
         except ConfigError as error:
@@ -85,7 +101,7 @@ def from_json(data: bytes, where: str) -> list[Alert]:
     """Return the alerts of a file. Raises ConfigError with file, alert and problem."""
     try:
         rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(
             "{where}: no JSON list of alerts ({error})", where=where, error=error
         ) from None

@@ -64,6 +64,14 @@ class DeliverySummary(msgspec.Struct):
     dead: int = 0
     failures: dict[str, str] = msgspec.field(default_factory=dict)
 
+    def add(self, later: DeliverySummary) -> None:
+        """Add the result of a later round; messages that wait are those after that round."""
+        self.sent += later.sent
+        self.items += later.items
+        self.dead += later.dead
+        self.waiting = later.waiting
+        self.failures |= later.failures
+
 
 class ChannelSenders:
     """Channels used in a round of delivery; they are closed at its end."""

@@ -1,7 +1,11 @@
 """One run of `focus watch`: visits the sites of due alerts, matches new pages, delivers messages.
 
-    due alerts -> their sites, each visited once -> pages matched against all alerts there
+    due alerts -> their sites in turns: visit, match the pages against all alerts there, deliver
     -> the alerts' next times -> the outbox
+
+No site holds up the others. While an alert is due every few minutes, a visit takes a minute at most
+(`visit`), and after `MAX_RUN_S` the sites that are left wait for the next run, which begins with
+the quick ones and continues with those that have waited longest.
 
 After a kill the next run continues: pages that were not matched are behind the site's cursor,
 messages that were not delivered are in the outbox, and an unfinished check is still due.
@@ -9,6 +13,7 @@ messages that were not delivered are in the outbox, and an unfinished check is s
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,6 +47,12 @@ OFFLINE_SITES = 3
 """Number of consecutive sites without a network after which the others are postponed."""
 
 
+MAX_RUN_S = 60.0
+"""Seconds after which a run leaves its other sites to the next one, if an alert is quick."""
+DELIVERY_INTERVAL_S = 30.0
+"""Seconds after which messages are delivered between two visits."""
+
+
 class Offline(FocusError):
     """The local network is down, so that the visit is postponed."""
 
@@ -61,6 +72,7 @@ class WatchRunSummary(msgspec.Struct):
     is_busy            Whether a crawl holds the database, so that nothing was visited.
     failed             Number of sites whose visit failed.
     postponed          Sites that the local network prevented from being visited; they stay due.
+    unfinished         Sites that the next run continues with, so that others get their turn.
     matched            Results of matching, by site.
     failures           New failures, for the operator.
     repeated_failures  Failures of earlier runs, which need no other mail by cron.
@@ -72,6 +84,7 @@ class WatchRunSummary(msgspec.Struct):
     is_busy: bool = False
     failed: int = 0
     postponed: list[int] = msgspec.field(default_factory=list)
+    unfinished: list[int] = msgspec.field(default_factory=list)
     matched: list[MatchingSummary] = msgspec.field(default_factory=list)
     failures: list[str] = msgspec.field(default_factory=list)
     repeated_failures: list[str] = msgspec.field(default_factory=list)
@@ -141,7 +154,7 @@ def due_sites(
         for site in sites
         if site.free_at <= latest and (site.id in scheduled_ids or site.next_at <= now)
     ]
-    return sorted(due_now, key=lambda site: site.id not in quick_ids)
+    return sorted(due_now, key=lambda site: (site.id not in quick_ids, site.next_at))
 
 
 async def run_due(
@@ -160,85 +173,118 @@ async def run_due(
     started_at = clock()
     alerts = due_alerts(store, now=started_at, alert_ids=alert_ids)
     sites = due_sites(store, alerts, now=started_at, at_once=alert_ids is not None)
-    await _visit_all(store, sites, visit, summary, clock=clock)
+    run = _Run(store, alerts, visit, deliver, clock, summary)
+    await run.visit_all(sites, ends_at=started_at + _max_run_s(store))
     if alerts:
-        _match_sites(store, alerts, summary, now=clock())
+        run.match_sites([stored_alert.id for stored_alert in alerts])
         if not summary.is_busy:
-            postponed = {
+            left_ids = {
                 stored_alert.id
-                for site in summary.postponed
+                for site in (*summary.postponed, *summary.unfinished)
                 for stored_alert in store.alerts.list_for_site(site)
             }
-            finished = [stored_alert for stored_alert in alerts if stored_alert.id not in postponed]
+            finished = [stored_alert for stored_alert in alerts if stored_alert.id not in left_ids]
             _finish_checks(store, finished, summary, started_at=started_at, now=clock())
-    summary.delivered = await deliver()
+    summary.delivered.add(await deliver())
     summary.failures += [
         chain_messages(kind, reason) for kind, reason in summary.delivered.failures.items()
     ]
     return summary
 
 
-async def _visit_all(
-    store: AlertStore,
-    sites: Sequence[WatchedSite],
-    visit: Visit,
-    summary: WatchRunSummary,
-    *,
-    clock: Callable[[], float],
-) -> None:
-    """Visit sites, failing ones last.
-
-    A site that is offline is at fault itself once another site responds. Where several in
-    succession are offline, the others are not tried.
-    """
-    order = sorted(sites, key=lambda site: site.failing_since is not None)
-    for number, site in enumerate(order):
-        if not await _visit_site(store, site, visit, summary, now=clock()):
-            return
-        if summary.failed == summary.visited and len(summary.postponed) >= OFFLINE_SITES:
-            summary.postponed += [waiting.id for waiting in order[number + 1 :]]
-            return
-    if summary.failed < summary.visited:
-        summary.postponed.clear()
+def _max_run_s(store: AlertStore) -> float:
+    """Return the seconds after which no further site is visited."""
+    is_hurried = any(
+        schedule.parse(stored_alert.alert.schedule).is_quick
+        for stored_alert in store.alerts.list_alerts()
+        if not stored_alert.paused
+    )
+    return MAX_RUN_S if is_hurried else math.inf
 
 
-async def _visit_site(
-    store: AlertStore, site: WatchedSite, visit: Visit, summary: WatchRunSummary, *, now: float
-) -> bool:
-    """Visit a site; return whether the next one may be visited."""
-    try:
-        await visit(site)
-    except StoreLocked:
-        summary.is_busy = True
-        return False
-    except Offline:
-        summary.postponed.append(site.id)
-    except FocusError as error:
-        store.sites.record_trouble(site.id, error.message, now=now)
-    summary.visited += 1
-    after = store.sites.find_by_host(site.host)
-    if after is not None and after.trouble:
-        summary.failed += 1
-        failures = summary.repeated_failures if after.trouble == site.trouble else summary.failures
-        failures.append(chain_messages(site.host, after.trouble))
-    return True
+class _Run:
+    """The visits of one run, with matching and delivery between them."""
 
+    def __init__(
+        self,
+        store: AlertStore,
+        alerts: Sequence[StoredAlert],
+        visit: Visit,
+        deliver: Deliver,
+        clock: Callable[[], float],
+        summary: WatchRunSummary,
+    ) -> None:
+        self._store, self._visit, self._deliver, self._clock = store, visit, deliver, clock
+        self._alert_names = {stored.id: stored.alert.name for stored in alerts}
+        self._summary = summary
+        self._delivered_at = clock()
 
-def _match_sites(
-    store: AlertStore, alerts: Sequence[StoredAlert], summary: WatchRunSummary, *, now: float
-) -> None:
-    """Match the new pages of the sites of these alerts against all alerts on them."""
-    ids = [stored_alert.id for stored_alert in alerts]
-    names = {stored_alert.id: stored_alert.alert.name for stored_alert in alerts}
-    for site in store.sites.list_for_alerts(ids):
-        matched = matching.match_site(store, site, now=now, due=ids)
-        if matched.pages:
-            summary.matched.append(matched)
-        summary.failures += [
-            msg("alert {name!r}: {reason}", name=names[alert_id], reason=reason)
-            for alert_id, reason in matched.failures.items()
-            if alert_id in names
-        ]
+    async def visit_all(self, sites: Sequence[WatchedSite], *, ends_at: float) -> None:
+        """Visit sites, failing ones last; no further one after `ends_at`.
+
+        A site that is offline is at fault itself once another site responds. Where several in
+        succession are offline, the others are not tried.
+        """
+        summary = self._summary
+        order = sorted(sites, key=lambda site: site.failing_since is not None)
+        for number, site in enumerate(order):
+            if not await self._visit_site(site):
+                return
+            left_ids = [waiting.id for waiting in order[number + 1 :]]
+            if summary.failed == summary.visited and len(summary.postponed) >= OFFLINE_SITES:
+                summary.postponed += left_ids
+                return
+            if self._clock() >= ends_at:
+                summary.unfinished += left_ids
+                break
+            if left_ids:
+                await self._deliver_between_visits(site)
+        if summary.failed < summary.visited:
+            summary.postponed.clear()
+
+    async def _visit_site(self, site: WatchedSite) -> bool:
+        """Visit a site; return whether the next one may be visited."""
+        store, summary = self._store, self._summary
+        try:
+            await self._visit(site)
+        except StoreLocked:
+            summary.is_busy = True
+            return False
+        except Offline:
+            summary.postponed.append(site.id)
+        except FocusError as error:
+            store.sites.record_trouble(site.id, error.message, now=self._clock())
+        summary.visited += 1
+        after = store.sites.find_by_host(site.host)
+        if after is not None and after.trouble:
+            summary.failed += 1
+            is_new = after.trouble != site.trouble
+            failures = summary.failures if is_new else summary.repeated_failures
+            failures.append(chain_messages(site.host, after.trouble))
+        elif after is not None and after.visited_at is None and after.crawl is not None:
+            summary.unfinished.append(site.id)  # a first visit that goes on in the next run
+        return True
+
+    async def _deliver_between_visits(self, site: WatchedSite) -> None:
+        """Match the pages of a site and deliver, unless that was done a moment ago."""
+        if self._clock() - self._delivered_at >= DELIVERY_INTERVAL_S:
+            alerts = self._store.alerts.list_for_site(site.id)
+            self.match_sites([stored.id for stored in alerts if stored.id in self._alert_names])
+            self._summary.delivered.add(await self._deliver())
+            self._delivered_at = self._clock()
+
+    def match_sites(self, alert_ids: Sequence[int]) -> None:
+        """Match the new pages of the sites of these alerts against all alerts on them."""
+        summary, names = self._summary, self._alert_names
+        for site in self._store.sites.list_for_alerts(alert_ids):
+            matched = matching.match_site(self._store, site, now=self._clock(), due=list(names))
+            if matched.pages:
+                summary.matched.append(matched)
+            summary.failures += [
+                msg("alert {name!r}: {reason}", name=names[alert_id], reason=reason)
+                for alert_id, reason in matched.failures.items()
+                if alert_id in names
+            ]
 
 
 def _finish_checks(

@@ -61,7 +61,7 @@ def parse(text: str) -> Schedule:
     normalised = " ".join(text.lower().split())
     if normalised == "auto":
         return Schedule(text)
-    if interval := re.fullmatch(r"(\d+)\s*([mhdw])", normalised):
+    if interval := re.fullmatch(r"([0-9]{1,6})\s*([mhdw])", normalised):
         return _interval_schedule(text, int(interval[1]) * _UNITS[interval[2]])
     if normalised == "hourly":
         return Schedule(text, every_s=3600.0)

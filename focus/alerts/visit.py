@@ -39,7 +39,7 @@ from focus.urls.normal_form import seed_candidates
 FIRST_VISIT_REQUESTS, VISIT_REQUESTS, DAILY_REQUESTS = 500, 200, 2_000
 """Requests of a site's first visit, of each later one at least, and per day of a longer pause."""
 QUICK_VISIT_REQUESTS = 20  # of a visit that comes sooner than every 15 minutes
-MAX_TURN_S = MIN_INTERVAL_S  # longest later visit while other alerts are due every minute
+MAX_TURN_S = MIN_INTERVAL_S  # longest visit while alerts are due every few minutes
 RETRY_S = 3600.0  # until the next visit after one that failed or was incomplete
 OFFLINE_RETRY_S = 300.0  # until the next attempt after the local network was down
 
@@ -153,7 +153,9 @@ async def visit(
     now = clock()
     used_requests = store.pages.count_requests(site.crawl)
     budget = (
-        FIRST_VISIT_REQUESTS if site.visited_at is None else _request_budget(now - site.visited_at)
+        max(1, FIRST_VISIT_REQUESTS - used_requests)
+        if site.visited_at is None
+        else _request_budget(now - site.visited_at)
     )
     due_hubs = _due_hubs(store, site, now=now, limit=min(VISIT_REQUESTS, budget) // 2)
     config = _crawl_config(store, site, web, used_requests + budget)
@@ -185,7 +187,8 @@ async def visit(
     if not failure and not is_down:
         delay_s = max((host.delay_s for host in hosts), default=0.0)
         rest_s = _visit_interval_s(store, report.crawl, delay_s=delay_s, now=now)
-    free_at = now + rest_s
+    is_first_slice = site.visited_at is None and report.stop_reason == "max-time reached"
+    free_at = now if is_first_slice else now + rest_s
     _record_visit(
         store,
         site,
@@ -194,6 +197,7 @@ async def visit(
         next_at=next_at,
         free_at=free_at,
         is_complete=is_complete,
+        counts_as_visit=not is_first_slice,
         now=now,
     )
     return report
@@ -216,12 +220,18 @@ def _record_visit(
     next_at: float,
     free_at: float,
     is_complete: bool,
+    counts_as_visit: bool,
     now: float,
 ) -> None:
-    """Store the result of a visit; a visit that only failed does not count as one."""
+    """Store the result of a visit.
+
+    Neither a visit that only failed nor a part of a first visit counts as one.
+    """
     visited_at = site.visited_at if failure else now
     if report.outage is None and report.totals.pages:
         visited_at = now
+    if not counts_as_visit:
+        visited_at = site.visited_at
     with store.transaction():
         store.sites.record_visit(
             site.id,
@@ -310,7 +320,7 @@ def _crawl_config(
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
-        limits=LimitConfig(max_requests=requests, max_time_s=_max_time_s(store, site)),
+        limits=LimitConfig(max_requests=requests, max_time_s=_max_time_s(store)),
         fetch=msgspec.structs.replace(web.fetch, sitemaps=True),
         politeness=web.politeness,
         agent=web.agent,
@@ -321,17 +331,15 @@ def _crawl_config(
     )
 
 
-def _max_time_s(store: AlertStore, site: WatchedSite) -> float | None:
+def _max_time_s(store: AlertStore) -> float | None:
     """Return the seconds that a visit may take, or None for no limit.
 
-    Visits are limited while an alert has a quick schedule. A first visit is not, since URLs that
-    it leaves are never visited.
+    Visits are limited while an alert has a quick schedule. A first visit then takes several runs.
     """
     alerts = (
         stored_alert.alert for stored_alert in store.alerts.list_alerts() if not stored_alert.paused
     )
-    is_hurried = any(parse(alert.schedule).is_quick for alert in alerts)
-    return MAX_TURN_S if is_hurried and site.visited_at is not None else None
+    return MAX_TURN_S if any(parse(alert.schedule).is_quick for alert in alerts) else None
 
 
 def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:

@@ -38,7 +38,7 @@ from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 from focus.config import FetchConfig
 from focus.http.network_errors import TOO_MANY_HEADERS
 from focus.http.response_head import find_head_end, repair_head
-from focus.http.ssrf_guard import not_public_message
+from focus.http.ssrf_guard import NOT_PUBLIC
 from focus.records import FailureKind
 
 _DNS_TTL_S = 600
@@ -156,10 +156,10 @@ class Exchange:
         self._is_connect_permitted = True
         self.failure = None
 
-    def record_refused_address(self, address: str) -> None:
+    def record_refused_address(self) -> None:
         """Record that the guard refused an address; another one may be permitted."""
         if not self._is_connect_permitted:
-            self.failure = (FailureKind.GUARD, not_public_message(address))
+            self.failure = (FailureKind.GUARD, NOT_PUBLIC)
 
     def abort(self, kind: FailureKind, detail: str) -> None:
         if self.failure is None:

@@ -83,9 +83,9 @@ def is_global(address: IPv4Address | IPv6Address) -> bool:
     return address in _GLOBAL_V6 and not any(address in network for network in _CLOSED_V6)
 
 
-def not_public_message(address: object) -> str:
-    """Return the message for a refused address."""
-    return msg("{address} is not a public address; open it with --allow-net", address=address)
+NOT_PUBLIC = msg("its address is not public; allow its network with --allow-net")
+"""Message for a refused address. It does not name the address, since accounts of `focus serve`
+must not learn which addresses internal names have."""
 
 
 def _parse_network(text: str) -> IPv4Network | IPv6Network:

@@ -60,8 +60,9 @@ def create_alert(request: RequestContext) -> Response:
     if errors or "try" in request.form:
         return _render_submitted(request, alert, errors)
     try:
-        check_quota(request, 1)
-        number = request.store.alerts.add(request.me.id, alert, now=request.now)
+        with request.store.transaction():
+            check_quota(request, 1)
+            number = request.store.alerts.add(request.me.id, alert, now=request.now)
     except ConfigError as error:
         return _render_submitted(request, alert, {"": error.message})
     return request.redirect(f"/alerts/{number}", saved=1)
@@ -111,7 +112,9 @@ def _render_submitted(request: RequestContext, alert: Alert, errors: dict[str, s
 
 def _try_alert(request: RequestContext, alert: Alert) -> tuple[Preview, list[SiteAnswer]]:
     """Return the preview of an alert that is not stored, and the answers of its sites."""
-    require_attempt(request.store, [backoff.attempt_key("try", request.me.name)], now=request.now)
+    require_attempt(
+        request.store, [backoff.attempt_key("try", str(request.me.id))], now=request.now
+    )
     fetch = request.app_state.sending.fetch
     answers = site_answers.ask_sites(SiteQuestion(list(alert.sites), fetch))
     with request.app_state.preview_lock:
@@ -187,7 +190,9 @@ def check_now(request: RequestContext) -> Response:
     stored_alert = _requested_alert(request)
     if stored_alert.paused or stored_alert.alert.is_over(request.now):
         raise InvalidInput("There is nothing here.")
-    require_attempt(request.store, [backoff.attempt_key("check", request.me.name)], now=request.now)
+    require_attempt(
+        request.store, [backoff.attempt_key("check", str(request.me.id))], now=request.now
+    )
     request.store.alerts.schedule_check(
         stored_alert.id, now=request.now, floor_s=MIN_INTERVAL_S - SLACK_S
     )
@@ -208,7 +213,9 @@ def send_test(request: RequestContext) -> Response:
         raise InvalidInput("There is nothing here.")
     if CHANNELS[split_channel(channel)[0]].is_admin_only and not request.me.admin:
         raise InvalidInput("This channel is for administrators.")
-    require_attempt(request.store, [backoff.attempt_key("test", request.me.name)], now=request.now)
+    require_attempt(
+        request.store, [backoff.attempt_key("test", str(request.me.id))], now=request.now
+    )
     delivery_settings, clock = request.app_state.settings(), request.app_state.clock
     delivery = send_test_message(
         request.store, delivery_settings, user=request.me.id, channel=channel, clock=clock

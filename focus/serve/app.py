@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
@@ -54,8 +58,8 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/inbox/read": ("POST", reading.mark_all_read, "user"),
     "/inbox/selected": ("POST", reading.act_on_selected, "user"),
     "/inbox/restore": ("POST", reading.restore_matches, "user"),
-    "/inbox/{match:int}/open": ("GET", reading.open_match, "user"),
-    "/inbox/{match:int}/{act}": ("POST", reading.act_on_match, "user"),
+    "/inbox/{match:id}/open": ("GET", reading.open_match, "user"),
+    "/inbox/{match:id}/{act}": ("POST", reading.act_on_match, "user"),
     "/search": ("GET", reading.search_page, "user"),
     "/deliveries": ("GET", reading.deliveries_page, "user"),
     "/alerts": ("GET", alerts.list_alerts, "user"),
@@ -63,14 +67,14 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/alerts/export": ("POST", import_export.export_alerts, "user"),
     "/alerts/import": ("POST", import_export.import_alerts, "user"),
     "/alerts/adopt": ("POST", import_export.adopt_local_alerts, "admin"),
-    "/alerts/{alert:int}": ("GET", alerts.show_alert, "user"),
-    "/alerts/{alert:int}/edit": ("GET POST", alerts.edit_alert, "user"),
-    "/alerts/{alert:int}/pause": ("POST", alerts.toggle_pause, "user"),
-    "/alerts/{alert:int}/check": ("POST", alerts.check_now, "user"),
-    "/alerts/{alert:int}/delete": ("POST", alerts.delete_alert, "user"),
-    "/alerts/{alert:int}/test": ("POST", alerts.send_test, "user"),
-    "/alerts/{alert:int}/secret": ("POST", alerts.show_secret, "user"),
-    "/alerts/{alert:int}/feed": ("POST", alerts.renew_feed, "user"),
+    "/alerts/{alert:id}": ("GET", alerts.show_alert, "user"),
+    "/alerts/{alert:id}/edit": ("GET POST", alerts.edit_alert, "user"),
+    "/alerts/{alert:id}/pause": ("POST", alerts.toggle_pause, "user"),
+    "/alerts/{alert:id}/check": ("POST", alerts.check_now, "user"),
+    "/alerts/{alert:id}/delete": ("POST", alerts.delete_alert, "user"),
+    "/alerts/{alert:id}/test": ("POST", alerts.send_test, "user"),
+    "/alerts/{alert:id}/secret": ("POST", alerts.show_secret, "user"),
+    "/alerts/{alert:id}/feed": ("POST", alerts.renew_feed, "user"),
     "/settings": ("GET POST", account_settings.settings_page, "user"),
     "/settings/code": ("POST", account_settings.confirm_phone, "user"),
     "/settings/mail": ("POST", account_settings.resend_link, "user"),
@@ -80,12 +84,12 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/settings/feed": ("POST", account_settings.renew_feed, "user"),
     "/settings/export": ("POST", account_settings.export_account, "user"),
     "/settings/browsers": ("POST", browsers.add_browser, "user"),
-    "/settings/browsers/{number:int}": ("POST", browsers.remove_browser, "user"),
+    "/settings/browsers/{number:id}": ("POST", browsers.remove_browser, "user"),
     "/settings/delete": ("POST", account_settings.delete_account, "user"),
     "/admin": ("GET POST", admin.admin_page, "admin"),
     "/admin/invite": ("POST", admin.create_invitation, "admin"),
     "/admin/search": ("POST", admin.set_open_crawls, "admin"),
-    "/admin/users/{number:int}": ("POST", admin.toggle_account, "admin"),
+    "/admin/users/{number:id}": ("POST", admin.toggle_account, "admin"),
 }
 
 _MULTIPART_PATHS = ("/alerts/import", "/unsubscribe/{token}")
@@ -94,10 +98,61 @@ _UNPARSED_PATHS = ("/unsubscribe/{token}",)
 """Paths whose POST body is never parsed, because the path says everything."""
 
 
+_SLOW_PATHS = {
+    "/alerts/new": "try",
+    "/alerts/{alert:id}/edit": "try",
+    "/alerts/{alert:id}/test": "channel",
+    "/settings": "zone",
+    "/settings/mail": "",
+    "/search": "",
+}
+"""Paths that wait for other servers or read many pages, and the field of the form that does so."""
+MAX_SLOW_REQUESTS = 8  # at the same time; other requests have threads of their own
+MAX_SLOW_REQUESTS_PER_USER = 2
+
+
+class SlowRequests:
+    """The slow requests in progress: few for each user, and few in all."""
+
+    def __init__(self) -> None:
+        self.limiter = CapacityLimiter(MAX_SLOW_REQUESTS)
+        self._counts: Counter[int] = Counter()
+
+    @contextmanager
+    def count(self, user: int) -> Iterator[bool]:
+        """Count a request of a user while it is in progress; False if there are too many."""
+        if self._counts[user] >= MAX_SLOW_REQUESTS_PER_USER:
+            yield False
+            return
+        self._counts[user] += 1
+        try:
+            yield True
+        finally:
+            self._counts[user] -= 1
+
+
+class IdConvertor(Convertor[int]):
+    """Convertor of ids in paths, of at most 15 digits: a longer number is no path of ours."""
+
+    regex = "[0-9]{1,15}"
+
+    def convert(self, value: str) -> int:
+        """Return the id of a path."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return an id as it stands in a path."""
+        return str(value)
+
+
+register_url_convertor("id", IdConvertor())
+
+
 def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette:
     """Return the web application for the state of a server."""
+    slow = SlowRequests()
     routes = [
-        Route(path, _endpoint(app_state, path, handler, access), methods=methods.split())
+        Route(path, _endpoint(app_state, slow, path, handler, access), methods=methods.split())
         for path, (methods, handler, access) in _ROUTES.items()
     ]
     routes += [
@@ -126,14 +181,14 @@ def _file_endpoint(data: bytes, kind: str) -> Callable[[Request], Awaitable[Resp
 
 
 def _endpoint(
-    app_state: AppState, path: str, handler: Handler, access: str
+    app_state: AppState, slow: SlowRequests, path: str, handler: Handler, access: str
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        body = b""
+        body, user = b"", 0
         if request.method == "POST":
             if (error := _reject_body(request, path)) is not None:
                 return error
-            if access != "all" and not await run_in_threadpool(has_session, request):
+            if access != "all" and not (user := await run_in_threadpool(session_owner, request)):
                 return RedirectResponse("/login", 303)
             try:
                 body = await _read_body(request)
@@ -141,16 +196,30 @@ def _endpoint(
                 return Response(status_code=400)  # the client has gone
             if len(body) > MAX_FORM:
                 return _plain_error(request, msg("That is too much."), 413)
-        return await run_in_threadpool(
-            _call_handler, app_state, path, handler, access, request, body
-        )
+        call = partial(_call_handler, app_state, path, handler, access, request, body)
+        if not _is_slow(path, request, body):
+            return await run_in_threadpool(call)
+        user = user or await run_in_threadpool(session_owner, request)
+        with slow.count(user) as is_allowed:
+            if not is_allowed:
+                return _plain_error(
+                    request, msg("Your other requests are still in progress. Try again soon."), 429
+                )
+            return await to_thread.run_sync(call, limiter=slow.limiter)
 
-    def has_session(request: Request) -> bool:
-        """Return whether the request has a valid session; without one its body is not read."""
+    def session_owner(request: Request) -> int:
+        """Return the id of the user who is logged in; 0 without a session."""
         with app_state.store() as store:
-            return RequestContext(app_state, store, request, {}).user is not None
+            user = RequestContext(app_state, store, request, {}).user
+            return user.id if user else 0
 
     return endpoint
+
+
+def _is_slow(path: str, request: Request, body: bytes) -> bool:
+    if (field := _SLOW_PATHS.get(path)) is None:
+        return False
+    return not field or f"{field}=".encode() in body
 
 
 def _reject_body(request: Request, path: str) -> Response | None:

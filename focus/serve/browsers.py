@@ -80,7 +80,7 @@ def _mark(endpoint: str) -> str:
 def add_browser(request: RequestContext) -> Response:
     """Store the permission that the user gave in this browser."""
     form, me = request.form, request.me
-    require_attempt(request.store, [backoff.attempt_key("browser", me.name)], now=request.now)
+    require_attempt(request.store, [backoff.attempt_key("browser", str(me.id))], now=request.now)
     subscription = push.parse_subscription(
         *(form.get(name, "") for name in ("endpoint", "p256dh", "auth"))
     )

@@ -3,8 +3,8 @@
 uvicorn limits the wait between two requests and the number of connections, but not the wait for a
 first request, for its body, or for a client that reads the response. Here each of these has a time
 limit from its start, so that sending a byte now and then gains nothing. If an address, or all
-clients together, have too many connections, the one that has waited longest for its request is
-closed; if none waits, the new one is closed.
+clients together, have too many connections, the one that has owed its request or body for longest
+is closed; if none owes anything, the new one is closed.
 
 Behind a proxy all connections come from the proxy. It is `trusted` and limits its own clients.
 """
@@ -51,7 +51,7 @@ class Connections:
         return next(connection for connection in self._waiting if connection in candidates)
 
     def set_waiting(self, connection: Connection, is_waiting: bool) -> None:
-        """Record whether a connection has no request in progress."""
+        """Record whether a connection owes a request or its body."""
         if not is_waiting:
             self._waiting.pop(connection, None)
         elif connection in self._open:
@@ -113,7 +113,7 @@ class Connection(H11Protocol):
         if client_state is self._client_state or self.transport.is_closing():
             return
         self._client_state = client_state
-        self._connections.set_waiting(self, client_state is h11.IDLE)
+        self._connections.set_waiting(self, client_state in (h11.IDLE, h11.SEND_BODY))
         if self._send_timer is not None:
             self._send_timer.cancel()
         seconds = {h11.IDLE: HEAD_S, h11.SEND_BODY: BODY_S}.get(client_state)

@@ -31,18 +31,19 @@ def import_alerts(request: RequestContext) -> Response:
     """Import all alerts of an uploaded file, or none."""
     try:
         imported = from_json(request.form.get("file", "").encode(), msg("File of alerts (JSON)"))
-        existing_names = {
-            stored_alert.alert.name
-            for stored_alert in request.store.alerts.list_alerts(request.me.id)
-        }
         replace = "replace" in request.form
-        alerts.check_quota(
-            request, sum(not (replace and alert.name in existing_names) for alert in imported)
-        )
         allowed = [_with_allowed_channels(request, alert) for alert in imported]
         for alert in allowed:
             alert_topic(alert, trusted=False)
-        request.store.alerts.add_all(request.me.id, allowed, replace=replace, now=request.now)
+        with request.store.transaction():
+            existing_names = {
+                stored_alert.alert.name
+                for stored_alert in request.store.alerts.list_alerts(request.me.id)
+            }
+            alerts.check_quota(
+                request, sum(not (replace and alert.name in existing_names) for alert in imported)
+            )
+            request.store.alerts.add_all(request.me.id, allowed, replace=replace, now=request.now)
     except ConfigError as error:
         return alerts.render_alerts(request, 400, error=request.error_text(error))
     return alerts.render_alerts(request, done=_import_message(request, imported, allowed))

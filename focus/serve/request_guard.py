@@ -72,6 +72,11 @@ class RequestGuard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         language = preferred_language(headers)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # Proxies disagree about where such a request ends (RFC 9112 6.1).
+            response = plain_response(msg("This request has two lengths."), language, 400)
+            response.headers["Connection"] = "close"
+            return response
         if not is_own_host(host, base):
             return plain_response(msg("This is not the host that was asked for."), language, 421)
         if scope["method"] in _SAFE_METHODS or scope["path"].startswith(_UNGUARDED_PREFIX):

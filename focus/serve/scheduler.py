@@ -28,6 +28,9 @@ from focus.storage.alerts.store import open_store
 from focus.storage.search_index import SearchIndex
 from focus.text.formatting import printable
 
+CONTINUES = 3
+"""Exit code of a run that left sites for the next one, which should follow at once."""
+
 
 class SendingOptions(msgspec.Struct, frozen=True):
     """Options of sending from the command line; for missing ones the stored settings apply.
@@ -89,7 +92,7 @@ def main() -> int:
         return 130
     for failure in summary.failures if summary else ():
         print(f"focus: {printable(failure)}", file=sys.stderr)
-    return 0
+    return CONTINUES if summary and summary.unfinished else 0
 
 
 if __name__ == "__main__":

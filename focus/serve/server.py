@@ -21,7 +21,7 @@ from focus.serve import accounts, tokens
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState
 from focus.serve.connections import Connection, Connections
-from focus.serve.scheduler import SchedulerOptions
+from focus.serve.scheduler import CONTINUES, SchedulerOptions
 from focus.text.formatting import printable
 
 POLL_INTERVAL_S = 5.0  # between two checks for due work
@@ -135,8 +135,10 @@ async def _poll_due_work(app_state: AppState, options: SchedulerOptions) -> None
         wait = POLL_INTERVAL_S
         try:
             if await asyncio.to_thread(has_due_work, app_state):
-                await _run_process("focus.serve.scheduler", options)
-                if await asyncio.to_thread(has_due_work, app_state):
+                code = await _run_process("focus.serve.scheduler", options)
+                if code == CONTINUES:
+                    wait = 0.0
+                elif await asyncio.to_thread(has_due_work, app_state):
                     wait = BUSY_INTERVAL_S
         except Exception as error:  # the pages work without it; the next check may succeed
             print(f"focus: scheduler: {printable(str(error))}", file=sys.stderr)
@@ -159,7 +161,8 @@ def _has_forgotten_passwords(app_state: AppState) -> bool:
         return store.tokens.has_any("forgot")
 
 
-async def _run_process(module: str, options: SchedulerOptions) -> None:
+async def _run_process(module: str, options: SchedulerOptions) -> int | None:
+    """Run a module with the options on its standard input, and return its exit code."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -178,3 +181,4 @@ async def _run_process(module: str, options: SchedulerOptions) -> None:
             process.kill()
             await process.wait()
         raise
+    return process.returncode

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from focus.errors import StoreError, StoreLocked
+from focus.storage import private
 
 if sys.platform == "win32":
     import msvcrt
@@ -62,7 +63,8 @@ def database_lock(database: Path, *, pid: int) -> Iterator[None]:
     """Hold the lock of `database`; StoreLocked within 0.1 s if another process has it."""
     path = lock_path(database)
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        private.restrict_to_owner(path)  # whoever can open the file can hold its lock
     except OSError as error:
         raise StoreError(
             "cannot write {path}: {error}; choose another --db",

@@ -71,7 +71,8 @@ class OutboxFixture:
 
     def alert(self, name: str, *channels: str, user: int = LOCAL_USER, **fields: Any) -> int:
         """An alert with these channels."""
-        made = Alert(name, ("https://a.test/",), words=name, channels=channels, **fields)
+        sites = fields.pop("sites", ("https://a.test/",))
+        made = Alert(name, sites, words=name, channels=channels, **fields)
         return self.store.alerts.add(user, made, now=self.clock())
 
     def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:

@@ -98,8 +98,12 @@ def parse_gateway(text: str) -> SmsGateway:
 
 
 def _check(gateway: SmsGateway) -> None:
-    parts = urlsplit(_PLACEHOLDER.sub("0", gateway.url))
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(_PLACEHOLDER.sub("0", gateway.url))
+        is_web_url = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # such as http://[
+        is_web_url = False
+    if not is_web_url:
         raise ConfigError("SMS gateway: url is none of the web; write https://sms.example.cn/send")
     if gateway.json is not None and gateway.form is not None:
         raise ConfigError("SMS gateway: give json or form, not both")
