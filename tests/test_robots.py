@@ -54,6 +54,32 @@ def test_crawl_delay_invalid_value_is_ignored(value: str) -> None:
     assert Robots.parse(f"User-agent: *\nCrawl-delay: {value}".encode()).crawl_delay("x") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "delays"),
+    [
+        ("User-agent: *\nCrawl-delay: 9\nUser-agent: b\nCrawl-delay: 1", (9.0, 1.0)),
+        ("User-agent: *\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 9", (1.0, 9.0)),
+        ("User-agent: *\nUser-agent: b\nCrawl-delay: 3", (3.0, 3.0)),
+        ("User-agent: b\nCrawl-delay: 3\nUser-agent: *\nDisallow: /x", (None, 3.0)),
+        ("User-agent: *\nDisallow: /x\nCrawl-delay: 3", (3.0, 3.0)),
+        ("User-agent: *\nCrawl-delay: 3\nCrawl-delay: 1", (3.0, 3.0)),
+        ("Crawl-delay: 3\nUser-agent: *", (None, None)),
+    ],
+)
+def test_crawl_delay_of_one_agent_leaves_others(
+    text: str, delays: tuple[float | None, float | None]
+) -> None:
+    robots = Robots.parse(text.encode())
+    assert (robots.crawl_delay("focus"), robots.crawl_delay("b")) == delays
+    assert Robots.parse(robots.excerpt("focus")).crawl_delay("focus") == delays[0]
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/robots.txt?x"])
+def test_allows_robots_txt_itself(path: str) -> None:
+    assert DENY_ALL.allows(f"http://a.test{path}", "focus")
+    assert not DENY_ALL.allows("http://a.test/x/robots.txt", "focus")
+
+
 def test_allows_own_group_without_rules_allows_all() -> None:
     assert allows("User-agent: *\nDisallow: /\nUser-agent: focus\nDisallow:", "/x")
 

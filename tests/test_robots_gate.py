@@ -2,7 +2,7 @@
 
 from focus.admission.robots_gate import ReadRules, RobotsGate
 from focus.config import PolitenessConfig
-from focus.records import FetchResult
+from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
 
 NOW = 1000.0
@@ -29,6 +29,19 @@ class Site:
     @property
     def held(self) -> int:
         return sum(len(text) for host in self.hosts for text, _, _ in host.robots.values())
+
+
+def test_judge_redirect_to_private_address_gives_host_up() -> None:
+    gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)
+    robots = gate.question(host, "http://h0.test/", NOW)
+    assert robots is not None
+    target = "http://10.0.0.1/robots.txt"
+    first = FetchResult(robots, NOW, status=301, redirect_to=target)
+    turn = gate.judge(host, first, NOW)
+    gate.settle(host, turn)
+    refused = FetchResult(target, NOW, failure=FailureKind.GUARD)
+    assert turn.ask == target
+    assert gate.judge(host, refused, NOW).failure is FailureKind.GUARD
 
 
 def test_rules_are_asked_for_once() -> None:

@@ -99,6 +99,51 @@ def test_read_url_source_rss_1_and_prefixes() -> None:
     assert read_url_source(prefixed) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
+def rss(item: str, attributes: str = "") -> str:
+    return f"<rss {attributes}><channel><title>t</title><item>{item}</item></channel></rss>"
+
+
+def atom(entry: str, base: str = "", own: str = "") -> str:
+    return f'<feed xml:base="{base}"><entry xml:base="{own}">{entry}</entry></feed>'
+
+
+_A10 = 'xmlns:a10="http://www.w3.org/2005/Atom"'
+_RSS_1 = (
+    "<rdf:RDF xmlns:r='http://purl.org/rss/1.0/'><r:item><r:link>/1</r:link></r:item></rdf:RDF>"
+)
+_LINK = '<link href="1"/>'
+_JSON = '<link type="application/json" href="j"/>'
+
+
+@pytest.mark.parametrize(
+    ("body", "url"),
+    [
+        (rss("<guid>http://a.test/1</guid>"), "http://a.test/1"),
+        (rss('<guid isPermaLink="true">http://a.test/1</guid>'), "http://a.test/1"),
+        (rss("<link></link><guid>http://a.test/1</guid>"), "http://a.test/1"),
+        (rss("<guid>http://a.test/g</guid><link>/1</link>"), "/1"),
+        (rss("<guid ispermalink='False'>http://a.test/1</guid>"), None),
+        (rss("<guid>tag:a.test,2026:1</guid>"), None),
+        (rss('<atom:link href="/1"/>'), "/1"),
+        (rss('<atom:link rel="self" href="/1"/><link>/2</link>'), "/2"),
+        (rss('<a10:link href="/1"/>', _A10), "/1"),
+        (_RSS_1, "/1"),
+        (atom(_LINK, "http://a.test/b/"), "http://a.test/b/1"),
+        (atom(_LINK, "http://a.test/b/", "c/"), "http://a.test/b/c/1"),
+        (atom(_LINK, "", "c/"), "c/1"),
+        (atom('<link xml:base="d/" href="1"/>', "", "c/"), "c/d/1"),
+        (atom('<link href="/1"/>', "", "c/"), "/1"),
+        (atom(_JSON + _LINK), "1"),
+        (atom(_JSON + '<link type="text/html" href="1"/>'), "1"),
+        (atom(_JSON), "j"),
+    ],
+)
+def test_read_url_source_feed_entry_url(body: str, url: str | None) -> None:
+    source = read_url_source(body.encode())
+    assert source is not None
+    assert [entry.url for entry in source.entries] == ([url] if url else [])
+
+
 @pytest.mark.parametrize(
     "body",
     [

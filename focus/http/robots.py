@@ -55,10 +55,11 @@ class Robots:
     sitemaps  URLs of its Sitemap lines, in order, without duplicates
     """
 
-    __slots__ = ("_groups", "_rules", "sitemaps")
+    __slots__ = ("_delays", "_groups", "_rules", "sitemaps")
 
     def __init__(self) -> None:
         self.sitemaps: tuple[str, ...] = ()
+        self._delays: dict[str, float] = {}
         self._groups: dict[str, list[_Group]] = {}
         self._rules: dict[str, _Rules | None] = {}
 
@@ -69,6 +70,8 @@ class Robots:
         text = text.replace("\r", "\n").replace("\0", "")
         robots, sitemaps = cls(), dict[str, None]()
         group: _Group | None = None
+        agents: list[str] = []  # those to which a Crawl-delay in the next line applies
+        previous = ""
         for line in _DIRECTIVE.finditer(text):
             field, value, word = line.groups("")
             start = field[0].lower()
@@ -76,13 +79,15 @@ class Robots:
             if start == "u":
                 if group is None or group.is_closed:
                     group = _Group()
-                robots._add_agent(value, group)
+                agents = agents if previous == "u" else []
+                agents += robots._add_agent(value, group)
             elif start == "s":
                 sitemaps[value] = None
-            elif group is not None and start == "c":
-                group.set_delay(value)
+            elif start == "c":
+                robots._set_delay(agents, value)
             elif group is not None:
                 group.add_rule(value, start == "a")
+            previous = start
         robots.sitemaps = tuple(filter(None, sitemaps))
         return robots
 
@@ -90,8 +95,8 @@ class Robots:
         """Return whether `agent` (its product token, "focus") may request `url`.
 
         The rule with the longest pattern decides, Allow on a tie; without a matching rule the URL
-        is allowed (RFC 9309 section 2.2.2). A URL with characters that should have been
-        percent-encoded must be allowed both as it is and encoded.
+        is allowed, and /robots.txt always is (RFC 9309 section 2.2.2). A URL with characters that
+        should have been percent-encoded must be allowed both as it is and encoded.
         """
         rules = self._agent_rules(agent)
         if rules is None:
@@ -100,14 +105,16 @@ class Robots:
         path = match[1] if match else ""
         if not path.startswith("/"):
             path = "/" + path
+        if path.partition("?")[0] == "/robots.txt":
+            return True
         if _PLAIN.fullmatch(path):
             return rules.allows(path)
         return rules.allows(_normalise_path(path)) and (path.isascii() or rules.allows(path))
 
     def crawl_delay(self, agent: str) -> float | None:
-        """Return the crawl delay in seconds that the file sets for `agent`, or None."""
-        delays = [group.delay for group in self._agent_groups(agent) if group.delay is not None]
-        return max(delays, default=None)
+        """Return the longest crawl delay in seconds that the file sets for `agent`, or None."""
+        token = agent.lower()
+        return self._delays.get(token if token in self._groups else "*")
 
     def excerpt(self, agent: str) -> bytes:
         """Return a file that sets for all agents what this one sets for `agent`.
@@ -123,17 +130,28 @@ class Robots:
         lines += [f"Sitemap: {url}" for url in self.sitemaps]
         return "\n".join(lines).encode()
 
-    def _add_agent(self, value: str, group: _Group) -> None:
+    def _set_delay(self, agents: list[str], value: str) -> None:
+        """Set a delay for these agents alone, also where others share their rules."""
+        try:
+            delay = float(value)
+        except ValueError:
+            return
+        if 0 <= delay < math.inf:
+            self._delays |= {agent: max(delay, self._delays.get(agent, 0.0)) for agent in agents}
+
+    def _add_agent(self, value: str, group: _Group) -> list[str]:
+        """Add a group to the agent of a line; return the agent's token, [] if it has none."""
         match = _AGENT.match(value)
         if value == "*" or value[:2].strip() == "*":
             token = "*"
         elif match:
             token = match[0].lower()
         else:
-            return
+            return []
         groups = self._groups.setdefault(token, [])
         if not groups or groups[-1] is not group:
             groups.append(group)
+        return [token]
 
     def _agent_groups(self, agent: str) -> list[_Group]:
         return self._groups.get(agent.lower()) or self._groups.get("*", [])
@@ -161,25 +179,16 @@ def robots_from_response(status: int | None, body: bytes) -> Robots:
 class _Group:
     """The rules of one group of User-agent lines, as written."""
 
-    __slots__ = ("delay", "is_closed", "rules")
+    __slots__ = ("is_closed", "rules")
 
     def __init__(self) -> None:
         self.rules: dict[tuple[str, bool], None] = {}
-        self.delay: float | None = None
         self.is_closed = False  # after a rule the next User-agent line opens a new group
 
     def add_rule(self, pattern: str, allow: bool) -> None:
         self.is_closed = True
         if pattern:
             self.rules[pattern, allow] = None
-
-    def set_delay(self, value: str) -> None:
-        try:
-            delay = float(value)
-        except ValueError:
-            return
-        if 0 <= delay < math.inf:
-            self.delay = delay
 
 
 class _Rules:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_tz
+from urllib.parse import urljoin
 
 from focus.http.content_encoding import CodingError, Decoder
 from focus.records import SourceEntry, UrlSource
@@ -47,6 +48,7 @@ _FIELDS = {
     "index": {"loc": "url", "lastmod": "date"},
     "feed": {
         "link": "url",
+        "guid": "guid",
         "title": "title",
         "updated": "date",
         "published": "date",
@@ -55,7 +57,14 @@ _FIELDS = {
     },
 }
 _NAME = re.compile(rb"[A-Za-z_][\w.:-]{0,60}")
-_ATTRIBUTE = re.compile(rb"""\b(href|rel)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.I)
+_ATTRIBUTE = re.compile(
+    rb"""(?<![\w:-])(href|rel|type|ispermalink|xml:base)\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.I
+)
+_NAMESPACE = re.compile(
+    rb"""\bxmlns:([\w.-]+)\s*=\s*["']https?://
+    (?:www\.w3\.org/2005/atom|purl\.org/rss/1\.0/?|www\.sitemaps\.org/[^"']*)["']""",
+    re.I | re.X,
+)
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));", re.I)
 _ENTITY_CHARS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _TAGS = re.compile(r"<[^<>]*>")
@@ -97,7 +106,8 @@ class UrlSourceReader:
         self._decompressor: Decoder | None = None
         self._transcoder: codecs.IncrementalDecoder | None = None
         self._encoding = ""
-        self._prefix = ""
+        self._prefixes: tuple[str, ...] = ("atom:",)
+        self._base = ""  # xml:base of the feed or channel, then of the current entry
         self._byte_count = self._tag_count = 0
         self._buffer = b""
         self._skip_until = b""  # the end of markup that was too long to store
@@ -251,7 +261,7 @@ class UrlSourceReader:
             return
         raw = match[0]
         if self.kind is None:
-            self._read_root(raw)
+            self._read_root(raw, data[start:end])
             return
         role = self._roles.get(raw)
         if role is None and len(self._roles) < _MAX_NAMES:
@@ -260,33 +270,57 @@ class UrlSourceReader:
             if is_end:
                 self._end_entry()
             self._entry, self._field = None if is_end else {}, ""
+            if not is_end and self.kind == "feed":
+                self._entry = {"base": self._join_base(self._base, data[start:end])}
         elif role and self._entry is not None:
             if is_end:
                 self._end_field()
             else:
                 self._field, self._text_pieces = role, []
-                if role == "url" and self.kind == "feed" and end - start > len(raw):
-                    self._read_atom_link(data[start:end])
+                if self.kind == "feed" and role in ("url", "guid") and end - start > len(raw):
+                    self._read_link(role, data[start:end])
+        elif raw == b"channel" and not is_end:
+            self._base = self._join_base(self._base, data[start:end])
 
     def _element_role(self, raw: bytes) -> str:
         """Return the role of an element: "entry", the name of a field, or ""."""
         kind, name = self.kind or "feed", raw.decode("ascii", "replace").lower()
-        name = name.removeprefix(self._prefix)
+        name = next((name[len(p) :] for p in self._prefixes if name.startswith(p)), name)
         return "entry" if name in _ENTRIES[kind] else _FIELDS[kind].get(name, "")
 
-    def _read_root(self, raw: bytes) -> None:
+    def _read_root(self, raw: bytes, inner: bytes) -> None:
         prefix, colon, local = raw.decode("ascii", "replace").lower().rpartition(":")
         self.kind = _ROOTS.get(local, "")
         if colon and local != "rdf":
-            self._prefix = prefix + colon
+            self._prefixes += (prefix + colon,)
+        names = _NAMESPACE.findall(inner[:_MAX_TEXT])
+        self._prefixes += tuple(f"{name.decode('ascii', 'replace').lower()}:" for name in names)
+        self._base = self._join_base("", inner)
 
-    def _read_atom_link(self, inner: bytes) -> None:
-        """Read an Atom link, which has its URL in an attribute; other relations are ignored."""
-        attributes = {key.lower(): a or b for key, a, b in _ATTRIBUTE.findall(inner[:_MAX_TEXT])}
-        if b"href" in attributes and self._entry is not None:
+    def _join_base(self, base: str, inner: bytes) -> str:
+        """Return the xml:base that holds within a tag, which may be relative as a whole."""
+        return _join(base, self._attributes(inner).get("xml:base", ""))
+
+    def _attributes(self, inner: bytes) -> dict[str, str]:
+        found = _ATTRIBUTE.findall(inner[:_MAX_TEXT])
+        return {key.decode().lower(): self._to_text(a or b) for key, a, b in found}
+
+    def _read_link(self, role: str, inner: bytes) -> None:
+        """Read the attributes of a link or guid.
+
+        An Atom link has its URL in an attribute; of several alternates one in HTML is preferred.
+        Links of other relations and a guid that is no permalink are ignored.
+        """
+        entry, attributes = self._entry or {}, self._attributes(inner)
+        if role == "guid":
+            self._field = "" if attributes.get("ispermalink", "").lower() == "false" else role
+        elif "href" in attributes:
             self._field = ""
-            if attributes.get(b"rel", b"alternate").strip().lower() == b"alternate":
-                self._entry.setdefault("url", self._to_text(attributes[b"href"]))
+            if attributes.get("rel", "alternate").lower() == "alternate":
+                kind = attributes.get("type", "").lower()
+                name = "url" if not kind or "html" in kind else "alternate"
+                url = _join(attributes.get("xml:base", ""), attributes["href"])
+                entry.setdefault(name, url)
 
     def _end_field(self) -> None:
         if self._entry is not None and self._field:
@@ -297,7 +331,10 @@ class UrlSourceReader:
 
     def _end_entry(self) -> None:
         entry = self._entry or {}
-        url = entry.get("url", "")
+        guid = entry.get("guid", "")
+        permalink = guid if guid.lower().startswith(("http://", "https://")) else ""
+        url = entry.get("url", "") or permalink or entry.get("alternate", "")
+        url = _join(entry.get("base", ""), url) if url else ""
         if not url or (self.kind != "feed" and not url.lower().startswith(("http://", "https://"))):
             return
         title = " ".join(_TAGS.sub(" ", entry.get("title", "")).split())[:_MAX_TITLE]
@@ -308,6 +345,16 @@ class UrlSourceReader:
 
     def _decode(self, raw: bytes) -> str:
         return decode_as(raw, self._encoding)
+
+
+def _join(base: str, reference: str) -> str:
+    """Return a reference within an xml:base, which may be relative to the feed itself."""
+    if not base or not reference:
+        return reference or base
+    try:
+        return urljoin(base, reference)
+    except ValueError:  # an invalid address in brackets
+        return reference
 
 
 def _may_be_url_list(data: bytes) -> bool:
