@@ -71,6 +71,8 @@ class DropReason(StrEnum):
     REDIRECTED = "redirected"  # replaced by the target of the redirect
     SOFT_404 = "soft-404"  # a "not found" page with status 200
     NOINDEX = "noindex"  # meta robots or X-Robots-Tag
+    ACTION = "action"  # changes something on the server
+    PAGE_VARIANT = "page-variant"  # another form of a page, a form or a tool, by its software
     URL_SOURCE = "listing"  # a sitemap or feed: its URLs were added
     TRAP_PATH = "trap-path"  # repeating path segments, or too many of them
     TRAP_QUERY = "trap-query"  # too many combinations of query parameters

@@ -15,7 +15,9 @@ from itertools import compress
 
 import msgspec
 
+from focus.admission import site_rules
 from focus.admission.scope import Scope
+from focus.admission.site_rules import Refusal
 from focus.admission.traps import Suspicion, Traps
 from focus.config import TrapConfig
 from focus.engine.hit_rates import HitRates
@@ -32,7 +34,7 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.scheduling.queues import Queue
+from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy
 from focus.urls.normal_form import url_host, url_pattern
@@ -161,7 +163,14 @@ class LinkHandler:
             parent_id=parent.id,
             anchor=link.anchor,
         )
-        return self.add_url(blank, link.host, link.pattern)
+        refusal = None
+        if site_rules.is_action_link(link):
+            refusal = Refusal(DropReason.ACTION, link.anchor)
+        return self.add_url(blank, link.host, link.pattern, refusal=refusal)
+
+    def refusal(self, url: str, host: Host) -> Refusal | None:
+        """Return why a URL is an action or a page variant of the software of its host."""
+        return site_rules.reason_against(url)
 
     def needs_wording(self, url_id: int) -> bool:
         """Return whether trap detection needs the text of a page that is requested now."""
@@ -169,9 +178,18 @@ class LinkHandler:
         return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].requests)
 
     def add_url(
-        self, row: UrlRow, host_name: str = "", pattern: str = "", *, listing: bool = False
+        self,
+        row: UrlRow,
+        host_name: str = "",
+        pattern: str = "",
+        *,
+        listing: bool = False,
+        refusal: Refusal | None = None,
     ) -> int:
-        """Add an unknown URL and return its id. It waits for its evidence unless it is dropped."""
+        """Add an unknown URL and return its id. It waits for its evidence unless it is dropped.
+
+        refusal  why the link to it is not followed
+        """
         host = self.frontier.host(host_name or url_host(row.url))
         if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
             pattern = url_pattern(row.url)
@@ -185,8 +203,8 @@ class LinkHandler:
         state, why, detail = UrlState.WAITING, "", ""
         if reason is not None:
             state, why = UrlState.DROPPED, str(reason)
-        elif not listing and (trap := self._trap(row, queue)) is not None:
-            state, why, detail = UrlState.DROPPED, str(trap.reason), trap.detail
+        elif not listing and (objection := self._objection(row, queue, refusal)) is not None:
+            state, why, detail = UrlState.DROPPED, str(objection.reason), objection.detail
         url_id = self.url_table.add(row.key, queue.id, row.depth, state)
         if row.hops:
             self.url_table.hops[url_id] = row.hops
@@ -229,10 +247,19 @@ class LinkHandler:
                 self.raise_to(url_id, row.link_evidence, row.priority, None)
         return url_id
 
-    def _trap(self, row: UrlRow, queue: Queue) -> Suspicion | None:
-        """Return why a new URL is considered part of a trap, None if it is not; seeds never are."""
+    def _objection(
+        self, row: UrlRow, queue: Queue, refusal: Refusal | None
+    ) -> Refusal | Suspicion | None:
+        """Return why a new URL is not requested, None if it is; seeds always are.
+
+        A redirect of a seed may lead to any page, such as a log-in page, but not into a trap.
+        """
         if row.parent_id is None and row.depth == 0:
             return None
+        if row.priority < SEED_PRIORITY:
+            refusal = refusal or self.refusal(row.url, queue.host)
+            if refusal is not None:
+                return refusal
         spent = self.exhausted_reason(queue)
         if spent:
             return Suspicion(DropReason.TRAP_BUDGET, spent)

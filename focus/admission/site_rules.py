@@ -1,0 +1,237 @@
+"""Rules for the URLs of common web applications: actions, page variants, index pages.
+
+    detect_software  the application that made a page, by its generator, markup and addresses
+    reason_against   why a URL is not requested: an action or a page variant
+    is_action_link   whether the text or rel of a link says that it changes something
+    is_index_url     whether a URL of an application lists other pages
+    strip_params     a URL without parameters that do not change the page
+
+The knowledge is data (`software.toml`). Rules of an application apply only to hosts on which it was
+detected; a few apply everywhere. The file is read at the first page, and the patterns of an
+application are compiled when it is first met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, cached_property, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
+
+from focus.records import DropReason, Link
+
+MAX_DETECTIONS = 5  # first pages of a host in which its software is looked for
+_NEVER = r"(?!)"
+_MARK_LOOKBACK = 300  # characters before a path mark in which its address begins
+
+
+class Refusal(NamedTuple):
+    """Why a URL is not requested: the reason, and the application with the text that matched."""
+
+    reason: DropReason
+    detail: str
+
+
+class Application:
+    """Rules of one web application; patterns are compiled when they are first used."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+        self.name: str = fields["name"]
+        self.source: str = fields.get("source", "")
+        self.is_everywhere: bool = fields.get("everywhere", False)
+        self.has_unwritten_links: bool = fields.get("unwritten", False)
+        self.marks = tuple(mark.encode() for mark in fields.get("marks", ()))
+        self.params = frozenset(fields.get("strip", ()))
+
+    @cached_property
+    def generator(self) -> re.Pattern[str]:
+        """Pattern of the generator that its pages name."""
+        return re.compile(self._fields.get("generator", _NEVER), re.IGNORECASE)
+
+    def search(self, role: str, path: str) -> str:
+        """Return the part of a path with its query that gives it a role, "" if nothing does.
+
+        role  "action", "variant", "index" or "content"
+        """
+        match = self._pattern(role).search(path.lower())
+        return "" if match is None else path[match.start() : match.end()] or "/"
+
+    def patterns(self, role: str) -> list[str]:
+        """Return the patterns of a role, for URLs in lower case."""
+        return [quote_text(pattern).lower() for pattern in self._fields.get(role, ())]
+
+    @lru_cache  # noqa: B019 - there is one object for each application
+    def _pattern(self, role: str) -> re.Pattern[str]:
+        return compile_any(self.patterns(role))
+
+    def refusal(self, path: str) -> Refusal | None:
+        """Return why a path with its query is not requested, None if it is."""
+        action = self.search("action", path)
+        match = action or self.search("variant", path)
+        if not match or self.search("content", path):
+            return None
+        reason = DropReason.ACTION if action else DropReason.PAGE_VARIANT
+        return Refusal(reason, f"{self.name}: {match}")
+
+
+class Knowledge(NamedTuple):
+    """The data of `software.toml`.
+
+    everywhere        rules that apply to every host
+    applications      name -> rules
+    tokens            names of parameters that only an action has
+    actions           link texts of actions
+    doubtful_actions  link texts of actions, or of sections
+    """
+
+    everywhere: tuple[Application, ...]
+    applications: dict[str, Application]
+    tokens: re.Pattern[str]
+    actions: frozenset[str]
+    doubtful_actions: frozenset[str]
+
+
+@cache
+def load_knowledge() -> Knowledge:
+    """Return the data of `software.toml`, which is read once."""
+    import tomllib
+
+    data = tomllib.loads(Path(__file__).with_name("software.toml").read_text(encoding="utf-8"))
+    applications = [Application(fields) for fields in data["software"]]
+    links = data["links"]
+    tokens = "|".join(map(re.escape, links["tokens"])).lower()
+    return Knowledge(
+        everywhere=tuple(rules for rules in applications if rules.is_everywhere),
+        applications={rules.name: rules for rules in applications if not rules.is_everywhere},
+        tokens=re.compile(rf"[?&](?:{tokens})=[^&]", re.IGNORECASE),
+        actions=frozenset(links["actions"]),
+        doubtful_actions=frozenset(links["doubtful_actions"]),
+    )
+
+
+def compile_any(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern that matches where any of these does."""
+    return re.compile("|".join(patterns) or _NEVER)
+
+
+def quote_text(text: str) -> str:
+    """Return a pattern with its characters outside ASCII as a normalised URL has them."""
+    return re.sub(r"[^\x00-\x7f]", lambda match: quote(match[0]), text)
+
+
+def detect_software(generator: str, source: bytes, host: str) -> str:
+    """Return the name of the application that made a page, "" if it is not known.
+
+    Example: `<meta name="generator" content="WordPress 6.1">` and `<img src="/wp-content/a.png">`
+    are both WordPress, `<img src="https://elsewhere.example/wp-content/a.png">` is not.
+    """
+    applications = load_knowledge().applications.values()
+    for application in applications:
+        if generator and application.generator.search(generator):
+            return application.name
+    for application in applications:
+        if any(_has_mark(source, mark, host.encode()) for mark in application.marks):
+            return application.name
+    return ""
+
+
+def _has_mark(source: bytes, mark: bytes, host: bytes) -> bool:
+    """Return whether a mark stands in a page; a path counts only on the page's own host."""
+    at = source.find(mark)
+    if at < 0 or not mark.startswith(b"/"):
+        return at >= 0
+    while at >= 0:
+        before = re.split(rb"[\s\"'(=]", source[max(0, at - _MARK_LOOKBACK) : at])[-1]
+        address = re.sub(rb"\A(?:https?:)?(?=//)", b"", before)
+        if not address.startswith(b"//") or address[2:].partition(b"/")[0] == host:
+            return True
+        at = source.find(mark, at + 1)
+    return False
+
+
+def reason_against(url: str, software: str = "") -> Refusal | None:
+    """Return why a URL is an action or a page variant, None if it is neither.
+
+    Example: `?action=edit` is an action on a host with MediaWiki, `/feed/` a variant on one with
+    WordPress; `?do=logout` is an action everywhere, `/how-to-log-out/` is a page.
+    """
+    path = url[url.find("/", 8) :]
+    if not _refused_paths(software, "?" in path).search(path.lower()):
+        return None
+    for application in _rules(software):
+        if (refusal := application.refusal(path)) is not None:
+            return refusal
+    token = load_knowledge().tokens.search(path)
+    return Refusal(DropReason.ACTION, token[0][1:-1]) if token else None
+
+
+@lru_cache(64)
+def _refused_paths(software: str, has_query: bool) -> re.Pattern[str]:
+    """Return a pattern that all actions and variants match, and few other URLs."""
+    roles = [rules.patterns(role) for rules in _rules(software) for role in ("action", "variant")]
+    patterns = [load_knowledge().tokens.pattern, *chain.from_iterable(roles)]
+    return compile_any(each for each in patterns if has_query or not each.startswith("[?&"))
+
+
+@lru_cache(64)
+def _rules(software: str) -> tuple[Application, ...]:
+    knowledge = load_knowledge()
+    own = knowledge.applications.get(software)
+    return knowledge.everywhere if own is None else (own, *knowledge.everywhere)
+
+
+def is_action_link(link: Link) -> bool:
+    """Return whether the text of a link, with its address and rel, says that it changes something.
+
+    Example: `删除` with `?id=5` or with rel=nofollow is an action, `关注` only with rel=nofollow.
+    Neither is one if the address itself is named so, as `/wiki/删除` is.
+    """
+    knowledge, text = load_knowledge(), link.anchor.strip(" \t[]()【】").lower()
+    if text in knowledge.actions:
+        is_action = link.nofollow or "?" in link.url
+    else:
+        is_action = link.nofollow and text in knowledge.doubtful_actions
+    if not is_action:
+        return False
+    path = link.url[link.url.find("/", 8) :]
+    names = re.split(r"[/?&=:.]", unquote(path).lower())
+    return re.sub(r"\s", "-", text) not in names and re.sub(r"\s", "_", text) not in names
+
+
+def is_index_url(url: str, software: str) -> bool:
+    """Return whether a URL of an application lists other pages."""
+    application = load_knowledge().applications.get(software)
+    return application is not None and bool(application.search("index", url[url.find("/", 8) :]))
+
+
+def is_unwritten(link: Link, parent_host: str, software: str) -> bool:
+    """Return whether a link leads to a page of its own host that does not exist yet."""
+    if not link.nofollow or link.host != parent_host:
+        return False
+    application = load_knowledge().applications.get(software)
+    return application is not None and application.has_unwritten_links
+
+
+def strip_params(url: str, software: str) -> str:
+    """Return a URL without the parameters that do not change the page.
+
+    Example: `/2026/goal/?replytocom=5` is `/2026/goal/` everywhere.
+    """
+    address, mark, query = url.partition("?")
+    if not mark:
+        return url
+    params = _params(software)
+    others = [part for part in query.split("&") if part.partition("=")[0] not in params]
+    if len(others) == query.count("&") + 1:
+        return url
+    return f"{address}?{'&'.join(others)}" if others else address
+
+
+@lru_cache(64)
+def _params(software: str) -> frozenset[str]:
+    sets: Iterable[frozenset[str]] = (application.params for application in _rules(software))
+    return frozenset[str]().union(*sets)
