@@ -134,12 +134,12 @@ def test_a_shape_that_repeats_itself_is_left_early_unless_it_pays(host: Host) ->
     queue, nothing = Queue(0, host, "/N"), Tally()
     for fetched in range(WATCHED_FROM + REPEATED):
         assert traps.is_spent(queue, Tally(fetched, 0.0), nothing) == ""
-        traps.saw(queue, fetched + 1, 7, is_new=fetched < 10)
+        traps.record_text(queue, fetched + 1, 7, is_new=fetched < 10)
     spent = Tally(WATCHED_FROM + REPEATED, 0.0)
     assert "the last 200 URLs like /N" in traps.is_spent(queue, spent, nothing)
     paying = Tally(WATCHED_FROM + REPEATED, 10.0)
     assert traps.is_spent(queue, paying, nothing) == ""
-    traps.saw(queue, 301, 8, is_new=False)
+    traps.record_text(queue, 301, 8, is_new=False)
     assert traps.is_spent(queue, spent, nothing) == "", "a text that it never had"
 
 
@@ -157,7 +157,7 @@ def test_what_brings_news_every_now_and_then_has_its_whole_budget(host: Host, ne
     for fetched in range(1, 2000):
         is_news = fetched % REPEATED == 0
         text = fetched if is_news and news == "text" else 7
-        traps.saw(queue, fetched, text, is_new=is_news and news == "relevance")
+        traps.record_text(queue, fetched, text, is_new=is_news and news == "relevance")
         assert traps.is_spent(queue, Tally(fetched, 0.0), Tally()) == ""
     assert traps.is_spent(queue, Tally(2000, 0.0), Tally())
 
@@ -165,8 +165,8 @@ def test_what_brings_news_every_now_and_then_has_its_whole_budget(host: Host, ne
 def test_what_is_kept_of_a_shape_is_bounded(host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     for fetched in range(5000):
-        traps.saw(Queue(0, host, "/N"), fetched, fetched + 1, is_new=False)
-        traps.saw(Queue(1, host, "/S"), fetched % WATCHED_FROM, 1, is_new=False)
+        traps.record_text(Queue(0, host, "/N"), fetched, fetched + 1, is_new=False)
+        traps.record_text(Queue(1, host, "/S"), fetched % WATCHED_FROM, 1, is_new=False)
     assert {queue: len(texts) for queue, texts in traps._texts.items()} == {0: TEXTS}
 
 

@@ -82,7 +82,7 @@ class DomainBudget:
         self._was_asked = bytearray()  # of the hosts that were looked at
         self._crowds: Counter[str] = Counter()
         self._domains: dict[str, Domain] = {}
-        self._of: dict[int, Domain] = {}
+        self._domain_by_host: dict[int, Domain] = {}
         self._addresses: dict[str, Domain] = {}
         self._at: dict[int, Domain] = {}
         self._put_off: dict[int, int] = {}  # host -> how often
@@ -94,13 +94,13 @@ class DomainBudget:
         while self._budget and (at := len(self._was_asked)) < len(self._hosts):
             host = self._hosts[at]
             known_from_before = host.robots or host.is_abandoned or host.failures
-            self._was_asked.append(bool(known_from_before or self._tally_of(host).requests))
+            self._was_asked.append(bool(known_from_before or self._host_tally(host).requests))
             end = _end(host.name)
             self._crowds[end] += 1
             if self._crowds[end] == self.FEW + 1:
-                for each in self._hosts[: at + 1]:
-                    if _end(each.name) == end:
-                        self._enter(each)
+                for known_host in self._hosts[: at + 1]:
+                    if _end(known_host.name) == end:
+                        self._enter(known_host)
             elif self._crowds[end] > self.FEW:
                 self._enter(host)
 
@@ -113,10 +113,10 @@ class DomainBudget:
 
     def _enter(self, host: Host) -> None:
         name = registrable_domain(host.name)
-        domain = self._of[host.id] = self._domains.setdefault(name, Domain(name))
+        domain = self._domain_by_host[host.id] = self._domains.setdefault(name, Domain(name))
         domain.known += 1
         domain.asked += self._was_asked[host.id]
-        self._add(domain, self._tally_of(host))
+        self._add(domain, self._host_tally(host))
 
     @staticmethod
     def _add(domain: Domain, more: Tally) -> None:
@@ -129,17 +129,17 @@ class DomainBudget:
         if host.id < len(self._was_asked) and not self._was_asked[host.id]:
             self._was_asked[host.id] = 1
             self._put_off.pop(host.id, None)
-            for each in groups:
-                each.asked += 1
+            for group in groups:
+                group.asked += 1
 
     def count(self, host: Host, more: Tally) -> None:
         """Requests to a host came to their end; `tallies` has counted them."""
-        if (domain := self._of.get(host.id)) is not None:
+        if (domain := self._domain_by_host.get(host.id)) is not None:
             self._add(domain, more)
         if (there := self._at.get(host.id)) is not None:
             self._add(there, more)
 
-    def _tally_of(self, host: Host) -> Tally:
+    def _host_tally(self, host: Host) -> Tally:
         return self._tallies.get(host.id, _NOTHING)
 
     def _groups(self, host: Host) -> list[Domain]:
@@ -149,9 +149,9 @@ class DomainBudget:
             name = host.address
             there = self._addresses.setdefault(name, Domain(name, AT_ADDRESS))
             there.asked += self._was_asked[host.id]
-            self._add(there, self._tally_of(host))
+            self._add(there, self._host_tally(host))
             self._at[host.id] = there
-        return [each for each in (self._of.get(host.id), there) if each is not None]
+        return [group for group in (self._domain_by_host.get(host.id), there) if group is not None]
 
     # -- what follows ---------------------------------------------------------------
 
@@ -162,8 +162,8 @@ class DomainBudget:
         domain = self._domains.get(registrable_domain(name))
         if domain is None:
             return True
-        most = min(MOST_HOSTS, KNOWN_HOSTS + domain.tally.rewards)
-        return domain.known < most and not self._has_spent(domain)
+        maximum = min(MOST_HOSTS, KNOWN_HOSTS + domain.tally.rewards)
+        return domain.known < maximum and not self._has_spent(domain)
 
     def puts_off(self, host: Host) -> bool:
         """Whether a host is to be set aside for `PUT_OFF_S`: its like have to bring more first."""
@@ -176,7 +176,7 @@ class DomainBudget:
         """The group of a host that nobody asked yet in which there is no room for it."""
         if not self._budget or host.id >= len(self._was_asked) or self._was_asked[host.id]:
             return None
-        return next((each for each in self._groups(host) if each.is_crowded), None)
+        return next((group for group in self._groups(host) if group.is_crowded), None)
 
     def is_spent(self, host: Host) -> str:
         """Why no more is to be asked for of a host: its domain had its budget; else ""."""
@@ -186,10 +186,10 @@ class DomainBudget:
                 asked=crowd.asked,
                 name=crowd.name,
             )
-        domain = self._of.get(host.id)
+        domain = self._domain_by_host.get(host.id)
         if domain is None or not self._has_spent(domain):
             return ""
-        tally = self._tally_of(host)
+        tally = self._host_tally(host)
         if tally.requests and pays(tally):
             return ""
         return msg(

@@ -77,24 +77,24 @@ def _set_in_most(hashes: list[int]) -> int:
     All 64 are counted at once, as an adder of hardware does: what is left of a place after its
     pairs have been carried is a digit of every count.
     """
-    least = len(hashes) // 2 + 1
+    majority = len(hashes) // 2 + 1
     digits = []
     while hashes:
         digit, carried = hashes.pop() if len(hashes) % 2 else 0, []
-        for one, other in zip(hashes[::2], hashes[1::2], strict=True):
-            differ = one ^ other
-            carried.append(one & other | differ & digit)
+        for first, second in zip(hashes[::2], hashes[1::2], strict=True):
+            differ = first ^ second
+            carried.append(first & second | differ & digit)
             digit ^= differ
         digits.append(digit)
         hashes = carried
-    most, level = 0, _MASK  # whose counts are above `least` so far, and equal to it
+    above, level = 0, _MASK  # whose counts are above `least` so far, and equal to it
     for place in reversed(range(len(digits))):
-        if least >> place & 1:
+        if majority >> place & 1:
             level &= digits[place]
         else:
-            most |= level & digits[place]
+            above |= level & digits[place]
             level &= ~digits[place]
-    return most | level
+    return above | level
 
 
 def wording(text: str) -> int:
@@ -145,9 +145,9 @@ class NearDuplicates:
             return structs.replace(page, is_soft_404=True, is_relevant=False)
         if not (page.simhash and page.is_relevant):
             return page
-        duplicate_of = self.find(page.simhash)
-        if duplicate_of is not None and duplicate_of != url_id:
-            return structs.replace(page, original_id=duplicate_of, is_relevant=False)
+        original_id = self.find(page.simhash)
+        if original_id is not None and original_id != url_id:
+            return structs.replace(page, original_id=original_id, is_relevant=False)
         return page
 
     def remember(self, url_id: int, host: str, page: Page) -> None:
@@ -189,7 +189,7 @@ class NearDuplicates:
         known = self._lost.get(host)
         if not known or not simhash:
             return False
-        return any((each ^ simhash).bit_count() <= NEAR for each in known)
+        return any((known_hash ^ simhash).bit_count() <= NEAR for known_hash in known)
 
 
 def _bands(simhash: int) -> tuple[int, ...]:

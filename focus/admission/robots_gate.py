@@ -31,7 +31,7 @@ TEXT_BYTES = 16 * 2**20
 READ_BYTES = 2**20
 """Of texts that are held as `Robots` besides."""
 _ANSWERED = {FailureKind.HTTP_4XX, FailureKind.EMPTY, FailureKind.REDIRECT}
-_OF_THE_NAME = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
+_NAME_FAILURES = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
 
 class Turn(NamedTuple):
@@ -55,8 +55,8 @@ class Turn(NamedTuple):
 class ReadRules:
     """The latest files as `Robots`, by their text: many hosts send the same one."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._rules: OrderedDict[bytes, tuple[bytes, Robots]] = OrderedDict()
         self._size = 0
 
@@ -64,13 +64,13 @@ class ReadRules:
         """What a file says, answered with that status."""
         if not text:
             return robots_from_response(status, text)
-        if found := self._rules.get(text):
+        if entry := self._rules.get(text):
             self._rules.move_to_end(text)
-            return found[1]
+            return entry[1]
         rules = robots_from_response(status, text)
         self._rules[text] = (text, rules)
         self._size += len(text)
-        while self._size > self._most and len(self._rules) > 1:
+        while self._size > self._max_bytes and len(self._rules) > 1:
             self._size -= len(self._rules.popitem(last=False)[0])
         return rules
 
@@ -94,7 +94,7 @@ class RobotsGate:
     ) -> None:
         self._config = config
         self._agent = agent
-        self._most = text_bytes
+        self._max_bytes = text_bytes
         self._size = 0  # of the texts of `_used`
         self._used: OrderedDict[tuple[int, str], Host] = OrderedDict()  # with a text, latest last
         self._read = ReadRules(READ_BYTES)
@@ -138,8 +138,8 @@ class RobotsGate:
 
     def sitemaps(self, host: Host) -> tuple[str, tuple[str, ...]]:
         """A scheme whose rules are known, and the sitemaps that they name."""
-        found = [(scheme, self._rules(host, scheme).sitemaps) for scheme in host.robots]
-        return next((each for each in found if each[1]), found[0] if found else ("http", ()))
+        listed = [(scheme, self._rules(host, scheme).sitemaps) for scheme in host.robots]
+        return next((pair for pair in listed if pair[1]), listed[0] if listed else ("http", ()))
 
     def judge(self, host: Host, fetch: FetchResult, now: float) -> Turn:
         """What comes of an answer to a question; `settle` follows."""
@@ -149,14 +149,14 @@ class RobotsGate:
             if target is not None:
                 return Turn(ask=target)
         if fetch.failure is None or fetch.failure in _ANSWERED:
-            found = fetch.failure is None and fetch.redirect_to is None
-            status = (fetch.status or 200) if found else 404
-            text = self._excerpt(fetch.body) if found else b""
+            has_file = fetch.failure is None and fetch.redirect_to is None
+            status = (fetch.status or 200) if has_file else 404
+            text = self._excerpt(fetch.body) if has_file else b""
             return Turn(rules=(text, status, now + self._config.robots_ttl_s))
         again_s = retry_wait_s(fetch.failure, tries + 1, fetch.retry_after_s)
         if again_s is not None and host.failures < FAILURES_BEFORE_LAST_TRY:
             return Turn(wait_s=again_s)
-        if fetch.failure not in _OF_THE_NAME and self._has_other_door(host, scheme):
+        if fetch.failure not in _NAME_FAILURES and self._has_other_door(host, scheme):
             return Turn(shut=chain_messages(msg(str(fetch.failure)), "robots.txt", fetch.detail))
         return Turn(failure=fetch.failure)
 
@@ -182,8 +182,11 @@ class RobotsGate:
 
     def _has_other_door(self, host: Host, scheme: str) -> bool:
         """Whether a host may be there by its other scheme; of plain HTTP we assume it."""
-        other = "http" if scheme == "https" else "https"
-        return (other in host.robots or other == "http") and (host.id, other) not in self._shut
+        other_scheme = "http" if scheme == "https" else "https"
+        return (other_scheme in host.robots or other_scheme == "http") and (
+            host.id,
+            other_scheme,
+        ) not in self._shut
 
     def restore(self, host: Host, scheme: str) -> None:
         """Take over `host.robots`; a Crawl-delay (up to the cap) becomes the host's delay."""
@@ -194,9 +197,9 @@ class RobotsGate:
         if text and (host.id, scheme) not in self._used:
             self._used[host.id, scheme] = host
             self._size += len(text)
-        while self._size > self._most and len(self._used) > 1:
-            (_, oldest), of = next(iter(self._used.items()))
-            self._forget(of, oldest)
+        while self._size > self._max_bytes and len(self._used) > 1:
+            (_, oldest), oldest_host = next(iter(self._used.items()))
+            self._forget(oldest_host, oldest)
 
     def _excerpt(self, body: bytes) -> bytes:
         """What is kept of a file: our part, which holds for its day whatever we are called."""

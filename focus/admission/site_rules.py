@@ -174,7 +174,9 @@ def _refused_paths(software: str, has_query: bool) -> re.Pattern[str]:
     """Return a pattern that all actions and variants match, and few other URLs."""
     roles = [rules.patterns(role) for rules in _rules(software) for role in ("action", "variant")]
     patterns = [load_knowledge().tokens.pattern, *chain.from_iterable(roles)]
-    return compile_any(each for each in patterns if has_query or not each.startswith("[?&"))
+    return compile_any(
+        pattern for pattern in patterns if has_query or not pattern.startswith("[?&")
+    )
 
 
 @lru_cache(64)

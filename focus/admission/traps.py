@@ -1,8 +1,8 @@
 """Tells URLs of which there are endlessly many: by signs in the address, and by budgets.
 
-    look      a URL that is about to become known: why it is taken for part of a trap
-    saw       what a request of a queue has brought
-    is_spent  a queue whose URLs took many requests and brought nothing
+    look         a URL that is about to become known: why it is taken for part of a trap
+    record_text  what a request of a queue has brought
+    is_spent     a queue whose URLs took many requests and brought nothing
 
 Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
 a part of the path that repeats, or is too deep; the same parameter again and again; ever
@@ -114,9 +114,11 @@ class Traps:
             return ""
         if (run := _RUN.search(path)) and not _NUMBER.fullmatch(run[1][1:]):
             return msg("{segments} repeats in the path", segments=run[1])
-        most = max(words, key=words.count)
-        if words.count(most) >= OFTEN and not most.isdigit():
-            return msg("{segment} stands {n} times in the path", segment=most, n=words.count(most))
+        repeated = max(words, key=words.count)
+        if words.count(repeated) >= OFTEN and not repeated.isdigit():
+            return msg(
+                "{segment} stands {n} times in the path", segment=repeated, n=words.count(repeated)
+            )
         return ""
 
     def _query(self, host: Host, path: str, query: str) -> str:
@@ -140,10 +142,10 @@ class Traps:
         return ""
 
     def _calendar(self, host: Host, rest: str) -> str:
-        found = _PLAIN_DATE.search(rest) or _NAMED_DATE.search(rest)
-        if found is None:
+        match = _PLAIN_DATE.search(rest) or _NAMED_DATE.search(rest)
+        if match is None:
             return ""
-        year, month = int(found[1]), int(next(filter(None, found.groups()[1:]), "1"))
+        year, month = int(match[1]), int(next(filter(None, match.groups()[1:]), "1"))
         ahead = _months(year, min(max(month, 1), 12)) - self._month
         if not (ahead > FAR_MONTHS or year < OLDEST_YEAR):
             return ""
@@ -155,17 +157,17 @@ class Traps:
             return ""
         return msg(
             "{date} is far from now, as {n} before it",
-            date=found[0].lstrip("?&;"),
+            date=match[0].lstrip("?&;"),
             n=FAR_DATES,
         )
 
     # -- budgets ------------------------------------------------------------------
 
     def wants_wording(self, queue: Queue, fetched: int) -> bool:
-        """Whether `saw` may look at the text of a URL that is asked for now, after so many."""
+        """Whether `record_text` needs the text of a URL that is requested now, after so many."""
         return bool(queue.pattern) and fetched >= PREPARED_FROM
 
-    def saw(self, queue: Queue, fetched: int, text: int, *, is_new: bool) -> None:
+    def record_text(self, queue: Queue, fetched: int, text: int, *, is_new: bool) -> None:
         """A request of a queue, the `fetched`-th, has brought a text, or said there is none.
 
         text    its `wording`; 0: none
@@ -179,7 +181,7 @@ class Traps:
             is_new = True
         self._repeats[queue.id] = 0 if is_new else self._repeats[queue.id] + 1
 
-    def is_spent(self, queue: Queue, tally: Tally, of_host: Tally) -> str:
+    def is_spent(self, queue: Queue, tally: Tally, host_tally: Tally) -> str:
         """Why no more is to be asked for of a queue: it or its host had its budget; else ""."""
         budget = self.config.budget
         if not self.config.is_on or not budget:
@@ -197,10 +199,10 @@ class Traps:
                 fetched=tally.requests,
                 pattern=queue.pattern,
             )
-        if of_host.requests >= HOST_SHARE * budget and not pays(of_host):
+        if host_tally.requests >= HOST_SHARE * budget and not pays(host_tally):
             return msg(
                 "{fetched} URLs of {name} brought next to nothing",
-                fetched=of_host.requests,
+                fetched=host_tally.requests,
                 name=queue.host.name,
             )
         return ""

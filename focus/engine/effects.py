@@ -371,7 +371,7 @@ class Effects:
             queue = self._view.queue(intent.id)
             fetched = links.hit_rates.tallies(queue)[0].requests + 1
             is_new = page is not None and page.is_relevant  # a near-duplicate is not relevant
-            links.traps.saw(queue, fetched, intent.wording, is_new=is_new)
+            links.traps.record_text(queue, fetched, intent.wording, is_new=is_new)
         links.hit_rates.count_result(intent.id, page)
         if intent.titled is not None:
             links.strategy.learn_from_page(intent.titled)
