@@ -247,7 +247,7 @@ def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
         ({"schedule": "now and then"}, "检查时间“now and then”：无法识别"),
         ({"words": "-彩票"}, "没有要找的词"),
         ({"words": ""}, "关注“c”：请填写词语或主题词"),
-        ({"sites": ("ftp://a.test/",)}, "只能抓取 http 和 https"),
+        ({"sites": ("ftp://a.test/",)}, "不是网址"),
         ({"quiet": "night"}, "免打扰时段“night”：请写 22:00-07:00"),
         ({"channels": ("mail:me",)}, "通道“mail:me”"),
         ({"topic": "/etc/x.toml"}, "主题文件仅限命令行使用"),

@@ -121,7 +121,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     [
         (("add", "a", "--words", "x"), "--site"),
         (("add", "a", "--site", "https://a.test"), "--words, --topic"),
-        (("add", "a", "--site", "nonsense", "--words", "x"), "no web address"),
+        (("add", "a", "--site", "nonsense", "--words", "x"), "not a web address"),
         (("add", "a", "--site", "a.test", "--words", "-x"), "nothing is asked for"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "0m"), "1m and"),

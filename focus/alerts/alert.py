@@ -24,6 +24,7 @@ _OPTIONS = {"sites": "--site", "words": "--words, --topic"}
 MAX_LENGTHS = {"words": 2_000, "topic": 2_000, "schedule": 100, "quiet": 50}
 """Field -> maximum number of characters."""
 MAX_LANGUAGES, MAX_CHANNELS = 50, 100
+MAX_TAGS, MAX_TAG_LENGTH = 20, 40
 
 
 def validate_alert(alert: Alert) -> Alert:
@@ -54,6 +55,10 @@ def find_problems(alert: Alert) -> dict[str, str]:
             "at most {languages} languages and {channels} channels",
             languages=MAX_LANGUAGES,
             channels=MAX_CHANNELS,
+        )
+    if len(alert.tags) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH for tag in alert.tags):
+        problems["tags"] = msg(
+            "at most {n} tags of {length} characters", n=MAX_TAGS, length=MAX_TAG_LENGTH
         )
     if not alert.words.strip() and not alert.topic.strip():
         problems["words"] = msg("say what about, by words or a topic")
@@ -87,7 +92,12 @@ def _parsed_fields(alert: Alert) -> Iterator[tuple[str, Callable[[str], object],
 
 def _site_url(text: str) -> str:
     """Return the URL of a site; one without a scheme is requested over https."""
-    url, *_ = seed_candidates(text)
+    try:
+        url, *_ = seed_candidates(text)
+    except ConfigError:
+        raise ConfigError(
+            "{text!r} is not a web address; write it like https://example.org/", text=text
+        ) from None
     return url
 
 

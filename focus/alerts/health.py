@@ -79,6 +79,14 @@ class Health(msgspec.Struct, frozen=True):
     silent_s: float
     remarks: list[str]
 
+    @property
+    def is_in_trouble(self) -> bool:
+        """Whether a site fails or forbids everything, or a first check never succeeded."""
+        return self.state == "active" and any(
+            site.site.trouble or (site.figures.blocked and not site.figures.pages)
+            for site in self.sites
+        )
+
 
 def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) -> Health:
     """Return the state of an alert."""

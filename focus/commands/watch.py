@@ -22,7 +22,7 @@ from focus.commands.options.option import (
     print_result,
 )
 from focus.commands.watch_inbox import inbox, mark
-from focus.commands.watch_owner import me, secret_lines
+from focus.commands.watch_owner import has_stored_mail_server, me, secret_lines
 from focus.commands.watch_send import run, test
 from focus.errors import ConfigError
 from focus.text.formatting import escape_json_controls, format_count, printable
@@ -70,8 +70,14 @@ def add(db: Path, name: str, **options: Any) -> None:
     with open_alerts(db, now, creates=True) as store:
         store.alerts.add(LOCAL_USER, alert, now=now)
         secrets = list(secret_lines(store, alert, now=now))
+        has_mail_server = has_stored_mail_server(store)
     print_note("Alert {name}: {what}", name=printable(name), what=alert_summary(alert))
     _print_secrets(name, secrets)
+    if not has_mail_server and any(channel.startswith("mail:") for channel in alert.channels):
+        print_note(
+            "No mail server is set, so no mail can be sent; give one to `focus watch run` with "
+            "--smtp-url, or set FOCUS_SMTP_URL"
+        )
     print_note("The next `focus watch run` visits it; let cron call that")
     if "feed" in alert.channels:
         print_note("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,11 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
     from focus.storage.alerts.store import AlertStore
+
+
+def has_stored_mail_server(store: AlertStore) -> bool:
+    """Return whether a mail server is stored, or set by the variable of --smtp-url."""
+    return bool(os.environ.get("FOCUS_SMTP_URL") or store.settings.read("smtp"))
 
 
 def secret_lines(

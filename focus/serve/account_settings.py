@@ -68,6 +68,7 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         waiting=pending_mail,
         calling=pending_phone,
         gateway=Sms.is_available(delivery_settings),
+        has_feed=bool(request.store.tokens.list_for_user("feed", request.me.id, now=request.now)),
         push_key=push.public_key(delivery_settings),
         browsers=browsers.list_browsers(request.store, request.me),
         sessions=request.store.tokens.list_for_user("session", request.me.id, now=request.now),

@@ -36,6 +36,7 @@ def admin_page(request: RequestContext, invitation: str = "") -> Response:
         choices=accounts.REGISTRATION_MODES,
         smtp=masked.get("smtp", {}),
         gateway=sms.mask_gateway(masked.get("sms", "")),
+        in_force={"smtp": settings.mask_url(request.app_state.sending.options.get("smtp_url", ""))},
         people=request.store.users.list_accounts(),
         audit=request.store.audit.list_latest(_AUDIT_LINES),
         invitation=invitation,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -17,7 +18,7 @@ from focus.alerts.delivery import (
     signing_secrets,
     split_channel,
 )
-from focus.alerts.health import SILENCE_S, alert_health
+from focus.alerts.health import SILENCE_S, Health, alert_health
 from focus.alerts.outbox_relay import send_test_message
 from focus.alerts.preview import Preview, preview_alert
 from focus.alerts.schedule import MIN_INTERVAL_S, SLACK_S
@@ -47,15 +48,48 @@ def render_alerts(request: RequestContext, status: int = 200, **messages: str) -
         for stored_alert in store.alerts.list_alerts(request.me.id)
     ]
     local = store.alerts.list_alerts(LOCAL_USER) if request.me.admin else []
+    filters = _list_filters(request, health)
     return request.render(
-        "alerts.html", status, alerts=health, silent_s=SILENCE_S, local=len(local), **messages
+        "alerts.html",
+        status,
+        alerts=next((choice.alerts for choice in filters if choice.is_active), health),
+        filters=filters,
+        typed={"sites": "", "words": ""},
+        silent_s=SILENCE_S,
+        local=len(local),
+        **messages,
     )
+
+
+class ListFilter(NamedTuple):
+    """A filter of the list of alerts: all, those in trouble, or those with a tag."""
+
+    label: str
+    query: str
+    alerts: Sequence[Health]
+    is_active: bool
+
+
+def _list_filters(request: RequestContext, health: Sequence[Health]) -> list[ListFilter]:
+    """Return the filters that select something, all alerts first."""
+    tag, shows_trouble = request.query.get("tag", ""), "trouble" in request.query
+    in_trouble = [state for state in health if state.is_in_trouble]
+    filters = [ListFilter(request.say("All"), "", health, not tag and not shows_trouble)]
+    if in_trouble:
+        label = request.say("In trouble")
+        filters.append(ListFilter(label, "trouble=1", in_trouble, shows_trouble))
+    for name in sorted({name for state in health for name in state.alert.tags}):
+        tagged = [state for state in health if name in state.alert.tags]
+        filters.append(ListFilter(name, urlencode({"tag": name}), tagged, name == tag))
+    return filters
 
 
 def create_alert(request: RequestContext) -> Response:
     """Show the empty form, or create the submitted alert."""
     if "name" not in request.form:
         return _render_form(request, forms.DEFAULT_VALUES, channel_fields.default_fields(request))
+    if "quick" in request.form:
+        request.form |= _quick_values(request)
     alert, errors = forms.read_alert(request, Alert("", ()))
     if errors or "try" in request.form:
         return _render_submitted(request, alert, errors)
@@ -66,6 +100,18 @@ def create_alert(request: RequestContext) -> Response:
     except ConfigError as error:
         return _render_submitted(request, alert, {"": error.message})
     return request.redirect(f"/alerts/{number}", saved=1)
+
+
+def _quick_values(request: RequestContext) -> Form:
+    """Return the values of a whole form for one that has an address and words only."""
+    channels = {
+        channel_field.kind: channel_field.value
+        for channel_field in channel_fields.default_fields(request)
+        if channel_field.value and not channel_field.missing
+    }
+    typed = {name: request.form.get(name, "").strip() for name in ("sites", "words")}
+    name = typed["words"] or typed["sites"].removeprefix("https://")
+    return {**forms.DEFAULT_VALUES, **channels, **typed, "name": name[:100]}
 
 
 def check_quota(request: RequestContext, more: int) -> None:
@@ -170,6 +216,12 @@ def show_alert(
         done=done,
         error=error,
         feed=feed,
+        has_feed=any(
+            token.alert == stored_alert.id
+            for _, token in request.store.tokens.list_for_user(
+                "feed", request.me.id, now=request.now
+            )
+        ),
     )
 
 

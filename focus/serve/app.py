@@ -156,7 +156,7 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
         for path, (methods, handler, access) in _ROUTES.items()
     ]
     routes += [
-        Route(path, _file_endpoint(browsers.read_static_file(name), kind))
+        Route(path, _file_endpoint(app_state, browsers.read_static_file(name), kind))
         for path, (name, kind) in browsers.STATIC.items()
     ]
 
@@ -173,9 +173,14 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
     )
 
 
-def _file_endpoint(data: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+def _file_endpoint(
+    app_state: AppState, data: bytes, kind: str
+) -> Callable[[Request], Awaitable[Response]]:
     async def send(request: Request) -> Response:
-        return Response(data, media_type=kind, headers={"Cache-Control": "max-age=3600"})
+        text = data
+        if kind == "application/manifest+json":  # the only file with paths of pages
+            text = data.replace(b': "/', b': "' + app_state.path_prefix.encode() + b"/")
+        return Response(text, media_type=kind, headers={"Cache-Control": "max-age=3600"})
 
     return send
 
@@ -189,7 +194,7 @@ def _endpoint(
             if (error := _reject_body(request, path)) is not None:
                 return error
             if access != "all" and not (user := await run_in_threadpool(session_owner, request)):
-                return RedirectResponse("/login", 303)
+                return RedirectResponse(f"{app_state.path_prefix}/login", 303)
             try:
                 body = await _read_body(request)
             except ClientDisconnect:

@@ -10,6 +10,7 @@ from pathlib import Path
 from queue import Empty, Full, LifoQueue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -129,6 +130,11 @@ class AppState:
             current = settings.read(store, **msgspec.structs.asdict(self.sending))
         self.base_url = current.base_url or self.local_url
         return msgspec.structs.replace(current, base_url=self.base_url)
+
+    @property
+    def path_prefix(self) -> str:
+        """Path of the base URL, such as `/focus` behind a proxy; empty for the root of a host."""
+        return urlsplit(self.base_url).path.rstrip("/")
 
     def run_in_background(self, work: Callable[[], object], name: str) -> None:
         """Run `work` in a thread without waiting for it; a failure is logged."""

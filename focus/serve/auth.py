@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
+from zoneinfo import available_timezones
 
 from starlette.responses import PlainTextResponse, Response
 
@@ -81,7 +83,7 @@ def register(request: RequestContext) -> Response:
             request.form.get("mail", ""),
             request.form.get("password", ""),
             request.language,
-            DEFAULT_ZONES.get(request.language, request.app_state.zone),
+            _proposed_zone(request),
             invitation,
         )
         number = accounts.register(
@@ -96,6 +98,14 @@ def register(request: RequestContext) -> Response:
     if applicant.mail.strip():
         _mail_confirmation(request, number, accounts.validate_mail(applicant.mail))
     return request.with_log_in(request.redirect("/inbox"), LogIn(session, device))
+
+
+def _proposed_zone(request: RequestContext) -> str:
+    """Return the time zone of the browser, or the usual one of its language."""
+    zone = request.form.get("zone", "")
+    if zone in available_timezones():
+        return zone
+    return DEFAULT_ZONES.get(request.language, request.app_state.zone)
 
 
 def _mail_confirmation(request: RequestContext, user: int, mail: str) -> None:
@@ -261,4 +271,8 @@ def atom_feed(request: RequestContext) -> Response:
         text = feeds.build_alert_feed(
             request.store, stored_alert, delivery_settings, language=language, url=url
         )
-    return Response(text, headers={"Content-Type": feeds.CONTENT_TYPE})
+    etag = f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+    headers = {"Content-Type": feeds.CONTENT_TYPE, "ETag": etag, "Cache-Control": "no-cache"}
+    if etag in request.if_none_match:
+        return Response(status_code=304, headers=headers)
+    return Response(text, headers=headers)

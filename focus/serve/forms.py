@@ -17,7 +17,7 @@ from focus.storage.alerts.records import Alert
 DEFAULT_VALUES = {
     "name": "", "sites": "", "words": "", "topic": "", "min_relevance": "", "languages": "",
     "every": "auto", "at": "07:30", "day": "mon", "schedule": "", "quiet": "", "max_items": "20",
-    "expires": "", "digest": "on",
+    "expires": "", "digest": "on", "tags": "",
 }  # fmt: skip
 
 SCHEDULE_LABELS = {
@@ -50,6 +50,7 @@ FIELD_LABELS = {
     "min_relevance": msg("Least relevance, 0 to 1 (optional)"),
     "expires": msg("Ends on (optional)"),
     "max_items": msg("Pages in a digest at most"),
+    "tags": msg("Tags (optional)"),
     "channels": msg("How to be told"),
 }
 """Labels of the fields that may have errors, in their order."""
@@ -76,6 +77,7 @@ def read_alert(request: RequestContext, previous: Alert) -> tuple[Alert, dict[st
         max_items=int(_parse_decimal(form, "max_items", errors) or 20),
         quiet=form["quiet"].strip(),
         paused=previous.paused,
+        tags=tuple(dict.fromkeys(filter(None, map(str.strip, form["tags"].split(","))))),
         expires_at=_parse_expiry(request, form["expires"].strip(), errors),
     )
     errors = find_problems(alert) | errors | channel_errors
@@ -104,6 +106,7 @@ def alert_values(request: RequestContext, alert: Alert) -> Form:
         "max_items": str(alert.max_items),
         "expires": "" if expires_at is None else request.local_time(expires_at)[:10],
         "digest": "on" if alert.digest else "",
+        "tags": ", ".join(alert.tags),
     }
 
 

@@ -51,7 +51,6 @@ def inbox_page(request: RequestContext) -> Response:
         all="all" in query,
         elsewhere=_toggle_selection_url(query),
         deleted=_parse_numbers(query.get("deleted", "")),
-        short=lambda timestamp: _short_time(request, timestamp),
         voted=voted,
         effect=_vote_effect_text(
             request, stored_alerts, [entry.match for entry in entries if entry.match.id == voted]
@@ -124,14 +123,6 @@ def _toggle_selection_url(query: dict[str, str]) -> str:
     return f"/inbox?{urlencode(query_values)}" if query_values else "/inbox"
 
 
-def _short_time(request: RequestContext, timestamp: float) -> str:
-    """Return a short time: `08:30` for today, `11-20 08:30` for this year."""
-    text, now = request.local_time(timestamp), request.local_time(request.now)
-    if text[:10] == now[:10]:
-        return text[11:] or text
-    return text[5:] if text[:4] == now[:4] else text[:10]
-
-
 def _parse_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
@@ -145,7 +136,7 @@ def act_on_match(request: RequestContext) -> Response:
         return _not_found(request)
     if action == "delete":
         return _redirect_back(request, deleted=str(number))
-    voted = {"voted": str(number)} if action in ("relevant", "irrelevant") else {}
+    voted = {"voted": str(number)} if action in ("relevant", "irrelevant", "unvoted") else {}
     response = _redirect_back(request, **voted)
     response.headers["location"] += f"#match-{number}"
     return response

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import tzinfo
+import re
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -23,6 +25,7 @@ from focus.serve.tokens import LIFETIMES_S
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
+from focus.text.reason_labels import reason_label
 from focus.text.templates import make_environment
 
 COOKIE, DEVICE_COOKIE = "focus_session", "focus_browser"
@@ -45,6 +48,7 @@ class RequestContext:
             form,
         )
         self.address = request.client.host if request.client else ""
+        self.if_none_match = request.headers.get("if-none-match", "")
         self.user_agent = request.headers.get("user-agent", "")[:500]
         self.uses_https = uses_https(request.url.scheme, app_state.base_url)
         request_origin = f"{request.url.scheme}://{request.headers.get('host', '')}"
@@ -89,14 +93,17 @@ class RequestContext:
             "lang": language_tag(self.language),
             "unread": self.store.inbox.count_unread(self.user.id) if self.user else 0,
             "when": self.local_time,
+            "ago": self.relative_time,
             **values,
         }
-        return HTMLResponse(_TEMPLATES.get_template(template).render(context), status)
+        page = _TEMPLATES.get_template(template).render(context)
+        return HTMLResponse(add_path_prefix(page, self.app_state.path_prefix), status)
 
     def redirect(self, path: str, **query: object) -> Response:
         """Return a redirect to a path."""
         tail = f"?{urlencode(query)}" if query else ""
-        return RedirectResponse(path + tail, 303)
+        prefix = self.app_state.path_prefix if path.startswith("/") else ""
+        return RedirectResponse(prefix + path + tail, 303)
 
     def with_log_in(self, response: Response, log_in: LogIn) -> Response:
         """Set the cookies of a log-in in a response: session and known browser."""
@@ -132,6 +139,50 @@ class RequestContext:
     def local_time(self, timestamp: float | None) -> str:
         """Return a time on the user's clock, or an empty text for None."""
         return "" if timestamp is None else format_time(timestamp, find_zone(str(self.zone)))
+
+    def relative_time(self, timestamp: float | None) -> str:
+        """Return a time as seen from now, such as `7 minutes ago`, with the exact one as title.
+
+        Times that are over a week away are dates.
+        """
+        if timestamp is None:
+            return ""
+        exact = self.local_time(timestamp)
+        text = _relative_text(self.now - timestamp)
+        shown = exact[:10] if text is None else translate(text, self.language)
+        moment = datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="minutes")
+        return Markup('<time datetime="{}" title="{}">{}</time>').format(moment, exact, shown)
+
+
+def add_path_prefix(page: str, prefix: str) -> str:
+    """Return a page of ours with a prefix before the paths of its links, forms and files.
+
+    Text of others cannot contain such an attribute, since its quotation marks are escaped.
+    """
+    return _LOCAL_PATH.sub(rf"\g<0>{prefix}", page) if prefix else page
+
+
+_LOCAL_PATH = re.compile(r'\b(?:href|action|formaction|src)="(?=/)')
+
+
+def _relative_text(seconds: float) -> str | None:
+    """Return a time that many seconds ago (negative: from now) in words; None if over a week."""
+    is_past = seconds >= 0
+    minutes, hours, days = (round(abs(seconds) / unit) for unit in (60.0, 3600.0, 86400.0))
+    if minutes < 60:
+        n = max(1, minutes)
+        if is_past:
+            return plural("{n} minute ago", "{n} minutes ago", n=n)
+        return plural("in {n} minute", "in {n} minutes", n=n)
+    if hours < 24:
+        if is_past:
+            return plural("{n} hour ago", "{n} hours ago", n=hours)
+        return plural("in {n} hour", "in {n} hours", n=hours)
+    if days < 8:
+        if is_past:
+            return plural("{n} day ago", "{n} days ago", n=days)
+        return plural("in {n} day", "in {n} days", n=days)
+    return None
 
 
 def json_download(name: str, data: Any) -> Response:
@@ -208,5 +259,5 @@ _TEMPLATES.filters.update(
     part=lambda name, language: translate(_PART_LABELS.get(str(name), str(name)), language),
     strength=_relevance_label,
     state=lambda state, language: translate(STATES[state], language),  # of an alert or message
-    reason=lambda kind, language: translate(msg(kind), language),  # a FailureKind or DropReason
+    reason=lambda kind, language: translate(reason_label(kind), language),
 )

@@ -8,6 +8,7 @@ refused. Only one-click unsubscription (RFC 8058) may come from elsewhere, as it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -22,8 +23,8 @@ CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'"
 )
-SCRIPTED_PAGES = ("/login", "/settings")
-"""Pages on which a script of this server asks for permission to notify."""
+SCRIPTED_PAGES = ("/login", "/register", "/settings")
+"""Pages on which a script of this server asks for permission to notify, or for the time zone."""
 _SCRIPT_POLICY = f"{CONTENT_POLICY}; script-src 'self'; worker-src 'self'"
 _WORKER_POLICY = "default-src 'none'; connect-src 'self'"
 SECURITY_HEADERS = {
@@ -64,6 +65,11 @@ class RequestGuard:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
+        # A proxy may keep the path of the base URL or cut it off.
+        prefix = urlsplit(base).path.rstrip("/")
+        if prefix and f"{scope['path']}/".startswith(f"{prefix}/"):
+            scope = {**scope, "path": scope["path"][len(prefix) :] or "/"}
+            scope["raw_path"] = scope["path"].encode()
         refusal = self._refusal(scope, base)
         app = self._app if refusal is None else refusal
         await app(scope, receive, send_with_headers)
@@ -101,8 +107,15 @@ def plain_response(line: str, language: str, status: int) -> PlainTextResponse:
 
 
 def preferred_language(headers: Headers) -> str:
-    """Return the language that the browser prefers."""
-    return supported_language(headers.get("accept-language", "en").partition(",")[0].strip())
+    """Return the supported language that the browser prefers most (RFC 9110 12.5.4)."""
+    choices = []
+    for place, choice in enumerate(headers.get("accept-language", "en").split(",")[:20]):
+        tag, _, parameter = choice.partition(";")
+        weight = re.fullmatch(r"\s*q=([01](?:\.[0-9]{0,3})?)\s*", parameter)
+        quality = 1.0 if not parameter else float(weight[1]) if weight else 0.0
+        if quality and tag.strip()[:2].lower() in ("zh", "en"):
+            choices.append((-quality, place, tag.strip()))
+    return supported_language(min(choices)[2] if choices else "en")
 
 
 def is_own_host(host: str, base: str) -> bool:

@@ -6,6 +6,7 @@
     tokenisation — folding, Chinese segmentation, tokens
     inflection — singular and plural of an English word
     formatting — printable text, times, sizes and tables
+    reason_labels — plain meanings of the codes of failures
     templates — HTML templates of a package in the language of the reader
 
 The bytes of a page become text by `charset.decode` and words by `Segmenter.tokens`. Text from the

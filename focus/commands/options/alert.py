@@ -53,6 +53,12 @@ alert_options = add_options(
             metavar="CODE",
             help="Report pages in this language, such as zh or en (repeatable).",
         ),
+        what_option(
+            "--tag",
+            multiple=True,
+            metavar="TEXT",
+            help="Tag the alert, to filter the list in the browser (repeatable).",
+        ),
         _when_option(
             "--every",
             metavar="WHEN",
@@ -99,6 +105,7 @@ def apply_options(alert_before: Alert, options: dict[str, Any], *, now: float) -
         "topic": _stored_topic(options["topic"]),
         "min_relevance": options["min_relevance"],
         "languages": options["language"],
+        "tags": options["tag"],
         "schedule": options["every"],
         "quiet": options["quiet"],
         "digest": options["digest"],

@@ -1,6 +1,7 @@
 // Registers the worker, and has this browser notified when its reader says so.
 "use strict";
 
+const here = document.currentScript.src;
 const form = document.getElementById("notify");
 
 function say(name, on = true) {
@@ -16,14 +17,14 @@ async function mark(text) {
 async function ready() {
   say("script", false);
   if (!("serviceWorker" in navigator)) return say("unable");
-  const registration = await navigator.serviceWorker.register("/worker.js");
+  const registration = await navigator.serviceWorker.register(new URL("../worker.js", here));
   if (!form) return;
   if (!("PushManager" in window && "Notification" in window)) return say("unable");
   if (Notification.permission === "denied") return say("denied");
   const known = await registration.pushManager.getSubscription();
-  const here = known && document.querySelector(`[data-mark="${await mark(known.endpoint)}"]`);
-  if (here) {
-    here.hidden = false;
+  const entry = known && document.querySelector(`[data-mark="${await mark(known.endpoint)}"]`);
+  if (entry) {
+    entry.hidden = false;
     return;
   }
   form.hidden = false;
@@ -48,3 +49,14 @@ async function allow(registration) {
 }
 
 ready().catch(() => say("unable"));
+
+// The time zone of the browser is proposed to a new account, and in the settings.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const proposed = document.getElementById("browser-zone");
+if (proposed && zone) {
+  if (proposed.tagName === "INPUT") proposed.value = zone;
+  else if (document.getElementById("f-zone").value !== zone) {
+    proposed.hidden = false;
+    proposed.querySelector("strong").textContent = zone;
+  }
+}

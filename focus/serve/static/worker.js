@@ -1,7 +1,8 @@
 // Shows notifications, and a page of ours when the server cannot be reached.
 "use strict";
 const SHELL = "shell-1";
-const KEPT = ["/offline", "/static/style.css", "/favicon.svg"];
+const ROOT = new URL(".", self.location).pathname;
+const KEPT = ["offline", "static/style.css", "favicon.svg"].map((path) => ROOT + path);
 
 self.addEventListener("install", (event) => {
   const fresh = KEPT.map((path) => new Request(path, { cache: "reload", credentials: "omit" }));
@@ -14,14 +15,14 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET") return;
-  const kept = request.mode === "navigate" ? "/offline" : new URL(request.url).pathname;
+  const kept = request.mode === "navigate" ? ROOT + "offline" : new URL(request.url).pathname;
   if (!KEPT.includes(kept)) return;
   event.respondWith(fetch(request).catch(() => caches.match(kept)));
 });
 
 self.addEventListener("push", (event) => {
   const { title, body, url, tag, lang } = event.data.json();
-  const icon = "/static/icon-192.png";
+  const icon = ROOT + "static/icon-192.png";
   event.waitUntil(self.registration.showNotification(title, { body, tag, lang, icon, data: url }));
 });
 

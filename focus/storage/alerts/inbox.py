@@ -16,8 +16,9 @@ _ACTION_SQL = {
     "unread": "read_at = NULL",
     "delete": "deleted = 1",
     "restore": "deleted = 0",
-    "relevant": "vote = iif(vote = 1, NULL, 1)",
-    "irrelevant": "vote = iif(vote = 0, NULL, 0)",
+    "relevant": "vote = 1",
+    "irrelevant": "vote = 0",
+    "unvoted": "vote = NULL",
 }
 ACTIONS = tuple(_ACTION_SQL)
 _EXPORT_COLUMNS = "alert url title published_at found_at relevance read_at vote".split()

@@ -34,6 +34,7 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_items   maximum number of pages in a digest; the others are in the inbox
     quiet       `22:00-07:00`: time without deliveries; checks continue
     expires_at  Unix seconds after which the alert is not checked
+    tags        words of its owner, by which the list of alerts can be filtered
     """
 
     name: str
@@ -49,6 +50,7 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quiet: str = ""
     paused: bool = False
     expires_at: float | None = None
+    tags: tuple[str, ...] = ()
 
     def is_over(self, now: float) -> bool:
         """Return whether the alert has expired."""
