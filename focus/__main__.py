@@ -8,9 +8,11 @@ import math
 import os
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TextIO
 
 import click
@@ -49,6 +51,8 @@ _PLAIN_PHRASES = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, of `sys.argv` by default, and return the exit code."""
+    _open_closed_streams()
+    _ensure_home()
     _set_up_language()
     for stream in (sys.stdout, sys.stderr):
         _use_utf8(stream)
@@ -85,12 +89,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _close_stdout()
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not _has_working_directory():
+            return _print_error(
+                say("the working directory has been deleted; change to another one"), 1
+            )
         if error.errno not in _SYSTEM_ERRNOS:
             return _report_exception(error)
         where = f"{error.filename}: " if error.filename else ""
         return _print_error(f"{where}{translate(error_message(error))}", 1)
+    except UnicodeEncodeError as error:
+        if not (unreadable := [arg for arg in args if _has_stray_bytes(arg)]):
+            return _report_exception(error)
+        return _print_error(say("{argument}: is not UTF-8", argument=unreadable[0]), 2)
     except Exception as error:
         return _report_exception(error)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device in place of closed standard streams (`>&-`).
+
+    Otherwise the next file or socket would get the number of a standard stream.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                if os.open(os.devnull, os.O_RDWR) == number:
+                    setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w"))
+
+
+def _ensure_home() -> None:
+    """Use the working directory as home if neither HOME nor the password file names one."""
+    if os.environ.get("HOME") == "":
+        del os.environ["HOME"]
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = str(Path.cwd()) if _has_working_directory() else tempfile.gettempdir()
+
+
+def _has_working_directory() -> bool:
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
+
+
+def _has_stray_bytes(argument: str) -> bool:
+    """Return whether an argument has bytes that are not UTF-8."""
+    return any("\udc80" <= char <= "\udcff" for char in argument)
 
 
 def _set_up_language() -> None:

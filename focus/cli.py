@@ -7,8 +7,6 @@ completion are quick.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from focus import __version__
@@ -51,7 +49,7 @@ def cli(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand in ("completion", "strategies"):
         return
-    config = config_file.find_config_file(Path.cwd())
+    config = config_file.find_config_file()
     ctx.default_map = config_file.command_defaults(config, {"crawl": crawl})
     database = config_file.database_path(config)
     for name, subcommand in cli.commands.items():

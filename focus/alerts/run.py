@@ -116,7 +116,11 @@ def watch_lock(database: Path) -> Iterator[None]:
 def due_alerts(
     store: AlertStore, *, now: float, alert_ids: Sequence[int] | None = None
 ) -> list[StoredAlert]:
-    """Return the alerts to check now; those in `alert_ids`, if given, whether due or not."""
+    """Return the alerts to check now; those in `alert_ids`, if given, whether due or not.
+
+    Times that were stored while the clock was ahead are corrected first.
+    """
+    store.correct_future_times(now)
     if alert_ids is None:
         return store.alerts.list_due(now)
     chosen = [

@@ -54,7 +54,7 @@ class AlertName(click.ParamType[str]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Return the user's alerts that begin with the text; none without a database."""
-        db = ctx.params.get("db") or database_path(find_config_file(Path.cwd()))
+        db = ctx.params.get("db") or database_path(find_config_file())
         if not db.expanduser().is_file():
             return []
         with suppress(FocusError), open_alerts(db, time.time()) as store:

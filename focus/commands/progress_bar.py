@@ -24,7 +24,11 @@ def show_progress(title: str) -> Iterator[Callable[[float, float], None]]:
 
     name = TextColumn("{task.description}", markup=False)  # `what` is neither markup nor a format
     columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    if console.is_dumb_terminal:
+        yield lambda done, total: None
+        return
+    progress = Progress(*columns, console=console, transient=True)
     task = progress.add_task(title, total=None)
 
     def move(done: float, total: float) -> None:

@@ -94,7 +94,11 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     if not results.pages:
         print_lines([f"Nothing found in {format_count(results.indexed, 'page')}"], err=True)
         return
-    marking = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    marking = (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") not in ("dumb", "unknown")
+    )
     for line in result_lines(results, mark=partial(click.style, bold=True) if marking else str):
         click.echo(line)
 

@@ -115,11 +115,15 @@ class RevisitPolicy(NamedTuple):
     def expected_changes(self, page: StoredPage, now: float) -> float:
         """Return the number of changes expected since the last visit of a page."""
         watched = Observation(page.observed_s, page.changes)
-        return change_rate(watched, self.prior(is_hub=page.is_hub)) * (now - page.checked_at)
+        elapsed_s = max(0.0, now - page.checked_at)
+        return change_rate(watched, self.prior(is_hub=page.is_hub)) * elapsed_s
 
     def due(self, pages: Iterable[StoredPage], now: float) -> list[StoredPage]:
-        """Return the pages that are due, those with the most expected changes first."""
-        due_pages = [page for page in pages if self.due_at(page) <= now]
+        """Return the pages that are due, those with the most expected changes first.
+
+        A page that was checked later than now, by a clock that was ahead, is due at once.
+        """
+        due_pages = [page for page in pages if self.due_at(page) <= now or page.checked_at > now]
         return sorted(due_pages, key=lambda page: (-self.expected_changes(page, now), page.id))
 
 

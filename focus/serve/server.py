@@ -125,6 +125,7 @@ def has_due_work(app_state: AppState) -> bool:
     """Return whether an alert is due for a check, or a message to be sent."""
     now = app_state.clock()
     with app_state.store() as store:
+        store.correct_future_times(now)
         waiting = store.outbox.next_due_at()
         return (waiting is not None and waiting <= now) or bool(store.alerts.list_due(now))
 

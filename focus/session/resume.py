@@ -116,7 +116,11 @@ def _restore_hosts(crawl: Crawl, saved: QueuesAndHosts, clock_setback_s: float) 
         if row.is_abandoned:
             host.failures = FAILURES_BEFORE_LAST_TRY  # one request of its robots.txt is left
         else:
-            host.failures, host.robots = row.failures, dict(row.robots)
+            host.failures = row.failures
+            host.robots = {
+                scheme: (text, status, expires_at - clock_setback_s)
+                for scheme, (text, status, expires_at) in row.robots.items()
+            }
         for scheme in list(host.robots):
             crawl.view.robots_gate.restore(host, scheme)
         # Requests just before a kill are not stored, so wait for a whole crawl delay.

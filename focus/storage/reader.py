@@ -394,7 +394,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         db.execute("SELECT 1 FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError as error:
         if (
-            error.sqlite_errorname != "SQLITE_CANTOPEN"
+            not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY"))
             or path.with_name(path.name + "-wal").exists()
         ):
             raise

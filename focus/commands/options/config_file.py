@@ -15,6 +15,7 @@ variables override them. Each value is read as if it had been typed.
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -40,12 +41,15 @@ class ConfigFile(msgspec.Struct, frozen=True):
     data: dict[str, Any]
 
 
-def find_config_file(start: Path) -> ConfigFile | None:
+def find_config_file(start: Path | None = None) -> ConfigFile | None:
     """Return the focus.toml for work in the folder `start`, or None.
 
-    Raises ConfigError if it cannot be read or is not TOML.
+    By default it is the working directory, which may have been deleted. Raises ConfigError if the
+    file cannot be read or is not TOML.
     """
-    for folder in (start, *start.parents):
+    with contextlib.suppress(FileNotFoundError):
+        start = start or Path.cwd()
+    for folder in (start, *start.parents) if start else ():
         if (folder / NAME).is_file():
             return ConfigFile(folder / NAME, True, _read(folder / NAME))
     path = Path(platformdirs.user_config_dir("focus")) / NAME

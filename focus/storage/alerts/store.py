@@ -22,6 +22,16 @@ from focus.storage.alerts.tokens import Tokens
 from focus.storage.alerts.users import Users
 from focus.storage.search_file import index_path
 
+_CLOCK_TOLERANCE_S = 60.0  # a clock is set back by less all the time
+_PAST_TIMES = (("alert", "checked_at"), ("site", "visited_at"), ("revisit", "checked_at"))
+_FUTURE_TIMES = (
+    ("alert", "next_at"),
+    ("site", "next_at"),
+    ("site", "free_at"),
+    ("revisit", "next_at"),
+    ("outbox", "due_at"),
+)
+
 
 class AlertStore:
     """Access to all tables of alerts over one connection."""
@@ -48,6 +58,24 @@ class AlertStore:
         """Write everything in one transaction."""
         with self.database.transaction():
             yield
+
+    def correct_future_times(self, now: float) -> None:
+        """Move times back that were stored while the clock was ahead of `now`.
+
+        Otherwise nothing would be due until the clock reaches these times again.
+        """
+        columns = " UNION ALL ".join(f"SELECT {past} t FROM {table}" for table, past in _PAST_TIMES)
+        latest = self.database.fetch_value(f"SELECT ifnull(max(t), 0) FROM ({columns})")
+        ahead_s = latest - now
+        if ahead_s < _CLOCK_TOLERANCE_S:
+            return
+        with self.transaction():
+            for table, column in (*_PAST_TIMES, *_FUTURE_TIMES):
+                self.database.execute(
+                    f"UPDATE {table} SET {column} = max(:now, {column} - :ahead) "
+                    f"WHERE {column} > :now",
+                    {"now": now, "ahead": ahead_s},
+                )
 
     def close(self) -> None:
         """Close the file."""
