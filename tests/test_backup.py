@@ -55,6 +55,25 @@ def write_on() -> None:
     asyncio.run(write(Path(sys.argv[1]), urls=0, now=2.0, batches=1_000_000))
 
 
+def progress(done: float, total: float) -> None:
+    """Show nothing."""
+
+
+def test_backup_and_restore_through_links_keep_links(database: Path, tmp_path: Path) -> None:
+    copy, link, other = tmp_path / "copy", tmp_path / "link", tmp_path / "other.db"
+    link.symlink_to("copy")
+    backup(database, link, replace=True, progress=progress)
+    other.symlink_to("focus.db")
+    restore(copy, other, replace=True, pid=1, progress=progress)
+    assert link.is_symlink() and other.is_symlink() and copy.is_file() and database.is_file()
+
+
+def test_backup_to_device_raises(database: Path) -> None:
+    with pytest.raises(StoreError, match="/dev/null is no file"):
+        backup(database, Path(os.devnull), replace=True, progress=progress)
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     path = tmp_path / "focus.db"

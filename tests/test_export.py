@@ -5,11 +5,12 @@ import io
 import json
 import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 
 from focus.errors import ConfigError, ExportError
 from focus.report.export import FORMATS, write_csv, write_jsonl, write_rows
+from focus.storage.whole_file import write_whole
 
 ROOT = Path(__file__).parents[1]
 COLUMNS: dict[str, Any] = {
@@ -221,12 +223,42 @@ def test_interrupted_export_leaves_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_write_rows_through_symlink_preserves_link(tmp_path: Path) -> None:
-    real, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
-    real.write_text("old\n")
-    link.symlink_to(real)
-    write_rows(ROWS, COLUMNS, format="jsonl", out=link)
-    assert link.is_symlink() and real.read_text().count("\n") == 3
+def _write_rows(path: Path) -> None:
+    write_rows(ROWS, COLUMNS, format="jsonl", out=path)
+
+
+def _write_whole(path: Path) -> None:
+    write_whole(path, b"1\n2\n3\n")
+
+
+@pytest.mark.parametrize("write", [_write_rows, _write_whole])
+@pytest.mark.parametrize("exists", [True, False])
+def test_write_through_links_preserves_links_and_rights(
+    write: Callable[[Path], None], exists: bool, tmp_path: Path
+) -> None:
+    real, link, second = tmp_path / "real", tmp_path / "link", tmp_path / "second"
+    if exists:
+        real.write_text("old\n")
+        real.chmod(0o640)
+    link.symlink_to("real")
+    second.symlink_to(link)
+    write(second)
+    assert second.is_symlink() and link.is_symlink()
+    assert real.read_text().count("\n") == 3
+    assert not exists or stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no FIFOs")
+@pytest.mark.parametrize("write", [_write_rows, _write_whole])
+def test_write_to_pipe_keeps_pipe(write: Callable[[Path], None], tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write(pipe)
+    assert os.read(reader, 1 << 16).count(b"\n") == 3
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
 def test_write_rows_unwritable_file_raises_one_line_error(tmp_path: Path) -> None:

@@ -100,6 +100,11 @@ def test_an_exchange_of_unknown_request_is_a_response_record(tmp_path: Path) -> 
     assert is_valid(path)
 
 
+def test_recorder_device_raises() -> None:
+    with pytest.raises(ArchiveError, match="is no file"):
+        Recorder(Path(os.devnull), software="focus")
+
+
 def test_no_answer_is_no_record(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     with recorder(path) as out:

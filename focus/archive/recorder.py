@@ -74,6 +74,8 @@ class Recorder:
     ) -> None:
         self._path = path
         self._new_id = new_id
+        if path.exists() and not path.is_file():
+            raise ArchiveError("{path} is no file; a recording cannot be written there", path=path)
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import seed_candidates, url_fingerprint
 
-    candidates = seed_candidates(re.sub(r"\s", "%20", url.strip()))
+    candidates = seed_candidates(url.replace(" ", "%20") if "://" in url else url)
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
         explanation = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))

@@ -18,7 +18,7 @@ from focus.errors import ConfigError, TopicError
 from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.feature_selection import WordCounts
 from focus.score.statistics.naive_bayes import Calibration, ClassifierTest, train_naive_bayes
-from focus.storage.whole_file import write_whole
+from focus.storage.whole_file import open_whole, write_whole
 from focus.text.formatting import printable
 from focus.topic.topic import Topic, from_toml
 
@@ -184,7 +184,8 @@ def write_model_name(topic_file: Path, model: Path) -> None:
     if new_text == text:
         return
     try:
-        topic_file.write_text(new_text, encoding="utf-8")
+        with open_whole(topic_file) as file:
+            file.write(new_text.encode())
     except OSError as error:
         raise ConfigError(
             'topic file {path}: cannot be written: {error}; put model = "{name}" into it',

@@ -13,7 +13,6 @@ import io
 import os
 import shutil
 import sqlite3
-import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -216,17 +215,12 @@ def _chunks(rows: Iterable[ExportRow], max_rows: int) -> Iterator[list[ExportRow
 def _open_atomically(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces the target when it is completely on disk."""
     try:
-        path = path.resolve()
         if not path.parent.is_dir():
             raise ExportError(
                 "cannot write {path}: there is no folder {parent}; make it first",
                 path=path,
                 parent=path.parent,
             )
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            with path.open("wb") as file:  # a device or a pipe cannot be replaced
-                yield file
-            return
         with open_whole(path) as file:
             yield file
     except OSError as error:

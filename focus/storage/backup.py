@@ -54,10 +54,13 @@ def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> 
         StoreError: The database is damaged or of another program, or the copy cannot be written.
     """
     _require_database(database)
+    if copy.exists() and not copy.is_file():
+        raise StoreError("{path} is no file; a copy cannot be written there", path=copy)
     if not replace and copy.exists():
         raise StoreError("{path} is there; choose another name, or --force", path=copy)
     if copy.exists() and copy.samefile(database):
         raise StoreError("{path} is the database itself; choose another name", path=copy)
+    copy = copy.resolve()  # a link stays a link
     with _checked_copy(database, copy, progress) as (draft, summary):
         with _reporting_write_errors(copy):
             draft.replace(copy)
@@ -93,19 +96,20 @@ def restore(
             path=database,
         )
     private.create_folder(database)
+    file = database.resolve()  # a link stays a link
     with (
         database_lock(database, pid=pid),
-        _checked_copy(copy, database, progress) as (draft, summary),
+        _checked_copy(copy, file, progress) as (draft, summary),
     ):
         with ExitStack() as stack, _reporting_write_errors(database):
             replaced = None
             if database.exists():
                 stack.enter_context(_exclusive_access(database))
-                replaced = _move_aside(database)
+                replaced = _move_aside(file)
             for suffix in ("", *_SUFFIXES):
                 _add_suffix(index_path(database), suffix).unlink(missing_ok=True)
-            draft.replace(database)
-            _sync_folder(database.parent)
+            draft.replace(file)
+            _sync_folder(file.parent)
         return summary._replace(replaced=replaced)
 
 

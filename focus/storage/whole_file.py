@@ -1,9 +1,10 @@
-"""Writes a file that appears whole or not at all."""
+"""The one writer of output files: whole or not at all, through links, never over a device."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,10 +15,23 @@ from focus.errors import ExportError
 
 @contextmanager
 def open_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of `path` when it is completely on disk."""
+    """Open a file for writing that changes completely or not at all.
+
+    The bytes go to a temporary file, which takes the place of `path` when it is on disk. Symbolic
+    links are followed, and an existing file keeps its permissions and, if possible, its owner. A
+    device or a pipe is not replaced: it is written directly.
+    """
+    existing = path.stat() if path.exists() else None
+    if existing is not None and not stat.S_ISREG(existing.st_mode):
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
     part = path.with_name(f".{path.name[:60]}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:
+            if existing is not None:
+                _copy_rights(file.fileno(), existing)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -25,6 +39,13 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def _copy_rights(descriptor: int, existing: os.stat_result) -> None:
+    with suppress(OSError, AttributeError):  # only root may give a file away; not on Windows
+        os.fchown(descriptor, existing.st_uid, existing.st_gid)
+    with suppress(OSError, AttributeError):
+        os.fchmod(descriptor, stat.S_IMODE(existing.st_mode))
 
 
 def write_whole(path: Path, data: bytes) -> None:
