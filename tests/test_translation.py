@@ -18,8 +18,6 @@ FROM_COMMANDS = {"cli.md"}
 
 PAIRS = sorted({page.name for page in DOCS.glob("*.md")} - FROM_COMMANDS)
 
-_NOTES = re.compile(r"^## What these figures say\n.*?(?=^## Against other)", re.S | re.M)
-"""Of performance.md, in English only; the Chinese page leads there."""
 _FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$|((?:^    focus [^\n]*\n)+)", re.M | re.S)
 _HEADING = re.compile(r"^(#+) ", re.M)
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)( ?(?:million\b|万))?")
@@ -95,7 +93,7 @@ def differences(english: str, chinese: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", PAIRS)
 def test_translated_page_has_same_structure(name: str) -> None:
     assert (DOCS / "zh" / name).is_file(), f"docs/zh/{name} is missing"
-    english = _NOTES.sub("", text_of(DOCS / name))
+    english = text_of(DOCS / name)
     wrong = list(differences(english, text_of(DOCS / "zh" / name)))
     assert not wrong, "\n".join(wrong)
 
@@ -113,8 +111,6 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
     ]
     assert set(wrong) == {
         "index.md: index.md",
-        "performance.md: performance.md",
-        "design.md: performance.md",  # its notes are in English only
     }
 
 
