@@ -14,7 +14,9 @@ import asyncio
 import queue
 import tempfile
 import threading
+import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, aclosing
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +30,9 @@ from focus.commands.settings import CrawlPlan, plan_crawl, read_topic
 from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
 from focus.html.parser import main_text_from_html
+from focus.i18n import say, translate
 from focus.records import Batch, PageRow
-from focus.report.export import write_rows
+from focus.report.export import choose_format, write_rows
 from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.labels import decompress_source
 from focus.storage.link_reader import iter_links
@@ -75,6 +78,9 @@ class CrawledPage(msgspec.Struct, frozen=True):
     request: int
     priority: float
     packed: bytes
+
+    def __repr__(self) -> str:
+        return f"CrawledPage({self.url!r}, {self.title!r}, relevance={self.relevance:.2f})"
 
     @property
     def html(self) -> str:
@@ -237,14 +243,26 @@ class Crawling:
             runner.join()
 
     def run(self) -> RunReport:
-        """Crawl to the end in this thread and return the report. Ctrl-C stops it in good order."""
-        return asyncio.run(self.arun())
+        """Crawl to the end and return the report. Ctrl-C stops it in good order.
+
+        Where an event loop runs already, as in a notebook, the crawl runs in a thread.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.arun())
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, self._arun(handle_signals=False)).result()
 
     async def arun(self) -> RunReport:
         """Crawl to the end in the running event loop and return the report."""
+        return await self._arun(handle_signals=True)
+
+    async def _arun(self, *, handle_signals: bool) -> RunReport:
         async with AsyncExitStack() as stack:
             self._start(stack)
-            self.report = await run(self._order.config, self._order.paths, Watcher())
+            config, paths = self._order.config, self._order.paths
+            self.report = await run(config, paths, Watcher(), handle_signals=handle_signals)
         return self.report
 
     async def _iter_pages(self) -> AsyncGenerator[CrawledPage, None]:
@@ -280,6 +298,7 @@ class Crawling:
                 while not pages.empty():  # make room for a batch that waits
                     pages.get_nowait()
                 self.report = await task
+                _warn_about_seeds(self.report)
 
     def _start(self, stack: AsyncExitStack) -> None:
         """Mark the run as started; create a temporary database if the user gave none."""
@@ -289,6 +308,13 @@ class Crawling:
         if self._db is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="focus-"))
             self._order = plan_crawl(self._options | {"db": Path(folder) / "focus.db"})
+
+
+def _warn_about_seeds(report: RunReport) -> None:
+    """Warn of seeds that failed: whoever iterates over pages does not look at the report."""
+    for seed, reason in report.seed_failures.items():
+        message = say("seed {seed}: {reason}", seed=seed, reason=translate(reason))
+        warnings.warn(message, UserWarning, stacklevel=2)
 
 
 def _crawled_page(row: PageRow) -> CrawledPage:
@@ -394,16 +420,18 @@ class Database:
         out: str | Path,
         crawl: int | str = "latest",
         *,
-        format: str = "jsonl",
+        format: str | None = None,
         fields: Sequence[str] = FIELDS,
         **which: Any,
     ) -> int:
         """Write pages to a file (`jsonl`, `csv`, `parquet`, `sqlite`); return their number.
 
-        The file is written completely or not at all.
+        The format is that of the file's extension by default. The file is written completely or
+        not at all.
         """
         rows = self._reader.iter_rows(self._selection(crawl, which), fields)
-        return write_rows(rows, field_types(fields), format=format, out=Path(out))
+        file_format = choose_format(format, Path(out))
+        return write_rows(rows, field_types(fields), format=file_format, out=Path(out))
 
     def _selection(self, crawl: int | str, which: dict[str, Any]) -> Selection:
         known = set(Selection.__struct_fields__) - {"crawl"}

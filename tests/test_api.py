@@ -78,6 +78,21 @@ def test_crawl_run_stores_pages_for_database(web: Path, tmp_path: Path) -> None:
         assert (tmp_path / "out.jsonl").read_text().count("\n") >= GOOD
 
 
+async def test_crawl_run_within_event_loop_runs_in_thread(web: Path) -> None:
+    assert crawling(web, max_pages=2).run().totals.pages == 2
+
+
+def test_crawl_iteration_warns_of_failed_seed(web: Path) -> None:
+    made = focus.crawl(f"{HOST}/", "http://dead.test/", topic="足球", archive=web, max_pages=9)
+    with pytest.warns(UserWarning, match=r"seed http://dead\.test/: http-4xx"):
+        assert list(made)
+
+
+def test_crawled_page_repr_is_one_short_line(web: Path) -> None:
+    page = next(iter(crawling(web)))
+    assert repr(page) == f"CrawledPage('{HOST}/', {page.title!r}, relevance={page.relevance:.2f})"
+
+
 def test_crawl_topic_accepts_words_file_or_topic(web: Path, tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text('name = "足球"\n[keywords]\n"足球" = 1.0\n', encoding="utf-8")

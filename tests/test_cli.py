@@ -304,6 +304,8 @@ def test_same_command_continues_crawl(focus: Focus, web: Path) -> None:
     assert again.code == 0
     assert re.search(r"^Continuing crawl 1 \(5 known, \d waiting\)$", again.err, re.MULTILINE)
     assert "Crawl 1 already has its 2 pages; raise --max-pages or use --fresh." in again.err
+    quiet = focus(*on(web, "--max-pages", "2", "-q"))
+    assert quiet.err == "Crawl 1 already has its 2 pages; raise --max-pages or use --fresh.\n"
     more = focus(*on(web))
     assert "pages     4, " in more.err
     assert "this run  2 pages" in more.err
@@ -576,6 +578,10 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: pytest.Monk
         (["why", "x y", "--db", "no.db"], "seed 'x y': has white space in it; "),
         (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
         (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
+        (
+            ["crawl", "--allow-net"],
+            "Option '--allow-net' requires an argument. (see `focus crawl -",
+        ),
         (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
     ],
 )

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError, ExportError
-from focus.report.export import FORMATS, write_csv, write_jsonl, write_rows
+from focus.report.export import FORMATS, choose_format, write_csv, write_jsonl, write_rows
 from focus.storage.whole_file import write_whole
 
 ROOT = Path(__file__).parents[1]
@@ -221,6 +221,30 @@ def test_interrupted_export_leaves_old_file(tmp_path: Path) -> None:
         write_rows(breaking(), COLUMNS, format="jsonl", out=out)
     assert out.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name", "file_format"),
+    [
+        (None, None, "jsonl"),
+        (None, "best.csv", "csv"),
+        (None, "BEST.CSV", "csv"),
+        (None, "a.json", "jsonl"),
+        (None, "a.parquet", "parquet"),
+        (None, "a.sqlite3", "sqlite"),
+        (None, "a.txt", "jsonl"),
+        ("csv", "a.txt", "csv"),
+        ("csv", None, "csv"),
+        ("csv", "a.csv", "csv"),
+    ],
+)
+def test_choose_format_by_extension(chosen: str | None, name: str | None, file_format: str) -> None:
+    assert choose_format(chosen, None if name is None else Path(name)) == file_format
+
+
+def test_choose_format_contradiction_raises() -> None:
+    with pytest.raises(ConfigError, match=r"--format jsonl contradicts the name of best\.csv"):
+        choose_format("jsonl", Path("best.csv"))
 
 
 def _write_rows(path: Path) -> None:

@@ -36,6 +36,20 @@ def test_deny_pattern_matches_as_typed(pattern: str, url: str, is_denied: bool) 
     assert reason == (DropReason.DENIED if is_denied else None)
 
 
+@pytest.mark.parametrize(
+    ("url", "is_seed", "reason"),
+    [
+        ("http://a.test/", True, None),
+        ("http://a.test/", False, DropReason.DENIED),
+        ("http://a.test/news/1", False, None),
+        ("http://a.test/news/old", True, DropReason.DENIED),
+    ],
+)
+def test_allow_exempts_seeds(url: str, is_seed: bool, reason: DropReason | None) -> None:
+    scope = Scope(ScopeConfig(allow=("/news/",), deny=("old",)))
+    assert scope.reason_against(url, "a.test", is_seed=is_seed) == reason
+
+
 def test_deny_invalid_pattern_raises() -> None:
     with pytest.raises(ConfigError, match=r"--deny '\(': no regular expression"):
         Scope(ScopeConfig(deny=("(",)))

@@ -3,6 +3,7 @@
 #   15 2 * * *  /home/me/night/night.sh
 # Quiet unless something went wrong, so that cron mails only then. 5: another is still at it.
 cd "$(dirname "$0")" || exit 1
+PATH="$HOME/.local/bin:/usr/local/bin:$PATH" # cron's own is /usr/bin:/bin
 focus crawl -q --max-time 1h --fail-error-rate 0.5
 code=$?
 case $code in 0 | 5) ;; *) exit "$code" ;; esac

@@ -47,10 +47,13 @@ class Scope:
     def _home(self, host: str) -> str:
         return host if self._kind == "host" else registrable_domain(host)
 
-    def reason_against(self, url: str, host: str, *, listing: bool = False) -> DropReason | None:
+    def reason_against(
+        self, url: str, host: str, *, listing: bool = False, is_seed: bool = False
+    ) -> DropReason | None:
         """Why a URL is not wanted, None if it is.
 
         listing  a sitemap or feed: only --scope and --deny hold it back
+        is_seed  a seed or where it redirects to: --allow does not hold it back
         """
         if self._kind != "any" and self._home(host) not in self._homes:
             return DropReason.SCOPE
@@ -60,9 +63,9 @@ class Scope:
             return DropReason.NOT_HTML
         if any(pattern.search(url) for pattern in self._deny):
             return DropReason.DENIED
-        if self._allow and not listing and not any(pattern.search(url) for pattern in self._allow):
-            return DropReason.DENIED
-        return None
+        if not self._allow or listing or is_seed:
+            return None
+        return None if any(rule.search(url) for rule in self._allow) else DropReason.DENIED
 
 
 def _is_file(url: str, documents: bool) -> bool:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from focus.engine.unit_of_work import Totals
 from focus.i18n import mark, say, translate
@@ -27,27 +27,27 @@ from focus.text.formatting import (
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
-_REACHED_LIMITS = {
+_REACHED_LIMITS: dict[str, tuple[Callable[[Totals], str], str]] = {
     "max-pages reached": (
-        "pages",
-        mark("Crawl {crawl} already has its {n:,} pages; raise --max-pages or use --fresh."),
+        lambda totals: format_count(totals.pages, "page"),
+        mark("Crawl {crawl} already has its {count}; raise --max-pages or use --fresh."),
     ),
     "max-requests reached": (
-        "requests",
-        mark("Crawl {crawl} already made its {n:,} requests; raise --max-requests or use --fresh."),
+        lambda totals: format_count(totals.requests, "request"),
+        mark("Crawl {crawl} already made its {count}; raise --max-requests or use --fresh."),
     ),
     "max-bytes reached": (
-        "bytes",
-        mark("Crawl {crawl} already received its {n:,} bytes; raise --max-bytes or use --fresh."),
+        lambda totals: format_count(totals.bytes, "byte"),
+        mark("Crawl {crawl} already received its {count}; raise --max-bytes or use --fresh."),
     ),
     "target reached": (
-        "relevant",
-        mark("Crawl {crawl} already has its {n:,} relevant pages; raise --target or use --fresh."),
+        lambda totals: format_count(totals.relevant, "relevant page"),
+        mark("Crawl {crawl} already has its {count}; raise --target or use --fresh."),
     ),
     "stop-harvest reached": (
-        "relevant",
+        lambda totals: format_count(totals.relevant, "relevant page"),
         mark(
-            "Crawl {crawl} has {n:,} relevant pages, and its last requests found too few; lower "
+            "Crawl {crawl} has {count}, and its last requests found too few; lower "
             "--stop-harvest or use --fresh."
         ),
     ),
@@ -150,11 +150,17 @@ def summary_lines(report: RunReport) -> list[str]:
     return lines
 
 
+def idle_lines(report: RunReport) -> list[str]:
+    """Return why a run made no request because its crawl had reached a limit before, if it did."""
+    is_idle = report.resumed and not report.run_requests
+    return [_nothing_to_do(report)] if is_idle and report.stop_reason in _REACHED_LIMITS else []
+
+
 def _nothing_to_do(report: RunReport) -> str:
     """Return why a continued crawl had nothing to do, or an empty text."""
     if report.stop_reason in _REACHED_LIMITS:
-        field, line = _REACHED_LIMITS[report.stop_reason]
-        return say(line, crawl=report.crawl, n=getattr(report.totals, field))
+        count, line = _REACHED_LIMITS[report.stop_reason]
+        return say(line, crawl=report.crawl, count=count(report.totals))
     if report.stop_reason == "frontier empty":
         failed = report.states.get("failed", 0)
         advice = (

@@ -17,7 +17,7 @@ from focus.text.formatting import format_count
 @option(
     "--format",
     type=click.Choice(["jsonl", "csv", "parquet", "sqlite"]),
-    default="jsonl",
+    show_default="by the extension of -o, else jsonl",
     help="Select the file format.",
 )
 @OUTPUT_FILE
@@ -67,6 +67,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     Example:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
+    from focus.report.export import choose_format
     from focus.report.export import write_rows as write
     from focus.storage.results import COMPUTED_FIELDS, FIELDS, Selection, field_types
     from focus.storage.shard_merge import open_merged
@@ -83,10 +84,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         gone=options["gone"] == "mark",
     )
     out = None if str(options["output"]) == "-" else options["output"]
+    file_format = choose_format(options["format"], out)
     with open_merged(
         db, options["crawl"], include_sources=any(name in COMPUTED_FIELDS for name in names)
     ) as reader:
         rows = reader.iter_rows(selection, names or FIELDS)
-        number = write(rows, types, format=options["format"], out=out, bom=options["bom"])
+        number = write(rows, types, format=file_format, out=out, bom=options["bom"])
     if out is not None:
         print_note("{pages} in {file}", pages=format_count(number, "page"), file=out)

@@ -29,7 +29,7 @@ def run_crawl_command(
 ) -> int:
     """Run a crawl with `work`, report on it after printing `notes`, and return the exit code."""
     from focus.commands.crawl_log import open_reporters
-    from focus.commands.crawl_summary import exit_code, failure_lines
+    from focus.commands.crawl_summary import exit_code, failure_lines, idle_lines
     from focus.storage.whole_file import write_whole
 
     log_options = ("quiet", "verbose", "log_file")
@@ -45,6 +45,8 @@ def run_crawl_command(
         write_whole(options["summary"], to_json(report))
     code = exit_code(report, options["fail_error_rate"])
     print_lines(failure_lines(report, code), err=True)
+    if options["quiet"]:
+        print_lines(idle_lines(report), err=True)
     return code
 
 

@@ -199,7 +199,9 @@ class LinkHandler:
         self.traps.count(host)
         self.domains.look()
         self.unit_of_work.add_place(host, queue)
-        reason = self.scope.reason_against(row.url, host.name, listing=listing)
+        reason = self.scope.reason_against(
+            row.url, host.name, listing=listing, is_seed=row.depth == 0
+        )
         state, why, detail = UrlState.WAITING, "", ""
         if reason is not None:
             state, why = UrlState.DROPPED, str(reason)

@@ -71,6 +71,21 @@ def write_rows(
     return count
 
 
+def choose_format(chosen: str | None, out: Path | None) -> str:
+    """Return the chosen format, else that of the file's extension, else JSON lines.
+
+    Raises ConfigError if the extension is that of another format than the chosen one.
+    """
+    by_name = _EXTENSIONS.get(out.suffix.lower()) if out is not None else None
+    if chosen and by_name and chosen != by_name:
+        raise ConfigError(
+            "--format {chosen} contradicts the name of {file}; leave one of them out",
+            chosen=chosen,
+            file=out,
+        )
+    return chosen or by_name or "jsonl"
+
+
 def write_bytes(data: bytes, out: Path | None) -> None:
     """Write a file completely or not at all, or write to standard output if `out` is None.
 
@@ -192,6 +207,12 @@ FORMATS: dict[str, Callable[[Iterable[ExportRow], Columns, IO[bytes]], None]] = 
     "parquet": write_parquet,
     "sqlite": write_sqlite,
 }
+
+
+_EXTENSIONS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet",
+    ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite",
+}  # fmt: skip
 
 
 def _chunks(rows: Iterable[ExportRow], max_rows: int) -> Iterator[list[ExportRow]]:

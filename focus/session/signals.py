@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from focus.crawler import Crawl
 from focus.engine.transports import Transport
-from focus.i18n import msg
+from focus.i18n import msg, plural
 from focus.session.watcher import Watcher
 
 GRACE_S = 10.0  # maximum time for requests in flight after a stop
@@ -37,7 +37,8 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
         crawl.stop("interrupted" if number == signal.SIGINT else "terminated")
         grace_timers.append(loop.call_later(GRACE_S, transport.cancel))
         watcher.stopping(
-            msg(
+            plural(
+                "letting {n} request finish, at most {grace_s:.0f} s",
                 "letting {n} requests finish, at most {grace_s:.0f} s",
                 n=transport.in_flight,
                 grace_s=GRACE_S,

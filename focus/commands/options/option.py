@@ -169,7 +169,11 @@ class Command(LocalizedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, in which old spellings of options may stand."""
-        return super().parse_args(ctx, [_new_spelling(ctx.command_path, arg) for arg in args])
+        try:
+            return super().parse_args(ctx, [_new_spelling(ctx.command_path, arg) for arg in args])
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # click omits it where a value is missing
+            raise
 
 
 def _new_spelling(command: str, arg: str) -> str:
