@@ -38,7 +38,7 @@ from focus.config import (
 )
 from focus.crawler import Crawl
 from focus.engine.unit_of_work import Totals
-from focus.records import FetchResult, Link, Page, Result, Task
+from focus.records import FetchResult, Link, Page, Result, SiteTemplate, Task
 from focus.session import Watcher, crawl_identity, run
 from focus.session.process_limits import infrequent_garbage_collection, return_freed_memory
 from focus.store import CrawlWriter, Store
@@ -131,6 +131,9 @@ class GeneratedWeb:
 
     async def update(self, payload: bytes) -> None:
         """Ignore updates of the scorer."""
+
+    async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
+        """Return None: sources are not stored."""
 
     def wake(self) -> None:
         """Do nothing: `receive` never waits long."""

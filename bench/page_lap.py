@@ -6,7 +6,6 @@ It imports only `focus`, so that PYTHONPATH selects the checkout to measure.
 """
 
 import hashlib
-import inspect
 import json
 import sys
 import time
@@ -29,13 +28,10 @@ def main() -> None:
     config = AnalysisConfig(topic=topic, relevance=sys.argv[3], url_patterns=True)
     analyst = PageScorer(config)
     digest, spent = hashlib.blake2b(digest_size=8), 0.0
-    keywords = (
-        {"wording": False} if "wording" in inspect.signature(analyst.score).parameters else {}
-    )
     analyst.score(*pages[0])  # the first page loads dictionaries
     for url, body, kind in pages:
         began = time.process_time()
-        page = analyst.score(url, body, kind, **keywords)
+        page = analyst.score(url, body, kind, wording=False)
         encode_frame(ScoredPages([page]))
         spent += time.process_time() - began
         result = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}

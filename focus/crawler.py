@@ -27,7 +27,14 @@ from focus.admission.traps import Traps
 from focus.config import CrawlConfig
 from focus.engine.effects import Effects
 from focus.engine.failures import closed_scheme_intents
-from focus.engine.intents import DropUrl, FailUrl, FetchRobots, RequeueUrl, ReturnToQueue
+from focus.engine.intents import (
+    CorrectPage,
+    DropUrl,
+    FailUrl,
+    FetchRobots,
+    RequeueUrl,
+    ReturnToQueue,
+)
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outage, Outages
@@ -38,10 +45,13 @@ from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
 from focus.engine.results import count_page, decide
 from focus.engine.seeding import Seeder
 from focus.engine.sitemaps import SitemapHandler
+from focus.engine.templates import Templates, is_affected
 from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
 from focus.engine.view import Request, Seeds, View, conditional_headers
 from focus.frontier import Frontier
+from focus.html.size_guard import MAX_BYTES
+from focus.http.zstd import decompress_bounded
 from focus.i18n import msg
 from focus.records import (
     SEED_PRIORITY,
@@ -65,6 +75,11 @@ MAX_BATCH = 64  # responses per transaction; less if a quarter of the requests i
 MIN_BATCH = 8  # responses per transaction at least, unless the window is small
 THREAD_MIN_IDS = 500_000  # from this many ids on, a search takes over 10 ms and runs in a thread
 _UNBOUNDED = 1 << 60
+_TEMPLATE_FIELDS = (
+    "title full_title site relevance is_relevant part_scores matched_terms top_terms"
+    " index_topic_score title_runs body_zstd"
+).split()
+"""Fields of a page that depend on the template of its host."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -97,6 +112,9 @@ class CrawlStore(Protocol):
 
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         """Return (id, URL) of stored URLs, in any order."""
+
+    async def load_sources(self, ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the stored sources of pages by id, in UTF-8."""
 
 
 def _nofollow_policy(config: CrawlConfig) -> str:
@@ -182,6 +200,7 @@ class Crawl:
             seeds=self.seeds,
             robots_gate=RobotsGate(config.politeness, config.agent),
             near_duplicates=NearDuplicates(),
+            templates=Templates(),
             agent=config.agent,
             max_redirects=config.max_redirects,
             uses_lookups=self.transport.supports_lookups and config.politeness.per_ip > 0,
@@ -276,7 +295,9 @@ class Crawl:
             for number, result in enumerate(self.outages.release(results)):
                 if number:
                     await asyncio.sleep(0)  # a page with many new links takes milliseconds
-                await self._adapt(self._process(result))
+                page = self._process(await self._apply_template(result))
+                await self._correct_pages()
+                await self._adapt(page)
             self._drop_overflow()
             await self._commit_if_due()
         self.stop_reason = reason
@@ -397,6 +418,36 @@ class Crawl:
             return None
         self._notify(result, is_revisit=is_revisit)
         return None if is_revisit else result.page
+
+    async def _apply_template(self, result: Result) -> Result:
+        """Return a result with its page scored again if the template of its host has changed."""
+        task, page = result.task, result.page
+        if page is None or task.id is None:
+            return result
+        template = self.view.templates.template(self.view.queue(task.id).host.id)
+        if not is_affected(page, task.template, template):
+            return result
+        source = decompress_bounded(page.body_zstd, MAX_BYTES) if page.body_zstd else b""
+        scored = await self.transport.score_again(result.fetch.url, source, template)
+        if scored is None:
+            return result
+        page = msgspec.structs.replace(
+            page, **{name: getattr(scored, name) for name in _TEMPLATE_FIELDS}
+        )
+        return msgspec.structs.replace(result, page=page)
+
+    async def _correct_pages(self) -> None:
+        """Score earlier pages again that a repeated text of their site had made relevant."""
+        corrections = self.view.templates.take_corrections()
+        sources: dict[int, bytes] = {}
+        if corrections and self._crawl_store is not None:
+            await self._commit()
+            sources = await self._crawl_store.load_sources([change.id for change in corrections])
+        for change in corrections:
+            source = sources.get(change.id, b"")
+            page = await self.transport.score_again(change.page.url, source, change.template)
+            if page is not None and page.failure is None:
+                self.effects.apply([CorrectPage(change, page)], self.transport.now())
 
     def _notify(self, result: Result, *, is_revisit: bool) -> None:
         task, fetch, page = result.task, result.fetch, result.page

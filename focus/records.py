@@ -240,6 +240,20 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     euclid_score: float = 0.0
 
 
+class SiteTemplate(msgspec.Struct, frozen=True, array_like=True):
+    """What the pages of one host repeat, as learned so far (`engine.templates`).
+
+    blocks  hashes (`html.blocks.hash_text`) of repeated texts with a keyword
+    affix   repeated end or beginning of titles with its separator: " – 城市生活志"
+    """
+
+    blocks: frozenset[int] = frozenset()
+    affix: str = ""
+
+
+NO_TEMPLATE = SiteTemplate()
+
+
 class Page(msgspec.Struct, frozen=True, array_like=True):
     """Parsed and scored page as a scorer worker returns it.
 
@@ -266,6 +280,9 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     text_digest  64-bit hash of the main text (`near_duplicates.text_digest`); 0 if not computed
     title_runs   words of the title (`subtopics.title_runs`); empty unless the strategy uses them
     rendering    whether the page seems to need scripts, or the result of running them
+    full_title   title with the name of the site; empty if nothing was cut from `title`
+    site         name of the site: what was cut from the title, else as its metadata says
+    keyword_blocks  hashes of its own texts with a keyword, including those of the site's template
     """
 
     title: str = ""
@@ -299,6 +316,9 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     text_digest: int = 0
     title_runs: tuple[tuple[str, ...], ...] = ()
     rendering: Rendering = Rendering.NONE
+    full_title: str = ""
+    site: str = ""
+    keyword_blocks: tuple[int, ...] = ()
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -314,6 +334,7 @@ class Task(msgspec.Struct, frozen=True):
     needs_wording  whether `Page.wording_hash` is needed
     crawl_delay_s  seconds to wait before a further request to the host for the same URL
     should_report_send  whether the transport reports the moment when the request is sent
+    template   template of the host when the request was sent
     """
 
     id: int | None
@@ -328,6 +349,7 @@ class Task(msgspec.Struct, frozen=True):
     needs_wording: bool = True
     crawl_delay_s: float = 0.0
     should_report_send: bool = False
+    template: SiteTemplate = NO_TEMPLATE
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -531,6 +553,24 @@ class PageChange(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class NewRelevance(msgspec.Struct, frozen=True):
+    """New relevance of a stored page, with the fields of `Page`."""
+
+    id: int
+    relevance: float
+    is_relevant: bool
+    part_scores: dict[str, float]
+    matched_terms: dict[str, list[str]]
+
+
+class NewTitle(msgspec.Struct, frozen=True):
+    """Title of a stored page without the name of its site, and that name."""
+
+    id: int
+    title: str
+    site: str
+
+
 class Batch(msgspec.Struct):
     """Changes that follow from a few results; the store writes them in one transaction.
 
@@ -544,6 +584,8 @@ class Batch(msgspec.Struct):
     replaced_page_ids  those of `pages` that replace a stored version
     page_validators  (URL id, ETag, Last-Modified) of unchanged pages
     discovery_page_ids  revisited pages, once for each relevant page that they led to
+    new_relevances, new_titles  of pages that are stored already
+    templates      host id -> repeated texts and state of `engine.templates`
     counters       totals of the crawl after this batch
     """
 
@@ -563,6 +605,9 @@ class Batch(msgspec.Struct):
     revisit_states: list[RevisitState] = []
     page_changes: list[PageChange] = []
     discovery_page_ids: list[int] = []
+    new_relevances: list[NewRelevance] = []
+    new_titles: list[NewTitle] = []
+    templates: dict[int, tuple[list[int], bytes]] = {}
     counters: dict[str, float] = {}
     now: float = 0.0
 

@@ -28,10 +28,12 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
+from focus.http.zstd import decompress_bounded
 from focus.records import Batch
 from focus.scheduling.url_table import UrlColumns
 from focus.storage import columns, file_check, private, writer
 from focus.storage.columns import LoggedEvidence
+from focus.storage.labels import MAX_SOURCE_BYTES
 from focus.storage.lock import database_lock
 from focus.storage.schema import id_range, row_id
 from focus.storage.writer import CrawlInfo, QueuesAndHosts
@@ -248,6 +250,14 @@ class CrawlWriter:
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         """Return (id, url) of URLs (`Store.load_addresses`)."""
         return await self._store.load_addresses(self._crawl, ids)
+
+    async def load_sources(self, ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the stored sources of pages by id."""
+        values = (str([row_id(self._crawl, url_id) for url_id in ids]),)
+        rows = await self._store.run_in_thread(
+            partial(writer.fetch_rows, sql=writer.SELECT_SOURCES, values=values)
+        )
+        return {url_id: decompress_bounded(packed, MAX_SOURCE_BYTES) for url_id, packed in rows}
 
 
 @contextmanager

@@ -73,7 +73,7 @@ class Pages:
         return FetchResult(url, 0.0, status=200, body=bytes(6 * MIB))
 
     async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self, url: str, body: bytes, content_type: str | None, **options: object
     ) -> Page:
         await self.go.wait()
         self.scored += 1

@@ -275,6 +275,9 @@ class Forgetful:
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []
 
+    async def load_sources(self, ids: Sequence[int]) -> dict[int, bytes]:
+        return {}
+
 
 class Patient(ReplayTransport):
     """Ends a loop that looks at a clock which stands still."""
@@ -695,7 +698,7 @@ class Undecided:
         return FetchResult(url, self.clock, status=200, body=b"<p>")
 
     async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self, url: str, body: bytes, content_type: str | None, **options: object
     ) -> Page:
         await self.go.wait()
         return Page()

@@ -151,6 +151,7 @@ def test_iter_rows_returns_all_fields(path: Path) -> None:
         "charset": "utf-8",
         "content_type": "",
         "canonical": None,
+        "site": "",
         "rendering": "",
         "first_seen": "1970-01-03T00:00:00.000Z",
         "changed_at": None,

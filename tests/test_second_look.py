@@ -43,7 +43,7 @@ class Judge:
         self.page = page
 
     async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self, url: str, body: bytes, content_type: str | None, **options: object
     ) -> Page:
         return self.page
 

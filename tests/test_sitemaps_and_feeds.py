@@ -43,6 +43,9 @@ class Keeper:
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []
 
+    async def load_sources(self, ids: Sequence[int]) -> dict[int, bytes]:
+        return {}
+
 
 def sitemap(web: TinyWeb, url: str, *urls: str, root: str = "urlset", lastmod: str = "") -> None:
     entry = "url" if root == "urlset" else "sitemap"

@@ -44,7 +44,9 @@ def web() -> dict[str, str]:
             more = "".join(
                 f"<p><a href=http://a.test/more/{url[-5:]}/{k}>下一篇</a>" for k in (1, 2)
             )
-            pages[url] = f"<title>第{n}篇</title><p>今天说到足球，{kind}，很长的一段话在此。{more}"
+            pages[url] = (
+                f"<title>第{n}篇</title><p>今天第{n}次说到足球，{kind}，很长的一段话在此。{more}"
+            )
     for url in (*ON, *OFF):
         for k in (1, 2):
             pages[f"http://a.test/more/{url[-5:]}/{k}"] = "<title>完</title><p>没有了。"

@@ -11,6 +11,7 @@ required words are searched and scored.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from functools import cached_property
@@ -119,6 +120,7 @@ class PageView:
             description=page.description,
             url_words=url_words(page.url),
             url=page.url,
+            template_blocks=frozenset(array("I", page.template_blocks)),
         )
 
     @cached_property

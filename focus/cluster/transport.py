@@ -21,7 +21,7 @@ from focus.cluster.messages import WorkerReport, result_of
 from focus.engine.partition import ForwardedUrl
 from focus.engine.transports import wait_for
 from focus.i18n import msg
-from focus.records import FailureKind, FetchResult, Result, Task
+from focus.records import FailureKind, FetchResult, Page, Result, SiteTemplate, Task
 
 
 class ClusterTransport:
@@ -146,6 +146,9 @@ class ClusterTransport:
     async def update(self, payload: bytes) -> None:
         """All workers judge by it from now on."""
         self._on_update(payload)
+
+    async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
+        """Return None: pages are scored by workers, which have no task for this."""
 
     def wake(self) -> None:
         """End a `receive` that waits."""

@@ -25,6 +25,7 @@ from focus.records import (
     FailureKind,
     FetchResult,
     Outcome,
+    Page,
     StoredPage,
     Task,
     UrlState,
@@ -75,6 +76,7 @@ class Effects:
             i.EnterRedirect: self._enter_redirect,
             i.LearnFromResult: self._learn_from_result,
             i.RecordRevisit: self._record_revisit,
+            i.CorrectPage: self._correct_page,
         }
 
     def apply(self, intents: Iterable[i.Intent], now: float) -> None:
@@ -106,6 +108,7 @@ class Effects:
                 needs_wording=self._link_handler.needs_wording(url_id),
                 crawl_delay_s=host.delay_s,
                 should_report_send=self._frontier.waits_for_send,
+                template=self._view.templates.template(host.id),
             )
         )
 
@@ -372,9 +375,30 @@ class Effects:
             fetched = links.hit_rates.tallies(queue)[0].requests + 1
             is_new = page is not None and page.is_relevant  # a near-duplicate is not relevant
             links.traps.record_text(queue, fetched, intent.wording, is_new=is_new)
+        if intent.titled is not None and page is not None:
+            self._learn_template(intent.id, intent.titled.url, page)
         links.hit_rates.count_result(intent.id, page)
         if intent.titled is not None:
             links.strategy.learn_from_page(intent.titled)
+
+    def _learn_template(self, url_id: int, url: str, page: Page) -> None:
+        host, templates = self._view.queue(url_id).host, self._view.templates
+        nth = self._link_handler.hit_rates.request_count(host) + 1
+        templates.learn(host.id, url_id, nth, url, page)
+        for title in templates.take_new_titles():
+            self._unit_of_work.set_title(title)
+        if host.id in templates.changed_ids:
+            templates.changed_ids.discard(host.id)
+            self._unit_of_work.set_template(host, *templates.encoded_state(host.id))
+
+    def _correct_page(self, intent: i.CorrectPage, now: float) -> None:
+        url_id, old, page = intent.correction.id, intent.correction.page, intent.page
+        host, reward = self._view.queue(url_id).host, self._link_handler.strategy.reward
+        change = reward(page) - reward(msgspec.structs.replace(page, relevance=old.relevance))
+        self._unit_of_work.correct_relevance(url_id, page, was_relevant=old.is_relevant)
+        self._link_handler.hit_rates.correct_page(url_id, old.nth, change)
+        self._unit_of_work.update_queue(self._view.queue(url_id))
+        self._view.templates.record_correction(host.id, url_id, page)
 
 
 def stored_outcome(stored_page: StoredPage) -> Outcome:

@@ -142,6 +142,16 @@ class HitRates:
             if recent is not None:
                 recent.rewards += change * fade ** (recent.updated_at_request - nth)
 
+    def correct_page(self, url_id: int, nth: int, change: float) -> None:
+        """Add `change` to the reward of a page, the `nth` request to its host, and of its hub."""
+        if not change:
+            return
+        self.correct_reward(self._frontier.queues[self._url_table.queue[url_id]], change, nth)
+        if nth == 1 and self._url_table.depth[url_id]:
+            self._unit_of_work.totals.newcomers_yielded += change
+        if (hub := self._url_table.parent[url_id]) >= 0:
+            self._unit_of_work.update_hub(hub, self._ranker.count_hub(hub, Tally(0, change)))
+
     def _update_recent(self, queue: Queue, reward: float) -> None:
         """Add a reward to the recent tallies; the earlier ones of the host decay."""
         at, fade = self.request_count(queue.host), self._strategy.hit_rate_decay

@@ -5,7 +5,8 @@
     hosts  SetAddress, FinishRequest, ApplyRobots, FetchRobots, FetchRobotsLater, PauseHost,
            CountFailure, ResetFailures, AbandonHost, FetchSitemaps
     URLs   MarkDone, DropUrl, FailUrl, RetryUrl, RequeueUrl, ReturnToQueue
-    pages  RememberText, FollowLinks, FollowUrlSource, EnterRedirect, LearnFromResult, RecordRevisit
+    pages  RememberText, FollowLinks, FollowUrlSource, EnterRedirect, LearnFromResult,
+           RecordRevisit, CorrectPage
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TypeAlias
 import msgspec
 
 from focus.admission.robots_gate import Turn
+from focus.engine.templates import PageCorrection
 from focus.records import (
     ChangeKind,
     DropReason,
@@ -264,10 +266,21 @@ class RecordRevisit(_Intent, frozen=True):
     tags: tuple[str, str] | None = None
 
 
+class CorrectPage(_Intent, frozen=True):
+    """Replace the relevance of an earlier page, which a repeated text of its site had raised.
+
+    Attributes:
+        page: The page scored again.
+    """
+
+    correction: PageCorrection
+    page: Page
+
+
 Intent: TypeAlias = (
     SetAddress | FinishRequest | ApplyRobots | FetchRobots | FetchRobotsLater | PauseHost
     | CountFailure | ResetFailures | AbandonHost | FetchSitemaps
     | MarkDone | DropUrl | FailUrl | RetryUrl | RequeueUrl | ReturnToQueue
     | RememberText | FollowLinks | FollowUrlSource | EnterRedirect | LearnFromResult
-    | RecordRevisit
+    | RecordRevisit | CorrectPage
 )  # fmt: skip

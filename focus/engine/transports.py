@@ -24,11 +24,21 @@ from focus.engine.body_memory import BodyMemory, Reserve
 from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import apply_refresh
 from focus.http.sitemap import entries_to_html
-from focus.records import FetchResult, Link, Page, Result, Task, UrlSource
+from focus.records import (
+    NO_TEMPLATE,
+    FetchResult,
+    Link,
+    Page,
+    Result,
+    SiteTemplate,
+    Task,
+    UrlSource,
+)
 
 if TYPE_CHECKING:
     from focus.fetch import WebFetcher  # loads the HTTP client, which a recorded web does not need
 
+_UTF8_HTML = "text/html; charset=utf-8"
 SOURCE_CHUNK = 1000  # links of a sitemap or feed that are scored at once
 UNBOUNDED = 1 << 60
 MAX_UNSCORED = 16  # pages that may wait for a worker while their hosts are requested again
@@ -46,7 +56,13 @@ class Scorer(Protocol):
     """Parser and relevance model."""
 
     async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self,
+        url: str,
+        body: bytes,
+        content_type: str | None,
+        *,
+        wording: bool = True,
+        template: SiteTemplate = NO_TEMPLATE,
     ) -> Page:
         """Return the page, with `failure` set if it cannot be read. `wording` fills that field."""
 
@@ -103,6 +119,12 @@ class Transport(Protocol):
     async def update(self, payload: bytes) -> None:
         """Send a changed topic or model to the workers; later pages are scored with it."""
 
+    async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
+        """Return a page scored with another template of its host; None if it is not possible.
+
+        `source` is the page in UTF-8, empty if it is not stored.
+        """
+
     def wake(self) -> None:
         """End a waiting `receive`."""
 
@@ -133,8 +155,18 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     kind, body = fetch.header("content-type"), fetch.body
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
-    page = await scorer.score(fetch.url, body, kind, wording=task.needs_wording)
+    page = await scorer.score(
+        fetch.url, body, kind, wording=task.needs_wording, template=task.template
+    )
     return Result(task, *apply_refresh(fetch, page))
+
+
+async def _score_source_again(
+    scorer: Scorer, url: str, source: bytes, template: SiteTemplate
+) -> Page | None:
+    if not source:
+        return None
+    return await scorer.score(url, source, _UTF8_HTML, wording=False, template=template)
 
 
 async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
@@ -144,7 +176,7 @@ async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
     entries = [] if listing.kind == "index" else listing.entries
     for start in range(0, len(entries), SOURCE_CHUNK):
         body = entries_to_html(entries[start : start + SOURCE_CHUNK])
-        page = await scorer.score(url, body, "text/html; charset=utf-8", wording=False)
+        page = await scorer.score(url, body, _UTF8_HTML, wording=False)
         links += page.links
     return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
 
@@ -317,6 +349,10 @@ class LiveTransport:
         """Pass it on to the workers."""
         await self._scorer.update(payload)
 
+    async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
+        """Return the page as a worker scores it; None without its source."""
+        return await _score_source_again(self._scorer, url, source, template)
+
     def wake(self) -> None:
         """End a waiting `receive`."""
         self._ready.set()
@@ -351,6 +387,8 @@ class ReplayTransport:
 
     A request takes 50 to 150 ms of virtual time, by a hash of its URL, so that
     results come in the same order on every machine and at any number of workers.
+
+    score_again  scores a page of the recorded web with a template, where no sources are stored
     """
 
     is_live = False
@@ -358,8 +396,16 @@ class ReplayTransport:
     window = UNBOUNDED
     awaits_urls = False
 
-    def __init__(self, world: RecordedWeb, scorer: Scorer, *, start: float = 0.0) -> None:
+    def __init__(
+        self,
+        world: RecordedWeb,
+        scorer: Scorer,
+        *,
+        start: float = 0.0,
+        score_again: Callable[[str, SiteTemplate], Awaitable[Page]] | None = None,
+    ) -> None:
         self.in_flight = 0
+        self._score_again = score_again
         self._world = world
         self._scorer = scorer
         self._clock = start
@@ -402,6 +448,12 @@ class ReplayTransport:
     async def update(self, payload: bytes) -> None:
         """Send a changed topic or model to the scorer."""
         await self._scorer.update(payload)
+
+    async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
+        """Return the page as the scorer scores it; None without its source."""
+        if self._score_again is not None:
+            return await self._score_again(url, template)
+        return await _score_source_again(self._scorer, url, source, template)
 
     def wake(self) -> None:
         """Do nothing: `receive` never waits."""

@@ -16,7 +16,10 @@ from focus.records import (
     Batch,
     ChangeKind,
     HostRow,
+    NewRelevance,
+    NewTitle,
     Outcome,
+    Page,
     PageChange,
     PageRow,
     PriorityChange,
@@ -105,7 +108,8 @@ class UnitOfWork:
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
         b = self._batch
-        return not (b.pages or b.outcomes or b.urls or b.priority_changes or self._hosts)
+        pages = b.pages or b.new_relevances
+        return not (pages or b.outcomes or b.urls or b.priority_changes or self._hosts)
 
     def add_place(self, host: Host, queue: Queue) -> None:
         """Write host and queue with the next batch if they are new."""
@@ -226,6 +230,23 @@ class UnitOfWork:
         """Write the tally of a hub page."""
         if self._keep:
             self._hubs[hub] = tally
+
+    def set_template(self, host: Host, blocks: frozenset[int], packed: bytes) -> None:
+        """Write what the pages of a host repeat."""
+        if self._keep:
+            self._batch.templates[host.id] = sorted(blocks), packed
+
+    def set_title(self, title: NewTitle) -> None:
+        """Write the title of a stored page without the name of its site."""
+        if self._keep:
+            self._batch.new_titles.append(title)
+
+    def correct_relevance(self, url_id: int, page: Page, *, was_relevant: bool) -> None:
+        """Count and write the new relevance of a stored page."""
+        self.totals.relevant += page.is_relevant - was_relevant
+        if self._keep:
+            scores = page.relevance, page.is_relevant, page.part_scores, page.matched_terms
+            self._batch.new_relevances.append(NewRelevance(url_id, *scores))
 
     def take_batch(self, now: float) -> Batch:
         """Return all changes since the last call as a batch."""

@@ -11,6 +11,7 @@ import msgspec
 
 from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
+from focus.engine.templates import Templates
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import chain_messages, msg
@@ -108,6 +109,7 @@ class View(NamedTuple):
     seeds: Seeds
     robots_gate: RobotsGate
     near_duplicates: NearDuplicates
+    templates: Templates
     agent: str
     max_redirects: int
     uses_lookups: bool

@@ -25,10 +25,12 @@ import msgspec
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
+from focus.engine.templates import is_affected
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
-from focus.records import FetchResult, Page
+from focus.html.size_guard import MAX_BYTES
+from focus.records import NO_TEMPLATE, FetchResult, Page, SiteTemplate
 from focus.score.analysis import PageScorer
 from focus.urls.normal_form import url_host
 from focus.workers import InlineScorer
@@ -94,6 +96,7 @@ class Replay:
             self._clear_cache()
         self.pages: list[int] = []
         self.verdicts: list[int] = []
+        self._request_by_url: dict[str, int] = {}
         self.robots = self.redirects = self.failures = 0
         self.scoring_s = 0.0  # CPU time of this process
         self.analysis_s = 0.0  # CPU time of the pages, measured when they were scored
@@ -115,11 +118,17 @@ class Replay:
         return fetch
 
     async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self,
+        url: str,
+        body: bytes,
+        content_type: str | None,
+        *,
+        wording: bool = True,
+        template: SiteTemplate = NO_TEMPLATE,
     ) -> Page:
         """Return the page as the scorer makes it, and record it for the last request.
 
-        The page is cached with all its parts, whatever this trial needs.
+        The page is cached with all its parts, whatever this trial needs, and without a template.
         """
         page = self._scored.get(url)
         if page is None:
@@ -128,13 +137,28 @@ class Replay:
             self.scoring_s += time.process_time() - started_at
             self._cache_page(url, page)
         self.analysis_s += page.worker_s
+        if is_affected(page, NO_TEMPLATE, template):
+            page = await self._score_with_template(url, template)
         if page.failure is None:
             number = self._index.find_page(url)
             self.pages[-1] = -1 if number is None else number
+            self._request_by_url[url] = len(self.pages) - 1
             self.verdicts[-1] = int(page.is_relevant)
         else:
             self.failures += 1
         return page
+
+    async def score_again(self, url: str, template: SiteTemplate) -> Page:
+        """Return an earlier page scored with a template, and correct its recorded verdict."""
+        page = await self._score_with_template(url, template)
+        self.verdicts[self._request_by_url[url]] = int(page.is_relevant)
+        return page
+
+    async def _score_with_template(self, url: str, template: SiteTemplate) -> Page:
+        fetch = self._archive.lookup(url)
+        kind, body = fetch.header("content-type"), fetch.body[:MAX_BYTES]
+        page = await self._scorer.score(url, body, kind, template=template)
+        return self._drop_unrecorded_links(page)
 
     def _drop_unrecorded_links(self, page: Page) -> Page:
         """Return a page without links and feeds that are not recorded, if the trial says so."""
@@ -176,7 +200,7 @@ def run_trial(trial: Trial, replay: Replay) -> TrialResult:
     started_at, cpu_started_at = time.perf_counter(), time.process_time()
     replay.start_trial()
     start = replay.recorded_at
-    transport = ReplayTransport(replay, replay, start=start)
+    transport = ReplayTransport(replay, replay, start=start, score_again=replay.score_again)
     crawl = Crawl(trial.config, transport)
     crawl.add_seeds(trial.config.seeds)
     stop = asyncio.run(crawl.run())

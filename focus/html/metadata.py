@@ -1,4 +1,4 @@
-"""Reads author, site and dates of a page from its metadata for machines."""
+"""Reads author and dates of a page from its metadata for machines."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from focus.html.publication_date import read_modification_time, read_publication
 from focus.html.size_guard import limit_markup
 
 MAX_NAME = 200
-"""Characters of an author's or a site's name at most."""
+"""Characters of an author's name at most."""
 
 _AUTHOR_METAS = ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author",
             "parsely-author", "sailthru.author", "byl")  # fmt: skip
-_SITE_METAS = ("og:site_name", "application-name", "citation_journal_title", "twitter:site")
 _MAX_SCRIPTS, _MAX_OBJECTS = 20, 200  # scripts and objects of JSON-LD read per page
 _WEB_ADDRESS = re.compile(r"\s*(?:https?:)?//|\s*www\.", re.I)
 
@@ -30,13 +29,11 @@ class PageMetadata(msgspec.Struct, frozen=True):
 
     published, modified   Unix seconds
     author                names, separated by ", "
-    site                  the name of the site, or of its publisher
     """
 
     published: float | None = None
     modified: float | None = None
     author: str | None = None
-    site: str | None = None
 
 
 def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
@@ -48,10 +45,6 @@ def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
         published=read_publication_time(html, url, fetched_at=fetched_at, zone=UTC),
         modified=read_modification_time(html, fetched_at=fetched_at, zone=UTC),
         author=_find_author(tree, metas, objects),
-        site=next((metas[name] for name in _SITE_METAS if metas.get(name)), None)
-        or next(
-            (name for thing in objects for name in _entity_names(thing.get("publisher"))), None
-        ),
     )
 
 

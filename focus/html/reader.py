@@ -32,6 +32,7 @@ from focus.http.semantics import MAX_REDIRECT_DELAY_S, parse_refresh
 from focus.records import Region
 
 MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500, 3
+MAX_SITE_NAME = 200
 
 _REGIONS = tuple(Region)
 MAX_JSON_LD = 100_000  # characters of the longest JSON-LD script that is read
@@ -75,6 +76,7 @@ class ParsedPage:
 
     keywords       with those of Open Graph: article:section, article:tag, news_keywords
     language       of the html element, such as zh-CN
+    site_name      by Open Graph or other metadata, else the publisher by JSON-LD
     refresh_url    target of an early (`MAX_REDIRECT_DELAY_S`) `<meta http-equiv=refresh>` or None
     robots         rules of `<meta name=robots>` and of the one with our agent's name
     links          a, area, frame, iframe and a late refresh in document order; not #fragment,
@@ -91,6 +93,7 @@ class ParsedPage:
     keywords: str = ""
     description: str = ""
     language: str = ""
+    site_name: str = ""
     canonical: str | None = None
     base: str | None = None
     refresh_url: str | None = None
@@ -200,6 +203,8 @@ class ElementReader:
                     self.filed_under.setdefault(name)
             case "description":
                 page.description = page.description or fold(content, MAX_META)
+            case "og:site_name" | "application-name" | "citation_journal_title" | "twitter:site":
+                page.site_name = page.site_name or fold(content, MAX_SITE_NAME)
             case "og:description":
                 self.og_description = self.og_description or fold(content, MAX_META)
             case "og:type":
@@ -231,6 +236,9 @@ class ElementReader:
         if text is None or "ld+json" not in (node.attributes.get("type") or ""):
             return
         objects = list(parse_json_ld(text.text_content or ""))
+        for publisher in (json_object.get("publisher") for json_object in objects):
+            if isinstance(publisher, dict) and not self.page.site_name:
+                self.page.site_name = fold(str(publisher.get("name") or ""), MAX_SITE_NAME)
         types = {name for json_object in objects for name in schema_types(json_object)}
         for json_object in objects:
             if len(self.page.crumbs) < MAX_TRAIL_LINKS:

@@ -75,6 +75,9 @@ class _MemoryStore:
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return []  # the frontier never evicts a URL
 
+    async def load_sources(self, ids: Sequence[int]) -> dict[int, bytes]:
+        return {number: html.encode() for number, _, html in self.pages if number in ids}
+
 
 async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> FetchedPages:
     """Fetch these pages and no others; redirects are followed."""

@@ -22,13 +22,14 @@ import msgspec
 from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
 from focus.engine.transports import Transport
-from focus.records import SEED_PRIORITY, Batch, Link, Page, PriorityChange, Tally, UrlState
+from focus.engine.view import View
+from focus.records import SEED_PRIORITY, Batch, Link, NewRelevance, Page, PriorityChange, UrlState
 from focus.score.matching import topic_segmenter
 from focus.score.strategy import Parent, strategy_class
 from focus.score.subtopics import TitledPage
 from focus.session.resume import restore
 from focus.storage import labels
-from focus.storage.labels import NewRelevance, ScoredPage
+from focus.storage.labels import ScoredPage
 from focus.storage.writer import CrawlInfo
 from focus.store import Store
 from focus.workers import WorkerPool
@@ -88,7 +89,7 @@ async def rerank(
     analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
     analysis = msgspec.structs.replace(analysis, keep="none")
     batch: list[NewRelevance] = []
-    async with aclosing(_score_stored_pages(store, info.id, analysis)) as judged:
+    async with aclosing(_score_stored_pages(store, info.id, analysis, crawl.view)) as judged:
         async for stored, page in judged:
             replay.add_page(stored, page)
             if page is not None:
@@ -102,22 +103,18 @@ async def rerank(
                     )
                 )
             if len(batch) >= CHUNK:
-                await store.run_in_thread(
-                    partial(labels.update_relevances, crawl=info.id, new_relevances=batch)
-                )
+                await store.write(info.id, Batch(new_relevances=batch, now=now))
                 batch = []
             report_progress(
                 replay.counts.pages + replay.counts.unscored, crawl.unit_of_work.totals.pages
             )
-    await store.run_in_thread(
-        partial(labels.update_relevances, crawl=info.id, new_relevances=batch)
-    )
+    await store.write(info.id, Batch(new_relevances=batch, now=now))
     await store.write(info.id, replay.make_batch(now))
     return replay.counts
 
 
 async def _score_stored_pages(
-    store: Store, crawl: int, analysis: AnalysisConfig
+    store: Store, crawl: int, analysis: AnalysisConfig, view: View
 ) -> AsyncGenerator[tuple[ScoredPage, Page | None]]:
     """Yield stored pages in order with their new score, None if no text is stored."""
     workers = max(1, (os.cpu_count() or 2) - 1)
@@ -129,8 +126,11 @@ async def _score_stored_pages(
         ):
             last_nth = part[-1].request_number
             for stored in part:
+                template = view.templates.template(view.queue(stored.id).host.id)
                 scoring = (
-                    pool.score(stored.url, stored.html.encode(), _HTML) if stored.html else None
+                    pool.score(stored.url, stored.html.encode(), _HTML, template=template)
+                    if stored.html
+                    else None
                 )
                 in_progress.append((stored, asyncio.create_task(scoring) if scoring else None))
                 if len(in_progress) > MAX_UNSCORED:
@@ -191,16 +191,10 @@ class _Replay:
         old_page = msgspec.structs.replace(page, relevance=stored.relevance)
         change = reward(page) - reward(old_page)
         self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.is_relevant
-        if not change:
-            return
-        hit_rates = self._crawl.link_handler.hit_rates
-        queue = self._crawl.frontier.queues[self._url_table.queue[stored.id]]
-        hit_rates.correct_reward(queue, change, stored.host_request_number)
-        if stored.host_request_number == 1 and self._url_table.depth[stored.id]:
-            self._crawl.unit_of_work.totals.newcomers_yielded += change
-        self._rewards_changed = True
-        if (hub := self._url_table.parent[stored.id]) >= 0:
-            self._crawl.ranker.count_hub(hub, Tally(0, change))
+        self._crawl.link_handler.hit_rates.correct_page(
+            stored.id, stored.host_request_number, change
+        )
+        self._rewards_changed |= bool(change)
 
     def _add_link_evidence(self, stored: ScoredPage, page: Page) -> None:
         """Give the targets of its links the evidence that the page gives now."""

@@ -69,6 +69,7 @@ class SecondLook:
             drawn.html,
             "text/html; charset=utf-8",
             wording=result.task.needs_wording,
+            template=result.task.template,
         )
         if page.failure is not None or page.rendering.is_shell:
             return replace(came, rendering=Rendering.EMPTY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
@@ -12,13 +14,14 @@ from focus.documents.kinds import DocumentError, document_kind
 from focus.html.parser import ParsedPage, parse
 from focus.html.shell import detect_shell
 from focus.http import zstd
-from focus.records import FailureKind, Page
+from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
 from focus.score.index_pages import is_index_page
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model, relevance_threshold
 from focus.score.subtopics import TITLE_CHARS, title_runs
 from focus.text.charset import to_utf8
+from focus.text.site_texts import split_title
 from focus.topic.topic import from_builtins
 from focus.urls.normal_form import UrlJoiner, normalise, url_words
 
@@ -28,7 +31,7 @@ _ZSTD_LEVEL = 1  # levels 2 and 3 are slower and save only 1 % (docs/performance
 def _is_soft_404(page: Document) -> bool:
     """Return whether the page says, with little other text, that it does not exist."""
     has_not_found_title = looks_lost(page.title) or any(map(looks_lost, page.headings[:1]))
-    return has_not_found_title and len(page.content) <= LOST_CHARS
+    return has_not_found_title and len(page.full_content) <= LOST_CHARS
 
 
 class PageScorer:
@@ -62,11 +65,18 @@ class PageScorer:
         self._compressor = zstd.ZstdCompressor(level=_ZSTD_LEVEL)
 
     def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self,
+        url: str,
+        body: bytes,
+        content_type: str | None,
+        *,
+        wording: bool = True,
+        template: SiteTemplate = NO_TEMPLATE,
     ) -> Page:
         """Return the scored page: its text fields, its relevance and its scored links.
 
-        wording  whether the caller needs `Page.wording_hash`, which requires the whole text
+        wording   whether the caller needs `Page.wording_hash`, which requires the whole text
+        template  what the pages of its host repeat; it does not count
 
         A document that cannot be read returns a `Page` with a failure.
         """
@@ -82,7 +92,11 @@ class PageScorer:
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = UrlJoiner(base or url, charset)
-        document = self._make_document(url, source, parsed)
+        full_title = parsed.title
+        parsed.title, site = split_title(full_title, template.affix, parsed.site_name)
+        document = self._make_document(
+            url, source, parsed, full_title=full_title, template_blocks=template.blocks
+        )
         links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
         is_relevant = judgement.relevance > self.threshold
@@ -111,10 +125,10 @@ class PageScorer:
             top_terms=judgement.terms if is_relevant else {},
             links=links,
             omitted_link_count=parsed.omitted_links,
-            simhash=simhash(document.content, parsed.title)
+            simhash=simhash(document.full_content, full_title)
             if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,
-            wording_hash=wording_of(document.content)
+            wording_hash=wording_of(document.full_content)
             if wording and self.config.near_duplicates
             else 0,
             is_soft_404=is_soft_404,
@@ -122,7 +136,10 @@ class PageScorer:
             is_index_page=index,
             rendering=rendering,
             index_topic_score=self._topic_in_name(document) if index else 0.0,
-            text_digest=text_digest(document.content) if self.config.digests else 0,
+            text_digest=text_digest(document.full_content) if self.config.digests else 0,
+            full_title=full_title if parsed.title != full_title else "",
+            site=site,
+            keyword_blocks=document.keyword_blocks(self.matcher),
             body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
         )
 
@@ -136,14 +153,16 @@ class PageScorer:
             return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
         return to_utf8(body, content_type)
 
-    def _make_document(self, url: str, source: bytes, parsed: ParsedPage) -> Document:
+    def _make_document(
+        self, url: str, source: bytes, parsed: ParsedPage, **site_fields: Any
+    ) -> Document:
         is_masked = self.config.mask_urls
         masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
         address = {
             "url": "" if is_masked else url,
             "url_words": "" if is_masked else url_words(url),
         }
-        return Document.from_parsed(parsed, source, **address, **masked)
+        return Document.from_parsed(parsed, source, **site_fields, **address, **masked)
 
     def _topic_in_name(self, page: Document) -> float:
         """Return how much of the topic the title and address of a page name, 0…1."""

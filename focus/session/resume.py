@@ -50,6 +50,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
             hit_rates.reset_bonuses()  # an older version of focus did not store bonuses
     for url_id, simhash in await store.run_in_thread(partial(writer.load_simhashes, crawl=info.id)):
         crawl.view.near_duplicates.add(url_id, simhash)
+    for host_id, packed in await store.run_in_thread(partial(writer.load_templates, crawl=info.id)):
+        crawl.view.templates.restore(host_id, packed)
     crawl.frontier.mark_all_evicted()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.strategy.learns:

@@ -1,4 +1,4 @@
-"""Fields of a result computed from the stored source: text, Markdown, dates, author, site."""
+"""Fields of a result computed from the stored source: text, Markdown, dates, author."""
 
 from __future__ import annotations
 

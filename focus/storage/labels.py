@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from focus.http.zstd import decompress_bounded
-from focus.storage.schema import LAST_ID, id_range, row_id
+from focus.storage.schema import LAST_ID, id_range
 from focus.storage.writer import CrawlInfo, next_free_ids, transaction
 
 MAX_SOURCE_BYTES = 64 * 1024 * 1024  # maximum size of a stored source
@@ -38,16 +38,6 @@ class ScoredPage(NamedTuple):
     matched_terms: dict[str, list[str]]
     html: str
     host_request_number: int = 0
-
-
-class NewRelevance(NamedTuple):
-    """New relevance of a stored page, with the fields of `records.Page`."""
-
-    id: int
-    relevance: float
-    is_relevant: bool
-    part_scores: dict[str, float]
-    matched_terms: dict[str, list[str]]
 
 
 class PageLabel(NamedTuple):
@@ -141,21 +131,6 @@ def load_labels(db: sqlite3.Connection, *, topic: str) -> list[PageLabel]:
     """Return the labels of a topic whose pages still exist, in order of URL."""
     rows = db.execute(_LABELLED, (topic,)).fetchall()
     return [PageLabel(number, url, bool(relevant)) for number, url, relevant in rows]
-
-
-def update_relevances(
-    db: sqlite3.Connection, *, crawl: int, new_relevances: Sequence[NewRelevance]
-) -> None:
-    """Write new relevance values of pages."""
-    encode = msgspec.json.Encoder().encode
-    with transaction(db):
-        numbers = [(j.relevance, j.is_relevant, row_id(crawl, j.id)) for j in new_relevances]
-        db.executemany("UPDATE page SET relevance = ?, relevant = ? WHERE id = ?", numbers)
-        texts = [
-            (encode(j.part_scores).decode(), encode(j.matched_terms).decode(), row_id(crawl, j.id))
-            for j in new_relevances
-        ]
-        db.executemany("UPDATE page_text SET parts = ?, matched = ? WHERE id = ?", texts)
 
 
 _CRAWL = """

@@ -45,7 +45,7 @@ class Selection(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
-COMPUTED_FIELDS = ("published", "modified", "author", "site", "text", "markdown")
+COMPUTED_FIELDS = ("published", "modified", "author", "text", "markdown")
 """Fields that are computed from the stored source of a page (`computed_fields`)."""
 
 PAGERANK = "ifnull((SELECT pagerank FROM graph_rank g WHERE g.id = p.id), p.pagerank)"
@@ -67,6 +67,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "url": (str, "u.url"),
     "final_url": (str, "x.url"),
     "title": (str, "x.title"),
+    "site": (str, "x.site"),
     "description": (str, "x.description"),
     "keywords": (str, "x.keywords"),
     "language": (str, "x.language"),

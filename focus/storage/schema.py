@@ -21,6 +21,11 @@ ANCHOR_SQL = f"""
 FROM link_anchor WHERE link_anchor.id = ({{url}} & ~{LAST_ID}) + {{parent}})"""
 """SQL: text of the best link to a URL (row id) from a page (id); NULL if unknown."""
 
+TEMPLATE_SQL = f"""
+ifnull((SELECT t.blocks FROM queue q JOIN host_template t ON t.id = (q.id & ~{LAST_ID}) + q.host
+WHERE q.id = ({{page}} & ~{LAST_ID}) + {{queue}}), x'')"""
+"""SQL: hashes of the texts that the host of a page repeats, as uint32; by row id and queue id."""
+
 _CRAWL_TABLES = """
 -- One crawl: a set of seeds, a topic and a strategy.
 CREATE TABLE crawl (
@@ -54,6 +59,13 @@ CREATE TABLE host (
     given_up INTEGER NOT NULL,     -- 1: too many of them
     robots   BLOB,                 -- MessagePack of HostRow.robots; NULL: never fetched
     address  TEXT NOT NULL         -- the machine it was last found at; '': not known
+);
+
+-- What the pages of a host repeat.
+CREATE TABLE host_template (
+    id     INTEGER PRIMARY KEY,  -- = host.id
+    blocks BLOB NOT NULL,        -- hashes of repeated texts as uint32, little-endian
+    packed BLOB NOT NULL         -- MessagePack of engine.templates.HostPages
 );
 
 -- A queue of the frontier: one host's URLs of one pattern.
@@ -175,6 +187,7 @@ CREATE TABLE page_text (
     id            INTEGER PRIMARY KEY,  -- = page.id
     url           TEXT NOT NULL,        -- where it came from; url.url may change later
     title         TEXT NOT NULL,        -- '' here and below: the page has none
+    site          TEXT NOT NULL,        -- name of the site, cut from the title or by metadata
     keywords      TEXT NOT NULL,        -- meta
     description   TEXT NOT NULL,        -- meta
     language      TEXT NOT NULL,        -- as declared
@@ -319,7 +332,7 @@ never materialises it for a join."""
 PAGES_VIEW = f"""CREATE VIEW pages AS
 SELECT p.id AS id, p.crawl AS crawl, c.topic AS topic, c.strategy AS strategy,
     u.url AS url, x.url AS final_url, x.canonical AS canonical, p.status AS status,
-    x.title AS title, x.description AS description, x.keywords AS keywords,
+    x.title AS title, x.site AS site, x.description AS description, x.keywords AS keywords,
     x.language AS language, p.relevance AS relevance, p.relevant AS relevant,
     u.depth AS depth, v.url AS parent, u.anchor AS anchor, p.nth AS nth,
     p.priority AS priority, ifnull(g.pagerank, p.pagerank) AS pagerank,
@@ -342,7 +355,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWL_TABLES}{URL_VIEW};{PAGES_VIEW};{ALERTS}
 """Migrations: the first creates all tables, each later one updates a file of the version before.
 After the first release, new ones are only appended."""
 
-LAST_UNRELEASED_VERSION = 22
+LAST_UNRELEASED_VERSION = 23
 """Last version before the first release. Until the release, a change of the tables increases this
 number, so that older files are refused by their version and not because of a missing column."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -20,7 +20,9 @@ from focus.i18n import encode_message
 from focus.records import (
     Batch,
     HostRow,
+    NewRelevance,
     Outcome,
+    Page,
     PageChange,
     PageRow,
     PriorityChange,
@@ -76,6 +78,18 @@ _OUTDATED = [
     for table in ("near_duplicate", "body")
 ]
 _PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
+_NEW_RELEVANCE = """
+WITH new (id, relevance, relevant) AS (VALUES *)
+UPDATE page SET relevance = new.relevance, relevant = new.relevant
+FROM new WHERE page.id = new.id"""
+_NEW_MATCHES = """
+WITH new (id, parts, matched) AS (VALUES *)
+UPDATE page_text SET parts = new.parts, matched = new.matched
+FROM new WHERE page_text.id = new.id"""
+_NEW_TITLE = """
+WITH new (id, title, site) AS (VALUES *)
+UPDATE page_text SET title = new.title, site = new.site FROM new WHERE page_text.id = new.id"""
+_TEMPLATE = "INSERT OR REPLACE INTO host_template VALUES *"
 _BODY = "INSERT OR REPLACE INTO body VALUES *"
 _LINK = "INSERT INTO link VALUES *"
 _LASTMOD = "INSERT OR REPLACE INTO lastmod VALUES *"
@@ -145,6 +159,13 @@ def batch_statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]
         [(base | p.id, p.page.original_id) for p in batch.pages if p.page.original_id is not None],
     )
     yield _BODY, [(base | p.id, p.page.body_zstd) for p in batch.pages if p.page.body_zstd]
+    for sql, row in ((_NEW_RELEVANCE, _relevance), (_NEW_MATCHES, _matches)):
+        yield sql, [(base | new.id, *row(new)) for new in batch.new_relevances]
+    yield _NEW_TITLE, [(base | new.id, new.title, new.site) for new in batch.new_titles]
+    templates = [
+        (base | host, _uint32(blocks), packed) for host, (blocks, packed) in batch.templates.items()
+    ]
+    yield _TEMPLATE, templates
     yield _VALIDATOR, [(base | number, *values) for number, *values in batch.source_validators]
     yield _LASTMOD, [(base | number, when) for number, when in batch.lastmods]
     yield _LINK, [(base | p.request_number, p.id, _uint32(p.target_ids)) for p in batch.pages]
@@ -251,6 +272,15 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
     )
 
 
+def _relevance(new: NewRelevance) -> Row:
+    return new.relevance, new.is_relevant
+
+
+def _matches(new: NewRelevance | Page) -> Row:
+    encode = msgspec.json.encode
+    return encode(new.part_scores).decode(), encode(new.matched_terms).decode()
+
+
 def _revisit_state(base: int, row: RevisitState) -> Row:
     instants = row.first_fetched_at, row.checked_at, row.tried_at, row.changed_at, row.gone_at
     return base | row.id, *instants, row.observed_s, row.changes, row.failure or None
@@ -266,13 +296,13 @@ def _page_text(base: int, row: PageRow) -> Row:
         base | row.id,
         row.url,
         page.title,
+        page.site,
         page.keywords,
         page.description,
         page.language,
         page.charset,
         page.canonical,
-        msgspec.json.encode(page.part_scores).decode(),
-        msgspec.json.encode(page.matched_terms).decode(),
+        *_matches(page),
         row.content_type,
         row.etag,
         row.last_modified,
@@ -294,5 +324,5 @@ def replace_surrogates(batch: Batch) -> Batch:
     return msgspec.convert(clean(plain), Batch, builtin_types=(bytes,))
 
 
-def _uint32(numbers: tuple[int, ...]) -> bytes:
+def _uint32(numbers: Sequence[int]) -> bytes:
     return struct.pack(f"<{len(numbers)}I", *numbers)

@@ -124,6 +124,11 @@ def load_hubs(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int, flo
     return db.execute(_HUBS, id_range(crawl)).fetchall()
 
 
+def load_templates(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, bytes]]:
+    """Return (host id, state) of what the pages of hosts repeat (`engine.templates`)."""
+    return db.execute(_TEMPLATES, id_range(crawl)).fetchall()
+
+
 def load_relevant_requests(db: sqlite3.Connection, *, crawl: int, first: int) -> set[int]:
     """Return the numbers after `first` of the requests that returned a relevant page."""
     return {nth for (nth,) in db.execute(_RELEVANT_REQUESTS, (crawl, first))}
@@ -295,6 +300,11 @@ WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
 SELECT_URLS = f"""
 SELECT f.id & {schema.LAST_ID}, url FROM json_each(?) AS wanted
 JOIN url_found f ON f.id = wanted.value"""
+SELECT_SOURCES = f"""
+SELECT body.id & {schema.LAST_ID}, zstd FROM json_each(?) AS wanted
+JOIN body ON body.id = wanted.value"""
+_TEMPLATES = f"""
+SELECT id & {schema.LAST_ID}, packed FROM host_template WHERE id BETWEEN ? AND ?"""
 _FORGET_FETCHING = "DELETE FROM fetching WHERE id BETWEEN ? AND ?"
 _HAS_FAILED = f"""
 SELECT 1 FROM tally WHERE crawl = ? AND state = {int(UrlState.FAILED)} AND n > 0 AND (reason IN

@@ -20,7 +20,7 @@ from typing import BinaryIO, Protocol
 import msgspec
 
 from focus.config import AnalysisConfig
-from focus.records import FailureKind, Page
+from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
 from focus.workers.messages import (
     Job,
     PoolRequest,
@@ -45,7 +45,13 @@ class Scorer(Protocol):
     """Scorer of pages. Its class is instantiated with an `AnalysisConfig`."""
 
     def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self,
+        url: str,
+        body: bytes,
+        content_type: str | None,
+        *,
+        wording: bool = True,
+        template: SiteTemplate = NO_TEMPLATE,
     ) -> Page:
         """Return the scored page. A hostile page can make this raise, hang or crash.
 
@@ -70,7 +76,9 @@ def score_page(scorer: Scorer, job: Job) -> Page:
     """Return the scored page with its duration; an exception becomes a failed page."""
     started = time.perf_counter()
     try:
-        page = scorer.score(job.url, job.body, job.content_type, wording=job.needs_wording)
+        page = scorer.score(
+            job.url, job.body, job.content_type, wording=job.needs_wording, template=job.template
+        )
     except Exception as error:  # no page may end the worker
         page = failed_page(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")
     return msgspec.structs.replace(page, worker_s=time.perf_counter() - started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from focus.config import AnalysisConfig
-from focus.records import Page
+from focus.records import NO_TEMPLATE, Page, SiteTemplate
 
 MAX_FRAME_BYTES = 1 << 30
 _PREFIX_BYTES = 4
@@ -18,6 +18,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
     body: bytes
     content_type: str | None
     needs_wording: bool = True
+    template: SiteTemplate = NO_TEMPLATE
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True, tag=0):

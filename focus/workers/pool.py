@@ -9,7 +9,7 @@ from typing import Self
 
 from focus.config import AnalysisConfig
 from focus.errors import FocusError
-from focus.records import FailureKind, Page
+from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
 from focus.workers.child import SCORER, failed_page
 from focus.workers.messages import Job, ScoredPages, ScoreJobs, ScorerUpdate, Setup
 from focus.workers.worker import PendingPage, Worker, WorkerStartError
@@ -93,7 +93,13 @@ class WorkerPool:
             self._schedule_replacement("")
 
     async def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
+        self,
+        url: str,
+        body: bytes,
+        content_type: str | None,
+        *,
+        wording: bool = True,
+        template: SiteTemplate = NO_TEMPLATE,
     ) -> Page:
         """Return the scored page, or a page with `failure` set.
 
@@ -102,7 +108,7 @@ class WorkerPool:
         if self._error or not self._is_open:
             raise FocusError(self._error or "the pool of scorer workers is not running")
         future: asyncio.Future[Page] = self._loop.create_future()
-        self._waiting.append(PendingPage(Job(url, body, content_type, wording), future))
+        self._waiting.append(PendingPage(Job(url, body, content_type, wording, template), future))
         self._schedule_dispatch()
         return await future
 

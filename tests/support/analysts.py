@@ -22,9 +22,7 @@ class Hooked:
     def update(self, payload: bytes) -> None:
         self.model = payload.decode()
 
-    def score(
-        self, url: str, body: bytes, content_type: str | None, *, wording: bool = True
-    ) -> Page:
+    def score(self, url: str, body: bytes, content_type: str | None, **options: object) -> Page:
         for name, (value, *_) in parse_qs(urlsplit(url).query).items():
             getattr(self, f"do_{name}")(value)
         return Page(

@@ -11,6 +11,7 @@ import msgspec
 from focus.records import Region
 from focus.score.index_pages import ancestor_pages
 from focus.score.matching import Matcher, fold_body
+from focus.text.site_texts import hash_text, outer_affixes
 from focus.urls.normal_form import folder_words, url_host
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _BODY = Region.BODY  # attribute access on an enum class is eight times slower
 _OWN_REGIONS = (_BODY, Region.HEADER)
 """Regions of a page's own text; its heading is often in the header."""
 
+MAX_TEMPLATE_CHARS = 300  # a longer text is never part of a template
+MAX_KEYWORD_BLOCKS = 16  # hashes per page
 _MAX_CITED = 10  # a page with more addresses on other hosts is a list
 
 
@@ -32,12 +35,15 @@ class Document:
     source   the page in UTF-8; a keyword that is not in it occurs nowhere on the page
     blocks   function that returns the blocks of visible text, in document order
     region   function that returns the region of the block with an index
+    full_title  title with the name of the site; empty if it is `title`
+    template_blocks  hashes of texts that the site repeats: they are not part of the page
     """
 
     def __init__(
         self,
         *,
         title: str = "",
+        full_title: str = "",
         keywords: str = "",
         description: str = "",
         headings: Sequence[str] = (),
@@ -48,10 +54,14 @@ class Document:
         source: bytes | None = None,
         blocks: Callable[[], Sequence[Block]] = tuple,
         region: Callable[[int], Region] = lambda _: Region.BODY,
+        template_blocks: frozenset[int] = frozenset(),
     ) -> None:
         self.title = title
-        self.keywords = keywords
-        self.description = description
+        self.full_title = full_title
+        self._repeatable = [text for text in (keywords, description) if text]
+        self._template_blocks = template_blocks
+        self.keywords = "" if self._is_template(keywords) else keywords
+        self.description = "" if self._is_template(description) else description
         self.headings = headings
         self.links = links
         self.crumbs = crumbs
@@ -75,10 +85,42 @@ class Document:
         """Return whether a keyword may occur on the page; False for most pages."""
         return self.source is None or matcher.occurs_in_source(self.source)
 
+    def _is_template(self, text: str) -> bool:
+        return bool(self._template_blocks) and hash_text(text) in self._template_blocks
+
+    @cached_property
+    def all_blocks(self) -> Sequence[Block]:
+        """Blocks of visible text, including those of the site's template."""
+        return self._make_blocks()
+
+    @cached_property
+    def _numbered_blocks(self) -> Sequence[tuple[int, Block]]:
+        """Blocks that are not part of the site's template, with their index in `all_blocks`."""
+        return [pair for pair in enumerate(self.all_blocks) if not self._is_template(pair[1].text)]
+
     @cached_property
     def blocks(self) -> Sequence[Block]:
-        """Blocks of visible text."""
-        return self._make_blocks()
+        """Blocks of visible text that are not part of the site's template."""
+        if not self._template_blocks:
+            return self.all_blocks
+        return [block for _, block in self._numbered_blocks]
+
+    def keyword_blocks(self, matcher: Matcher) -> tuple[int, ...]:
+        """Return the hashes of its own texts with a keyword, which may belong to a template.
+
+        These are blocks that are not mostly links, meta keywords and description, and the first and
+        last part of the title.
+        """
+        if not self.may_contain_keyword(matcher):
+            return ()
+        texts = [*self._repeatable, *outer_affixes(self.full_title or self.title)]
+        texts += [
+            block.text
+            for block in self.__dict__.get("all_blocks", ())  # not read for this purpose alone
+            if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
+        ]
+        hashes = (hash_text(text) for text in texts if matcher.keyword_counts(fold_body(text)))
+        return tuple(dict.fromkeys(hashes))[:MAX_KEYWORD_BLOCKS]
 
     @property
     def section(self) -> str:
@@ -116,6 +158,15 @@ class Document:
         return main_text(self.blocks)
 
     @cached_property
+    def full_content(self) -> str:
+        """The content with texts of the template: the same before and after these are learned."""
+        from focus.html.main_content import main_text  # the crawl process parses no page
+
+        if len(self.blocks) == len(self.all_blocks):
+            return self.content
+        return main_text(self.all_blocks)
+
+    @cached_property
     def main_text(self) -> str:
         """Visible text without navigation (blocks that are mostly links), folded."""
         return fold_body("\n".join(b.text for b in self.blocks if not b.is_linked))
@@ -126,7 +177,7 @@ class Document:
             return self.main_text
         texts = (
             text
-            for number, block in enumerate(self.blocks)
+            for number, block in self._numbered_blocks
             if not block.is_linked
             and (
                 not matcher.keyword_counts(text := fold_body(block.text))

@@ -9,14 +9,15 @@ import msgspec
 from focus.records import UrlState
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import MatchablePage, SiteFigures, WatchedSite
-from focus.storage.schema import LAST_ID, row_id
+from focus.storage.schema import LAST_ID, TEMPLATE_SQL, row_id
 
 LAST_REQUEST = (1 << 62) - 1
 """Request number above that of any page."""
 
+_TEMPLATE = TEMPLATE_SQL.format(page="p.id", queue="u.queue")
 _PAGES = f"""
 SELECT p.id, p.nth, x.url, x.title, x.keywords, x.description, x.language, p.fetched_at, p.simhash,
-u.state = {int(UrlState.DONE)} AND NOT p.noindex
+u.state = {int(UrlState.DONE)} AND NOT p.noindex, {_TEMPLATE}
 FROM page p JOIN page_text x ON x.id = p.id JOIN url u ON u.id = p.id
 """
 _AFTER = _PAGES + "WHERE p.crawl = ? AND p.nth > ? AND p.nth <= ? ORDER BY p.nth LIMIT ?"

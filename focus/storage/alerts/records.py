@@ -120,6 +120,7 @@ class MatchablePage(msgspec.Struct, frozen=True):
 
     request_number  number of its request in the crawl
     can_be_shown  whether it still exists and has no noindex
+    template_blocks  hashes of texts that its site repeats, as uint32 (`engine.templates`)
     """
 
     id: int
@@ -132,6 +133,7 @@ class MatchablePage(msgspec.Struct, frozen=True):
     fetched_at: float
     simhash: int
     can_be_shown: bool
+    template_blocks: bytes = b""
 
 
 class SiteFigures(msgspec.Struct, frozen=True):
