@@ -555,8 +555,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: pytest.Monk
             relevant=25,
             harvest_rate=0.25,
             first_relevant=7,
-            first_s=0.25,
-            there=60,
+            total_relevant=60,
         )
         done(outcome)
         return [outcome]
@@ -566,7 +565,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: pytest.Monk
     ended = focus("demo", "--pages", "500", "--seed", "2", "--db", "d.db")
     assert ended.code == 130
     assert "on it" in ended.err
-    assert "bfs         100  25 of 60    25.0%      9.0  after 7 requests, 0.2 s" in ended.out
+    assert "bfs          25  41.7%  7 requests" in ended.out
     assert "focus status --db d.db" in ended.out
 
 

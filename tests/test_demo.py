@@ -142,7 +142,7 @@ def test_labels_leave_out_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None
     hidden = [article for article in web.plan.articles if article.noindex]
     assert hidden
     for article in hidden:
-        url = web.url_of(article)
+        url = web.article_url(article)
         header = ("x-robots-tag", "noindex") in get(web, url).headers
         assert header or '<meta name="robots" content="noindex">' in text_of(web, url)
         assert url not in labels
@@ -168,7 +168,7 @@ def test_some_relevant_pages_are_reached_only_through_pages_off_topic(
     assert tunnelled <= graph.reachable(web.seeds)
     unlisted = [one for one in web.plan.articles if not one.listed]
     hubs = {url for url in web.urls() if web.article_at(url) is None}
-    assert all(not graph.parents[web.url_of(one)] & hubs for one in unlisted)
+    assert all(not graph.parents[web.article_url(one)] & hubs for one in unlisted)
 
 
 def test_relevance_cannot_be_read_off_the_head_word(web: DemoWeb) -> None:
@@ -197,7 +197,7 @@ def test_later_days_add_articles_on_top_of_the_lists_and_change_no_text(web: Dem
     for article in fresh:
         section = later.plan.listings[article.site, article.section]
         assert article.id in section[: len(fresh)]
-    url = web.url_of(web.plan.articles[5])
+    url = web.article_url(web.plan.articles[5])
     before, after = (text_of(one, url).partition("<article>")[2] for one in (web, latest))
     assert before.partition("</article>")[0] == after.partition("</article>")[0]
 

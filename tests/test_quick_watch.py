@@ -89,7 +89,7 @@ async def test_quick_alert_reports_news_within_minutes(tmp_path: Path) -> None:
         times[request.url].append(request.at)
     intervals = [later - sooner for each in times.values() for sooner, later in pairwise(each)]
     assert min(intervals) >= 60.0 - SLACK_S
-    appeared = {web.url_of(article): at for at, article in web.after}
+    appeared = {web.article_url(article): at for at, article in web.after}
     delays = [each.at - appeared[each.url] for each in course.told if each.url in appeared]
     assert len(delays) > 3
     assert statistics.median(delays) < 150.0

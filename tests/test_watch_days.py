@@ -42,10 +42,10 @@ def due_texts(web: PublishingWeb, wish: Watched, *, until: float) -> list[Due]:
     hosts = {site.removeprefix("http://").rstrip("/") for site in wish.alert.sites}
     texts: dict[int, list[tuple[float, str]]] = defaultdict(list)
     for at, article in web.after:
-        url = web.url_of(article)
-        is_new = article.published == article.appeared or article.text_of >= 0
+        url = web.article_url(article)
+        is_new = article.published == article.appeared or article.text_id >= 0
         if at < until and is_new and url.split("/")[2] in hosts and is_wanted(web, article, wish):
-            texts[article.id if article.text_of < 0 else article.text_of].append((at, url))
+            texts[article.id if article.text_id < 0 else article.text_id].append((at, url))
     return [Due(min(ats)[0], tuple(url for _, url in ats)) for ats in texts.values()]
 
 
@@ -54,7 +54,7 @@ def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
     if not article.is_about(wish.subjects):
         return False
     site = web.plan.sites[article.site]
-    answer = web.respond(web.url_of(article), float("inf"))
+    answer = web.respond(web.article_url(article), float("inf"))
     assert answer is not None
     found = _ARTICLE.search(answer.body)
     assert found is not None

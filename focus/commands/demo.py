@@ -46,7 +46,11 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
     from focus.report.export import write_bytes
 
     names = ", ".join(STRATEGIES)
-    print_note("A web of about {n:,} pages, for 足球, by {strategies}", n=pages, strategies=names)
+    print_note(
+        "Crawling a test web of about {n:,} pages for 足球 by {strategies}: about 30 seconds",
+        n=pages,
+        strategies=names,
+    )
 
     def done(outcome: DemoResult) -> None:
         print_note("{strategy}: {n:,} relevant", strategy=outcome.strategy, n=outcome.relevant)
@@ -66,19 +70,13 @@ def demo_lines(
     outcomes: Sequence[DemoResult], database: Path, report: Path | None, focus: str
 ) -> list[str]:
     """Return the results as a table, and commands to try; `focus` is the program's name."""
-    head = say_all("strategy", "pages", "relevant", "harvest", "pages/s", "first relevant")
+    head = say_all("strategy", "found", "share", "first one after")
     rows = [
         (
             outcome.strategy,
-            f"{outcome.report.run_pages:,}",
-            say("{relevant:,} of {there:,}", relevant=outcome.relevant, there=outcome.there),
-            format_percent(outcome.harvest_rate),
-            f"{outcome.report.pages_per_second:.1f}",
-            say(
-                "after {first_relevant}, {first_s:.1f} s",
-                first_relevant=format_count(outcome.first_relevant, "request"),
-                first_s=outcome.first_s,
-            )
+            f"{outcome.relevant:,}",
+            format_percent(outcome.relevant / max(1, outcome.total_relevant)),
+            format_count(outcome.first_relevant, "request")
             if outcome.first_relevant
             else say("none"),
         )
@@ -86,16 +84,24 @@ def demo_lines(
     ]
     return [
         "",
-        say("Relevant means: written about the topic by the generator, whatever a crawler thinks."),
-        *format_table([head, *rows], right_aligned={1, 2, 3, 4}),
+        say(
+            "The web has {total:,} pages about 足球. With {n:,} pages each, the strategies found:",
+            total=outcomes[-1].total_relevant,
+            n=max(outcome.report.run_pages for outcome in outcomes),
+        ),
+        *format_table([head, *rows], right_aligned={1, 2}),
+        say(
+            "This counts by the labels of the web's generator, which no crawl sees. "
+            "`focus status` counts by what the crawl takes for relevant."
+        ),
         "",
         *(
-            [say("The report on the last is {report}: open it in a browser.", report=report)]
+            [say("The report on the last crawl is {report}; open it in a browser.", report=report)]
             if report
             else []
         ),
-        say("Database {database}. Try next:", database=database),
+        say("Next, try:"),
         f"  {focus} status --db {database}",
         f"  {focus} export --db {database} --relevant --sort quality --limit 3",
-        f"  {focus} crawl --seed sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",
+        f"  {focus} crawl sports.sina.com.cn --topic 足球 --max-pages 100 --dry-run",
     ]

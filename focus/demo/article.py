@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from focus.demo.frame import Frames, crumbs, items, labels_of, link, tag_path
+from focus.demo.frame import Frames, crumbs, items, link, site_labels, tag_path
 from focus.demo.hosts import DemoHost
 from focus.demo.plan import Article
 from focus.demo.writing import pick, sentences
@@ -21,10 +21,10 @@ class ArticlePages:
     def render(self, article: Article) -> str:
         """An article with its text, tags, related links and a few picks from elsewhere."""
         site, section = self._plan.sites[article.site], self._plan.section(article)
-        text_of = article.id if article.text_of < 0 else article.text_of
-        rng = random.Random(self._seed * 1_000_003 + text_of)
+        text_id = article.id if article.text_id < 0 else article.text_id
+        rng = random.Random(self._seed * 1_000_003 + text_id)
         text = sentences(article.draft, 22 + int(rng.random() * 26), rng)
-        words = labels_of(site)
+        words = site_labels(site)
         source = pick(self._plan.sites, rng)
         body = [
             f'<h1>{article.title}</h1><p class="meta">{article.published} {words.source}：'
@@ -59,7 +59,7 @@ class ArticlePages:
         self, site: DemoHost, article: Article, text: list[str], rng: random.Random
     ) -> list[str]:
         """The text in paragraphs; the odd inline link among them, some of them dead."""
-        words, space = labels_of(site), " " if site.kind.language == "en" else ""
+        words, space = site_labels(site), " " if site.kind.language == "en" else ""
         paragraphs, at = [], 0
         while at < len(text):
             size = 2 + int(rng.random() * 3)
@@ -76,8 +76,8 @@ class ArticlePages:
             inline.append(
                 link(f"{article.path.rpartition('/')[0]}/gone-{article.id}", words.earlier)
             )
-        for one in inline:
-            paragraphs[int(rng.random() * len(paragraphs))] += f"（{one}）"
+        for link_html in inline:
+            paragraphs[int(rng.random() * len(paragraphs))] += f"（{link_html}）"
         return [f"<p>{paragraph}</p>\n" for paragraph in paragraphs]
 
     def _tags(self, site: DemoHost, article: Article) -> str:
@@ -87,7 +87,7 @@ class ArticlePages:
         )
 
     def _boxes(self, site: DemoHost, article: Article, rng: random.Random) -> str:
-        words = labels_of(site)
+        words = site_labels(site)
         related = [self._frames.headline(site, n) for n in self._plan.related[article.id]]
         picks = [self._strayed(site, n, rng) for n in self._picks(article, rng)]
         return f"<h2>{words.related}</h2>{items(related)}<h2>{words.picks}</h2>{items(picks)}"
@@ -96,8 +96,8 @@ class ArticlePages:
         """Up to eight articles of the host about anything else."""
         pool = self._plan.picks[article.site]
         about = frozenset({article.draft.subject, article.draft.second} - {""})
-        drawn = dict.fromkeys([pick(pool, rng) for _ in range(10)])
-        return [n for n in drawn if not self._plan.articles[n].is_about(about)][:8]
+        candidates = dict.fromkeys([pick(pool, rng) for _ in range(10)])
+        return [n for n in candidates if not self._plan.articles[n].is_about(about)][:8]
 
     def _strayed(self, site: DemoHost, number: int, rng: random.Random) -> str:
         """A link to an article by one of its other addresses, or by its own."""

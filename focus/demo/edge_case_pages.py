@@ -34,8 +34,8 @@ def location(plan: WebPlan, site: DemoHost, path: str, places: Container[str]) -
         number = int(hop[1] or hop[2])
         if number >= len(plan.articles) or plan.articles[number].site != site.number:
             return None
-        left = number % 3 if hop[1] else int(hop[3]) - 1
-        return f"/r/{number}/{left}" if left else plan.articles[number].path
+        hops = number % 3 if hop[1] else int(hop[3]) - 1
+        return f"/r/{number}/{hops}" if hops else plan.articles[number].path
     return f"{path}/" if f"{site.host}{path}/" in places else None
 
 

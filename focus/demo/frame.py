@@ -47,7 +47,7 @@ ENGLISH = Labels(
 )  # fmt: skip
 
 
-def labels_of(site: DemoHost) -> Labels:
+def site_labels(site: DemoHost) -> Labels:
     return ENGLISH if site.kind.language == "en" else CHINESE
 
 
@@ -68,7 +68,7 @@ def inner_path(section: Section) -> str:
 
 def crumbs(site: DemoHost, section: Section) -> str:
     """The way from the front page to a section, as links."""
-    words = labels_of(site)
+    words = site_labels(site)
     trail = [link("/", words.home)]
     if section.channel != section.path:
         trail.append(link(f"/{section.channel}/", section.channel_name))
@@ -81,7 +81,7 @@ def link(href: str, text: str) -> str:
 
 
 def items(links: list[str]) -> str:
-    return "<ul>" + "".join([f"<li>{one}</li>" for one in links]) + "</ul>"
+    return "<ul>" + "".join([f"<li>{link_html}</li>" for link_html in links]) + "</ul>"
 
 
 _SCRIPT = (
@@ -151,7 +151,7 @@ class Frames:
         return f'<a href="{self.href(site, article)}" title="{article.title}">{text}</a>'
 
     def _top(self, site: DemoHost, channel: str) -> str:
-        words, old = labels_of(site), site.has("old")
+        words, old = site_labels(site), site.has("old")
         home = "/index.html" if old else f"http://{site.host}/"
         links = [link(home, words.home)]
         seen = ""
@@ -172,7 +172,7 @@ class Frames:
         return f'<body class="{channel or "home"}"><header>{logo}</header><nav>{items(links)}</nav>'
 
     def _bottom(self, site: DemoHost, channel: str) -> str:
-        words = labels_of(site)
+        words = site_labels(site)
         boxes = [
             (words.hot, [self.headline(site, n, 16) for n in self._hot(site, channel)]),
             (
@@ -214,7 +214,7 @@ class Frames:
     def _specials(self, site: DemoHost) -> list[str]:
         own = [special for special in self.plan.specials if special.site == site.number]
         links = [link(special.path, special.title) for special in own[:6]]
-        return links + ([link("/zt/", labels_of(site).more)] if own else [])
+        return links + ([link("/zt/", site_labels(site).more)] if own else [])
 
     def _cloud(self, site: DemoHost) -> list[str]:
         """The ten most used tags; blogs only, as portals hide theirs under the articles."""
@@ -229,5 +229,5 @@ class Frames:
         sites = self.plan.sites
         others = list(sites[site.number + 1 :] + sites[: site.number])
         if site.has("blogroll"):
-            others.sort(key=lambda other: not (other.has("blogroll") or other.has("session")))
-        return [link(f"//{other.host}/", other.name) for other in others[:6]]
+            others.sort(key=lambda host: not (host.has("blogroll") or host.has("session")))
+        return [link(f"//{host.host}/", host.name) for host in others[:6]]

@@ -12,9 +12,9 @@ from focus.demo.frame import (
     crumbs,
     inner_path,
     items,
-    labels_of,
     link,
     listing_path,
+    site_labels,
     tag_path,
 )
 from focus.demo.hosts import DemoHost, Section
@@ -73,7 +73,7 @@ class HubPages:
 
     def tag(self, site: DemoHost, tag: str, page: int) -> str:
         """One page of the articles with a tag."""
-        words, numbers = labels_of(site), self._plan.tagged[site.number][tag]
+        words, numbers = site_labels(site), self._plan.tagged[site.number][tag]
         pager = self._pager(site, len(numbers), page, partial(tag_path, site, tag))
         body = f"<h1>{words.tags}：{tag}</h1>{self._entries(site, numbers, page)}{pager}"
         head = f'<meta name="keywords" content="{tag}">'
@@ -90,7 +90,7 @@ class HubPages:
 
     def specials(self, site: DemoHost) -> str:
         """All special topics of the host."""
-        name = labels_of(site).specials
+        name = site_labels(site).specials
         own = [special for special in self._plan.specials if special.site == site.number]
         links = [link(special.path, special.title) for special in own]
         return self._frames.wrap(site, f"{name}_{site.name}", f"<h1>{name}</h1>{items(links)}")
@@ -106,9 +106,9 @@ class HubPages:
 
     def about(self, site: DemoHost, name: str) -> str:
         """A page about the host itself, with a link to every section."""
-        words = labels_of(site)
+        words = site_labels(site)
         heading = words.about if name == "about" else words.contact
-        links = [link(listing_path(site, one), one.name) for one in site.kind.sections]
+        links = [link(listing_path(site, section), section.name) for section in site.kind.sections]
         links.append(link("/go/loop", words.more))
         body = f"<h1>{heading}</h1><p>{site.name}，webmaster@{site.host}</p>{items(links)}"
         return self._frames.wrap(site, f"{heading}_{site.name}", body)
@@ -136,13 +136,13 @@ class HubPages:
 
     def missing(self, site: DemoHost) -> str:
         """The page in place of one that is not there."""
-        home = link("/", labels_of(site).home)
+        home = link("/", site_labels(site).home)
         name = "Not found" if site.kind.language == "en" else "抱歉，您访问的页面不存在"
         return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{home}</p>")
 
     def _inner_title(self, site: DemoHost, section: Section) -> str:
         text = title(section.subject, TITLED, random.Random(section.path))
-        return f"{labels_of(site).inner}：{text}"
+        return f"{site_labels(site).inner}：{text}"
 
     def _block(self, site: DemoHost, index: int, shown: int) -> str:
         section = site.kind.sections[index]
@@ -163,7 +163,7 @@ class HubPages:
 
     def _pager(self, site: DemoHost, entries: int, page: int, path: Callable[[int], str]) -> str:
         """Links to the pages around this one, the first and the last."""
-        words, last = labels_of(site), pages_for(site, entries)
+        words, last = site_labels(site), pages_for(site, entries)
         near = [n for n in range(max(1, page - 3), min(last, page + 3) + 1) if n != page]
         links = [link(path(n), str(n)) for n in near]
         if page > 1:

@@ -51,21 +51,21 @@ def all_places(plan: WebPlan) -> dict[str, PagePlace]:
 
 def _hubs(plan: WebPlan, site: DemoHost) -> dict[str, PagePlace]:
     own = site.number
-    found = {"/": PagePlace("front", own)}
-    found |= {f"/{name}/": PagePlace("about", own, name) for name in ("about", "contact")}
+    places = {"/": PagePlace("front", own)}
+    places |= {f"/{name}/": PagePlace("about", own, name) for name in ("about", "contact")}
     for index, section in enumerate(site.kind.sections):
         if section.channel != section.path:
-            found[f"/{section.channel}/"] = PagePlace("channel", own, section.channel)
+            places[f"/{section.channel}/"] = PagePlace("channel", own, section.channel)
         if site.has("robots"):
-            found[inner_path(section)] = PagePlace("inner", own, index)
+            places[inner_path(section)] = PagePlace("inner", own, index)
         for page in range(1, pages_for(site, len(plan.listings[own, index])) + 1):
-            found[listing_path(site, section, page)] = PagePlace("listing", own, index, page)
+            places[listing_path(site, section, page)] = PagePlace("listing", own, index, page)
     if any(special.site == own for special in plan.specials):
-        found["/zt/"] = PagePlace("specials", own)
+        places["/zt/"] = PagePlace("specials", own)
     for tag, numbers in plan.tagged[own].items():
         for page in range(1, pages_for(site, len(numbers)) + 1):
-            found[tag_path(site, tag, page)] = PagePlace("tag", own, tag, page)
-    return found
+            places[tag_path(site, tag, page)] = PagePlace("tag", own, tag, page)
+    return places
 
 
 def hub_subjects(plan: WebPlan, place: PagePlace) -> frozenset[str]:
@@ -74,7 +74,7 @@ def hub_subjects(plan: WebPlan, place: PagePlace) -> frozenset[str]:
     if place.sort == "listing":
         return frozenset({sections[int(place.key)].subject})
     if place.sort == "channel":
-        return frozenset(one.subject for one in sections if one.channel == place.key)
+        return frozenset(section.subject for section in sections if section.channel == place.key)
     if place.sort == "tag":
         return TAG_SUBJECTS[str(place.key)]
     if place.sort == "special":

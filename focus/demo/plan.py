@@ -35,7 +35,7 @@ class Article(NamedTuple):
     cited    other articles of the subject link to it
     appeared  when it came onto the lists, where that was after its date; None: then
     quiet    on its section's list and under its tags, on no front page or sidebar
-    text_of  another article whose text it repeats, -1: its own
+    text_id  another article whose text it repeats; -1 for its own
     """
 
     id: int
@@ -51,7 +51,7 @@ class Article(NamedTuple):
     noindex: bool
     appeared: date | None = None
     quiet: bool = False
-    text_of: int = -1
+    text_id: int = -1
 
     def is_about(self, subjects: frozenset[str]) -> bool:
         return self.draft.subject in subjects or self.draft.second in subjects
@@ -273,7 +273,9 @@ def _add_specials(plan: WebPlan, rng: random.Random) -> None:
 def index(plan: WebPlan) -> None:
     """Fill the lists, newest first."""
     order = sorted(
-        plan.articles, key=lambda each: (each.appeared or each.published, each.id), reverse=True
+        plan.articles,
+        key=lambda article: (article.appeared or article.published, article.id),
+        reverse=True,
     )
     for article in order:
         if not article.listed:
@@ -288,7 +290,7 @@ def index(plan: WebPlan) -> None:
             del tagged[tag]
 
 
-def as_of(plan: WebPlan, count: int) -> WebPlan:
+def early_plan(plan: WebPlan, count: int) -> WebPlan:
     """The web when it had only its first `count` articles, those of day 0 at least."""
     early = WebPlan(plan.sites)
     early.articles, early.related = plan.articles[:count], plan.related[:count]

@@ -73,7 +73,7 @@ class DemoWeb:
 
     def urls(self) -> list[str]:
         """Every page of the web once, under its own address; what a trap makes up has none."""
-        return [f"http://{one}" for one in self._places]
+        return [f"http://{place}" for place in self._places]
 
     def labels(self, topic: str) -> dict[str, bool]:
         """URL -> is it about the topic? KeyError for an unknown topic.
@@ -83,44 +83,46 @@ class DemoWeb:
         """
         subjects = TOPICS[topic]
         labels = {}
-        for one, place in self._places.items():
+        for url_path, place in self._places.items():
             article = self._article(place)
             if article is not None and not article.noindex:
-                labels[f"http://{one}"] = article.is_about(subjects)
+                labels[f"http://{url_path}"] = article.is_about(subjects)
             elif article is None and place.sort != "inner" and not self._leads_to(place, subjects):
-                labels[f"http://{one}"] = False
+                labels[f"http://{url_path}"] = False
         return labels
 
     def hubs(self, topic: str) -> list[str]:
         """Lists, tag pages, channels and specials of a topic."""
         subjects = TOPICS[topic]
         return [
-            f"http://{one}"
-            for one, place in self._places.items()
+            f"http://{url_path}"
+            for url_path, place in self._places.items()
             if self._leads_to(place, subjects)
         ]
 
     def aliases(self) -> dict[str, str]:
         """Redirecting short address -> page, for every article."""
         return {
-            f"http://{self.plan.sites[article.site].host}/go/{article.id}": self.url_of(article)
+            f"http://{self.plan.sites[article.site].host}/go/{article.id}": self.article_url(
+                article
+            )
             for article in self.plan.articles
         }
 
     def canonical(self, url: str) -> str | None:
         """The page's own address whatever alias, redirect or query leads to it; None: no page."""
-        one = address(url)
+        page_address = address(url)
         for _ in range(MOST_HOPS):
-            host, slash, path = one.partition("/")
-            if one in self._places:
-                return f"http://{one}"
+            host, slash, path = page_address.partition("/")
+            if page_address in self._places:
+                return f"http://{page_address}"
             target = self._redirect(self._sites.get(host), slash + path)
             if target is None:
                 return None
-            one = host + target
+            page_address = host + target
         return None
 
-    def url_of(self, article: Article) -> str:
+    def article_url(self, article: Article) -> str:
         return f"http://{self.plan.sites[article.site].host}{article.path}"
 
     def article_at(self, url: str) -> Article | None:
@@ -130,19 +132,19 @@ class DemoWeb:
 
     def respond(self, url: str) -> Response | None:
         """The answer to GET `url`, http and https alike; None if the host is not of this web."""
-        one = address(url)
-        host, slash, path = one.partition("/")
+        page_address = address(url)
+        host, slash, path = page_address.partition("/")
         site = self._sites.get(host)
         if site is None:
             return None
-        place = self._places.get(f"{host}/" if path == "index.html" else one)
+        place = self._places.get(f"{host}/" if path == "index.html" else page_address)
         if place is not None:
             return self._page(site, place)
         target = self._redirect(site, slash + path)
         if target is not None:
             status = 302 if path.startswith(("ad/", "go/loop", "go/pool")) else 301
             return Response(status, (("location", target),), delay_s=site.kind.delay_s)
-        return self._other(site, slash + path, url)
+        return self._respond_otherwise(site, slash + path, url)
 
     def _article(self, place: PagePlace) -> Article | None:
         return self.plan.articles[int(place.key)] if place.sort == "article" else None
@@ -185,7 +187,7 @@ class DemoWeb:
             case _:
                 return hubs.about(site, str(key))
 
-    def _other(self, site: DemoHost, path: str, url: str) -> Response:
+    def _respond_otherwise(self, site: DemoHost, path: str, url: str) -> Response:
         """What is neither page nor redirect: robots.txt, a file, a trap, or nothing."""
         robots = robots_txt(site) if path == "/robots.txt" else None
         if robots is not None:

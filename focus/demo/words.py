@@ -51,7 +51,7 @@ COMMON = tuple(_SOURCE["common"].splitlines())
 
 CITIES, PINYIN = _words(_SOURCE["cities"]), _words(_SOURCE["pinyin"])
 PEOPLE = tuple(
-    family + given for family in _words(_SOURCE["families"]) for given in _words(_SOURCE["given"])
+    family + name for family in _words(_SOURCE["families"]) for name in _words(_SOURCE["given"])
 )
 NUMBERS = tuple(str(n) for n in range(2, 49))
 SMALL_NUMBERS = tuple("一两三四五")

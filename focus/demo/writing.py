@@ -97,15 +97,15 @@ def title(subject: str, strength: int, rng: random.Random) -> str:
 def sentences(draft: Draft, length: int, rng: random.Random) -> list[str]:
     """About `length` sentences that keep to the draft."""
     own = PATTERNS[draft.subject].sentences
-    other = PATTERNS[draft.second].sentences if draft.second else ()
+    second = PATTERNS[draft.second].sentences if draft.second else ()
     common = () if draft.subject == "english" else _COMMON
     text = []
     for _ in range(length):
         chance = rng.random()
         if common and chance > 0.88:
             text.append(fill(pick(common, rng), rng))
-        elif other and chance > 0.55:
-            text.append(fill(pick(other, rng), rng))
+        elif second and chance > 0.55:
+            text.append(fill(pick(second, rng), rng))
         else:
             text.append(fill(pick(own, rng), rng))
     for pattern in _seasoning(draft, rng):
@@ -116,8 +116,8 @@ def sentences(draft: Draft, length: int, rng: random.Random) -> list[str]:
 def _seasoning(draft: Draft, rng: random.Random) -> list[Pattern]:
     """The sentences with a head word: the subject's own, and those in passing."""
     heads = PATTERNS[draft.subject].head_sentences
-    least, most = _HEADS_BY_STRENGTH[draft.strength] if heads else (0, 0)
-    extra = [pick(heads, rng) for _ in range(rng.randint(least, most))]
+    minimum, maximum = _HEADS_BY_STRENGTH[draft.strength] if heads else (0, 0)
+    extra = [pick(heads, rng) for _ in range(rng.randint(minimum, maximum))]
     if draft.mention:
         mentions = PATTERNS[draft.mention].mentions
         extra += [pick(mentions, rng) for _ in range(draft.mentions)]

@@ -25,8 +25,8 @@ from focus.demo.plan import (
     Article,
     WebPlan,
     add_article,
-    as_of,
     draft_for,
+    early_plan,
     make_plan,
     relate,
 )
@@ -86,7 +86,7 @@ def _publish(plan: WebPlan, site: DemoHost, first: int, today: date, rng: random
     article = add_article(plan, site, section, draft, published, rng)
     article = article._replace(appeared=today, quiet=rng.random() < _QUIET, noindex=False)
     if original is not None:
-        article = article._replace(title=f"{original.title}（转载）", text_of=original.id)
+        article = article._replace(title=f"{original.title}（转载）", text_id=original.id)
         if original.site == site.number:  # filed a second time
             article = article._replace(title=original.title, tags=original.tags)
     plan.articles[-1] = article
@@ -98,7 +98,7 @@ def _to_reprint(plan: WebPlan, site: DemoHost, first: int, subject: str) -> Arti
     for article in reversed(plan.articles[first:]):
         home = plan.sites[article.site]
         alike = (home.kind.language, home.has("traditional")) == kind
-        if alike and article.draft.subject == subject and article.text_of < 0:
+        if alike and article.draft.subject == subject and article.text_id < 0:
             return article
     return None
 
@@ -109,7 +109,7 @@ class PublishingWeb:
     def __init__(self, plan: WebPlan, seed: int, first: int, instants: list[float]) -> None:
         self.plan, self._seed = plan, seed
         self._first, self._instants = first, instants
-        self._now: tuple[int, DemoWeb] = (-1, DemoWeb(as_of(plan, first), seed))
+        self._now: tuple[int, DemoWeb] = (-1, DemoWeb(early_plan(plan, first), seed))
         self.after = [
             Appeared(at, article)
             for at, article in zip(instants, plan.articles[first:], strict=True)
@@ -119,10 +119,10 @@ class PublishingWeb:
         """The web as it stands at an instant (Unix seconds)."""
         count = self._first + bisect_right(self._instants, moment)
         if self._now[0] != count:
-            self._now = count, DemoWeb(as_of(self.plan, count), self._seed)
+            self._now = count, DemoWeb(early_plan(self.plan, count), self._seed)
         return self._now[1]
 
-    def url_of(self, article: Article) -> str:
+    def article_url(self, article: Article) -> str:
         return f"http://{self.plan.sites[article.site].host}{article.path}"
 
     def respond(self, url: str, moment: float) -> Response | None:
@@ -159,7 +159,7 @@ def _latest(web: DemoWeb, site: DemoHost) -> list[Article]:
 
 def _feed(web: DemoWeb, site: DemoHost) -> str:
     entries = [
-        f'<entry><title>{each.title}</title><link href="{web.url_of(each)}"/>'
+        f'<entry><title>{each.title}</title><link href="{web.article_url(each)}"/>'
         f"<published>{each.published}T08:00:00+08:00</published></entry>"
         for each in _latest(web, site)[:_FEED]
     ]
@@ -168,7 +168,7 @@ def _feed(web: DemoWeb, site: DemoHost) -> str:
 
 def _sitemap(web: DemoWeb, site: DemoHost) -> str:
     urls = [
-        f"<url><loc>{web.url_of(each)}</loc>"
+        f"<url><loc>{web.article_url(each)}</loc>"
         f"<lastmod>{each.appeared or each.published}</lastmod></url>"
         for each in _latest(web, site)
     ]
