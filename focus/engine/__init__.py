@@ -11,6 +11,7 @@
     partition — which hosts belong to this crawl; receives links to other hosts
     ranking — the current priority of a waiting URL
     hit_rates — relevant pages per request of queues, hosts and hub pages; the resulting bonus
+    templates — texts that a site repeats on its pages, which count for nothing
     sitemaps — which sitemaps and feeds are fetched, and the URLs that they list
     seeding — seeds, and links forwarded by other crawls
     outages, connectivity — outages of the local network, for which no host is blamed

@@ -5,6 +5,7 @@
     visible — characters without a shape, white space, line breaks in Chinese
     tokenisation — folding, Chinese segmentation, tokens
     inflection — singular and plural of an English word
+    site_texts — hashes of repeated texts, and the site's name in titles
     formatting — printable text, times, sizes and tables
     reason_labels — plain meanings of the codes of failures
     templates — HTML templates of a package in the language of the reader
