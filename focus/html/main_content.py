@@ -47,8 +47,8 @@ _IMPRINT = re.compile(
     "©|copyright|all rights reserved|powered by|theme by|版权所有|版權所有"
     "|备案|许可协议|許可協議|本站总访问|本文链接|转载请注明|网站标识码|公网安备|icp备"
 )
-_FRAME_LINE = re.compile(
-    r"""\W*(?:
+_FRAME = re.compile(
+    r"""[\W\d]*(?:(?P<line>
       (?:责任|責任|本文|值班|执行|网络)?
       (?:编辑|編輯|责编|責編|校对|校對|审核|審核|监制|监審)\s*[:：]
     | (?:信息|稿件|文章|内容)?(?:来源|來源)\s*[:：] | 作者\s*[:：]
@@ -58,11 +58,7 @@ _FRAME_LINE = re.compile(
     | (?:上|下)一篇\s*[:：] | 打印本?页?$ | 关闭窗口?$
     | (?:姓名|昵称|昵稱|邮箱|郵箱|网址|验证码|驗證碼|联系电话|评论内容|留言内容)\s*[*:：（(]
     | 看不清|换一张 | 匿名(?:发表|评论) | share\ (?:this|on)\b | filed\ under\b | posted\ in\b
-    )""",
-    re.VERBOSE,
-)
-_RELATED_HEADING = re.compile(
-    r"""[\W\d]*(?:
+    ) | (?P<related>
       (?:相关|相關|推荐|推薦|延伸|热门|熱門|更多|往期|猜你喜欢|为您推荐)
       (?:报道|報導|新闻|新聞|阅读|閱讀|链接|文章|推荐|资讯|内容|专题|视频|知识)*
     | related(?:\ (?:articles?|stories|posts?|news|content|links|reading|topics))?
@@ -70,16 +66,12 @@ _RELATED_HEADING = re.compile(
     | (?:most|read)\ (?:read|popular|more|next) | trending(?:\ now)?
     | popular\ (?:posts|now|stories)
     | more\ (?:from|on|in|stories|news)\b.{0,30}
-    )\W*$""",
-    re.VERBOSE,
-)
-_COMMENT_HEADING = re.compile(
-    r"""[\W\d]*(?:
+    )\W*$ | (?P<comments>
       (?:网友|全部|最新|精彩|热门|我要|发表|用户|文章)?(?:评论|評論|留言|跟贴)
       (?:列表|区|内容)?(?:\W*\d+\W*条?)?
     | leave\ a\ (?:reply|comment)(?:\ cancel\ reply)? | (?:post|add|write)\ a\ comment
     | (?:comments?|responses?|replies)(?:\W*\d+)? | join\ the\ (?:conversation|discussion)
-    )\W*$""",
+    )\W*$)""",
     re.VERBOSE,
 )
 
@@ -133,14 +125,12 @@ def _without_frame(blocks: Sequence[Block], *, is_forum: bool) -> list[Block]:
     comments_at: list[int] = []
     own_chars, is_related = 0, False
     for block in blocks:
-        text = block.text.lower() if len(block.text) <= _MAX_FRAME_CHARS else ""
-        if _RELATED_HEADING.match(text):
-            is_related = True
+        match = _FRAME.match(block.text.lower()) if len(block.text) <= _MAX_FRAME_CHARS else None
+        kind = match.lastgroup if match else None
+        is_related = kind == "related" or (is_related and block.is_linked)
+        if is_related or kind == "line":
             continue
-        is_related = is_related and block.is_linked
-        if is_related or _FRAME_LINE.match(text):
-            continue
-        if own_chars >= MIN_TEXT_WEIGHT and _COMMENT_HEADING.match(text):
+        if kind == "comments" and own_chars >= MIN_TEXT_WEIGHT:
             comments_at.append(len(content))
         own_chars += len(block.text) - block.link_chars
         content.append(block)

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from selectolax.lexbor import LexborNode
+
 from focus.html.dom import Attributes, tag_ids
 
 PARTS = {
@@ -31,6 +33,20 @@ _BITS = {name: 1 << at for at, name in enumerate(PARTS)}
 HIDDEN, COMMENTS = _BITS["hidden"], _BITS["comments"]
 INVISIBLE = HIDDEN | _BITS["noscript"]
 """Parts that a reader does not see."""
+FOREIGN = sum(
+    _BITS[name]
+    for name in (
+        "nav",
+        "footer",
+        "aside",
+        "imprint",
+        "sidebar",
+        "comments",
+        "related",
+        "navigation",
+    )
+)
+"""Parts that contain texts of other authors and pages."""
 MIN_ARTICLE_CHARS = 1500
 """Characters outside comments that make comments of any length a part of their own."""
 
@@ -104,19 +120,30 @@ class ElementRole(NamedTuple):
 PLAIN = ElementRole()
 
 
+def hidden_elements(body: LexborNode) -> set[int]:
+    """Return the `mem_id` of each element that its own attributes hide.
+
+    Example: `<p hidden>` and `<div style="display: none">`.
+    """
+    return {
+        node.mem_id
+        for node in body.css('[hidden],[style*="none"],[style*="hidden"]')
+        if "hidden" in (attributes := node.attributes)
+        or _HIDING_STYLE.search(attributes.get("style") or "")
+    }
+
+
 def element_role(tag_id: int, attributes: Attributes) -> ElementRole:
     """Return the role of an element with attributes.
 
-    Example: `<p hidden>` and `<div style="display: none">` are hidden; `<ul class="post-tags">`
-    is a part with tags; `<div class="article-body">` encloses the main content.
+    Example: `<ul class="post-tags">` is a part with tags, `<div class="article-body">` encloses
+    the main content.
     """
-    style = attributes.get("style")
-    if "hidden" in attributes or (style and _HIDING_STYLE.search(style)):
-        return ElementRole(HIDDEN)
     get = attributes.get
-    return _role_by_names(
-        tag_id, get("class"), get("id"), get("role"), get("itemprop"), get("itemtype")
-    )
+    css_class, css_id = get("class"), get("id")
+    if len(attributes) == (css_class is not None) + (css_id is not None):
+        return _role_by_names(tag_id, css_class, css_id)
+    return _role_by_names(tag_id, css_class, css_id, get("role"), get("itemprop"), get("itemtype"))
 
 
 @lru_cache(maxsize=256)
@@ -128,11 +155,16 @@ def role_by_tag(tag_id: int) -> ElementRole:
 
 
 @lru_cache(maxsize=16384)
-def _role_by_names(tag_id: int, *names: str | None) -> ElementRole:
-    """Return the role of an element with these class, id, role, itemprop and itemtype."""
-    css_class, css_id, role, item_property, item_type = (name or "" for name in names)
-    name = f"{css_class} {css_id}"[:_MAX_NAME_CHARS]
-    is_forum = _FORUM_NAME.search(f"{name} {item_type}") is not None
+def _role_by_names(
+    tag_id: int,
+    css_class: str | None,
+    css_id: str | None,
+    role: str | None = None,
+    item_property: str | None = None,
+    item_type: str | None = None,
+) -> ElementRole:
+    name = f"{css_class or ''} {css_id or ''}"[:_MAX_NAME_CHARS]
+    is_forum = _FORUM_NAME.search(f"{name} {item_type or ''}") is not None
     by_tag = role_by_tag(tag_id)
     if role in _OUTSIDE_ROLES:
         return ElementRole(_BITS["role"], 0, is_forum)
@@ -167,14 +199,15 @@ def excluded_parts(sums: Mapping[int, tuple[int, int]], *, is_forum: bool) -> in
     Example: navigation of 300 characters beside a text of 700 is left out. In a page with 700
     characters in elements named `caption` and 300 elsewhere captions are no part.
     """
-    excluded = 0
+    excluded = present = 0
+    for parts in sums:
+        present |= parts
     own_left, size_left = (sum(total[at] for total in sums.values()) for at in (0, 1))
     for name, max_share in PARTS.items():
         bit = _BITS[name]
-        part = [total for parts, total in sums.items() if parts & bit and not parts & excluded]
-        if not part:
-            excluded |= bit
+        if not present & bit:
             continue
+        part = [total for parts, total in sums.items() if parts & bit and not parts & excluded]
         own, size = (sum(total[at] for total in part) for at in (0, 1))
         is_small = own <= max_share * own_left and size <= max_share * size_left
         if is_small or (bit == COMMENTS and not is_forum and own_left - own >= MIN_ARTICLE_CHARS):

@@ -18,7 +18,8 @@ from html import unescape
 
 from focus.text.tokenisation import fold, has_han
 
-_REFERENCE = re.compile(rb"&(?:#(?:[0-9]+|x[0-9a-f]+)|shy|zwn?j);?", re.I)
+_REFERENCE = re.compile(rb"&#(?:[0-9]+|x[0-9a-f]+);?", re.I)
+_INVISIBLE_REFERENCE = re.compile(rb"&(?:#(?:173|820[3-7]|xad|x200[b-f])|shy|zwn?j);?", re.I)
 _INVISIBLE = [
     re.compile(pattern) for pattern in (rb"\xc2\xad", rb"\xe2\x80[\x8b-\x8f]", rb"\xe2\x81\xa0")
 ]
@@ -72,8 +73,8 @@ class SourceSearch:
             return True
         if not self._needs_folding(lowered):
             return False
-        text = _WRAPPED_LINE.sub(b"", _REFERENCE.sub(_resolve_reference, lowered))
-        return self._matches(fold(text.decode("utf-8", "replace")).encode("utf-8", "replace"))
+        text = _REFERENCE.sub(_resolve_reference, lowered).decode("utf-8", "replace")
+        return self._matches(fold(text).encode("utf-8", "replace"))
 
     def plain_source(self, source: bytes) -> bytes | None:
         """Return the page in lower case, or None if folding might reveal more keywords."""
@@ -81,6 +82,14 @@ class SourceSearch:
         return None if self._has_spaced_han or self._needs_folding(lowered) else lowered
 
     def _to_lower_case(self, source: bytes) -> bytes:
+        """Return a page in lower case, without characters and line breaks that split words."""
+        source = _INVISIBLE_REFERENCE.sub(b"", source)
+        if not source.isascii():
+            for pattern in _INVISIBLE:
+                if pattern.search(source):
+                    source = pattern.sub(b"", source)
+            if self._has_han:
+                source = _WRAPPED_LINE.sub(b"", source)
         if not self._is_cased:
             return source  # the keywords have no case
         if self._is_caseless:
@@ -96,18 +105,12 @@ class SourceSearch:
             return True
         if lowered.isascii():
             return False
-        if any(pattern.search(lowered) for pattern in _INVISIBLE):
-            return True
-        if self._has_han and _WRAPPED_LINE.search(lowered):
-            return True
         if self._has_ascii_words and _FULLWIDTH.search(lowered):
             return True
         return any(form.search(lowered) for form in self._compatibility_patterns)
 
     def _may_form_keyword(self, reference: bytes) -> bool:
         character = unescape(reference.decode())
-        if not fold(character):
-            return True
         if character.isspace() or character in "-_":
             return " " in self._characters or character in self._characters
         return (character.isascii() and character.isalnum()) or not self._characters.isdisjoint(

@@ -8,6 +8,7 @@ _INVISIBLE = "\u00ad\u200b\u2060\ufeff"
 _INVISIBLE_IN_WORDS = re.compile(
     "[\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
 )
+_SELECTORS = ("\ufe0f", "\ufe0e", "\U000e0100", "\U000e0101")  # all that fonts use; printable
 _HAN = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff"
 _WRAPPED_LINE = re.compile(f"\n(?<=[{_HAN}]\n)\\s*(?=[{_HAN}])")
 
@@ -29,4 +30,6 @@ def fold_white_space(text: str) -> str:
 
 def strip_invisible(text: str) -> str:
     """Return a text for comparison, also without joiners and variation selectors."""
-    return text if text.isascii() else _INVISIBLE_IN_WORDS.sub("", text)
+    if text.isascii() or (text.isprintable() and not any(map(text.__contains__, _SELECTORS))):
+        return text
+    return _INVISIBLE_IN_WORDS.sub("", text)
