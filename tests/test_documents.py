@@ -260,3 +260,16 @@ def test_to_html_encrypted_zip_raises() -> None:
     assert at.flag_bits & 1 == 0
     with pytest.raises(DocumentError, match=r"^docx: it asks for a password"):
         to_html("docx", bytes(body))
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Microsoft Word - 2026 Report.docx", "2026 Report"),
+        ("Microsoft PowerPoint - 足球.ppt", "足球"),
+        ("untitled", ""),
+        ("Word processing in 1990", "Word processing in 1990"),
+    ],
+)
+def test_clean_title_names_no_program(title: str, expected: str) -> None:
+    assert pdf.clean_title(title) == expected

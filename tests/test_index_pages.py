@@ -3,7 +3,7 @@
 import pytest
 
 from focus.config import AnalysisConfig
-from focus.html.reader import MAX_JSON_LD, parse_json_ld, schema_types
+from focus.html.json_ld import MAX_JSON_LD, parse_json_ld, schema_types
 from focus.records import Page
 from focus.score.analysis import PageScorer
 from focus.score.index_pages import Role, address_role, series_address

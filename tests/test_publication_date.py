@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from focus.alerts import message
 from focus.alerts.snippet import MATCH_MARK, cut_snippet, fold_aligned, snippet_source
+from focus.html.date_text import parse_date
 from focus.html.publication_date import (
     EARLIEST,
-    parse_timestamp,
+    date_from_url,
+    find_publication,
     read_publication_time,
-    timestamp_from_url,
+    read_sources,
 )
 from focus.score.matching import Matcher
 from focus.text.formatting import cell_width
@@ -147,11 +149,65 @@ def test_read_publication_time_day_zone_keeps_the_day(
     assert found == moment.timestamp()
 
 
+LD = '<script type="application/ld+json">{}</script>'
+OWN = LD.format('{"@type": "NewsArticle", "datePublished": "2026-11-20T08:00:00+01:00"}')
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (OWN, "2026-11-20T08:00:00+01:00"),
+        (LD.format('{"@type": "ItemList", "itemListElement": [{"@type": "Article",'
+                   '"datePublished": "2020-01-01"}]}') + OWN, "2026-11-20T08:00:00+01:00"),
+        (LD.format('{"@type": "WebPage", "datePublished": "2019-05-05"}') + OWN,
+         "2026-11-20T08:00:00+01:00"),
+        (LD.format('{"@type": "Article", "url": "/other/x", "datePublished": "2019-05-05"}') + OWN,
+         "2026-11-20T08:00:00+01:00"),
+        (LD.format('{"@type": "NewsArticle", "comment": {"datePublished": "2026-11-21"},'
+                   '"datePublished": "2026-11-20T08:00:00Z"}'), "2026-11-20T08:00:00+00:00"),
+        (LD.format('{"@type": "JobPosting", "datePosted": "2026-11-20"}'),
+         "2026-11-20T00:00:00+00:00"),
+        ("<script>var a = {\"publishedDate\": \"2026-11-20T08:00:00Z\"}</script>",
+         "2026-11-20T08:00:00+00:00"),
+        (f"{' ' * 400_000}{OWN}", "2026-11-20T08:00:00+01:00"),
+        ("<div class=comments><time datetime=2026-11-21>x</time></div>", None),
+        ("<h1>A</h1><div class='post-date'>20.11.26</div>", "2026-11-20T00:00:00+00:00"),
+        ("<h1>A</h1><p>text of it</p><p>发表于</p><p>2026-11-20 08:00</p>",
+         "2026-11-20T08:00:00+00:00"),
+        ("<table><tr><td>2026-11-20</td></tr></table><h1>A</h1>", "2026-11-20T00:00:00+00:00"),
+        ("<p>Registriert: 18.09.2008</p><h1>A</h1><p>20. November 2026, Li Na",
+         "2026-11-20T00:00:00+00:00"),
+    ],
+)  # fmt: skip
+def test_find_publication_of_the_page_itself(html: str, expected: str | None) -> None:
+    date = find_publication(read_sources(html, URL), fetched_at=FETCHED, zone=UTC)
+    assert (date and date.isoformat()) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "url", "expected"),
+    [
+        ("", "https://a.test/2026/11/19/x", "2026-11-19T23:49:00-01:00"),
+        ("<h1>A</h1><time datetime=x>November 19, 2026, 6:49 PM</time>", URL,
+         "2026-11-19T18:49:00-06:00"),
+        ('<meta name=pubdate content="2026-11-20T01:49:00+01:00">', URL,
+         "2026-11-20T01:49:00+01:00"),
+        ("<h1>A</h1>", URL, "2026-11-20T00:49:00+00:00"),
+    ],
+)  # fmt: skip
+def test_find_publication_in_utc_has_the_day_of_the_page(
+    html: str, url: str, expected: str
+) -> None:
+    html = f'<meta property="article:published_time" content="2026-11-20T00:49:00Z">{html}'
+    date = find_publication(read_sources(html, url), fetched_at=FETCHED, zone=UTC)
+    assert date is not None and date.isoformat() == expected
+
+
 @pytest.mark.parametrize(
     "path", ["/p/20269999/x", "/id/1202611211", "/2026/", "/v20261121", "/2026/13/45/"]
 )
-def test_timestamp_from_url_other_numbers_are_none(path: str) -> None:
-    assert timestamp_from_url(f"https://example.org{path}", UTC) is None
+def test_date_from_url_other_numbers_are_none(path: str) -> None:
+    assert date_from_url(f"https://example.org{path}", UTC) is None
 
 
 # -- how ------------------------------------------------------------------------------
@@ -167,26 +223,61 @@ FORMS = [
 
 
 @given(moment=moments, form=st.sampled_from(FORMS))
-def test_parse_timestamp_all_forms_are_equal(moment: datetime, form: str) -> None:
-    expected = moment.replace(tzinfo=SHANGHAI).timestamp()
-    assert parse_timestamp(moment.strftime(form), SHANGHAI) == expected
-    assert parse_timestamp(f"发布：{moment.strftime(form)} 来源", SHANGHAI) == expected
+def test_parse_date_all_forms_are_equal(moment: datetime, form: str) -> None:
+    expected = moment.replace(tzinfo=SHANGHAI)
+    assert parse_date(moment.strftime(form), SHANGHAI) == expected
+    assert parse_date(f"发布：{moment.strftime(form)} 来源", SHANGHAI) == expected
 
 
 @given(moment=moments, minutes=st.integers(-14 * 60, 14 * 60))
-def test_parse_timestamp_offset_overrides_zone(moment: datetime, minutes: int) -> None:
+def test_parse_date_offset_overrides_zone(moment: datetime, minutes: int) -> None:
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
-    assert parse_timestamp(aware.isoformat(), SHANGHAI) == aware.timestamp()
+    assert parse_date(aware.isoformat(), SHANGHAI) == aware
 
 
 @given(moment=moments)
-def test_parse_timestamp_epoch_seconds_and_milliseconds(moment: datetime) -> None:
+def test_parse_date_epoch_seconds_and_milliseconds(moment: datetime) -> None:
     seconds = moment.replace(tzinfo=UTC, year=2015).timestamp() if moment.day < 29 else 1.5e9
-    assert (
-        parse_timestamp(f"{seconds:.0f}", SHANGHAI)
-        == parse_timestamp(f"{seconds:.0f}123", SHANGHAI)
-        == seconds
-    )
+    for text in (f"{seconds:.0f}", f"{seconds:.0f}123"):
+        assert parse_date(text, SHANGHAI) == datetime.fromtimestamp(seconds, UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("16.12.2012", "2012-12-16 00:00"),
+        ("16. Dezember 2012, 14:30 Uhr", "2012-12-16 14:30"),
+        ("le 1er août 2020 à 14h30", "2020-08-01 14:30"),
+        ("21 de noviembre de 2020", "2020-11-21 00:00"),
+        ("3 de março de 2020", "2020-03-03 00:00"),
+        ("3 maggio 2019", "2019-05-03 00:00"),
+        ("20 februari 2020", "2020-02-20 00:00"),
+        ("3 мая 2019 в 10:05", "2019-05-03 10:05"),
+        ("21 Kasım 2020", "2020-11-21 00:00"),
+        ("5 września 2020", "2020-09-05 00:00"),
+        ("2020年1月5日（月）09時30分", "2020-01-05 09:30"),
+        ("2020년 1월 5일 오후 3:20", "2020-01-05 15:20"),
+        ("2026年11月21日（星期六）11时18分", "2026-11-21 11:18"),
+        ("2026-11-21 周六 晚8：00", "2026-11-21 20:00"),
+        ("2026年11月21日 中午12:30", "2026-11-21 12:30"),
+        ("2026/11/21 下午 02:26:26", "2026-11-21 14:26"),
+        ("2026 年 11 月 21 日", "2026-11-21 00:00"),
+        ("21/11/2026", "2026-11-21 00:00"),
+        ("Sat Nov 21 08:30:00 CST 2026", "2026-11-21 08:30"),
+        ("32.12.2012, 31 Foo 2012", None),
+    ],
+)
+def test_parse_date_languages(text: str, expected: str | None) -> None:
+    date = parse_date(text, UTC)
+    assert (date and date.strftime("%Y-%m-%d %H:%M")) == expected
+
+
+def test_parse_date_slashes_depend_on_the_language() -> None:
+    assert [
+        parse_date("3/4/2026", UTC, language=name).month for name in ("en-us", "de", "en-gb")
+    ] == [3, 4, 4]  # type: ignore[union-attr]
+    assert parse_date("21.11.26", UTC) is None
+    assert parse_date("21.11.26", UTC, short=True) == datetime(2026, 11, 21, tzinfo=UTC)
 
 
 ATOMS = st.sampled_from([

@@ -9,8 +9,10 @@
     page_parts — parts of a page that are not its content, by tag, ARIA role, class and id
     contexts — the words around a link, within its block
     main_content — the main content of a page without the site around it
+    date_text — dates as pages write them
+    json_ld — objects in JSON-LD, and those that describe the page itself
     publication_date — when a page was published and last changed
-    metadata — author, site and dates from metadata for machines
+    metadata — authors and dates
     markdown — the main content as Markdown, with trafilatura
     shell — pages that need scripts to show their content
     dom — names and texts of single nodes

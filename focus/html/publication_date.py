@@ -2,17 +2,20 @@
 
 Sources in this order; the first plausible date counts:
 
-    JSON-LD         "datePublished": "2026-11-21T08:30:00+08:00"
+    JSON-LD         datePublished of the page's article (`json_ld.own_nodes`)
     meta            article:published_time, pubdate, publishdate, weibo:article:create_at, …
+    JSON-LD         datePublished of the page's WebPage or video
     itemprop        datePublished on any element (schema.org microdata)
-    <time>          the one marked pubdate, else the first one after the heading; its text if it
-                    has no datetime attribute
-    text            `2026年11月21日 08:30` under the heading, with a time of day or a label:
-                    `发布于 2026-11-21`, `2026-11-21 来源：新华社`
-    alone           an element under the heading whose text or title is a date: <span>2026-11-21
+    <time>          the one marked pubdate, else the first after the heading, else the last before
+    scripts         "datePublished", "publishedDate" and similar keys
+    text            `2026年11月21日 08:30` around the heading, alone in its block, with a time of
+                    day, a byline or a label: `发布于 2026-11-21`, `Posted on 21 November 2026`
+    names           an element named as a date: <div class="post-date">21.11.26
     URL             /2026/11/21/, /2026-11-21/, /20261121/, t20261121_123.html
+    text            a label before a date anywhere in the text
 
-A date without a time zone is in the given zone, a day without a time is its first minute in the
+Dates in comments, sidebars, related links and other parts of the page are not its own. A date
+without a time zone is in the given zone; a day without a time of day is its first minute in the
 zone of the reader. Dates before 1995 and later than a day after the fetch are errors of the page.
 Modification dates are read only from metadata: JSON-LD, meta, itemprop.
 """
@@ -22,27 +25,40 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from html import unescape
+from functools import cached_property
 from itertools import chain, islice
+from operator import itemgetter
+from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from focus.html.blocks import Block
+from focus.html.date_text import DAY_FORMS, STATED_UTC, match_date, parse_date
+from focus.html.dom import node_text
+from focus.html.json_ld import JsonObject, own_nodes, parse_json_ld
+from focus.html.main_content import read_blocks
+from focus.html.page_parts import FOREIGN, element_role
+from focus.html.size_guard import limit_markup
 
 EARLIEST = datetime(1995, 1, 1, tzinfo=UTC).timestamp()
 MAX_AHEAD_S = 86400.0  # it may be tomorrow already in the time zone of the page
-MAX_CHARS = 300_000  # of a page: dates are in its first part
-_MAX_TAG, _MAX_SOURCE, _MAX_TEXT = (
-    2_000,
-    8_000,
-    3_000,
-)  # characters searched of a tag, the source, the text
 _MAX_TRIES = 20  # candidates of each kind
+_MAX_ANCESTORS = 12
+_MAX_LINE_CHARS = 200  # of a block with a date that is not part of a sentence
+_NEAR, _MAX_AFTER, _MAX_BEFORE = 4, 25, 8  # blocks after and before the heading
+_MAX_SCRIPTS = 20
 
+_PUBLISHED_KEYS = ("datePublished", "datePosted", "publishedDate", "dateCreated", "uploadDate")
 _PUBLISHED_METAS = (
     "article:published_time", "og:article:published_time", "og:published_time", "datepublished",
     "bytedance:published_time", "apub:time", "weibo:article:create_at", "og:pubdate", "pubdate",
     "publishdate", "publish-date", "publish_date", "publish_time", "publishtime", "_pubtime",
     "published_time", "parsely-pub-date", "sailthru.date", "article.published", "og:release_date",
-    "citation_publication_date", "citation_online_date", "dc.date.issued", "dcterms.issued",
-    "dc.date.created", "dcterms.created", "dcterms.date", "dc.date", "date",
+    "article:published", "published", "publication_date", "citation_publication_date",
+    "citation_online_date", "citation_date", "dc.date.issued", "dcterms.issued", "dc.date.created",
+    "dcterms.created", "dcterms.date", "dc.date", "date", "dc.date.published", "cxenseparse:recs:"
+    "publishtime", "article:post_date", "datecreated", "created", "pdate", "ptime",
 )  # fmt: skip
 """Names of meta elements, the most trusted first."""
 
@@ -53,43 +69,38 @@ _MODIFIED_METAS = (
 )  # fmt: skip
 """Names of meta elements with the modification date, the most trusted first."""
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
-_CLOCK = (
-    r"(?:[t ,，|]{0,4}(?P<noon>上午|下午|晚上|凌晨)? ?(?P<H>\d{1,2}) ?[:：时点] ?(?P<M>\d{2})(?!\d)"
-    r"(?: ?[:：分] ?(?P<S>\d{2})(?!\d)秒?)?(?:[.,]\d{1,9})?分? ?(?P<half>[ap])?\.?(?(half)m)"
-    r" ?(?P<zone>z(?![a-z])|utc|gmt|[+-]\d{2}:?\d{2}(?!\d))?)?"
+_SCRIPT_DATE = re.compile(
+    r'"(?:datePublished|datePosted|publishedDate|publish(?:ed)?_?(?:date|time|at)|pub_?date'
+    r'|date_published|first_?published(?:_?at)?)\\?"\s*:\s*\\?"?([\dT:.+Z /-]{8,40})',
+    re.I,
 )
-_YEAR = r"(?<![\d.])(?P<y>(?:19|20)\d\d)"
-_NUMERIC = re.compile(
-    rf"{_YEAR} ?(?:年 ?(?P<m1>\d{{1,2}}) ?月 ?(?P<d1>\d{{1,2}})(?!\d) ?日?"
-    rf"|(?P<sign>[-/.])(?P<m2>\d{{1,2}})(?P=sign)(?P<d2>\d{{1,2}})(?!\d)){_CLOCK}"
+_HAS_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)|\d[./]\d\d?[./]\d\d")
+_LABEL = re.compile(
+    r"(?:[发發](?:布|表)|时间|時間|日期|刊登|更新|published|posted|date|created|written|added"
+    r"|veröffentlicht|erstellt|eingestellt|geschrieben|datum|stand|vom|publiée?"
+    r"|mise? en ligne"
+    r"|créé|publicad[oa]|fecha|pubblicato|data|geplaatst|gepubliceerd|opublikowano|dodano"
+    r"|опубликовано|дата|yayın\w*|tarih\w*|등록|입력|公開|投稿)(?:于|時間|时间|日期|日)?"
+    r"(?: (?:on|am|at|le|el|il|op|em|den|del|in|date))?\W{0,12}$"
 )
-_COMPACT = re.compile(
-    r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>\d\d)(?P<d>\d\d)"
-    r"(?:t?(?P<H>\d\d)(?P<M>\d\d)(?P<S>\d\d)?)?(?P<zone>z|[+-]\d{2}:?\d{2})?(?!\d)"
+_MODIFIED_LABEL = re.compile(
+    r"(?:revision|updated|modified|edited|geändert|änderung|aktualisiert|bearbeitet|mise? à jour"
+    r"|modifié\w*|actualizad[oa]|aggiornato|修改|编辑|編輯)(?: (?:on|am|le|el|il|at))?\W{0,12}$"
 )
-_DAY_FIRST = re.compile(
-    rf"(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th)? {_MONTH},? (?P<y>(?:19|20)\d\d)(?!\d){_CLOCK}"
+_MODIFIED_NAME = re.compile("^(?!.*publish).*(?:updated|modified)", re.I)
+_OTHER_LABEL = re.compile(
+    r"(?:regist\w+|joined|member since|mitglied seit|beigetreten|inscri\w+|注册|注冊|geboren"
+    r"|born|生于|last visit\w*)\W{0,12}$"
 )
-_MONTH_FIRST = re.compile(
-    rf"(?<![a-z]){_MONTH} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>(?:19|20)\d\d)(?!\d){_CLOCK}"
-)
-_EPOCH = re.compile(r"\s*(\d{10})(\d{3})?\s*")
-_WRITTEN_FORMS = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST)
-_ALL_FORMS = (*_WRITTEN_FORMS, _COMPACT)
-
-_NAME = re.compile(r"""\b(?:property|name|itemprop)\s*=\s*["']?([^"'\s>]{1,60})""")
-_CONTENT = re.compile(r"""\b(?:content|datetime)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
-_JSON_LD_DATE = {
-    key: re.compile(rf'"{key}"\s*:\s*"([^"]{{4,60}})"') for key in ("datepublished", "datemodified")
-}
-_TITLE_END = re.compile(r"[<_|–—]| - ")  # followed by the site's name
-_TAGS = re.compile(r"<[^<>]*>")
-_LABEL = re.compile(r"(?:[发發](?:布|表)于?|时间|時間|日期|刊登|published|posted|date)\W{0,6}$")
-_STANDALONE = re.compile(r"""(?:>\s*|\btitle=["'])((?=[^<>"']*\d{4})[^<>"']{6,40}?)\s*(?:<|["'])""")
+_SEPARATED = re.compile(r"(?:^|[,|•·/–—-] ?)\n|\n ?(?:$|[,|•·/–—])")
+"""A separator, or nothing, on one side of a date, which is at the line break."""
+_HAN = re.compile("[一-鿿]")
 _BYLINE = re.compile(
-    r"\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b)"
+    r"\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b|von\b|par\b)"
+)
+_DATE_SELECTOR, _OTHER_SELECTOR = (
+    ",".join(f'[{key}*="{name}" i]' for key in ("class", "id") for name in names.split())
+    for names in ("date datum fecha publish posted", "time byline meta info")
 )
 _PATH_DATES = (
     re.compile(r"/((?:19|20)\d\d)[-_/.]?(\d\d)[-_/]?(\d\d)(?=[-_/.]|$)"),
@@ -98,210 +109,310 @@ _PATH_DATES = (
 )
 
 
+class PageSources(NamedTuple):
+    """What dates and authors of a page are read from."""
+
+    tree: LexborHTMLParser
+    metas: dict[str, str]
+    own_nodes: list[JsonObject]
+    page_nodes: list[JsonObject]
+    url: str
+
+
+def read_sources(html: str, url: str) -> PageSources:
+    """Parse a page for its metadata."""
+    tree = LexborHTMLParser(limit_markup(html.encode("utf-8", "replace")))
+    articles, pages = own_nodes(read_json_ld(tree), url)
+    return PageSources(tree, read_metas(tree), articles, pages, url)
+
+
+def read_json_ld(tree: LexborHTMLParser) -> list[JsonObject]:
+    """Return the objects of a page's JSON-LD, outermost first."""
+    scripts = islice(tree.css('script[type*="ld+json" i]'), _MAX_SCRIPTS)
+    return [thing for script in scripts for thing in parse_json_ld(script.text() or "")]
+
+
+def read_metas(tree: LexborHTMLParser) -> dict[str, str]:
+    """Return the contents of meta elements by name in lower case, the first of each name."""
+    contents: dict[str, str] = {}
+    for node in tree.css("meta[content]"):
+        attributes = node.attributes
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+        if name and (content := (attributes.get("content") or "").strip()):
+            contents.setdefault(name.lower(), content)
+    return contents
+
+
 def read_publication_time(
     html: str, url: str, *, fetched_at: float, zone: tzinfo, day_zone: tzinfo | None = None
 ) -> float | None:
-    """Return when a page was published in Unix seconds; None if it does not say.
+    """Return when a page was published in Unix seconds, like `find_publication`."""
+    date = find_publication(
+        read_sources(html, url), fetched_at=fetched_at, zone=zone, day_zone=day_zone
+    )
+    return None if date is None else date.timestamp()
 
-    html      the page as decoded
+
+def find_publication(
+    sources: PageSources, *, fetched_at: float, zone: tzinfo, day_zone: tzinfo | None = None
+) -> datetime | None:
+    """Return when a page was published, in the zone that it states; None if it does not say.
+
     zone      of dates without a time zone
     day_zone  of dates without a time of day; they begin at midnight in it, so that the day is the
               same for the reader. None means `zone`
     """
-    lower = html[:MAX_CHARS].lower()
-    marked = _machine_dates(lower, "datepublished", _PUBLISHED_METAS)
-    texts = chain(
-        marked, _time_element_dates(lower), _labelled_dates(lower), _standalone_dates(lower)
-    )
-    day_zone = zone if day_zone is None else day_zone
-    timestamps = chain(
-        (parse_timestamp(text, zone, day_zone) for text in texts),
-        (timestamp_from_url(url, day_zone),),
-    )
-    return _first_plausible(timestamps, fetched_at)
+    finder = _DateFinder(sources, zone, zone if day_zone is None else day_zone)
+    date = _first_plausible(finder.publications(), fetched_at)
+    return finder.localise(date) if date is not None and date.tzinfo is STATED_UTC else date
 
 
-def read_modification_time(html: str, *, fetched_at: float, zone: tzinfo) -> float | None:
-    """Return when a page was last changed, like `read_publication_time`."""
-    marked = _machine_dates(html[:MAX_CHARS].lower(), "datemodified", _MODIFIED_METAS)
-    return _first_plausible((parse_timestamp(text, zone) for text in marked), fetched_at)
+def find_modification(sources: PageSources, *, fetched_at: float, zone: tzinfo) -> datetime | None:
+    """Return when a page was last changed, like `find_publication`."""
+    texts = [*_node_dates(sources.own_nodes, ("dateModified",))]
+    texts += [sources.metas[name] for name in _MODIFIED_METAS if name in sources.metas]
+    texts += _node_dates(sources.page_nodes, ("dateModified",))
+    texts += _microdata_dates(sources.tree, "dateModified")
+    return _first_plausible((parse_date(text, zone) for text in texts), fetched_at)
 
 
-def _first_plausible(timestamps: Iterable[float | None], fetched_at: float) -> float | None:
+def _first_plausible(dates: Iterable[datetime | None], fetched_at: float) -> datetime | None:
     latest = fetched_at + MAX_AHEAD_S
-    return next((m for m in timestamps if m is not None and EARLIEST <= m <= latest), None)
+    return next((d for d in dates if d is not None and EARLIEST <= d.timestamp() <= latest), None)
 
 
-def parse_timestamp(text: str, zone: tzinfo, day_zone: tzinfo | None = None) -> float | None:
-    """Return the first date in a text as Unix seconds; None if there is none.
+class _DateFinder:
+    """Yields the publication dates of a page, the most trusted first."""
 
-    `zone` and `day_zone` have the same meaning as in `read_publication_time`.
+    def __init__(self, sources: PageSources, zone: tzinfo, day_zone: tzinfo) -> None:
+        self._sources, self._zone, self._day_zone = sources, zone, day_zone
+        root = sources.tree.root
+        self._language = ((root and root.attributes.get("lang")) or "").lower()
 
-    Example: `Sat, 21 Nov 2026 08:30:00 GMT`, `2026年11月21日 16:30` in Shanghai and
-    `1795249800` are the same time.
+    @cached_property
+    def _all_blocks(self) -> list[Block]:
+        body = self._sources.tree.body
+        return read_blocks(body)[0] if body is not None else []
+
+    @property
+    def _blocks(self) -> list[Block]:
+        return [block for block in self._all_blocks if not block.parts & FOREIGN]
+
+    def publications(self) -> Iterator[datetime | None]:
+        sources = self._sources
+        yield from map(self._parse, _node_dates(sources.own_nodes, _PUBLISHED_KEYS))
+        metas = sources.metas
+        yield from (self._parse(metas[name]) for name in _PUBLISHED_METAS if name in metas)
+        yield from map(self._parse, _node_dates(sources.page_nodes, _PUBLISHED_KEYS))
+        yield from map(self._parse, _microdata_dates(sources.tree, "datePublished"))
+        blocks = self._blocks
+        yield from self._block_dates(blocks, after=_NEAR, before=0)
+        yield from map(self._parse, _time_element_dates(sources.tree))
+        yield from map(self._parse, _script_dates(sources.tree))
+        yield from self._named_dates(_DATE_SELECTOR)
+        yield from self._block_dates(blocks, after=_MAX_AFTER, before=_MAX_BEFORE)
+        yield from self._named_dates(_OTHER_SELECTOR)
+        yield date_from_url(sources.url, self._day_zone)
+        yield from self._labelled_dates(blocks)
+        yield from map(self._parse, _microdata_dates(sources.tree, "datePublished", foreign=True))
+        yield from map(self._parse, _updated_dates(sources.tree))
+        yield from self._block_dates(self._all_blocks, after=10**6, before=10**6)
+        yield from self._labelled_dates(self._all_blocks, _MODIFIED_LABEL)
+
+    def localise(self, date: datetime) -> datetime:
+        """Return a date in UTC in the zone of the page, as its other dates show it.
+
+        Example: 2023-11-09T00:49Z on the page /2023/11/08/a.html is 2023-11-08T23:49-01:00, with
+        the smallest offset that gives the day of the page.
+        """
+        sources = self._sources
+        texts = [sources.metas[name] for name in _PUBLISHED_METAS if name in sources.metas]
+        texts += _time_element_dates(sources.tree, shown=True)
+        texts += _script_dates(sources.tree)
+        others = [*map(self._parse, texts), date_from_url(sources.url, self._day_zone)]
+        zones = [_zone_by_other(date, other) for other in others if other is not None]
+        if not zones:
+            near = self._block_dates(self._blocks, after=_NEAR, before=0)
+            zones = [_zone_by_other(date, other) for other in near if other is not None]
+        return date.astimezone(min(zones, key=itemgetter(0))[1]) if zones else date
+
+    def _parse(self, text: str, *, short: bool = False) -> datetime | None:
+        return parse_date(text, self._zone, self._day_zone, language=self._language, short=short)
+
+    def _block_dates(
+        self, blocks: list[Block], *, after: int, before: int
+    ) -> Iterator[datetime | None]:
+        """Yield dates around the heading with a time of day, a label or nothing beside them."""
+        start = self._heading_number(blocks)
+        numbers_after = range(start, min(len(blocks), start + after))
+        numbers_before = range(start - 1, max(-1, start - 1 - before), -1)
+        for number in (*numbers_after, *numbers_before):
+            text = blocks[number].text
+            if len(text) > _MAX_LINE_CHARS or not _HAS_YEAR.search(text):
+                continue
+            previous = blocks[number - 1].text[-20:].lower() + " " if number else ""
+            yield from self._beside(previous, text.lower(), is_heading=number == start)
+
+    def _beside(self, previous: str, text: str, *, is_heading: bool) -> Iterator[datetime | None]:
+        """Yield the dates in a block that are not part of a sentence."""
+        for form in DAY_FORMS:
+            for match in islice(form.finditer(text), _MAX_TRIES):
+                before = (previous + text)[: len(previous) + match.start()][-40:]
+                rest = text[: match.start()] + text[match.end() :]
+                is_alone = len(rest) <= 12 and len(_HAN.findall(rest)) < 3
+                if not _OTHER_LABEL.search(before) and (
+                    is_alone
+                    or (len(text) <= 80 and _SEPARATED.search(f"{before}\n{text[match.end() :]}"))
+                    or (is_heading and match.end() > len(text) - 60)
+                    or match.groupdict().get("H")
+                    or _LABEL.search(before)
+                    or _BYLINE.match(text, match.end())
+                ):
+                    yield match_date(match, self._zone, self._day_zone, self._language)
+
+    def _heading_number(self, blocks: list[Block]) -> int:
+        """Return the number of the block with the page's heading: its h1, else its title."""
+        node = self._sources.tree.css_first("title")
+        title = node_text(node) if node is not None else ""
+        headings = [number for number, block in enumerate(blocks) if block.tag == "h1"]
+        named = [number for number in headings if blocks[number].text[:12] in title]
+        alike = (
+            number
+            for number, block in enumerate(blocks)
+            if len(block.text) > 1 and title.startswith(block.text[:30])
+        )
+        return next(chain(named, headings, alike), 0)
+
+    def _named_dates(self, selector: str) -> Iterator[datetime | None]:
+        """Yield dates in elements with the name of a date."""
+        for node in islice(self._sources.tree.css(selector), 60):
+            text = node_text(node, _MAX_LINE_CHARS + 1)
+            if not _HAS_YEAR.search(text):
+                text = node.attributes.get("title") or ""
+            if (
+                6 <= len(text) <= _MAX_LINE_CHARS
+                and _HAS_YEAR.search(text)
+                and not is_foreign(node)
+            ):
+                yield self._parse(text, short=True)
+
+    def _labelled_dates(
+        self, blocks: list[Block], label: re.Pattern[str] = _LABEL
+    ) -> Iterator[datetime | None]:
+        """Yield dates after a label or with a time of day, anywhere in the text."""
+        previous = ""
+        for block in blocks:
+            text = block.text.lower()
+            if _HAS_YEAR.search(text):
+                for form in DAY_FORMS:
+                    for match in islice(form.finditer(text), _MAX_TRIES):
+                        before = (
+                            f"{previous[-20:]} {text[max(0, match.start() - 40) : match.start()]}"
+                        )
+                        if label.search(before) or match["H"]:
+                            yield match_date(match, self._zone, self._day_zone, self._language)
+            previous = text
+
+
+def _zone_by_other(date: datetime, other: datetime) -> tuple[int, tzinfo]:
+    """Return the zone in which a date in UTC agrees with another one of the page.
+
+    The first number is 0 if the other has a zone, 1 if it has the time of day there, 2 if it has
+    only the day, and 3 if it gives no other zone than UTC.
     """
-    text = text.lower().replace("\\u002b", "+").replace("\xa0", " ")
-    if epoch := _EPOCH.fullmatch(text):
-        return float(epoch[1])
-    matches = [match for form in _ALL_FORMS if (match := form.search(text))]
-    if not matches:
-        return None
-    return _match_timestamp(
-        min(matches, key=re.Match.start), zone, zone if day_zone is None else day_zone
-    )
+    if other.tzinfo is not STATED_UTC:
+        if other == date and other.utcoffset():
+            return 0, other.tzinfo or UTC
+        quarters = (other.replace(tzinfo=UTC) - date) / timedelta(minutes=15)
+        offset = timedelta(minutes=15 * round(quarters))
+        if (other.hour, other.minute) != (0, 0):
+            if 0 < abs(round(quarters)) <= 56 and abs(quarters - round(quarters)) < 0.1:
+                return 1, timezone(offset)
+        else:
+            days = (other.date() - date.date()).days
+            if days == -1 and date.hour <= 11:
+                return 2, timezone(timedelta(hours=-date.hour - 1))
+            if days == 1 and date.hour >= 10:
+                return 2, timezone(timedelta(hours=24 - date.hour))
+    return 3, UTC
 
 
-def timestamp_from_url(url: str, zone: tzinfo) -> float | None:
+def date_from_url(url: str, zone: tzinfo) -> datetime | None:
     """Return the first minute of the day that a URL contains; None if it contains none."""
     path = urlsplit(url).path.lower() if url.isprintable() and "[" not in url else ""
     for pattern in _PATH_DATES:
         if match := pattern.search(path):
             year, month, day = map(int, match.groups())
-            if (timestamp := _timestamp(year, month, day, zone)) is not None:
-                return timestamp
+            try:
+                return datetime(year, month, day, tzinfo=zone)
+            except ValueError:
+                continue
     return None
 
 
-def _match_timestamp(match: re.Match[str], zone: tzinfo, day_zone: tzinfo) -> float | None:
-    groups = match.groupdict()
-    month = groups.get("m") or groups.get("m1") or groups.get("m2")
-    number = int(month) if month else _MONTHS.index(groups["month"]) + 1
-    day = groups.get("d") or groups.get("d1") or groups.get("d2")
-    hour, minute, second = (int(groups.get(name) or 0) for name in "HMS")
-    if hour < 12 and (groups.get("half") == "p" or groups.get("noon") in ("下午", "晚上")):
-        hour += 12
-    elif hour == 12 and (groups.get("half") == "a" or groups.get("noon") == "凌晨"):
-        hour = 0
-    offset = groups.get("zone")
-    date_zone = _parse_zone(offset) if offset else zone if groups.get("H") else day_zone
-    clock = (hour, minute, min(second, 59))  # 60 is a leap second
-    return _timestamp(int(groups["y"]), number, int(day or 0), date_zone, clock)
+def _node_dates(nodes: Iterable[JsonObject], keys: Iterable[str]) -> Iterator[str]:
+    """Yield the dates of JSON-LD nodes."""
+    values = (node.get(key) for node in nodes for key in keys)
+    yield from (value for value in values if isinstance(value, str))
 
 
-def _timestamp(
-    year: int, month: int, day: int, zone: tzinfo, clock: tuple[int, int, int] = (0, 0, 0)
-) -> float | None:
-    try:
-        return datetime(year, month, day, *clock, tzinfo=zone).timestamp()
-    except ValueError:
-        return None
+def _updated_dates(tree: LexborHTMLParser) -> Iterator[str]:
+    """Yield the dates of the microformat hAtom, which often has no other date than `updated`."""
+    for node in islice(tree.css(".updated"), _MAX_TRIES):
+        if not is_foreign(node):
+            attributes = node.attributes
+            yield attributes.get("datetime") or attributes.get("title") or node_text(node)
 
 
-def _parse_zone(text: str) -> tzinfo:
-    """Return UTC or a fixed offset; an offset of more than 14 hours counts as UTC."""
-    if text[0] not in "+-":
-        return UTC
-    minutes = int(text[1:3]) * 60 + int(text[-2:])
-    offset = timedelta(minutes=-minutes if text[0] == "-" else minutes)
-    return timezone(offset) if minutes <= 14 * 60 else UTC
+def _microdata_dates(tree: LexborHTMLParser, key: str, *, foreign: bool = False) -> Iterator[str]:
+    """Yield content, datetime or text of the elements with a property of schema.org."""
+    for node in islice(tree.css(f'[itemprop~="{key}" i]'), _MAX_TRIES):
+        if foreign or not is_foreign(node):
+            attributes = node.attributes
+            yield attributes.get("content") or attributes.get("datetime") or node_text(node)
 
 
-# -- dates by source; all functions take a page in lower case ------------------------
+def _time_element_dates(tree: LexborHTMLParser, *, shown: bool = False) -> Iterator[str]:
+    """Yield the dates of `<time>` and `<abbr>`: pubdate, after the heading, before it backwards.
 
-
-def _machine_dates(page: str, key: str, metas: tuple[str, ...]) -> Iterator[str]:
-    """Return the dates for machines: JSON-LD, meta elements, microdata."""
-    return chain(_json_ld_dates(page, key), _meta_dates(page, metas), _microdata_dates(page, key))
-
-
-def _json_ld_dates(page: str, key: str) -> Iterator[str]:
-    """Yield dates in JSON-LD and in other scripts that use its keys."""
-    if f'"{key}"' in page:
-        yield from (match[1] for match in islice(_JSON_LD_DATE[key].finditer(page), _MAX_TRIES))
-
-
-def _meta_dates(page: str, names: tuple[str, ...]) -> list[str]:
-    """Return the contents of meta elements, the most trusted first."""
-    dates: dict[str, str] = {}
-    for tag in _start_tags(page, "<meta", 200):
-        if any(
-            part in tag for part in ("date", "time", "create", "published", "modified", "revis")
-        ):
-            name, content = _NAME.search(tag), _CONTENT.search(tag)
-            if name and content:
-                dates.setdefault(name[1], _match_value(content))
-    return [dates[name] for name in names if name in dates]
-
-
-def _microdata_dates(page: str, key: str) -> Iterator[str]:
-    """Yield microdata dates: an attribute, else the element's text."""
-    at = page.find(key)
-    for _ in range(_MAX_TRIES):
-        if at < 0:
-            return
-        start, end = page.rfind("<", max(0, at - _MAX_TAG), at), page.find(">", at, at + _MAX_TAG)
-        if start >= 0 and end >= 0 and "itemprop" in page[start:at]:
-            content = _CONTENT.search(page[start:end])
-            yield _match_value(content) if content else page[end + 1 : end + 60].partition("<")[0]
-        at = page.find(key, at + 1)
-
-
-def _time_element_dates(page: str) -> Iterable[str]:
-    """Return the dates of <time> marked as publication, else of the first after the heading."""
-    if "<time" not in page:
-        return ()
-    marked = (tag for tag in _start_tags(page, "<time", _MAX_TRIES) if "pubdate" in tag)
-    dates = [_match_value(content) for tag in marked if (content := _CONTENT.search(tag))]
-    at = page.find("<time", max(0, page.find("<h1")))
-    for tag in _start_tags(page[at:], "<time", 1) if at >= 0 else ():
-        if "modified" in tag:
+    shown  whether to yield their texts instead of their attributes
+    """
+    marked: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    section = before
+    for node in islice(tree.css('h1,time,abbr[title],span[title*="20"],[pubdate]'), 60):
+        attributes = node.attributes
+        if node.tag == "h1":
+            section = after
+        elif _MODIFIED_NAME.search(f"{attributes.get('class')} {attributes.get('itemprop')}"):
             continue
-        content, end = _CONTENT.search(tag), at + len(tag)
-        dates.append(
-            _match_value(content) if content else page[end + 1 : end + 60].partition("<")[0]
-        )
-    return dates
+        elif not is_foreign(node):
+            text = attributes.get("datetime") or attributes.get("title")
+            if shown or not text:
+                text = node_text(node)
+            (marked if "pubdate" in attributes else section).append(text)
+    yield from (*marked, *after, *reversed(before))
 
 
-def _labelled_dates(page: str) -> Iterator[str]:
-    """Yield dates in the text under the heading with a time of day or a label beside them."""
-    text = _strip_markup(page[(start := _content_start(page)) : start + _MAX_SOURCE])[:_MAX_TEXT]
-    for form in _WRITTEN_FORMS:
-        for match in islice(form.finditer(text), _MAX_TRIES):
-            label = _LABEL.search(text, max(0, match.start() - 16), match.start())
-            if match["H"] or label or _BYLINE.match(text, match.end()):
-                yield match[0]
+def _script_dates(tree: LexborHTMLParser) -> Iterator[str]:
+    """Yield the dates in scripts that use keys of JSON-LD."""
+    for script in tree.css("script:not([src])"):
+        text = script.text() or ""
+        if "ublish" in text or "osted" in text or "ubdate" in text.lower():
+            yield from (match[1] for match in islice(_SCRIPT_DATE.finditer(text), _MAX_TRIES))
 
 
-def _standalone_dates(page: str) -> Iterator[str]:
-    """Yield the texts of elements soon after the heading that contain only a date."""
-    start = _content_start(page)
-    for match in islice(_STANDALONE.finditer(page, start, start + _MAX_TEXT), _MAX_TRIES):
-        text = match[1].strip()
-        for form in _WRITTEN_FORMS:
-            if (date := form.match(text)) and (date["H"] or date.end() == len(text)):
-                yield text
-
-
-def _content_start(page: str) -> int:
-    """Return where the page's own text begins: its h1, else the words of its title in the body."""
-    if (heading := page.find("<h1")) >= 0:
-        return heading
-    body = max(0, page.find("<body"))
-    start = page.find("<title")
-    title = page[page.find(">", start) + 1 :][:100] if start >= 0 else ""
-    words = _TITLE_END.split(title, maxsplit=1)[0].strip()[:8]
-    return max(body, page.find(words, body)) if words else body
-
-
-def _strip_markup(source: str) -> str:
-    """Return source without tags, scripts and comments, white space folded."""
-    for opening, closing in (("<!--", "-->"), ("<script", "</script"), ("<style", "</style")):
-        head, *parts = source.split(opening)
-        source = head + " ".join(part.partition(closing)[2] for part in parts)
-    return " ".join(unescape(_TAGS.sub(" ", source)).split())
-
-
-def _start_tags(page: str, opening: str, limit: int) -> Iterator[str]:
-    """Yield at most `limit` start tags that begin with `opening`."""
-    at = page.find(opening)
-    for _ in range(limit):
-        if at < 0:
-            return
-        end = page.find(">", at, at + _MAX_TAG)
-        yield page[at : end if end >= 0 else at + _MAX_TAG]
-        at = page.find(opening, at + len(opening))
-
-
-def _match_value(match: re.Match[str]) -> str:
-    return unescape(next(filter(None, match.groups()), ""))
+def is_foreign(node: LexborNode) -> bool:
+    """Return whether an element is in a comment, a sidebar, related links or the like."""
+    above: LexborNode | None = node
+    for _ in range(_MAX_ANCESTORS):
+        if above is None:
+            break
+        attributes = above.attributes
+        role = element_role(above.tag_id, attributes)
+        is_foreign = role.part & FOREIGN or "Comment" in (attributes.get("itemtype") or "")
+        if is_foreign and above.css_first("h1,main") is None:
+            return True
+        above = above.parent
+    return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -25,6 +24,7 @@ from focus.html.dom import (
     node_text,
     tag_ids,
 )
+from focus.html.json_ld import parse_json_ld, schema_types
 from focus.html.main_content import read_blocks
 from focus.html.regions import AncestryReader
 from focus.http.robots_tag import NO_RULES, RobotsTag, parse_rules
@@ -35,7 +35,6 @@ MAX_TITLE, MAX_META, MAX_LANGUAGE, MAX_HEADINGS, MAX_FEEDS = 500, 2000, 35, 500,
 MAX_SITE_NAME = 200
 
 _REGIONS = tuple(Region)
-MAX_JSON_LD = 100_000  # characters of the longest JSON-LD script that is read
 _INDEX_PAGE_TYPES = frozenset(("CollectionPage", "SearchResultsPage", "ItemList", "Blog"))
 _ARTICLE_TYPES = frozenset(
     ("Article", "BlogPosting", "NewsArticle", "TechArticle", "QAPage", "Product")
@@ -340,32 +339,3 @@ def _fallback_anchor(node: LexborNode, attributes: Attributes) -> str:
             return alt
     names = (fold(attributes.get(name), MAX_ANCHOR) for name in ("alt", "title", "aria-label"))
     return next(filter(None, names), "")
-
-
-def parse_json_ld(text: str) -> Iterator[dict[str, object]]:
-    """Yield the outermost objects of a JSON-LD script; none if it cannot be read."""
-    try:
-        value = (
-            msgspec.json.decode(text.encode("utf-8", "replace"))
-            if len(text) <= MAX_JSON_LD
-            else None
-        )
-    except (msgspec.DecodeError, RecursionError):
-        return
-    for item in _as_list(value):
-        graph = item.get("@graph") if isinstance(item, dict) else None
-        for json_object in graph if isinstance(graph, list) else [item]:
-            if isinstance(json_object, dict):
-                yield json_object
-
-
-def schema_types(json_object: dict[str, object]) -> Iterator[str]:
-    """Yield the schema.org types of an object, not those of its parts.
-
-    Example: `{"@type": ["CollectionPage"], "hasPart": {"@type": "Article"}}` gives CollectionPage.
-    """
-    yield from (name for name in _as_list(json_object.get("@type")) if isinstance(name, str))
-
-
-def _as_list(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]

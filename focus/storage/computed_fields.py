@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 from focus.html.markdown import to_markdown
@@ -31,8 +31,8 @@ class StoredSource:
 def compute_field(name: str, source: StoredSource) -> str | None:
     """Return a field of `results.COMPUTED_FIELDS`; None if the source has none or is not stored.
 
-    The dates `published` and `modified` are ISO 8601 in UTC. `text` is the main text, one line per
-    block.
+    The dates `published` and `modified` are ISO 8601 in the zone that the page states. `text` is
+    the main text, one line per block.
     """
     if source.packed is None:
         return None
@@ -41,8 +41,8 @@ def compute_field(name: str, source: StoredSource) -> str | None:
     if name == "markdown":
         return to_markdown(source.html, source.url)
     value = getattr(source.metadata, name)
-    return _iso(value) if isinstance(value, float) else value
+    return _iso(value) if isinstance(value, datetime) else value
 
 
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _iso(date: datetime) -> str:
+    return date.isoformat(timespec="seconds").replace("+00:00", "Z")
