@@ -203,6 +203,16 @@ class ScopeConfig(msgspec.Struct, frozen=True):
         tuple[str, ...],
         Setting(SCOPE_SECTION, "Do not fetch URLs that match REGEX (repeatable).", kind="pattern"),
     ] = ()
+    site_rules: Annotated[
+        bool,
+        Setting(
+            SCOPE_SECTION,
+            "Also fetch histories, forms and page variants of wikis, blogs, forums and shops "
+            "(page-variant).",
+            name="no-site-rules",
+            is_rare=True,
+        ),
+    ] = True
     documents: Annotated[
         bool,
         Setting(

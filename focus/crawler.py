@@ -219,6 +219,7 @@ class Crawl:
             traps=Traps(self.config.traps, now=self.transport.now()),
             min_priority=self.config.min_priority,
             nofollow=_nofollow_policy(self.config),
+            uses_site_rules=self.config.scope.site_rules and not self.config.as_published,
         )
 
     def _clock(self) -> float:
@@ -378,6 +379,10 @@ class Crawl:
             gate = self.view.robots_gate
             if spent := self.link_handler.exhausted_reason_for_url(url_id, candidate.priority):
                 self.effects.apply([DropUrl(url_id, DropReason.TRAP_BUDGET, spent)], now)
+            elif url_id not in self.requests and (
+                refusal := self.link_handler.late_refusal(candidate)
+            ):
+                self.effects.apply([DropUrl(url_id, refusal.reason, refusal.detail)], now)
             elif why := gate.shut(host, url):
                 self.effects.apply(closed_scheme_intents(url_id, host, why, self.view), now)
             elif self._must_wait(candidate):

@@ -283,6 +283,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     full_title   title with the name of the site; empty if nothing was cut from `title`
     site         name of the site: what was cut from the title, else as its metadata says
     keyword_blocks  hashes of its own texts with a keyword, including those of the site's template
+    software     web application that made it (`site_rules.detect_software`), "" if unknown
     """
 
     title: str = ""
@@ -319,6 +320,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     full_title: str = ""
     site: str = ""
     keyword_blocks: tuple[int, ...] = ()
+    software: str = ""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -335,6 +337,7 @@ class Task(msgspec.Struct, frozen=True):
     crawl_delay_s  seconds to wait before a further request to the host for the same URL
     should_report_send  whether the transport reports the moment when the request is sent
     template   template of the host when the request was sent
+    software   web application of the host, "" if it has none that is known; None detects it
     """
 
     id: int | None
@@ -350,6 +353,7 @@ class Task(msgspec.Struct, frozen=True):
     crawl_delay_s: float = 0.0
     should_report_send: bool = False
     template: SiteTemplate = NO_TEMPLATE
+    software: str | None = ""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -386,6 +390,7 @@ class HostRow(msgspec.Struct, frozen=True):
     is_abandoned    whether there were too many; its URLs fail when they become due
     robots          scheme -> robots.txt as (body, status, expires_at); status 0 if unreachable
     address         last known IP address; empty if unknown
+    software        web application (`site_rules`); empty if unknown
     """
 
     id: int
@@ -395,6 +400,7 @@ class HostRow(msgspec.Struct, frozen=True):
     is_abandoned: bool = False
     robots: dict[str, tuple[bytes, int, float]] = {}
     address: str = ""
+    software: str = ""
 
 
 class UrlRow(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -191,3 +191,12 @@ def test_ensure_open_files_limit_too_low_raises() -> None:
         pytest.skip("no limit here")
     with pytest.raises(ConfigError, match="open files"):
         ensure_open_files(hard)
+
+
+async def test_restore_host_keeps_its_software(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", head='<meta name="generator" content="WordPress 6.1">')
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live(requests=2)
+    await lives.live()
+    assert lives.crawl.frontier.host("a.test").software == "WordPress"

@@ -6,11 +6,13 @@ from urllib.parse import quote
 import pytest
 
 from focus.admission.site_rules import (
+    detect_software,
     is_action_link,
     load_knowledge,
     reason_against,
     strip_params,
 )
+from focus.config import ScopeConfig
 from focus.records import DropReason, Link
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
@@ -142,3 +144,156 @@ async def test_seed_may_lead_to_a_log_in_page() -> None:
     run = await crawl(web, ["http://a.test/"])
     assert [hit.url for hit in web.log][-1] == "http://a.test/login"
     assert run.crawl.unit_of_work.drops[ACTION] == 1
+
+
+@pytest.mark.parametrize(
+    ("software", "url", "reason"),
+    [
+        ("MediaWiki", "/index.php?title=A&action=edit&section=2", ACTION),
+        ("MediaWiki", "/wiki/Special:UserLogin?returnto=A", ACTION),
+        ("MediaWiki", "/index.php?title=A&action=history", VARIANT),
+        ("MediaWiki", "/index.php?title=A&oldid=5", VARIANT),
+        ("MediaWiki", "/wiki/特殊:链入页面/A", VARIANT),
+        ("MediaWiki", "/wiki/Special:Random", None),
+        ("MediaWiki", "/index.php?title=A&action=view", None),
+        ("MediaWiki", "/wiki/Edit_war", None),
+        ("DokuWiki", "/doku.php?id=a:b&do=edit", ACTION),
+        ("DokuWiki", "/doku.php?id=a:b&do=backlink", VARIANT),
+        ("DokuWiki", "/doku.php?id=a:b&rev=1700000000", VARIANT),
+        ("DokuWiki", "/doku.php?id=a:b", None),
+        ("DokuWiki", "/doku.php?id=a:start&do=index", None),
+        ("WordPress", "/2026/goal/feed/", VARIANT),
+        ("WordPress", "/2026/goal/trackback/", ACTION),
+        ("WordPress", "/?s=goal", VARIANT),
+        ("WordPress", "/2026/feed-the-birds/", None),
+        ("WordPress", "/?p=5", None),
+        ("phpBB", "/viewtopic.php?f=2&t=5", None),
+        ("phpBB", "/viewtopic.php?f=2&t=5&start=20", None),
+        ("phpBB", "/viewtopic.php?p=55", VARIANT),
+        ("phpBB", "/posting.php?mode=reply&t=5", ACTION),
+        ("Discuz!", "/forum.php?mod=viewthread&tid=5&extra=page%3D1", None),
+        ("Discuz!", "/thread-5-1-1.html", None),
+        ("Discuz!", "/home.php?mod=space&uid=1&do=blog&id=3", None),
+        ("Discuz!", "/home.php?mod=space&uid=1", VARIANT),
+        ("Discuz!", "/member.php?mod=logging&action=login", ACTION),
+        ("vBulletin", "/showthread.php?t=5", None),
+        ("vBulletin", "/showthread.php?p=55", VARIANT),
+        ("XenForo", "/threads/goal.5/", None),
+        ("XenForo", "/threads/goal.5/page-2", None),
+        ("XenForo", "/threads/goal.5/reply?quote=7", ACTION),
+        ("XenForo", "/members/anna.5/", VARIANT),
+        ("Discourse", "/t/goal/55", None),
+        ("Discourse", "/t/goal/55/7", VARIANT),
+        ("Flarum", "/d/5-goal", None),
+        ("Flarum", "/d/5-goal/7", VARIANT),
+        ("Machina", "/forum/ball-1/topic/goal-5/", None),
+        ("Machina", "/forum/ball-1/topic/goal-5/?post=7", VARIANT),
+        ("Machina", "/forum/ball-1/topic/goal-5/post/create/", ACTION),
+        ("Drupal", "/node/5", None),
+        ("Drupal", "/comment/reply/5", ACTION),
+        ("Joomla", "/index.php?option=com_content&view=article&id=5", None),
+        ("Joomla", "/index.php?option=com_mailto&tmpl=component&link=x", ACTION),
+        ("Typecho", "/archives/5/", None),
+        ("Typecho", "/action/login", ACTION),
+        ("Z-Blog", "/post/5.html", None),
+        ("DedeCMS", "/plus/view.php?aid=5", None),
+        ("DedeCMS", "/plus/feedback.php?aid=5", ACTION),
+        ("Magento", "/ball.html", None),
+        ("Magento", "/checkout/cart/", ACTION),
+        ("PrestaShop", "/5-ball.html", None),
+        ("PrestaShop", "/cart?add=1&id_product=5", ACTION),
+        ("Shopify", "/products/ball", None),
+        ("Shopify", "/collections/all/products/ball", VARIANT),
+        ("Shopify", "/pages/services", None),
+        ("GitLab", "/group/project/-/issues/5", None),
+        ("GitLab", "/group/project/-/commits/main", VARIANT),
+        ("Gitea", "/owner/ball/src/branch/main/README.md", None),
+        ("Gitea", "/owner/ball/commits/branch/main", VARIANT),
+        ("cgit", "/ball.git/about/", None),
+        ("gitweb", "/?p=ball.git;a=blob;f=README", None),
+        ("gitweb", "/?p=ball.git;a=shortlog", VARIANT),
+        ("Trac", "/ticket/5", None),
+        ("Trac", "/changeset/5", VARIANT),
+        ("Redmine", "/issues/5", None),
+        ("Redmine", "/issues/5/edit", ACTION),
+        ("Confluence", "/display/BALL/Goal", None),
+        ("Confluence", "/pages/viewinfo.action?pageId=5", VARIANT),
+        ("MoinMoin", "/Goal", None),
+        ("MoinMoin", "/Goal?action=info", VARIANT),
+        ("mailing list archive", "/2026-May/000123.html", None),
+        ("django-oscar", "/catalogue/ball_5/", None),
+        ("django-oscar", "/catalogue/ball_5/reviews/7/", VARIANT),
+    ],
+)
+def test_rules_of_an_application_spare_its_articles(
+    software: str, url: str, reason: DropReason | None
+) -> None:
+    refusal = reason_against(f"http://a.test{quote(url, safe='/?&=%;:')}", software)
+    assert (refusal and refusal.reason) is reason
+    assert refusal is None or refusal.detail.startswith(f"{software}: ")
+
+
+@pytest.mark.parametrize(
+    ("generator", "source", "software"),
+    [
+        ("WordPress 6.1", "", "WordPress"),
+        ("MediaWiki 1.39", '<link href="/wp-content/x.css">', "MediaWiki"),
+        ("", '<link href="/wp-content/x.css">', "WordPress"),
+        ("", "<link href=http://a.test/blog/wp-content/x.css>", "WordPress"),
+        ("", '<img src="https://b.test/wp-content/x.png">', ""),
+        ("", '<img src="//b.test/wp-content/x.png"><script src="/wp-content/x.js">', "WordPress"),
+        ("", "<p>Powered by Discuz! X3.4</p>", "Discuz!"),
+        ("Hugo 0.120", "<p>All about WordPress</p>", ""),
+    ],
+)
+def test_software_is_detected_by_generator_or_markup(
+    generator: str, source: str, software: str
+) -> None:
+    assert detect_software(generator, source.encode(), "a.test") == software
+
+
+def blog() -> TinyWeb:
+    """A blog whose first page does not show its software."""
+    web = TinyWeb()
+    head = '<meta name="generator" content="WordPress 6.1">'
+    web.page("http://a.test/", links=["/feed/", "/1/", "/2/?replytocom=5", "/2/?share=x"])
+    web.page("http://a.test/1/", head=head, links=["/2/?share=x", "/2/", "/1/feed/", "/?s=ball"])
+    for url in ("/feed/", "/2/", "/2/?share=x", "/1/feed/", "/?s=ball"):
+        web.page(f"http://a.test{url}")
+    return web
+
+
+async def test_variants_are_dropped_once_the_software_of_a_host_is_known() -> None:
+    web = blog()
+    run = await crawl(web, ["http://a.test/"])
+    assert [hit.url.removeprefix("http://a.test") for hit in web.log] == [
+        "/robots.txt", "/", "/feed/", "/1/", "/2/", "/2/?share=x",
+    ]  # fmt: skip
+    assert run.crawl.unit_of_work.drops[VARIANT] == 2
+    assert run.crawl.frontier.host("a.test").software == "WordPress"
+
+
+async def test_variants_are_fetched_without_site_rules() -> None:
+    web = blog()
+    await crawl(web, ["http://a.test/"], scope=ScopeConfig(site_rules=False))
+    assert {"http://a.test/1/feed/", "http://a.test/2/?share=x"} <= {hit.url for hit in web.log}
+
+
+async def test_variants_that_waited_are_dropped_when_they_are_due() -> None:
+    web = TinyWeb()
+    web.page("http://b.test/", links=["http://a.test/1/", "http://a.test/1/feed/"])
+    web.page("http://a.test/1/", head='<meta name="generator" content="WordPress 6.1">')
+    run = await crawl(web, ["http://b.test/"])
+    assert "http://a.test/1/feed/" not in {hit.url for hit in web.log}
+    assert run.crawl.unit_of_work.drops[VARIANT] == 1
+
+
+async def test_links_to_pages_that_a_wiki_does_not_have_yet_are_ignored() -> None:
+    web = TinyWeb()
+    head = (
+        '<meta name="generator" content="DokuWiki">'
+        '<a href="/doku.php?id=new" rel="nofollow">new</a>'
+    )
+    web.page("http://a.test/", head=head, links=["/doku.php?id=old"])
+    run = await crawl(web, ["http://a.test/"])
+    assert len(run.crawl.url_table) == 2

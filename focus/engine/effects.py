@@ -56,6 +56,7 @@ class Effects:
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             i.SetAddress: self._set_address,
             i.FinishRequest: self._finish_request,
+            i.RecordSoftware: self._record_software,
             i.ApplyRobots: self._apply_robots,
             i.FetchRobots: self._fetch_robots,
             i.FetchRobotsLater: self._fetch_robots_later,
@@ -109,6 +110,7 @@ class Effects:
                 crawl_delay_s=host.delay_s,
                 should_report_send=self._frontier.waits_for_send,
                 template=self._view.templates.template(host.id),
+                software=self._link_handler.task_software(host),
             )
         )
 
@@ -131,6 +133,12 @@ class Effects:
         totals.bytes += intent.fetch.raw_bytes
         if not intent.is_settled:
             self._start_delay(intent.host, intent.fetch, now)
+
+    def _record_software(self, intent: i.RecordSoftware, now: float) -> None:
+        intent.host.detections += 1
+        if intent.software and not intent.host.software:
+            intent.host.software = intent.software
+            self._unit_of_work.update_host(intent.host)
 
     def _start_delay(self, host: Host, fetch: FetchResult, now: float) -> None:
         self._frontier.record_answer(host, fetch, now)

@@ -61,6 +61,13 @@ class FinishRequest(_Intent, frozen=True):
     is_settled: bool = False
 
 
+class RecordSoftware(_Intent, frozen=True):
+    """Record in which web application a page was made, "" if it is not known."""
+
+    host: Host
+    software: str
+
+
 class ApplyRobots(_Intent, frozen=True):
     """Apply the outcome of a robots.txt request to its host."""
 
@@ -278,8 +285,8 @@ class CorrectPage(_Intent, frozen=True):
 
 
 Intent: TypeAlias = (
-    SetAddress | FinishRequest | ApplyRobots | FetchRobots | FetchRobotsLater | PauseHost
-    | CountFailure | ResetFailures | AbandonHost | FetchSitemaps
+    SetAddress | FinishRequest | RecordSoftware | ApplyRobots | FetchRobots | FetchRobotsLater
+    | PauseHost | CountFailure | ResetFailures | AbandonHost | FetchSitemaps
     | MarkDone | DropUrl | FailUrl | RetryUrl | RequeueUrl | ReturnToQueue
     | RememberText | FollowLinks | FollowUrlSource | EnterRedirect | LearnFromResult
     | RecordRevisit | CorrectPage

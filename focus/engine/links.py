@@ -34,10 +34,10 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.scheduling.queues import Host, Queue
+from focus.scheduling.queues import Candidate, Host, Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy
-from focus.urls.normal_form import url_host, url_pattern
+from focus.urls.normal_form import url_fingerprint, url_host, url_pattern
 
 
 class LinkHandler:
@@ -46,6 +46,7 @@ class LinkHandler:
     partition     receives the URLs of hosts that other crawls own
     min_priority  new URLs below it are dropped
     nofollow      treatment of links with rel=nofollow: follow, weigh or skip
+    uses_site_rules  whether page variants of known web applications are dropped
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class LinkHandler:
         traps: Traps | None = None,
         min_priority: float | None = None,
         nofollow: str = "follow",
+        uses_site_rules: bool = True,
     ) -> None:
         self.strategy: Strategy = ranker.strategy
         self.url_table = url_table
@@ -72,6 +74,8 @@ class LinkHandler:
         self._priority = ranker.priority
         self._min_priority = min_priority
         self._nofollow = nofollow
+        self._uses_site_rules = uses_site_rules
+        self._source_ids: set[int] = set()  # sitemaps and feeds
         self._new_rows: dict[int, UrlRow] = {}  # new URLs without a priority yet
         self.hit_rates = HitRates(
             ranker,
@@ -145,11 +149,20 @@ class LinkHandler:
     def _add_link(self, link: Link, parent: Parent) -> int:
         """Add an unknown URL that a page links to; return its id.
 
-        Returns -1 if it is too deep or its host exceeds the budget of its domain.
+        Returns -1 if it is too deep, if its host exceeds the budget of its domain, or if by the
+        software of its host it is a known page or one that does not exist yet.
         """
         max_depth = self.scope.max_depth
         if max_depth is not None and parent.depth >= max_depth:
             return -1
+        if self._uses_site_rules:
+            software = self._software(link.host)
+            if site_rules.is_unwritten(link, parent.host, software):
+                return -1
+            if (plain := site_rules.strip_params(link.url, software)) != link.url:
+                link = msgspec.structs.replace(link, url=plain, key=url_fingerprint(plain))
+                if self.url_table.find(link.key) >= 0:
+                    return -1
         if not (self.frontier.has_host(link.host) or self.domains.has_room(link.host)):
             self.unit_of_work.drops[DropReason.TRAP_HOSTS] += 1
             return -1
@@ -169,8 +182,32 @@ class LinkHandler:
         return self.add_url(blank, link.host, link.pattern, refusal=refusal)
 
     def refusal(self, url: str, host: Host) -> Refusal | None:
-        """Return why a URL is an action or a page variant of the software of its host."""
-        return site_rules.reason_against(url)
+        """Return why a URL is an action, or a page variant by the software of its host."""
+        if self._uses_site_rules:
+            return site_rules.reason_against(url, host.software)
+        refusal = site_rules.reason_against(url)
+        return refusal if refusal and refusal.reason is DropReason.ACTION else None
+
+    def late_refusal(self, candidate: Candidate) -> Refusal | None:
+        """Return why a URL is not requested by software that was detected after it was added."""
+        host = candidate.host
+        if (
+            not host.software
+            or candidate.priority >= SEED_PRIORITY
+            or candidate.id in self._source_ids
+        ):
+            return None
+        return self.refusal(candidate.url, host)
+
+    def task_software(self, host: Host) -> str | None:
+        """Return the software of a host for its next page: None if it is to be detected there."""
+        is_open = self._uses_site_rules and not host.software
+        return None if is_open and host.detections < site_rules.MAX_DETECTIONS else host.software
+
+    def _software(self, host_name: str) -> str:
+        if not self.frontier.has_host(host_name):
+            return ""
+        return self.frontier.host(host_name).software
 
     def needs_wording(self, url_id: int) -> bool:
         """Return whether trap detection needs the text of a page that is requested now."""
@@ -210,6 +247,8 @@ class LinkHandler:
         url_id = self.url_table.add(row.key, queue.id, row.depth, state)
         if row.hops:
             self.url_table.hops[url_id] = row.hops
+        if listing:
+            self._source_ids.add(url_id)
         self.url_table.parent[url_id] = -1 if row.parent_id is None else row.parent_id
         self.strategy.graph.reserve(url_id + 1)
         if state is UrlState.WAITING:

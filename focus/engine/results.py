@@ -30,6 +30,7 @@ from focus.engine.intents import (
     MarkDone,
     PauseHost,
     RecordRevisit,
+    RecordSoftware,
     RememberText,
     RequeueUrl,
     ResetFailures,
@@ -78,8 +79,13 @@ def decide(result: Result, view: View, now: float) -> list[Intent]:
             FinishRequest(host, fetch, is_robots=True),
             *_robots_intents(host, fetch, view, now),
         ]
-    ended = FinishRequest(host, fetch, is_robots=False, is_settled=view.request(task.id).is_settled)
-    return [ended, *_url_intents(task.id, task, fetch, result.page, view, now)]
+    ended: list[Intent] = [
+        FinishRequest(host, fetch, is_robots=False, is_settled=view.request(task.id).is_settled)
+    ]
+    page = result.page
+    if task.software is None and page and page.failure is None and fetch.url_source is None:
+        ended.append(RecordSoftware(host, page.software))
+    return [*ended, *_url_intents(task.id, task, fetch, result.page, view, now)]
 
 
 # -- robots.txt -----------------------------------------------------------------------

@@ -63,8 +63,12 @@ class Scorer(Protocol):
         *,
         wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
+        software: str | None = "",
     ) -> Page:
-        """Return the page, with `failure` set if it cannot be read. `wording` fills that field."""
+        """Return the page, with `failure` set if it cannot be read. `wording` fills that field.
+
+        `software` None detects the web application that made the page.
+        """
 
     async def update(self, payload: bytes) -> None:
         """Use a changed topic or model for later pages."""
@@ -156,7 +160,12 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
     page = await scorer.score(
-        fetch.url, body, kind, wording=task.needs_wording, template=task.template
+        fetch.url,
+        body,
+        kind,
+        wording=task.needs_wording,
+        template=task.template,
+        software=task.software,
     )
     return Result(task, *apply_refresh(fetch, page))
 

@@ -290,4 +290,5 @@ def _host_row(host: Host) -> HostRow:
         is_abandoned=host.is_abandoned,
         robots=dict(host.robots),
         address=host.address,
+        software=host.software,
     )

@@ -125,6 +125,7 @@ class Replay:
         *,
         wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
+        software: str | None = "",
     ) -> Page:
         """Return the page as the scorer makes it, and record it for the last request.
 
@@ -133,7 +134,9 @@ class Replay:
         page = self._scored.get(url)
         if page is None:
             started_at = time.process_time()
-            page = self._drop_unrecorded_links(await self._scorer.score(url, body, content_type))
+            page = self._drop_unrecorded_links(
+                await self._scorer.score(url, body, content_type, software=None)
+            )
             self.scoring_s += time.process_time() - started_at
             self._cache_page(url, page)
         self.analysis_s += page.worker_s
@@ -157,7 +160,7 @@ class Replay:
     async def _score_with_template(self, url: str, template: SiteTemplate) -> Page:
         fetch = self._archive.lookup(url)
         kind, body = fetch.header("content-type"), fetch.body[:MAX_BYTES]
-        page = await self._scorer.score(url, body, kind, template=template)
+        page = await self._scorer.score(url, body, kind, template=template, software=None)
         return self._drop_unrecorded_links(page)
 
     def _drop_unrecorded_links(self, page: Page) -> Page:

@@ -83,6 +83,7 @@ class ParsedPage:
     omitted_links  number of links beyond `max_links`
     crumbs         the breadcrumb from links and from JSON-LD; a crumb may occur twice
     headings       texts of h1 to h3
+    generator      software that the page names
     feed_urls      of its RSS and Atom feeds, `MAX_FEEDS` at most
     article_count, paragraph_count  numbers of `<article>` and `<p>` elements
     is_article, is_index_page       by its metadata for machines: Open Graph, JSON-LD
@@ -102,6 +103,7 @@ class ParsedPage:
     crumbs: list[Crumb] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
     feed_urls: list[str] = field(default_factory=list)
+    generator: str = ""
     article_count: int = 0
     paragraph_count: int = 0
     is_article: bool = False
@@ -204,6 +206,8 @@ class ElementReader:
                 page.description = page.description or fold(content, MAX_META)
             case "og:site_name" | "application-name" | "citation_journal_title" | "twitter:site":
                 page.site_name = page.site_name or fold(content, MAX_SITE_NAME)
+            case "generator":
+                page.generator = page.generator or fold(content, MAX_META)
             case "og:description":
                 self.og_description = self.og_description or fold(content, MAX_META)
             case "og:type":

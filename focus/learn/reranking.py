@@ -126,9 +126,15 @@ async def _score_stored_pages(
         ):
             last_nth = part[-1].request_number
             for stored in part:
-                template = view.templates.template(view.queue(stored.id).host.id)
+                host = view.queue(stored.id).host
                 scoring = (
-                    pool.score(stored.url, stored.html.encode(), _HTML, template=template)
+                    pool.score(
+                        stored.url,
+                        stored.html.encode(),
+                        _HTML,
+                        template=view.templates.template(host.id),
+                        software=host.software,
+                    )
                     if stored.html
                     else None
                 )

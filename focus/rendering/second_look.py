@@ -70,6 +70,7 @@ class SecondLook:
             "text/html; charset=utf-8",
             wording=result.task.needs_wording,
             template=result.task.template,
+            software=result.task.software,
         )
         if page.failure is not None or page.rendering.is_shell:
             return replace(came, rendering=Rendering.EMPTY)

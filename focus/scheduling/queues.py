@@ -157,12 +157,15 @@ class Host:
     paused_until       failures: no request before this time
     wakes_at           time for which the frontier has scheduled the host; None if not scheduled
     robots             scheme -> robots.txt rules
+    software           web application (`admission.site_rules`), "" if unknown
+    detections         pages in which it was looked for
     """
 
     __slots__ = (
         "active",
         "address",
         "delay_s",
+        "detections",
         "failures",
         "id",
         "is_abandoned",
@@ -175,6 +178,7 @@ class Host:
         "queue_ranking",
         "queues",
         "robots",
+        "software",
         "throttle",
         "wakes_at",
     )
@@ -197,6 +201,8 @@ class Host:
         self.queues: dict[str, Queue] = {}
         self.queue_ranking = Ranking()
         self.robots: dict[str, Any] = {}
+        self.software = ""
+        self.detections = 0
 
     @property
     def request_interval_s(self) -> float:

@@ -8,6 +8,7 @@ import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
 from focus.admission.near_duplicates import wording as wording_of
+from focus.admission.site_rules import detect_software, is_index_url
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
@@ -23,7 +24,7 @@ from focus.score.subtopics import TITLE_CHARS, title_runs
 from focus.text.charset import to_utf8
 from focus.text.site_texts import split_title
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import UrlJoiner, normalise, url_words
+from focus.urls.normal_form import UrlJoiner, normalise, url_host, url_words
 
 _ZSTD_LEVEL = 1  # levels 2 and 3 are slower and save only 1 % (docs/performance.md)
 
@@ -72,11 +73,13 @@ class PageScorer:
         *,
         wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
+        software: str | None = "",
     ) -> Page:
         """Return the scored page: its text fields, its relevance and its scored links.
 
         wording   whether the caller needs `Page.wording_hash`, which requires the whole text
         template  what the pages of its host repeat; it does not count
+        software  the web application of the host, "" if it has none that is known; None detects it
 
         A document that cannot be read returns a `Page` with a failure.
         """
@@ -101,7 +104,9 @@ class PageScorer:
         judgement = self.model.judge(document)
         is_relevant = judgement.relevance > self.threshold
         is_soft_404 = self.config.near_duplicates and _is_soft_404(document)
-        index = is_index_page(url, parsed, links)
+        if software is None:
+            software = detect_software(parsed.generator, source, url_host(url))
+        index = is_index_url(url, software) or is_index_page(url, parsed, links)
         rendering = detect_shell(parsed, source)
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         return Page(
@@ -135,6 +140,7 @@ class PageScorer:
             feed_urls=[feed for href in parsed.feed_urls if (feed := normalise(href, url))],
             is_index_page=index,
             rendering=rendering,
+            software=software,
             index_topic_score=self._topic_in_name(document) if index else 0.0,
             text_digest=text_digest(document.full_content) if self.config.digests else 0,
             full_title=full_title if parsed.title != full_title else "",

@@ -114,7 +114,7 @@ def _restore_hosts(crawl: Crawl, saved: QueuesAndHosts, clock_setback_s: float) 
     now = crawl.transport.now()
     for row in saved.hosts:
         host = crawl.frontier.host(row.name)
-        host.address = row.address
+        host.address, host.software = row.address, row.software
         if row.is_abandoned:
             host.failures = FAILURES_BEFORE_LAST_TRY  # one request of its robots.txt is left
         else:

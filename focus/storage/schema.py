@@ -58,7 +58,8 @@ CREATE TABLE host (
     failures INTEGER NOT NULL,     -- in a row, the host's own fault
     given_up INTEGER NOT NULL,     -- 1: too many of them
     robots   BLOB,                 -- MessagePack of HostRow.robots; NULL: never fetched
-    address  TEXT NOT NULL         -- the machine it was last found at; '': not known
+    address  TEXT NOT NULL,        -- the machine it was last found at; '': not known
+    software TEXT NOT NULL         -- web application; '': not known
 );
 
 -- What the pages of a host repeat.
@@ -355,7 +356,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWL_TABLES}{URL_VIEW};{PAGES_VIEW};{ALERTS}
 """Migrations: the first creates all tables, each later one updates a file of the version before.
 After the first release, new ones are only appended."""
 
-LAST_UNRELEASED_VERSION = 23
+LAST_UNRELEASED_VERSION = 24
 """Last version before the first release. Until the release, a change of the tables increases this
 number, so that older files are refused by their version and not because of a missing column."""
 

@@ -47,7 +47,7 @@ MAX_EXACT = 32
 _HOST = """
 INSERT INTO host VALUES * ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at,
 failures = excluded.failures, given_up = excluded.given_up, robots = excluded.robots,
-address = excluded.address"""
+address = excluded.address, software = excluded.software"""
 _QUEUE = """
 INSERT INTO queue VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded, bonus = excluded.bonus,
@@ -216,7 +216,7 @@ def _merge_outcomes(outcomes: list[Outcome]) -> dict[int, Outcome]:
 def _host(base: int, host: HostRow) -> Row:
     robots = msgspec.msgpack.encode(host.robots) if host.robots else None
     row = base | host.id, host.name, host.next_at, host.failures, host.is_abandoned, robots
-    return *row, host.address
+    return *row, host.address, host.software
 
 
 def _queue(base: int, queue: QueueRow) -> Row:

@@ -222,8 +222,8 @@ def next_free_ids(db: sqlite3.Connection, crawl: int) -> list[int]:
 def load_queues_and_hosts(db: sqlite3.Connection, crawl: int) -> QueuesAndHosts:
     span = id_range(crawl)
     hosts = [
-        HostRow(number, name, next_at, failures, bool(given_up), _decode_robots(robots), address)
-        for number, name, next_at, failures, given_up, robots, address in db.execute(_HOSTS, span)
+        HostRow(number, name, next_at, failures, bool(given_up), _decode_robots(robots), *texts)
+        for number, name, next_at, failures, given_up, robots, *texts in db.execute(_HOSTS, span)
     ]
     queues = [
         QueueRow(number, host, pattern, fetched, yielded, bonus, tuple(recent))
@@ -292,7 +292,7 @@ SELECT id & {schema.LAST_ID}, host, pattern, fetched, yielded, bonus,
 recent_fetched, recent_yielded, recent_at FROM queue
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 _HOSTS = f"""
-SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots, address FROM host
+SELECT id & {schema.LAST_ID}, name, next_at, failures, given_up, robots, address, software FROM host
 WHERE id BETWEEN ? AND ? ORDER BY id"""
 SELECT_LINKS = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link

@@ -52,10 +52,11 @@ class Scorer(Protocol):
         *,
         wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
+        software: str | None = "",
     ) -> Page:
         """Return the scored page. A hostile page can make this raise, hang or crash.
 
-        `wording` False skips `Page.wording_hash`.
+        `wording` False skips `Page.wording_hash`; `software` None detects the application.
         """
 
     def update(self, payload: bytes) -> None:
@@ -77,7 +78,12 @@ def score_page(scorer: Scorer, job: Job) -> Page:
     started = time.perf_counter()
     try:
         page = scorer.score(
-            job.url, job.body, job.content_type, wording=job.needs_wording, template=job.template
+            job.url,
+            job.body,
+            job.content_type,
+            wording=job.needs_wording,
+            template=job.template,
+            software=job.software,
         )
     except Exception as error:  # no page may end the worker
         page = failed_page(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")

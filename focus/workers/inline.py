@@ -31,9 +31,10 @@ class InlineScorer:
         *,
         wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
+        software: str | None = "",
     ) -> Page:
         """Return the scored page; the event loop is blocked meanwhile."""
-        return score_page(self._scorer, Job(url, body, content_type, wording, template))
+        return score_page(self._scorer, Job(url, body, content_type, wording, template, software))
 
     async def update(self, payload: bytes) -> None:
         """Replace topic or model of the scorer."""

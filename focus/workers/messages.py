@@ -12,13 +12,14 @@ _PREFIX_BYTES = 4
 
 
 class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Page to score."""
+    """Page to score; without `software` the application that made it is detected."""
 
     url: str
     body: bytes
     content_type: str | None
     needs_wording: bool = True
     template: SiteTemplate = NO_TEMPLATE
+    software: str | None = ""
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True, tag=0):

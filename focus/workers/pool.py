@@ -100,6 +100,7 @@ class WorkerPool:
         *,
         wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
+        software: str | None = "",
     ) -> Page:
         """Return the scored page, or a page with `failure` set.
 
@@ -108,7 +109,9 @@ class WorkerPool:
         if self._error or not self._is_open:
             raise FocusError(self._error or "the pool of scorer workers is not running")
         future: asyncio.Future[Page] = self._loop.create_future()
-        self._waiting.append(PendingPage(Job(url, body, content_type, wording, template), future))
+        self._waiting.append(
+            PendingPage(Job(url, body, content_type, wording, template, software), future)
+        )
         self._schedule_dispatch()
         return await future
 
