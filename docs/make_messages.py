@@ -34,7 +34,7 @@ from focus.text.formatting import count_message_ids
 ROOT = Path(__file__).parents[1]
 PO = LOCALE_FOLDER / "zh_CN" / "LC_MESSAGES" / f"{DOMAIN}.po"
 ENDS = (
-    "frontier empty", "max-pages reached", "max-requests reached", "max-bytes reached",
+    "max-pages reached", "max-requests reached", "max-bytes reached",
     "max-time reached", "target reached", "stop-harvest reached", "interrupted", "terminated",
     "offline",
 )  # fmt: skip

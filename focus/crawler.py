@@ -45,7 +45,7 @@ from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
 from focus.engine.results import count_page, decide
 from focus.engine.seeding import Seeder
 from focus.engine.sitemaps import SitemapHandler
-from focus.engine.templates import Templates, is_affected
+from focus.engine.templates import Templates, cut_title, is_affected
 from focus.engine.transports import Transport
 from focus.engine.unit_of_work import UnitOfWork
 from focus.engine.view import Request, Seeds, View, conditional_headers
@@ -54,6 +54,9 @@ from focus.html.size_guard import MAX_BYTES
 from focus.http.zstd import decompress_bounded
 from focus.i18n import msg
 from focus.records import (
+    COMPLETE,
+    FOLLOWING_FORBIDDEN,
+    FRONTIER_EMPTY,
     SEED_PRIORITY,
     Batch,
     DropReason,
@@ -284,7 +287,7 @@ class Crawl:
             if not self.stop_reason:
                 self.outages.update(may_send=self._may_send())
             if not self.transport.in_flight and (reason := self._end_reason()):
-                if reason == "frontier empty" and self.frontier.include_excluded():
+                if reason in COMPLETE and self.frontier.include_excluded():
                     continue  # with the excluded URLs
                 break
             results = await self.transport.receive(self._wake_at())
@@ -330,7 +333,10 @@ class Crawl:
         waits = self.frontier.next_due() is not None or self.frontier.url_cache.needs_loading
         # There is no worker at present; wait for one instead of ending the crawl.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
-        return "" if waits or halts or self.transport.awaits_urls else "frontier empty"
+        if waits or halts or self.transport.awaits_urls:
+            return ""
+        is_forbidden = self.unit_of_work.totals.unfollowed and self.url_table.depth.is_zero()
+        return FOLLOWING_FORBIDDEN if is_forbidden else FRONTIER_EMPTY
 
     def _wake_at(self) -> float | None:
         """Return when `receive` must return even if no result has arrived."""
@@ -431,7 +437,7 @@ class Crawl:
             return result
         template = self.view.templates.template(self.view.queue(task.id).host.id)
         if not is_affected(page, task.template, template):
-            return result
+            return msgspec.structs.replace(result, page=cut_title(page, template.affix))
         source = decompress_bounded(page.body_zstd, MAX_BYTES) if page.body_zstd else b""
         scored = await self.transport.score_again(result.fetch.url, source, template)
         if scored is None:

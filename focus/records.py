@@ -11,11 +11,19 @@ from enum import IntEnum, IntFlag, StrEnum
 
 import msgspec
 
+from focus.i18n import mark
+
 SEED_PRIORITY = 1e6
 """Priority of seeds, above that of any link; seeds keep the order in which they are listed."""
 REVISIT_PRIORITY = -1e6
 """Highest priority of a revisit. Revisits come after all links, and link evidence does not change
 their priority."""
+
+
+FRONTIER_EMPTY = mark("frontier empty")
+FOLLOWING_FORBIDDEN = mark("the pages forbid following their links")
+COMPLETE = (FRONTIER_EMPTY, FOLLOWING_FORBIDDEN)
+"""Reasons of the end of a crawl that has no URL left."""
 
 
 class UrlState(IntEnum):

@@ -10,7 +10,7 @@ import pytest
 
 from focus.alerts.page_match import PageView
 from focus.config import AnalysisConfig
-from focus.engine.templates import LEARNING_PAGES, Templates, is_affected
+from focus.engine.templates import LEARNING_PAGES, Templates, cut_title, is_affected
 from focus.engine.transports import ReplayTransport
 from focus.records import NO_TEMPLATE, Batch, Page, SiteTemplate
 from focus.storage.alerts.store import open_store
@@ -88,36 +88,41 @@ def test_learn_ends_after_some_pages() -> None:
 
 def test_learn_affix_gives_new_titles_to_earlier_pages() -> None:
     affix = " – 足球志"
-    templates = learn(["a – 足球志", "b – 足球志", "c – 足球志"], [[hash_text(affix)]] * 3)
+    templates = learn(["a – 足球志", "b – 足球志", "c – 足球志"], [[]] * 3)
     assert templates.template(0).affix == affix
     assert [(new.title, new.site) for new in templates.take_new_titles()] == [
         ("a", "足球志"),
         ("b", "足球志"),
         ("c", "足球志"),
     ]
-    assert {change.id for change in templates.take_corrections()} == {0, 1, 2}
-    page = Page(title="d – 足球志")
-    assert is_affected(page, NO_TEMPLATE, templates.template(0))
-    assert not is_affected(page, templates.template(0), templates.template(0))
+    page = cut_title(Page(title="d – 足球志"), affix)
+    assert (page.title, page.full_title, page.site) == ("d", "d – 足球志", "足球志")
+    assert cut_title(page, affix) == page
+
+
+def test_is_affected_only_by_blocks_of_the_page() -> None:
+    page, learned = Page(keyword_blocks=(1, 2)), SiteTemplate(frozenset({2, 3}))
+    assert is_affected(page, NO_TEMPLATE, learned)
+    assert not is_affected(page, learned, SiteTemplate(frozenset({2}), " – x"))
 
 
 async def test_score_ignores_the_template_of_the_site() -> None:
     html = (
-        f'<title>菜谱 – 足球志</title><meta name=description content="{TAGLINE}">'
+        f'<title>菜谱 – 美食志</title><meta name=description content="{TAGLINE}">'
         f"<body><p>{TAGLINE}</p><p>{'炒菜。' * 30}</p>".encode()
     )
     scorer = InlineScorer(ANALYSIS)
     plain = await scorer.score("http://a.test/", html, "text/html")
-    affix = " – 足球志"
+    affix = " – 美食志"
     assert plain.is_relevant
-    assert set(plain.keyword_blocks) == {hash_text(TAGLINE), hash_text(affix)}
+    assert plain.keyword_blocks == (hash_text(TAGLINE),)
     template = SiteTemplate(frozenset({hash_text(TAGLINE)}), affix)
     page = await scorer.score("http://a.test/", html, "text/html", template=template)
     assert (page.relevance, page.title, page.full_title, page.site) == (
         0.0,
         "菜谱",
-        "菜谱 – 足球志",
-        "足球志",
+        "菜谱 – 美食志",
+        "美食志",
     )
     assert page.keyword_blocks == plain.keyword_blocks
     assert page.wording_hash == plain.wording_hash and page.text_digest == plain.text_digest

@@ -28,7 +28,7 @@ from focus.crawler import Crawl, Event
 from focus.errors import ClusterError, ConfigError, TopicError
 from focus.i18n import chain_messages, join_messages, msg
 from focus.learn.memory_crawl import PageSource
-from focus.records import SEED_PRIORITY, UrlState
+from focus.records import COMPLETE, SEED_PRIORITY, UrlState
 from focus.session import RunReport, Runtime, Watcher, run
 from focus.storage.alerts.records import LOCAL_USER, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
@@ -179,7 +179,7 @@ async def visit(
         next_at = now + RETRY_S
     hosts = watcher.crawl.frontier.hosts
     is_down = any(host.is_abandoned or host.failures for host in hosts)
-    is_complete = report.stop_reason == "frontier empty" and not is_down
+    is_complete = report.stop_reason in COMPLETE and not is_down
     if not is_complete:
         is_out_of_time = report.stop_reason == "max-time reached"
         next_at = min(next_at, now if is_out_of_time else now + RETRY_S)

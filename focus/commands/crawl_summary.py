@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from focus.engine.unit_of_work import Totals
 from focus.i18n import mark, say, translate
-from focus.records import FailureKind
+from focus.records import COMPLETE, FailureKind
 from focus.session import RunReport
 from focus.text.formatting import (
     format_count,
@@ -78,7 +78,7 @@ def _has_only_redirects(report: RunReport) -> bool:
 
     Mostly these are log-in pages.
     """
-    is_complete = report.stop_reason == "frontier empty" and not report.totals.relevant
+    is_complete = report.stop_reason in COMPLETE and not report.totals.relevant
     return is_complete and 0 < report.totals.pages <= len(report.redirected_seeds)
 
 
@@ -161,7 +161,7 @@ def _nothing_to_do(report: RunReport) -> str:
     if report.stop_reason in _REACHED_LIMITS:
         count, line = _REACHED_LIMITS[report.stop_reason]
         return say(line, crawl=report.crawl, count=count(report.totals))
-    if report.stop_reason == "frontier empty":
+    if report.stop_reason in COMPLETE:
         failed = report.states.get("failed", 0)
         advice = (
             say("--retry-failed asks again for the {failed:,} that failed, ", failed=failed)

@@ -21,6 +21,7 @@ from focus.text.formatting import (
 )
 
 if TYPE_CHECKING:
+    from focus.storage.request_uses import PatternUse, RequestUses
     from focus.storage.views import CrawlStatus, CrawlSummary, ReasonCount
 
 
@@ -101,7 +102,33 @@ def status_lines(
                 right_aligned={1, 2},
             ),
         ]
+    return lines + request_use_lines(status.request_uses)
+
+
+def request_use_lines(uses: RequestUses) -> list[str]:
+    """Return what the requests returned, the poorest URL patterns, and how to avoid these."""
+    if not uses.kinds:
+        return []
+    total = sum(uses.kinds.values())
+    kinds = [(say(kind), f"{n:,}", format_percent(n / total)) for kind, n in uses.kinds.items()]
+    lines = ["", say("  Where requests went")]
+    lines += format_table(kinds, indent="    ", right_aligned={1, 2})
+    patterns = [poor_pattern_row(use) for use in uses.patterns]
+    if patterns:
+        head = say_all("URL pattern", "without a page", "requests", "mostly")
+        lines += ["", say("  Requests without a new page")]
+        lines += format_table([head, *patterns], indent="    ", right_aligned={1, 2})
+    if uses.denials:
+        denials = [(f"--deny '{denial.regex}'", f"{denial.requests:,}") for denial in uses.denials]
+        lines += ["", say("  Options that would have saved requests")]
+        lines += format_table(denials, indent="    ", right_aligned={1})
     return lines
+
+
+def poor_pattern_row(use: PatternUse) -> tuple[str, ...]:
+    """Return the cells of a URL pattern with useless requests."""
+    pattern = printable(use.host + use.pattern, 60)
+    return pattern, f"{use.useless:,}", f"{use.requests:,}", say(use.kind)
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:

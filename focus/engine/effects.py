@@ -269,6 +269,7 @@ class Effects:
 
     def _follow_links(self, intent: i.FollowLinks, now: float) -> None:
         parent, row, links = intent.parent, intent.row, self._link_handler
+        self._unit_of_work.totals.unfollowed += intent.links is None
         targets = [] if intent.links is None else links.add_links(parent, intent.links)
         self._sitemap_handler.add_feeds(
             parent.id, parent.depth, intent.feeds, relevant=parent.relevant

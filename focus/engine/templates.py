@@ -2,7 +2,7 @@
 
 A tagline with a keyword would make every page of its site relevant. Such a text is recognised by
 its repetition on the first pages of the host: on `MIN_PAGES` pages with different titles, and on
-half of all pages with different titles. It does not count from then on; the pages that it made
+`BLOCK_SHARE` of all of them. It does not count from then on; the pages that it made
 relevant before are scored again (`PageCorrection`). Only texts with a keyword are compared, so most
 hosts cost nothing.
 
@@ -18,7 +18,7 @@ from focus.records import NO_TEMPLATE, NewTitle, Page, SiteTemplate
 from focus.text.site_texts import hash_text, outer_affixes, split_title
 
 MIN_PAGES = 3  # pages with different titles that a repeated text is on
-BLOCK_SHARE = 0.5  # of the pages of the host; a text loses its place below half of this
+BLOCK_SHARE = 0.8  # of the pages of the host; a text counts again below half of this
 AFFIX_SHARE = 0.6  # of the titles of the host
 LEARNING_PAGES = 32  # pages with a keyword from which a host's template is learned
 LEARNING_TITLES = 16
@@ -61,13 +61,19 @@ class PageCorrection(msgspec.Struct, frozen=True):
 
 
 def is_affected(page: Page, used: SiteTemplate, present: SiteTemplate) -> bool:
-    """Return whether a page that was scored with one template differs with another one."""
-    if used == present:
-        return False
-    if any((block in used.blocks) != (block in present.blocks) for block in page.keyword_blocks):
-        return True
+    """Return whether a page that was scored with one template has another relevance now."""
+    return used.blocks != present.blocks and any(
+        (block in used.blocks) != (block in present.blocks) for block in page.keyword_blocks
+    )
+
+
+def cut_title(page: Page, affix: str) -> Page:
+    """Return a page with its title cut by an affix that was learned after it was scored."""
+    title, site = split_title(page.title, affix)
+    if title == page.title:
+        return page
     full_title = page.full_title or page.title
-    return split_title(full_title, present.affix) != split_title(full_title, used.affix)
+    return msgspec.structs.replace(page, title=title, full_title=full_title, site=site)
 
 
 class Templates:
@@ -169,7 +175,6 @@ class Templates:
                 rest, site = split_title(title, affix)
                 if rest != title:
                     self.new_titles.append(NewTitle(number, rest, site))
-            self._correct(state, hash_text(affix))
         elif len(state.first_titles) < LEARNING_TITLES:
             return
         state.first_titles, state.is_affix_known = {}, True

@@ -42,6 +42,7 @@ class Totals(msgspec.Struct):
     active_s         seconds on the crawl's clock
     shells           pages that seem to need scripts and were not rendered
     rendered, unrendered   pages that were rendered, and pages whose rendering failed
+    unfollowed   pages that forbid following their links
     newcomers, newcomers_yielded   requested newcomers, and the rewards of their first pages
     looked, unchanged, changed, gone, unanswered   revisits by result
     refreshed_from, round_*   first new URL id and totals at the start of the revisit round
@@ -59,6 +60,7 @@ class Totals(msgspec.Struct):
     shells: int = 0
     rendered: int = 0
     unrendered: int = 0
+    unfollowed: int = 0
     looked: int = 0
     unchanged: int = 0
     changed: int = 0

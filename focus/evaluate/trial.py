@@ -25,7 +25,6 @@ import msgspec
 from focus.archive.replay import Archive
 from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
-from focus.engine.templates import is_affected
 from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
@@ -85,7 +84,7 @@ class Replay:
         self._scorer = InlineScorer(analysis)
         self._updated = False
         self._answers: dict[str, FetchResult] = {}
-        self._scored: dict[str, Page] = {}
+        self._scored: dict[tuple[str, SiteTemplate], Page] = {}
         self._link_count = 0
         self.start_trial()
 
@@ -129,19 +128,10 @@ class Replay:
     ) -> Page:
         """Return the page as the scorer makes it, and record it for the last request.
 
-        The page is cached with all its parts, whatever this trial needs, and without a template.
+        The page is cached with all its parts, whatever this trial needs.
         """
-        page = self._scored.get(url)
-        if page is None:
-            started_at = time.process_time()
-            page = self._drop_unrecorded_links(
-                await self._scorer.score(url, body, content_type, software=None)
-            )
-            self.scoring_s += time.process_time() - started_at
-            self._cache_page(url, page)
+        page = await self._cached_page(url, body, content_type, template)
         self.analysis_s += page.worker_s
-        if is_affected(page, NO_TEMPLATE, template):
-            page = await self._score_with_template(url, template)
         if page.failure is None:
             number = self._index.find_page(url)
             self.pages[-1] = -1 if number is None else number
@@ -153,15 +143,25 @@ class Replay:
 
     async def score_again(self, url: str, template: SiteTemplate) -> Page:
         """Return an earlier page scored with a template, and correct its recorded verdict."""
-        page = await self._score_with_template(url, template)
+        kind = self._archive.lookup(url).header("content-type")
+        page = await self._cached_page(url, b"", kind, template)
         self.verdicts[self._request_by_url[url]] = int(page.is_relevant)
         return page
 
-    async def _score_with_template(self, url: str, template: SiteTemplate) -> Page:
-        fetch = self._archive.lookup(url)
-        kind, body = fetch.header("content-type"), fetch.body[:MAX_BYTES]
-        page = await self._scorer.score(url, body, kind, template=template, software=None)
-        return self._drop_unrecorded_links(page)
+    async def _cached_page(
+        self, url: str, body: bytes, content_type: str | None, template: SiteTemplate
+    ) -> Page:
+        page = self._scored.get((url, template))
+        if page is None:
+            started_at = time.process_time()
+            body = body or self._archive.lookup(url).body[:MAX_BYTES]  # cached responses have none
+            scored = await self._scorer.score(
+                url, body, content_type, template=template, software=None
+            )
+            page = self._drop_unrecorded_links(scored)
+            self.scoring_s += time.process_time() - started_at
+            self._cache_page(url, template, page)
+        return page
 
     def _drop_unrecorded_links(self, page: Page) -> Page:
         """Return a page without links and feeds that are not recorded, if the trial says so."""
@@ -175,11 +175,11 @@ class Replay:
         assert self._recorded_hosts is not None
         return host in self._recorded_hosts or self._index.find_page(url) is not None
 
-    def _cache_page(self, url: str, page: Page) -> None:
+    def _cache_page(self, url: str, template: SiteTemplate, page: Page) -> None:
         if self._link_count + len(page.links) > MAX_CACHED_LINKS:
             return
         self._link_count += len(page.links) + 1
-        self._scored[url] = page
+        self._scored[url, template] = page
         fetch = self._archive.lookup(url)
         self._answers[url] = msgspec.structs.replace(fetch, body=b"")
 

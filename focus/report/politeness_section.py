@@ -18,6 +18,20 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
     return {
         "failures": failures,
         "drops": [[say(drop.reason or "other"), f"{drop.urls:,}"] for drop in figures.drops],
+        "uses": [[say(kind), f"{n:,}"] for kind, n in figures.request_uses.kinds.items()],
+        "poor_patterns": [
+            [
+                printable(use.host + use.pattern, 80),
+                f"{use.useless:,}",
+                f"{use.requests:,}",
+                say(use.kind),
+            ]
+            for use in figures.request_uses.patterns
+        ],
+        "denials": [
+            [f"--deny '{denial.regex}'", f"{denial.requests:,}"]
+            for denial in figures.request_uses.denials
+        ],
         "smallest": _smallest_delay_text(figures),
         "robots_requests": format_count(figures.robots_requests, "request"),
         "polite": [_host_row(host) for host in figures.polite],

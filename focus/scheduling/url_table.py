@@ -144,6 +144,10 @@ class RunLengths:
     def __getitem__(self, url_id: int) -> int:
         return self._values[bisect_right(self._firsts, url_id) - 1]
 
+    def is_zero(self) -> bool:
+        """Return whether the number of every id is 0."""
+        return not any(self._values)
+
     def append(self, url_id: int, value: int) -> None:
         """Set the number of the next id."""
         if not self._values or self._values[-1] != value:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
@@ -95,11 +93,7 @@ class PageScorer:
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = UrlJoiner(base or url, charset)
-        full_title = parsed.title
-        parsed.title, site = split_title(full_title, template.affix, parsed.site_name)
-        document = self._make_document(
-            url, source, parsed, full_title=full_title, template_blocks=template.blocks
-        )
+        document = self._make_document(url, source, parsed, template)
         links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
         is_relevant = judgement.relevance > self.threshold
@@ -109,11 +103,10 @@ class PageScorer:
         index = is_index_url(url, software) or is_index_page(url, parsed, links)
         rendering = detect_shell(parsed, source)
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
+        title, site = split_title(parsed.title, template.affix, parsed.site_name)
         return Page(
-            title=parsed.title,
-            title_runs=title_runs(parsed.title, self.matcher.segmenter)
-            if self.config.titles
-            else (),
+            title=title,
+            title_runs=title_runs(title, self.matcher.segmenter) if self.config.titles else (),
             keywords=parsed.keywords,
             description=parsed.description,
             language=parsed.language,
@@ -130,7 +123,7 @@ class PageScorer:
             top_terms=judgement.terms if is_relevant else {},
             links=links,
             omitted_link_count=parsed.omitted_links,
-            simhash=simhash(document.full_content, full_title)
+            simhash=simhash(document.full_content, parsed.title)
             if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,
             wording_hash=wording_of(document.full_content)
@@ -143,7 +136,7 @@ class PageScorer:
             software=software,
             index_topic_score=self._topic_in_name(document) if index else 0.0,
             text_digest=text_digest(document.full_content) if self.config.digests else 0,
-            full_title=full_title if parsed.title != full_title else "",
+            full_title=parsed.title if title != parsed.title else "",
             site=site,
             keyword_blocks=document.keyword_blocks(self.matcher),
             body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
@@ -160,7 +153,7 @@ class PageScorer:
         return to_utf8(body, content_type)
 
     def _make_document(
-        self, url: str, source: bytes, parsed: ParsedPage, **site_fields: Any
+        self, url: str, source: bytes, parsed: ParsedPage, template: SiteTemplate
     ) -> Document:
         is_masked = self.config.mask_urls
         masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
@@ -168,7 +161,9 @@ class PageScorer:
             "url": "" if is_masked else url,
             "url_words": "" if is_masked else url_words(url),
         }
-        return Document.from_parsed(parsed, source, **site_fields, **address, **masked)
+        return Document.from_parsed(
+            parsed, source, template_blocks=template.blocks, **address, **masked
+        )
 
     def _topic_in_name(self, page: Document) -> float:
         """Return how much of the topic the title and address of a page name, 0…1."""

@@ -10,6 +10,7 @@
     revisited_pages — revisited pages: their state, and what changed
     table_file, whole_file — results as an SQLite file; files written as a whole or not at all
     report_reader, figures — the figures of a report
+    request_uses — what the requests of a crawl returned, and which --deny would have helped
     distributions, link_map — how pages spread over a crawl; its best pages and their links
     search, search_terms, passages — full-text search: queries, words, excerpts
     search_index, search_file — the search index, a file beside the database that may be deleted

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from focus.storage.request_uses import RequestUses
 from focus.storage.views import CrawlSummary, ReasonCount
 
 SCHEMA = "focus-report/1"
@@ -225,6 +226,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     states: dict[str, int]
     failures: list[FailureFigures]
     drops: list[ReasonCount]
+    request_uses: RequestUses
     harvest_last_100: float
     harvest_last_500: float
     course: list[CourseBucket]

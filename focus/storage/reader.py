@@ -27,6 +27,7 @@ from focus.records import Rendering, UrlState
 from focus.storage import file_check, results, revisited_pages, schema, url_log, writer
 from focus.storage.computed_fields import StoredSource, compute_field
 from focus.storage.lock import database_lock, lock_holder_pid
+from focus.storage.request_uses import read_request_uses
 from focus.storage.results import (
     COMPUTED_FIELDS,
     FIELDS,
@@ -170,6 +171,7 @@ class DatabaseReader:
             due=self._count_due(
                 crawl, config.get("refresh_s") if isinstance(config, dict) else None
             ),
+            request_uses=self.read(lambda db: read_request_uses(db, crawl)),
         )
 
     def _count_due(self, crawl: int, age_s: float | None) -> int | None:

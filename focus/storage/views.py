@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from focus.records import Rendering
+from focus.storage.request_uses import RequestUses
 
 
 class CrawlSummary(msgspec.Struct, frozen=True):
@@ -64,6 +65,7 @@ class CrawlStatus(msgspec.Struct, frozen=True):
     gone        number of pages that a revisit found gone
     due         number of pages that `--refresh` with the age of the last run would revisit now;
                 None if the last run had no `--refresh`
+    request_uses  what the requests returned
     """
 
     crawl: CrawlSummary
@@ -80,6 +82,7 @@ class CrawlStatus(msgspec.Struct, frozen=True):
     duplicates: int = 0
     gone: int = 0
     due: int | None = None
+    request_uses: RequestUses = RequestUses()
 
 
 class RecordedChange(msgspec.Struct, frozen=True):

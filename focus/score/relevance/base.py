@@ -11,7 +11,7 @@ import msgspec
 from focus.records import Region
 from focus.score.index_pages import ancestor_pages
 from focus.score.matching import Matcher, fold_body
-from focus.text.site_texts import hash_text, outer_affixes
+from focus.text.site_texts import hash_text
 from focus.urls.normal_form import folder_words, url_host
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ class Document:
     source   the page in UTF-8; a keyword that is not in it occurs nowhere on the page
     blocks   function that returns the blocks of visible text, in document order
     region   function that returns the region of the block with an index
-    full_title  title with the name of the site; empty if it is `title`
     template_blocks  hashes of texts that the site repeats: they are not part of the page
     """
 
@@ -43,7 +42,6 @@ class Document:
         self,
         *,
         title: str = "",
-        full_title: str = "",
         keywords: str = "",
         description: str = "",
         headings: Sequence[str] = (),
@@ -57,7 +55,6 @@ class Document:
         template_blocks: frozenset[int] = frozenset(),
     ) -> None:
         self.title = title
-        self.full_title = full_title
         self._repeatable = [text for text in (keywords, description) if text]
         self._template_blocks = template_blocks
         self.keywords = "" if self._is_template(keywords) else keywords
@@ -108,13 +105,11 @@ class Document:
     def keyword_blocks(self, matcher: Matcher) -> tuple[int, ...]:
         """Return the hashes of its own texts with a keyword, which may belong to a template.
 
-        These are blocks that are not mostly links, meta keywords and description, and the first and
-        last part of the title.
+        These are blocks that are not mostly links, and meta keywords and description.
         """
         if not self.may_contain_keyword(matcher):
             return ()
-        texts = [*self._repeatable, *outer_affixes(self.full_title or self.title)]
-        texts += [
+        texts = self._repeatable + [
             block.text
             for block in self.__dict__.get("all_blocks", ())  # not read for this purpose alone
             if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
