@@ -44,11 +44,11 @@ def test_query_is_satisfied_by_words(text: str, found: set[str], taken: bool) ->
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "nothing is asked for"),
-        ("-彩票", "nothing is asked for"),
-        ("OR 足球", "OR stands between"),
-        ("足球 OR", "OR stands between"),
-        ("足球 -足球", "both wanted and forbidden"),
+        ("", "there is no word to find"),
+        ("-彩票", "there is no word to find"),
+        ("OR 足球", "OR must stand between"),
+        ("足球 OR", "OR must stand between"),
+        ("足球 -足球", "both required and excluded"),
         (" ".join(map(str, range(101))), "more than 100"),
     ],
 )
@@ -106,10 +106,10 @@ def test_daylight_saving_skips_no_day() -> None:
     ("text", "reason"),
     [
         ("0m", "not between 1m and"),
-        ("daily 25:00", "no time of day"),
-        ("weekly moo", "none of sun"),
-        ("61 * * * *", "no cron expression"),
-        ("0 0 30 2 *", "no cron expression"),
+        ("daily 25:00", "not a time of day"),
+        ("weekly moo", "not one of sun"),
+        ("61 * * * *", "not a cron expression"),
+        ("0 0 30 2 *", "not a cron expression"),
         ("soon", "write 1m, hourly"),
     ],
 )
@@ -150,15 +150,15 @@ def test_alert_round_trips_through_json() -> None:
     [
         ({"name": " "}, "give it a name"),
         ({"sites": ()}, "1 to 50 sites"),
-        ({"words": ""}, "say what about"),
+        ({"words": ""}, "give words or a topic"),
         ({"min_relevance": 1.5}, "not within 0 to 1"),
         ({"max_items": 0}, "1 to 200"),
-        ({"schedule": "soon"}, "none that is known"),
+        ({"schedule": "soon"}, "unknown; write"),
         ({"quiet": "night"}, "write 22:00-07:00"),
-        ({"channels": ("fax:1",)}, "none of inbox"),
-        ({"channels": ("mail:me",)}, "no address"),
-        ({"channels": ("mail:a@b,c@d",)}, "no address"),
-        ({"channels": ("webhook:ftp://x/",)}, "no address"),
+        ({"channels": ("fax:1",)}, "not one of inbox"),
+        ({"channels": ("mail:me",)}, "cannot send to this address"),
+        ({"channels": ("mail:a@b,c@d",)}, "cannot send to this address"),
+        ({"channels": ("webhook:ftp://x/",)}, "cannot send to this address"),
         ({"sites": ("javascript:alert(1)",)}, "javascript"),
     ],
 )

@@ -118,7 +118,7 @@ def makes_an_alert(keys: Keyboard) -> str:
     keys.fill("Words", "足球 欧冠 英超 球队")
     assert keys.choose("When to check", "every hour") == "hourly"
     keys.press("Try it now")
-    keys.one.see("What its sites answer now")
+    keys.one.see("Current answers of the sites")
     keys.press("Save")
     path = keys.page.url.partition("?")[0].removeprefix(keys.one.here.home)
     story.until(lambda: keys.one.here.rows("SELECT 1 FROM alert WHERE checked_at > 0"), "check")
@@ -132,7 +132,7 @@ def reads_and_deletes(keys: Keyboard) -> None:
     first, second, third = (items.nth(n).locator("h2").inner_text() for n in range(3))
     keys.toggle(f"More: {first}", "Enter")
     keys.press("Relevant")
-    keys.one.see("Your vote is noted.")
+    keys.one.see("Your vote was saved.")
     before = items.count()
     keys.toggle(second)
     keys.toggle(third)

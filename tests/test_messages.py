@@ -96,9 +96,9 @@ def test_ids_are_literals() -> None:
 
 def test_message_as_str_is_english() -> None:
     line = msg(
-        "schedule {text!r}: no cron expression ({reason})", text="61 * * * *", reason="bad minute"
+        "schedule {text!r}: not a cron expression ({reason})", text="61 * * * *", reason="bad minute"
     )
-    assert line == "schedule '61 * * * *': no cron expression (bad minute)"
+    assert line == "schedule '61 * * * *': not a cron expression (bad minute)"
     assert translate(line, "zh-CN") == "检查时间“61 * * * *”：不是有效的 cron 表达式（bad minute）"
     assert translate(line, "fr") == line
     assert type(translate(line, "en")) is str
@@ -246,7 +246,7 @@ def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
         ({"schedule": "61 * * * *"}, "检查时间“61 * * * *”：不是有效的 cron 表达式"),
         ({"schedule": "now and then"}, "检查时间“now and then”：无法识别"),
         ({"words": "-彩票"}, "没有要找的词"),
-        ({"words": ""}, "关注“c”：请填写词语或主题词"),
+        ({"words": ""}, "关注“c”：请给出词或主题"),
         ({"sites": ("ftp://a.test/",)}, "不是网址"),
         ({"quiet": "night"}, "免打扰时段“night”：请写 22:00-07:00"),
         ({"channels": ("mail:me",)}, "通道“mail:me”"),

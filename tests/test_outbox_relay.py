@@ -291,7 +291,7 @@ async def test_removed_channel_gets_no_message(
     here.clock.now += 100
     assert await here.deliver() == outbox_relay.DeliverySummary()
     assert len(post.sent) == 1
-    assert here.store.outbox.list_deliveries()[0].detail == "the channel was taken off the alert"
+    assert here.store.outbox.list_deliveries()[0].detail == "the channel was removed from the alert"
 
 
 async def test_deleted_page_is_left_out_of_its_batch(
@@ -512,7 +512,7 @@ async def test_apprise_delivers_to_json_service(here: OutboxFixture) -> None:
     async with receiving() as hook:
         address = f"json://127.0.0.1:{hook.port}/x"
         CHANNELS["apprise"].check_new_address(address)
-        with pytest.raises(ConfigError, match="no such service"):
+        with pytest.raises(ConfigError, match="does not know the service"):
             CHANNELS["apprise"].check_new_address("nosuch://a")
         here.finds(here.alert("足球", f"apprise:{address}"), "http://a.test/1")
         assert (await here.deliver()).sent == 1

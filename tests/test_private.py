@@ -119,7 +119,7 @@ def test_other_key_cannot_open_channels(tmp_path: Path) -> None:
         with here.transaction():
             settings.store_sealed(here, "smtp", {"url": URL, "from": "f@a.test"}, key)
         (tmp_path / "focus.db.key").unlink()
-        with pytest.raises(ConfigError, match=r"focus\.db\.key: does not open .*--forget-pass"):
+        with pytest.raises(ConfigError, match=r"focus\.db\.key: does not decrypt .*--forget-pass"):
             settings.read(here)
         other = settings.read(here, options={"smtp_url": "smtp://b%40b.test@b.test"})
         assert other.mail is not None and other.mail.host == "b.test", "nothing has to be opened"
@@ -132,7 +132,7 @@ def test_open_changed_seal_is_rejected(tmp_path: Path) -> None:
     for here in store(tmp_path / "focus.db"):
         with here.transaction():
             here.settings.set("smtp", {"url": URL, "from": "f@a.test"})
-        with pytest.raises(ConfigError, match="does not open"):
+        with pytest.raises(ConfigError, match="does not decrypt"):
             settings.read(here)
 
 
@@ -152,13 +152,13 @@ def test_seal_depends_on_name_and_text() -> None:
 def test_key_file_invalid_content_raises(tmp_path: Path, text: str) -> None:
     path = tmp_path / "k"
     path.write_text(text)
-    with pytest.raises(ConfigError, match="is no key of ours"):
+    with pytest.raises(ConfigError, match="is not a key file of focus"):
         keyfile.read_key(path)
     assert path.read_text() == text
 
 
 def test_key_file_unwritable_raises(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file or directory; name another file"):
+    with pytest.raises(ConfigError, match="No such file or directory; give another file"):
         keyfile.read_key(tmp_path / "nowhere" / "key")
     with pytest.raises(ConfigError, match="Is a directory"):
         keyfile.read_key(tmp_path)

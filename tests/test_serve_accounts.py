@@ -91,7 +91,7 @@ def test_create_invitation_with_closed_registration_is_refused(group: Group) -> 
     answer = boss.post("/admin/invite")
     assert answer.status_code == 400
     assert "invite=" not in answer.text
-    assert "of no use" in boss.get("/admin").text
+    assert "Registration is off" in boss.get("/admin").text
     assert not group.rows("SELECT 1 FROM token WHERE kind = 'invite'")
 
 
@@ -155,7 +155,7 @@ def test_mail_change_attempts_are_limited(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "b@a.test", "current_password": "guess"}
     pages = [client.post("/settings", data=typed).text for _ in range(8)]
-    assert "Too many tries" in pages[-1]
+    assert "Too many attempts" in pages[-1]
 
 
 def test_previous_mail_address_is_notified(group: Group, letters: list[tuple[str, str]]) -> None:

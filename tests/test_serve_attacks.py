@@ -412,7 +412,7 @@ def test_deeply_nested_import_is_refused(group: Group) -> None:
 def test_phone_that_is_not_international_is_refused(group: Group, phone: str) -> None:
     typed = {"name": "ana", "zone": "UTC", "language": "en", "quiet": "", "phone": phone}
     answer = group.member("ana").post("/settings", data={**typed, "current_password": SECRET})
-    assert "Write the phone as" in answer.text
+    assert "Write the phone number like" in answer.text
 
 
 def test_request_with_two_lengths_is_refused_and_closed(group: Group) -> None:

@@ -81,7 +81,7 @@ def test_add_browser_invalid_subscription_is_refused(group: Group) -> None:
     client = group.member("ana")
     answer = client.post("/settings/browsers", data={**PHONE.form, "endpoint": "javascript:1"})
     assert answer.status_code == 400
-    assert "gave no address" in answer.text
+    assert "gave no valid address" in answer.text
     assert listed(client) == []
 
 

@@ -340,7 +340,7 @@ def test_connections_per_address_are_limited(monkeypatch: pytest.MonkeyPatch) ->
     silent[0].data_received(GET)
     other = server.client("192.0.2.2")
     fourth = server.client("192.0.2.1")
-    assert [is_open(each) for each in silent] == [True, False, True], "the first is at work"
+    assert [is_open(each) for each in silent] == [True, False, True], "the first is using"
     assert is_open(other) and is_open(fourth)
     for each in (silent[2], fourth):
         each.data_received(GET)

@@ -99,8 +99,8 @@ def test_value_with_placeholder_is_not_expanded() -> None:
         ("nothing:{phone}", "neither a URL nor TOML"),
         ("https://a.test/?text={text}", "put {phone}"),
         ("https://a.test/?to={phone}", "put {text}"),
-        ('url = "gopher://{phone}{text}"', "none of the web"),
-        ('url = "https://a.test/{phone}{text}"\nsecret = "s3cret"', "go together"),
+        ('url = "gopher://{phone}{text}"', "not a web address"),
+        ('url = "https://a.test/{phone}{text}"\nsecret = "s3cret"', "both secret and signature"),
         ('url = "https://a.test/{phone}{text}"\njson = {}\nform = {}', "not both"),
         ('url = "https://a.test/{phone}{text}"\nspeed = 3', "speed"),
         ('url = "https://a.test/{phone}{text}"\ncharacters = 9', "20 to 500"),
@@ -153,7 +153,7 @@ async def test_gateway_response_decides_outcome(here: OutboxFixture) -> None:
         gate.answers = [(200, {}), (503, {"Retry-After": "7200"}), (200, {})]
         here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
         refused = await here.deliver()
-        assert refused.failures["sms"].endswith("does not say that it has taken it")
+        assert refused.failures["sms"].endswith("does not confirm the message")
         here.clock.now += 100
         assert (await here.deliver()).waiting == 1
         assert here.store.outbox.next_due_at() == here.clock.now + 7200

@@ -100,7 +100,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     assert add(focus, "足球", "--every", "daily 07:30", "--mail", "me@example.org").code == 0
     shown = focus("show", "足球")
     assert shown.code == 0
-    for part in ("https://news.test/", "daily 07:30", "mail:me@example.org", "never checked yet"):
+    for part in ("https://news.test/", "daily 07:30", "mail:me@example.org", "not checked yet"):
         assert part in shown.out
     assert focus("edit", "足球", "--every", "hourly", "--name", "球", "--immediate").code == 0
     listed = json.loads(focus("list", "--json").out)
@@ -122,7 +122,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
         (("add", "a", "--words", "x"), "--site"),
         (("add", "a", "--site", "https://a.test"), "--words, --topic"),
         (("add", "a", "--site", "nonsense", "--words", "x"), "not a web address"),
-        (("add", "a", "--site", "a.test", "--words", "-x"), "nothing is asked for"),
+        (("add", "a", "--site", "a.test", "--words", "-x"), "there is no word to find"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "0m"), "1m and"),
         (("add", "a", "--site", "a.test", "--words", "x", "--quiet", "late"), "22:00-07:00"),
@@ -326,7 +326,7 @@ def test_failed_delivery_is_reported_and_logged(focus: Focus, world: World) -> N
     assert ran.err.startswith("focus: mail: ")
     log = focus("log").out
     assert "mail:me@example.org" in log
-    assert "will be tried again" in log or "given up" in log
+    assert "will be retried" in log or "gave up" in log
     assert json.loads(focus("log", "--json").out)[0]["items"] == 1
 
 
@@ -362,7 +362,7 @@ def test_failed_first_check_shows_next_check(focus: Focus, world: World) -> None
 def test_feed_file_is_replaced_by_each_run(focus: Focus, home: Path) -> None:
     assert "read at `focus serve`" in add(focus, "裸", "--feed").err
     wrong = add(focus, "错", "--feed", "no/such/folder/f.xml")
-    assert (wrong.code, "make it" in wrong.err) == (2, True)
+    assert (wrong.code, "create it" in wrong.err) == (2, True)
     (home / "feeds").mkdir()
     add(focus, "一", "--feed", "both.xml", "--feed", "feeds")
     add(focus, "二", "--feed", str(home / "both.xml"))

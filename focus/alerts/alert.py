@@ -45,7 +45,7 @@ def find_problems(alert: Alert) -> dict[str, str]:
         problems["name"] = msg("give it a name of 1 to 100 characters")
     if not 1 <= len(alert.sites) <= MAX_SITES:
         problems["sites"] = msg(
-            "give 1 to {max_sites} sites, as https://example.org/", max_sites=MAX_SITES
+            "give 1 to {max_sites} sites, such as https://example.org/", max_sites=MAX_SITES
         )
     for field, maximum in MAX_LENGTHS.items():
         if len(getattr(alert, field)) > maximum:
@@ -61,14 +61,14 @@ def find_problems(alert: Alert) -> dict[str, str]:
             "at most {n} tags of {length} characters", n=MAX_TAGS, length=MAX_TAG_LENGTH
         )
     if not alert.words.strip() and not alert.topic.strip():
-        problems["words"] = msg("say what about, by words or a topic")
+        problems["words"] = msg("give words or a topic")
     if alert.min_relevance is not None and not 0.0 <= alert.min_relevance <= 1.0:
         problems["min_relevance"] = msg(
             "relevance {min_relevance} is not within 0 to 1", min_relevance=alert.min_relevance
         )
     if not 1 <= alert.max_items <= MAX_ITEMS:
         problems["max_items"] = msg(
-            "a digest has 1 to {max_items} pages, not {n}", max_items=MAX_ITEMS, n=alert.max_items
+            "a digest lists 1 to {max_items} pages, not {n}", max_items=MAX_ITEMS, n=alert.max_items
         )
     for field, check, value in _parsed_fields(alert):
         if field in problems:

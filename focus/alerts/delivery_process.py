@@ -74,7 +74,7 @@ async def _run_process(order: DeliveryOrder) -> DeliverySummary:
             await asyncio.wait_for(process.wait(), GRACE_S)
         raise
     if process.returncode or not output:
-        raise StoreError("the process that delivers was killed; what is left is delivered later")
+        raise StoreError("the process that sends messages was killed; the rest is sent later")
     report = msgspec.json.decode(output, type=DeliveryReport)
     if report.failure:
         raise StoreError(decode_message(report.failure))

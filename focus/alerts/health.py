@@ -33,9 +33,9 @@ STATES: dict[str | int, str] = {
     "active": msg("active"),
     "paused": msg("paused"),
     "expired": msg("ended"),
-    WAITING: msg("will be tried again"),
+    WAITING: msg("will be retried"),
     SENT: msg("sent"),
-    FAILED: msg("given up"),
+    FAILED: msg("gave up"),
 }
 """Names of the states of alerts and of their messages."""
 
@@ -120,7 +120,7 @@ def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
     return SiteHealth(site, figures, unmatched, _slow_reason(alert, site), script_hint)
 
 
-UNCHECKED = msg("never checked yet; `focus watch run` does it")
+UNCHECKED = msg("not checked yet; `focus watch run` checks it")
 
 
 def first_check_failure(stored_alert: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
@@ -156,11 +156,11 @@ def _slow_reason(alert: Alert, site: WatchedSite) -> str:
     rest_s = site.free_at - site.visited_at
     if rest_s >= MIN_REVISIT_S - SLACK_S:
         return msg(
-            "visited every 15 minutes at most: no page there that is looked at again says cheaply "
-            "whether it has changed (by ETag, Last-Modified or a feed)"
+            "visited every 15 minutes at most, because none of its pages tells by ETag, "
+            "Last-Modified or a feed whether it has changed"
         )
     if rest_s > (parsed.every_s or MIN_INTERVAL_S) + SLACK_S:
-        return msg("visited every {n:.0f} seconds at most, for its Crawl-delay", n=rest_s)
+        return msg("visited every {n:.0f} seconds at most, because of its Crawl-delay", n=rest_s)
     return ""
 
 
@@ -180,7 +180,7 @@ def _remarks(
             what = msg("{since}{trouble}", since=since, trouble=trouble)
             remarks.append(_site_remark(site_health.site, what))
         elif site_health.figures.blocked and not site_health.figures.pages:
-            what = msg("robots.txt forbids this site, so that nothing is seen.")
+            what = msg("robots.txt forbids this site, so no page can be read.")
             remarks.append(_site_remark(site_health.site, what))
         if site_health.script_hint:
             remarks.append(_site_remark(site_health.site, site_health.script_hint))

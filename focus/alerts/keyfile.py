@@ -44,12 +44,14 @@ def read_key(path: Path) -> bytes:
         key = bytes.fromhex(path.read_text("ascii"))
     except OSError as error:
         raise ConfigError(
-            "--key-file {path}: {error}; name another file", path=path, error=error
+            "--key-file {path}: {error}; give another file", path=path, error=error
         ) from None
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise ConfigError("--key-file {path}: is no key of ours; name another file", path=path)
+        raise ConfigError(
+            "--key-file {path}: is not a key file of focus; give another file", path=path
+        )
     return key
 
 

@@ -25,8 +25,8 @@ _TITLE_WIDTH = 240
 
 UNTITLED = msg("(no title)")
 _INBOX = msg("Open the inbox")
-_STOP = msg("Stop these mails")
-_WHY = msg("You get this because an alert in focus is set to send to this address.")
+_STOP = msg("Unsubscribe")
+_WHY = msg("You receive this because an alert in focus sends to this address.")
 
 
 class MessageItem(msgspec.Struct, frozen=True):

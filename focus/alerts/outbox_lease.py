@@ -77,7 +77,7 @@ def refusal_reason(row: OutboxRow) -> str:
     if row.deleted:
         return _DELETED
     if row.channel not in row.alert.channels:
-        return msg("the channel was taken off the alert")
+        return msg("the channel was removed from the alert")
     kind, _ = split_channel(row.channel)
     if not row.admin and CHANNELS[kind].is_admin_only:
         return msg("{kind} channels are for administrators", kind=kind)

@@ -74,7 +74,7 @@ def parse(text: str) -> WordQuery:
             position += 2
         if _is_or((sign, word)):
             raise ConfigError(
-                "words {text!r}: OR stands between two words, as in 欧冠 OR 英超", text=text
+                "words {text!r}: OR must stand between two words, as in 欧冠 OR 英超", text=text
             )
         if len(group) > 1:
             groups.append(group)
@@ -106,7 +106,8 @@ def _is_or(signed_words: tuple[str, str]) -> bool:
 def _validate(words: WordQuery, text: str) -> WordQuery:
     if not words.positive_words():
         raise ConfigError(
-            "words {text!r}: nothing is asked for; write a word without -, as 足球", text=text
+            "words {text!r}: there is no word to find; write one without -, such as 足球",
+            text=text,
         )
     if len(words.all_words()) > MAX_WORDS:
         raise ConfigError(
@@ -115,6 +116,6 @@ def _validate(words: WordQuery, text: str) -> WordQuery:
     both = sorted(set(words.positive_words()) & set(words.forbidden))
     if both:
         raise ConfigError(
-            "words {text!r}: {both!r} is both wanted and forbidden", text=text, both=both[0]
+            "words {text!r}: {both!r} is both required and excluded", text=text, both=both[0]
         )
     return words

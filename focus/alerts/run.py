@@ -109,7 +109,7 @@ def watch_lock(database: Path) -> Iterator[None]:
             yield
     except StoreLocked:
         raise AlreadyRunning(
-            "another `focus watch run` is at work on {database}", database=database
+            "another `focus watch run` is using {database}", database=database
         ) from None
 
 

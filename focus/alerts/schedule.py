@@ -70,7 +70,7 @@ def parse(text: str) -> Schedule:
     if weekly := re.fullmatch(r"weekly ([a-z]{3})(?: (\d{1,2}:\d{2}))?", normalised):
         if weekly[1] not in _DAYS:
             raise ConfigError(
-                "schedule {text!r}: {weekly!r} is none of {days}",
+                "schedule {text!r}: {weekly!r} is not one of {days}",
                 text=text,
                 weekly=weekly[1],
                 days=", ".join(_DAYS),
@@ -90,7 +90,7 @@ def _cron_time(text: str, clock: str | None) -> str:
     minute = _parse_minute(clock or "0:00")
     if minute is None:
         raise ConfigError(
-            "schedule {text!r}: {clock!r} is no time of day; write 07:30", text=text, clock=clock
+            "schedule {text!r}: {clock!r} is not a time of day; write 07:30", text=text, clock=clock
         )
     return f"{minute % 60} {minute // 60}"
 
@@ -107,7 +107,7 @@ def _cron_schedule(text: str, normalised: str) -> Schedule:
     try:
         if len(normalised.split()) != 5:
             raise ConfigError(
-                "schedule {text!r}: none that is known; write {examples}",
+                "schedule {text!r}: unknown; write {examples}",
                 text=text,
                 examples=_EXAMPLES,
             )
@@ -116,7 +116,7 @@ def _cron_schedule(text: str, normalised: str) -> Schedule:
     except CronSimError as error:
         reason = str(error).lower()
         raise ConfigError(
-            "schedule {text!r}: no cron expression ({reason})", text=text, reason=reason
+            "schedule {text!r}: not a cron expression ({reason})", text=text, reason=reason
         ) from None
     shortest = min((later - sooner for sooner, later in pairwise(times)), default=None)
     is_quick = shortest is not None and shortest.total_seconds() < MIN_REVISIT_S

@@ -136,8 +136,8 @@ def _read_sealed(stored: dict[str, Any], name: str, key: bytes, key_path: Path) 
     text = keyfile.unseal(key, name, str(stored[name]))
     if text is None:
         raise ConfigError(
-            "--key-file {place}: does not open the passwords in the database; name the file "
-            "that sealed them, or forget them with `focus serve --forget-passwords`",
+            "--key-file {place}: does not decrypt the passwords in the database; give the file "
+            "that encrypted them, or remove them with `focus serve --forget-passwords`",
             place=key_path,
         )
     return msgspec.json.decode(text)
@@ -180,12 +180,12 @@ def parse_mail_url(url: str, sender: str) -> MailSettings:
     tls = _tls(where, parts.scheme, host, options.get("starttls"))
     if user and tls == "none" and not _is_local(host):
         raise ConfigError(
-            "{where}: a password would go unencrypted; drop starttls=off", where=where
+            "{where}: the password would be sent unencrypted; remove starttls=off", where=where
         )
     sender = sender or user
     if not is_mail_address(sender):
         raise ConfigError(
-            "{where}: {sender!r} is no address to send from; set FOCUS_MAIL_FROM",
+            "{where}: {sender!r} is not a sender address; set FOCUS_MAIL_FROM",
             where=where,
             sender=sender,
         )

@@ -353,9 +353,7 @@ def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:
         for keyword in topic.keywords:
             weights[keyword.text] = max(keyword.weight, weights.get(keyword.text, 0.0))
     if not weights:
-        raise ConfigError(
-            "{host}: none of the alerts there has a topic that can be used", host=site.host
-        )
+        raise ConfigError("{host}: no alert on this site has a usable topic", host=site.host)
     return Topic(site.host, tuple(Keyword(*item) for item in weights.items()))
 
 

@@ -55,9 +55,7 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
     if (saved := request.query.get("saved", "")) and not messages:
         messages = {"done": request.say("Saved.")}
         if saved == "mail" and pending_mail:
-            messages["done"] = request.say(
-                "Saved. Open the link that was mailed to the new address."
-            )
+            messages["done"] = request.say("Saved. Open the link in the mail to the new address.")
     delivery_settings = request.app_state.settings()
     return request.render(
         "settings.html",
@@ -178,7 +176,8 @@ def _mail_confirmation_link(request: RequestContext, mail: str) -> None:
     )
     if isinstance(outcome, NotDelivered):
         raise InvalidInput(
-            "The link could not be mailed: {reason}. The address is noted; send it again later.",
+            "The link could not be mailed: {reason}. The address was saved; send the link again "
+            "later.",
             reason=outcome.reason,
         )
 

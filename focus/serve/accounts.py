@@ -138,7 +138,7 @@ def login_key(number: int, name: str) -> str:
 def require_attempt(store: AlertStore, keys: list[str], *, now: float) -> None:
     """Count an attempt. Raises TooManyTries if it comes too soon."""
     if wait_s := backoff.count_attempt(store, keys, now=now):
-        raise TooManyTries("Too many tries. Try again in {n} seconds.", n=int(wait_s) + 1)
+        raise TooManyTries("Too many attempts. Try again in {n} seconds.", n=int(wait_s) + 1)
 
 
 # -- making -------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def register(store: AlertStore, passwords: Passwords, applicant: Applicant, *, n
             now=now,
         )
         if number is None:
-            raise InvalidInput("This name is taken, or looks like one that is.")
+            raise InvalidInput("This name is taken or looks like an existing one.")
         store.audit.add(name, msg("register"), msg("administrator") if is_first else "", now=now)
     return number
 
@@ -259,7 +259,7 @@ def reset_password_by_code(
     with store.transaction():
         token = store.tokens.use("reset_code", secret, now=now)
         if token is None or reset_data is None:
-            raise InvalidInput("The code is wrong, or no longer good.")
+            raise InvalidInput("The code is wrong or has expired.")
         _set_password(store, reset_data[0], password_hash)
         actor = msg("user {id}", id=reset_data[0])
         store.audit.add(actor, msg("password"), msg("by SMS"), now=now)
@@ -271,11 +271,11 @@ def reset_password_by_token(
     """Set a forgotten password with the secret from the mail; all sessions end."""
     token = store.tokens.find("reset", secret, now=now)
     if token is None or token.user is None:
-        raise InvalidInput("This link is no longer good. Ask for a new one.")
+        raise InvalidInput("This link has expired. Request a new one.")
     password_hash = passwords.hash(validate_password(password, ""))
     with store.transaction():
         if store.tokens.use("reset", secret, now=now) is None:
-            raise InvalidInput("This link is no longer good. Ask for a new one.")
+            raise InvalidInput("This link has expired. Request a new one.")
         _set_password(store, token.user, password_hash)
         store.audit.add(msg("user {id}", id=token.user), msg("password"), msg("by mail"), now=now)
 
@@ -337,14 +337,14 @@ def change_profile(store: AlertStore, user: User, typed: dict[str, str], *, now:
     zone, quiet = typed["zone"].strip(), typed["quiet"].strip()
     name = user.name if typed["name"] == user.name else validate_name(typed["name"])
     if zone not in available_timezones():
-        raise InvalidInput("There is no such time zone; write Asia/Shanghai.")
+        raise InvalidInput("This time zone does not exist; write Asia/Shanghai.")
     parse_quiet(typed["quiet"])
     language = "zh" if typed["language"] == "zh" else "en"
     with store.transaction():
         if name != user.name:
             _reject_similar_name(store, name, except_user=user.id)
         if not store.users.update(user.id, name=name, language=language, quiet=quiet):
-            raise InvalidInput("This name is taken, or looks like one that is.")
+            raise InvalidInput("This name is taken or looks like an existing one.")
         if zone != user.zone:
             change_zone(store, user.id, zone, now=now)
         if name != user.name:
@@ -362,7 +362,7 @@ def delete_account(store: AlertStore, user: User, *, now: float) -> None:
         and others
         and not any(account.admin and not account.disabled for account in others)
     ):
-        raise InvalidInput("You are the only administrator and others have accounts.")
+        raise InvalidInput("You are the only administrator, and other people have accounts.")
     with store.transaction():
         store.users.remove(user.id)
         store.audit.add(msg("user {id}", id=user.id), msg("delete account"), "", now=now)
@@ -397,7 +397,7 @@ def validate_name(text: str) -> str:
         raise InvalidInput("A name has 2 to 40 letters, digits, dots, dashes or underscores.")
     if not names.is_single_script(name):
         raise InvalidInput(
-            "A name is written in one script (Chinese, Japanese or Korean may stand with Latin)."
+            "A name must use one script (Chinese, Japanese or Korean may be combined with Latin)."
         )
     return name
 
@@ -405,7 +405,7 @@ def validate_name(text: str) -> str:
 def _reject_similar_name(store: AlertStore, name: str, *, except_user: int = 0) -> None:
     """Raise InvalidInput for a name that looks like that of another account."""
     if names.is_confusable(name, store.users.list_names(except_id=except_user)):
-        raise InvalidInput("This name is taken, or looks like one that is.")
+        raise InvalidInput("This name is taken or looks like an existing one.")
 
 
 def validate_mail(text: str) -> str:
@@ -414,7 +414,7 @@ def validate_mail(text: str) -> str:
     if not mail:
         return ""
     if not is_mail_address(mail) or len(mail) > 254 or not mail.isprintable():
-        raise InvalidInput("This is no mail address.")
+        raise InvalidInput("This is not a mail address.")
     return mail
 
 
@@ -422,7 +422,7 @@ def validate_phone(text: str) -> str:
     """Return a valid phone number without separators, or an empty text. Raises InvalidInput."""
     phone = re.sub(r"[\s().-]", "", text)
     if phone and not is_phone_number(phone):
-        raise InvalidInput("Write the phone as +4930123456.")
+        raise InvalidInput("Write the phone number like +4930123456.")
     return phone
 
 

@@ -36,17 +36,17 @@ _LINK_MESSAGES = {
         "reset",
         msg("Reset your focus password"),
         msg(
-            "Somebody, perhaps you, asked to reset your focus password. Open the link below "
-            "within an hour; if it was not you, ignore this mail."
+            "Somebody, perhaps you, asked to reset your focus password. To do so, open the link "
+            "below within an hour. If it was not you, ignore this mail."
         ),
     ),
     "mail": (
         "confirm",
         msg("Confirm your mail address for focus"),
         msg(
-            "Somebody, perhaps you, asked focus to send new pages to this address. Open the link "
-            "below within a day to confirm it; if it was not you, ignore this mail, and nothing "
-            "more is sent here."
+            "Somebody, perhaps you, asked focus to send new pages to this address. To confirm, "
+            "open the link below within a day. If it was not you, ignore this mail; nothing more "
+            "will be sent."
         ),
     ),
 }
@@ -107,7 +107,7 @@ def confirm_phone(store: AlertStore, user: int, code: str, *, now: float) -> Non
         if token is not None:
             _set_address(store, user, "phone", str(token.data["phone"]), now=now)
     if token is None:
-        raise InvalidInput("The code is wrong, or no longer good.")
+        raise InvalidInput("The code is wrong or has expired.")
 
 
 def remove_address(store: AlertStore, user: int, *, now: float, kind: str = "mail") -> None:
@@ -217,8 +217,8 @@ async def _close_after(
 
 
 _CODE_MESSAGES = {
-    "phone": mark("Your code for focus: {code}, good for 15 minutes."),
-    "reset_code": mark("Your code to reset the focus password: {code}. Tell it to nobody."),
+    "phone": mark("Your code for focus: {code}. It expires after 15 minutes."),
+    "reset_code": mark("Your code to reset the focus password: {code}. Do not share it."),
 }
 """Purpose of a code -> the text of its SMS."""
 
@@ -239,4 +239,4 @@ def _send_sms(
     return asyncio.run(_close_after(sender, sender.send(message, phone)))
 
 
-NO_BASE_URL = msg("nobody has said where these pages are reached; start the server with --base-url")
+NO_BASE_URL = msg("the public address of this server is not known; start it with --base-url")

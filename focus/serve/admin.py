@@ -52,7 +52,7 @@ def _save_settings(request: RequestContext) -> None:
     sender = request.form.get("from", "").strip()
     if choice not in accounts.REGISTRATION_MODES:
         known = ", ".join(accounts.REGISTRATION_MODES)
-        raise ConfigError("registration {choice!r}: none of {known}", choice=choice, known=known)
+        raise ConfigError("registration {choice!r}: not one of {known}", choice=choice, known=known)
     if url:
         settings.parse_mail_url(url, sender)
     gateway = request.form.get("sms", "").strip()
@@ -79,9 +79,7 @@ def _write_audit(request: RequestContext, act: str, detail: str) -> None:
 def create_invitation(request: RequestContext) -> Response:
     """Create a link by which one person may register."""
     if accounts.registration_mode(request.store) == "off":
-        raise InvalidInput(
-            "Registration is off, so that invitations are of no use: choose “by invitation” first."
-        )
+        raise InvalidInput("Registration is off. Choose “by invitation” before you invite people.")
     with request.store.transaction():
         secret = tokens.create_token(request.store, "invite", user=request.me.id, now=request.now)
         _write_audit(request, msg("invite"), "")

@@ -117,7 +117,7 @@ def _quick_values(request: RequestContext) -> Form:
 def check_quota(request: RequestContext, more: int) -> None:
     """Raise InvalidInput if `more` alerts exceed the user's limit."""
     if len(request.store.alerts.list_alerts(request.me.id)) + more > MAX_ALERTS:
-        raise InvalidInput("There may be {n} alerts at most.", n=MAX_ALERTS)
+        raise InvalidInput("You can have at most {n} alerts.", n=MAX_ALERTS)
 
 
 def _render_form(
@@ -248,7 +248,7 @@ def check_now(request: RequestContext) -> Response:
     request.store.alerts.schedule_check(
         stored_alert.id, now=request.now, floor_s=MIN_INTERVAL_S - SLACK_S
     )
-    return show_alert(request, done=request.say("It is checked in a moment."))
+    return show_alert(request, done=request.say("It will be checked in a moment."))
 
 
 def delete_alert(request: RequestContext) -> Response:
@@ -291,7 +291,7 @@ def show_secret(request: RequestContext) -> Response:
         with store.transaction():
             signing_secrets.rotate_secret(store, delivery_settings, me.id, channel, now=request.now)
             store.audit.add(me.name, msg("new secret"), mask_channel(channel), now=request.now)
-        done = request.say("The secret is changed. For a day the one before signs as well.")
+        done = request.say("The secret was changed. The old one also signs for one more day.")
     return show_alert(request, done=done, secrets=[(channel, _signing_secret(request, channel))])
 
 

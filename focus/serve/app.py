@@ -200,7 +200,7 @@ def _endpoint(
             except ClientDisconnect:
                 return Response(status_code=400)  # the client has gone
             if len(body) > MAX_FORM:
-                return _plain_error(request, msg("That is too much."), 413)
+                return _plain_error(request, msg("The request is too large."), 413)
         call = partial(_call_handler, app_state, path, handler, access, request, body)
         if not _is_slow(path, request, body):
             return await run_in_threadpool(call)
@@ -231,10 +231,10 @@ def _reject_body(request: Request, path: str) -> Response | None:
     """Return an error response if the headers show a body that no form sends, else None."""
     kind = upload.body_kind(request.headers.get("content-type", ""))
     if (kind == FILE and path not in _MULTIPART_PATHS) or kind == OTHER:
-        return _plain_error(request, msg("This kind of body is not taken here."), 415)
+        return _plain_error(request, msg("This kind of request body is not accepted here."), 415)
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_FORM:
-        return _plain_error(request, msg("That is too much."), 413)
+        return _plain_error(request, msg("The request is too large."), 413)
     return None
 
 
@@ -261,7 +261,7 @@ def _call_handler(
     try:
         form = {} if page in _UNPARSED_PATHS else upload.parse_fields(kind, body)
     except ValueError:
-        return plain_response(msg("That is too much."), language, 413)
+        return plain_response(msg("The request is too large."), language, 413)
     with app_state.store() as store:
         request: RequestContext | None = None
         try:
@@ -278,12 +278,12 @@ def _call_handler(
             _log.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
                 return plain_response(
-                    msg("Something went wrong; the log says what."), language, 503
+                    msg("Something went wrong; see the server's log."), language, 503
                 )
             return request.render("failure.html", 503, error=request.error_text(error))
         except Exception:
             _log.exception("%s failed", page)
-            return plain_response(msg("Something went wrong; the log says what."), language, 500)
+            return plain_response(msg("Something went wrong; see the server's log."), language, 500)
 
 
 def _render_failure(request: RequestContext, line: str, status: int) -> Response:

@@ -31,7 +31,11 @@ def login(request: RequestContext) -> Response:
     if "name" not in request.form:
         if request.user:
             return request.redirect("/inbox")
-        done = request.say("Your password is set. Please log in.") if "set" in request.query else ""
+        done = (
+            request.say("Your new password is set. Please log in.")
+            if "set" in request.query
+            else ""
+        )
         return _login_page(request, done=done)
     try:
         log_in = accounts.log_in(
@@ -153,16 +157,16 @@ def forgot_password(request: RequestContext) -> Response:
             request,
             name,
             done=request.say(
-                "If there is such an account with a confirmed telephone, a code is on its "
-                "way. It is good for 15 minutes."
+                "If this account exists and has a confirmed phone number, a code was sent. It "
+                "expires after 15 minutes."
             ),
         )
     return request.render(
         "forgot.html",
         by_sms=by_sms,
         done=request.say(
-            "If there is such an account with a mail address, a link is on its way. It is "
-            "good for an hour."
+            "If this account exists and has a mail address, a link was sent. It expires after an "
+            "hour."
         ),
     )
 
@@ -195,11 +199,11 @@ def confirm_mail(request: RequestContext) -> Response:
     secret = request.path_params["token"]
     token = request.store.tokens.find("mail", secret, now=request.now)
     if token is None:
-        raise InvalidInput("This link is no longer good. Ask for a new one.")
+        raise InvalidInput("This link has expired. Request a new one.")
     if "yes" in request.form:
         change = address_verification.confirm_mail(request.store, secret, now=request.now)
         if change is None:
-            raise InvalidInput("This link is no longer good. Ask for a new one.")
+            raise InvalidInput("This link has expired. Request a new one.")
         address_verification.notify_change(
             request.app_state, change.owner, msg("mail address"), now=request.now
         )
@@ -211,7 +215,7 @@ def reset_password(request: RequestContext) -> Response:
     """Set a forgotten password with the mailed link."""
     secret = request.path_params["token"]
     if request.store.tokens.find("reset", secret, now=request.now) is None:
-        raise InvalidInput("This link is no longer good. Ask for a new one.")
+        raise InvalidInput("This link has expired. Request a new one.")
     if "password" not in request.form:
         return request.render("reset.html", shortest=accounts.MIN_PASSWORD_LENGTH)
     try:
@@ -239,7 +243,7 @@ def unsubscribe(request: RequestContext) -> Response:
         return request.render(
             "failure.html",
             404,
-            error=request.say("This link is no longer good. Ask for a new one."),
+            error=request.say("This link has expired. Request a new one."),
         )
     if request.is_post:
         stopping.unsubscribe(request.store, token, now=request.now)

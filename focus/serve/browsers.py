@@ -85,7 +85,7 @@ def add_browser(request: RequestContext) -> Response:
         *(form.get(name, "") for name in ("endpoint", "p256dh", "auth"))
     )
     if subscription is None:
-        raise InvalidInput("This browser gave no address that can be notified.")
+        raise InvalidInput("This browser gave no valid address for notifications.")
     name = browser_name(request.user_agent)
     request.store.browsers.add(me.id, subscription, name, limit=MAX_BROWSERS, now=request.now)
     return request.redirect("/settings", saved=1)

@@ -18,8 +18,8 @@ from focus.serve.request import RequestContext
 from focus.storage.alerts.records import User
 
 MISSING_ADDRESS = {
-    "mail": msg("Give and confirm your mail address in the settings first."),
-    "phone": msg("Give and confirm your telephone number in the settings first."),
+    "mail": msg("First enter and confirm your mail address in the settings."),
+    "phone": msg("First enter and confirm your phone number in the settings."),
 }
 """Account field that a channel needs -> the message if it is missing."""
 _ADMINS_ONLY = msg("This channel is for administrators.")

@@ -21,14 +21,14 @@ DEFAULT_VALUES = {
 }  # fmt: skip
 
 SCHEDULE_LABELS = {
-    "auto": msg("when news is likely, as learned"),
-    "1m": msg("every minute, where the site allows it"),
+    "auto": msg("automatically, when new pages are likely"),
+    "1m": msg("every minute, if the site allows it"),
     "15m": msg("every 15 minutes"),
     "hourly": msg("every hour"),
     "6h": msg("every 6 hours"),
     "daily": msg("every day"),
     "weekly": msg("every week"),
-    "custom": msg("as I write it"),
+    "custom": msg("custom"),
 }
 """Schedules to choose from -> their labels."""
 DAY_LABELS = {
@@ -47,11 +47,11 @@ FIELD_LABELS = {
     "schedule": msg("When to check"),
     "topic": msg("Topic words (optional)"),
     "quiet": msg("Quiet hours (optional)"),
-    "min_relevance": msg("Least relevance, 0 to 1 (optional)"),
+    "min_relevance": msg("Minimum relevance, 0 to 1 (optional)"),
     "expires": msg("Ends on (optional)"),
-    "max_items": msg("Pages in a digest at most"),
+    "max_items": msg("Maximum number of pages in a digest"),
     "tags": msg("Tags (optional)"),
-    "channels": msg("How to be told"),
+    "channels": msg("Notifications by"),
 }
 """Labels of the fields that may have errors, in their order."""
 

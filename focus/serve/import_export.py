@@ -72,7 +72,10 @@ def adopt_local_alerts(request: RequestContext) -> Response:
         for stored_alert, alert in zip(local_alerts, allowed, strict=True):
             store.alerts.transfer(stored_alert.id, alert, to=me.id)
         store.audit.add(
-            me.name, msg("take over"), msg("{n} of local", n=len(local_alerts)), now=request.now
+            me.name,
+            msg("take over alerts"),
+            msg("{n} of the command line", n=len(local_alerts)),
+            now=request.now,
         )
     return alerts.render_alerts(
         request,
@@ -89,11 +92,11 @@ def _with_allowed_channels(request: RequestContext, alert: Alert) -> Alert:
 
 
 def _import_message(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:
-    text = request.plural("{n} alert was taken in.", "{n} alerts were taken in.", n=len(after))
+    text = request.plural("{n} alert was imported.", "{n} alerts were imported.", n=len(after))
     pairs = zip(before, after, strict=True)
     changed = [new.name for old, new in pairs if set(old.channels) - set(new.channels)]
     if changed:
         text += " " + request.say(
-            "How they tell was fitted to your account: {names}.", names=", ".join(changed)
+            "Their channels were adapted to your account: {names}.", names=", ".join(changed)
         )
     return text

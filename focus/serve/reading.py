@@ -74,8 +74,8 @@ def _vote_effect_text(
     if effect is None or not effect.pages:
         return ""
     return request.plural(
-        "By all votes, {lost} of {n} other page found before would not be told of.",
-        "By all votes, {lost} of {n} other pages found before would not be told of.",
+        "With all votes, {lost} of {n} other page found before would not be reported.",
+        "With all votes, {lost} of {n} other pages found before would not be reported.",
         n=effect.pages,
         lost=effect.lost,
     )
@@ -91,7 +91,7 @@ def _active_filters(
         _last_days_text(request, days) if days else "",
         inbox_filter.words,
         request.say("Unread only") if inbox_filter.unread else "",
-        request.say("With pages that existed before") if inbox_filter.existing else "",
+        request.say("Include pages that existed before") if inbox_filter.existing else "",
     ]
     return [text for text in texts if text]
 

@@ -230,7 +230,7 @@ _PART_LABELS = {
     "url": msg("address"),
     "section": msg("section"),
     "breadcrumb": msg("breadcrumb"),
-    "cited": msg("what it cites"),
+    "cited": msg("pages it cites"),
 }
 """Labels of the parts of a page."""
 

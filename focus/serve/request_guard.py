@@ -84,11 +84,11 @@ class RequestGuard:
             response.headers["Connection"] = "close"
             return response
         if not is_own_host(host, base):
-            return plain_response(msg("This is not the host that was asked for."), language, 421)
+            return plain_response(msg("This server does not have that host name."), language, 421)
         if scope["method"] in _SAFE_METHODS or scope["path"].startswith(_UNGUARDED_PREFIX):
             return None
         if not is_same_origin(headers, host, base):
-            line = msg("The request came from another site and was refused.")
+            line = msg("The request came from another site and was rejected.")
             return plain_response(line, language, 403)
         return None
 

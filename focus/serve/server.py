@@ -40,7 +40,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConfigError(
-            "{where}: no such address here ({error})", where=options, error=error
+            "{where}: this machine does not have that address ({error})", where=options, error=error
         ) from None
     family, kind, protocol, _, address = addresses[0]
     sock = socket.socket(family, kind, protocol)
@@ -52,7 +52,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         sock.close()
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(
-                "{where}: the port is taken; choose another --port", where=options
+                "{where}: the port is in use; choose another --port", where=options
             ) from None
         raise ConfigError(
             "{where}: cannot listen there: {error}", where=options, error=error

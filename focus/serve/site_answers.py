@@ -49,7 +49,7 @@ class SiteAnswer(msgspec.Struct, frozen=True):
 def ask_sites(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteAnswer]:
     """Return the answers of the first `MAX_SITES` sites, in their order."""
     question = msgspec.structs.replace(question, sites=question.sites[:MAX_SITES])
-    timeout_message = msg("no answer within {n:g} seconds", n=limit_s)
+    timeout_message = msg("no response within {n:g} seconds", n=limit_s)
     try:
         process = subprocess.run(
             [sys.executable, "-m", __name__],
@@ -61,7 +61,7 @@ def ask_sites(question: SiteQuestion, *, limit_s: float = LIMIT_S) -> list[SiteA
     except subprocess.TimeoutExpired:
         return [SiteAnswer(site, failure=timeout_message) for site in question.sites]
     except subprocess.CalledProcessError:
-        error_message = msg("Something went wrong; the log says what.")
+        error_message = msg("Something went wrong; see the server's log.")
         return [SiteAnswer(site, failure=error_message) for site in question.sites]
     answers = msgspec.json.decode(process.stdout, type=list[SiteAnswer])
     return [
@@ -84,7 +84,7 @@ def _make_answer(site: str, gathered: FetchedPages) -> SiteAnswer:
         page = parse(html)
         is_shell = detect_shell(page, html.encode()).is_shell
         return SiteAnswer(site, page.title, len(page.links), is_shell=is_shell)
-    failure = gathered.failures.get(site) or msg("it is the page of another site here")
+    failure = gathered.failures.get(site) or msg("it redirects to another site")
     return SiteAnswer(site, failure=encode_message(failure))
 
 

@@ -474,7 +474,7 @@ SPOKEN = {
     ),
     "en-GB": Words(
         "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant",
-        "Mark as read", "Stop mails", "ben", "found", "Make an invitation",
+        "Mark as read", "Stop mails", "ben", "found", "Create an invitation",
     ),
 }  # fmt: skip
 

@@ -76,7 +76,7 @@ def check_channel(text: str) -> None:
     if kind != INBOX and kind not in CHANNELS:
         known = ", ".join((INBOX, *CHANNELS))
         raise ConfigError(
-            "channel {text!r}: {kind!r} is none of {known}", text=text, kind=kind, known=known
+            "channel {text!r}: {kind!r} is not one of {known}", text=text, kind=kind, known=known
         )
     if not address:
         is_valid = kind == INBOX or CHANNELS[kind].can_be_bare
@@ -86,7 +86,7 @@ def check_channel(text: str) -> None:
         )
     if not is_valid:
         raise ConfigError(
-            "channel {text!r}: no address that {kind} can deliver to", text=text, kind=kind
+            "channel {text!r}: {kind} cannot send to this address", text=text, kind=kind
         )
 
 

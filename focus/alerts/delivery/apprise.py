@@ -20,7 +20,7 @@ from focus.i18n import chain_messages, msg
 _MENTION = re.compile(r"@(?=(?:everyone|here|channel|all)\b)|<(?=[!@#])", re.IGNORECASE)
 _ZERO_WIDTH_SPACE = "\u200b"
 
-NOT_INSTALLED = msg("apprise is not installed; get it with: pip install 'focus-crawler[apprise]'")
+NOT_INSTALLED = msg("apprise is not installed; run: pip install 'focus-crawler[apprise]'")
 
 
 def is_installed() -> bool:
@@ -69,7 +69,10 @@ def check_url(url: str, where: str) -> None:
     import apprise
 
     if not apprise.Apprise().add(url):
-        raise ConfigError("{where}: apprise knows no such service, or misses a part", where=where)
+        raise ConfigError(
+            "{where}: apprise does not know the service, or a part of the URL is missing",
+            where=where,
+        )
 
 
 def mask_url(url: str) -> str:
@@ -97,7 +100,10 @@ def _notify(message: Message, address: str) -> DeliveryOutcome:
     where = f"apprise:{mask_url(address)}"
     if not service.add(address):
         return NotDelivered(
-            msg("{where}: apprise knows no such service, or misses a part", where=where),
+            msg(
+                "{where}: apprise does not know the service, or a part of the URL is missing",
+                where=where,
+            ),
             retry=False,
         )
     try:
@@ -111,5 +117,5 @@ def _notify(message: Message, address: str) -> DeliveryOutcome:
     return (
         Delivered()
         if is_accepted
-        else NotDelivered(msg("{where}: the service did not take it", where=where))
+        else NotDelivered(msg("{where}: the service did not accept the message", where=where))
     )

@@ -65,7 +65,7 @@ class Feed(Channel):
         folder = Path(address).parent if _is_file(address) else Path(address)
         if address and not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise ConfigError(
-                "--feed {address}: cannot write into the folder {folder}; make it",
+                "--feed {address}: cannot write into the folder {folder}; create it",
                 address=address,
                 folder=folder,
             )
@@ -102,7 +102,7 @@ class Feed(Channel):
                     write_whole(Path(address) / _file_name(stored_alert), text)
         except ExportError as error:
             return NotDelivered(error.message)
-        return Delivered(msg("{address} is written", address=address))
+        return Delivered(msg("{address} was written", address=address))
 
 
 def _is_file(address: str) -> bool:

@@ -173,7 +173,7 @@ class Mailer:
                     error,
                     chain_messages(where, _mask_password(_reason(error), settings)),
                 )
-        return Delivered(msg("{where} has taken it", where=where))
+        return Delivered(msg("{where} accepted the message", where=where))
 
     def _open_connection(self, settings: MailSettings) -> smtplib.SMTP:
         """Return the open connection if the server still answers, else a new one."""

@@ -40,7 +40,9 @@ MAX_BYTES = 3000
 """Size of the JSON of a notification; a record has room for 3,993 bytes."""
 MAX_TITLES = 3  # in a notification
 TTL_S = 3 * 86400  # how long a push service stores a message for a browser that is offline
-NO_BROWSER = msg("no browser is to be notified; have one do so in the settings of focus serve")
+NO_BROWSER = msg(
+    "no browser is set up for notifications; set one up in the settings of focus serve"
+)
 _GONE = frozenset({404, 410})
 _PERMANENT = frozenset({400, 401, 403, 413})
 _TITLE_CHARACTERS, _ENDPOINT_CHARACTERS = 200, 2000
@@ -87,7 +89,9 @@ class Push(Channel):
         try:
             body, headers = self._encrypt(notification, browser.subscription)
         except ValueError:
-            return NotDelivered(chain_messages(browser.name, msg("allow it anew")), retry=False)
+            return NotDelivered(
+                chain_messages(browser.name, msg("allow notifications again")), retry=False
+            )
         headers["Topic"] = batch[:32]  # a repeated message replaces itself
         result = await self._poster.post(browser.subscription.endpoint, body, headers=headers)
         status = result.status or 0

@@ -118,10 +118,10 @@ class SmsSender:
         if result.failure is not None:
             return NotDelivered(chain_messages(where, result.detail))
         if sms_gateway.is_accepted(gateway, result.status or 0, result.body):
-            return Delivered(msg("{where} has taken it", where=where))
+            return Delivered(msg("{where} accepted the message", where=where))
         if 200 <= (result.status or 0) < 300:
             return NotDelivered(
-                msg("{where}: its answer does not say that it has taken it", where=where)
+                msg("{where}: the response does not confirm the message", where=where)
             )
         return NotDelivered(
             chain_messages(where, result.detail),

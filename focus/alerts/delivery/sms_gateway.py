@@ -104,7 +104,9 @@ def _check(gateway: SmsGateway) -> None:
     except ValueError:  # such as http://[
         is_web_url = False
     if not is_web_url:
-        raise ConfigError("SMS gateway: url is none of the web; write https://sms.example.cn/send")
+        raise ConfigError(
+            "SMS gateway: url is not a web address; write https://sms.example.cn/send"
+        )
     if gateway.json is not None and gateway.form is not None:
         raise ConfigError("SMS gateway: give json or form, not both")
     templates = gateway.url + str(gateway.json) + str(gateway.form)
@@ -114,9 +116,9 @@ def _check(gateway: SmsGateway) -> None:
                 "SMS gateway: put {place} where it goes, in url, json or form", place=f"{{{name}}}"
             )
     if bool(gateway.secret) != (gateway.signature is not None):
-        raise ConfigError("SMS gateway: secret and signature go together")
+        raise ConfigError("SMS gateway: give both secret and signature, or neither")
     if not 20 <= gateway.characters <= 500:
-        raise ConfigError("SMS gateway: characters is 20 to 500")
+        raise ConfigError("SMS gateway: characters must be 20 to 500")
 
 
 def build_request(

@@ -121,7 +121,8 @@ def _outcome(result: FetchResult) -> DeliveryOutcome:
         return Delivered(result.detail)
     if status == GONE:
         return NotDelivered(
-            msg("{detail}: the receiver wants no more", detail=result.detail), retry=False
+            msg("{detail}: the receiver does not accept messages any more", detail=result.detail),
+            retry=False,
         )
     return NotDelivered(result.detail, retry_after_s=result.retry_after_s)
 
