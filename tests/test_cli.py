@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import math
 import os
 import re
 import signal
@@ -100,8 +101,15 @@ def test_why_shows_evidence_of_index_page(focus: Focus, home: Path) -> None:
     assert waiting["state"] == "waiting"
     assert {"home", "member", "hub", "place"} <= set(waiting["evidence"])
     shown = focus("why", "a.test/one", "--db", "a.db").out
-    assert "  evidence   home +1.00, " in shown
-    assert "member +3.00" in shown
+    assert "(relevant is over 0.5)" in shown
+    evidence, total = re.findall(r"evidence   (.*) = (\S+)", shown)[0]
+    parts = [float(part) for part in re.findall(r"[+-]\d+\.\d+", evidence)]
+    assert sum(parts) == pytest.approx(float(total), abs=1e-9)
+    assert f"at priority {float(total):.4g}, " in shown
+    products = re.findall(r"(\S+) x (\S+) = (\S+)", shown)
+    bias, z = (float(re.findall(rf"{name}\s+(\S+)", shown)[0]) for name in ("bias", "sum"))
+    assert sum(float(value) for *_, value in products) + bias == pytest.approx(z, abs=0.003)
+    assert 1 / (1 + math.exp(-z)) == pytest.approx(fetched["page"]["relevance"], abs=0.001)
     assert "evidence" not in focus("why", "a.test/", "--db", "a.db").out
 
 

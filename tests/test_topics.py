@@ -20,6 +20,7 @@ from focus.learn.topic_building import (
     add_aliases,
     add_features,
     add_proposed_keywords,
+    choose_model,
     propose_topic_keywords,
 )
 from focus.report import export
@@ -126,6 +127,21 @@ def test_add_features_sets_features_and_threshold() -> None:
     assert all(bench.judge(each.page)[0].relevant for each in on)
     assert not any(bench.judge(each.page)[0].relevant for each in off)
     assert add_features(words, [], off) == words
+
+
+@pytest.mark.parametrize(
+    ("keyword", "chosen", "model"),
+    [("裁判", None, None), ("other", None, "cosine"), ("other", "euclid", "euclid")],
+)
+def test_choose_model_recognises_examples(
+    keyword: str, chosen: str | None, model: str | None
+) -> None:
+    on = [sample(f"裁判{n}", "足球射门，越位，裁判吹哨，裁判出示黄牌") for n in range(5)]
+    topic = Topic("t", from_words(keyword).keywords, relevance=chosen)
+    topic = choose_model(topic, on)
+    assert topic.relevance == model
+    bench = ModelSet(add_features(topic, on, []))
+    assert sum(bench.judge(each.page)[0].relevant for each in on) >= 3
 
 
 def test_add_aliases_uses_knowledge_base(tmp_path: Path) -> None:

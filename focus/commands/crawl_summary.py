@@ -54,6 +54,7 @@ _REACHED_LIMITS: dict[str, tuple[Callable[[Totals], str], str]] = {
 }
 """Stop reason -> the total behind it, and the message."""
 
+_MIN_PAGES_FOR_ADVICE = 20
 _MAX_HOSTS = 3  # named in a message
 _CONTINUABLE = {"interrupted", "terminated", "offline"}
 
@@ -137,6 +138,13 @@ def summary_lines(report: RunReport) -> list[str]:
         ),
         *format_table(rows),
     ]
+    if totals.pages >= _MIN_PAGES_FOR_ADVICE and not totals.relevant:
+        lines.append(
+            say(
+                "Note: no page is relevant; `focus topic test TOPIC URL` shows why, and "
+                "--relevance and --threshold change it"
+            )
+        )
     if totals.shells:
         lines.append(translate(scripts_needed_message(totals.shells)))
     if totals.pages:  # otherwise `failure_lines` lists them

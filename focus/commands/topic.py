@@ -23,6 +23,7 @@ from focus.commands.options.option import JSON, Command, option, print_json, pri
 from focus.commands.options.value_types import MODEL, checked_type
 from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError, TopicError
+from focus.i18n import say
 from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     """Make a topic file of keywords and example pages.
 
     The words that the examples have in common, and others have not, become features for the
-    models that compare vectors (cosine, euclid, adaptive); one page is enough to begin. Pages
+    models that compare vectors (cosine, euclid, adaptive); one page is enough to begin. If the
+    keywords are not on most of the examples, cosine judges the pages of the topic. Pages
     of URLs come from --db or --archive, if given, else from the network. The file is meant to
     be read and changed.
 
@@ -93,7 +95,12 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     """
     from focus.learn.narrower_terms import add_narrower_terms
     from focus.learn.page_sources import collect_pages
-    from focus.learn.topic_building import add_aliases, add_entity_features, add_features
+    from focus.learn.topic_building import (
+        add_aliases,
+        add_entity_features,
+        add_features,
+        choose_model,
+    )
 
     target = options["output"] or Path(f"{name.replace('/', '_')}.toml")
     _check_output(target, force=options["force"])
@@ -107,6 +114,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         base = open_knowledge_base(options["base"], stack)
         if base is not None:
             subject = add_aliases(subject, base, on)
+        subject = choose_model(subject, on)
         subject = add_features(subject, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             subject = add_entity_features(subject, base, on)
@@ -146,6 +154,11 @@ def _created_lines(
         words += f" and {len(off):,} others" if off else ""
     words += f", {format_count(len(subject.narrower), 'narrower term')}" if subject.narrower else ""
     yield f"Topic {printable(subject.name)} in {target}: {words}"
+    if subject.relevance == "cosine" and on:
+        yield say(
+            "Pages are compared with the words of the examples (relevance = cosine); "
+            "--not-example pages make that more exact"
+        )
     seed = "" if subject.seeds else " --seed URL"
     yield f"Use it: focus crawl --topic {target}{seed}"
 

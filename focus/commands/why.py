@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,25 +73,37 @@ def why_lines(why: Why) -> list[str]:
             )
         )
     if why.page is not None:
-        lines += _page_lines(why.page)
+        lines += _page_lines(why, why.page)
     else:
         lines.append(
             say(
                 "  priority {priority}, depth {depth}",
-                priority=_priority_text(why.priority),
+                priority=_priority_text(why.priority + why.place),
                 depth=why.depth,
             )
         )
     if why.named:
         lines.append(say("  named      {named}", named=", ".join(map(printable, why.named))))
     if why.evidence:
-        parts = (f"{name} {part:+.2f}" for name, part in why.evidence.items())
+        parts = _add_up(why.evidence, why.priority + why.place)
         words = ", ".join(_word_with_source(word, why) for word in why.subtopics)
         matched = f" ({words})" if words else ""
         lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=matched))
     if why.ahead is not None:
         lines += _ahead_lines(why.ahead, was_fetched=why.page is not None)
     return [*lines, "", _path_heading(why), *map(_step_line, why.path)]
+
+
+def _add_up(parts: Mapping[str, float], total: float) -> list[str]:
+    """Return parts as text whose rounded numbers add up to the total.
+
+    What rounding and parts too small to name leave is shown as `others`.
+    """
+    rounded = {name: round(part, 3) for name, part in parts.items()}
+    others = round(round(total, 3) - sum(rounded.values()), 3)
+    rounded |= {"others": others} if others else {}
+    *texts, last = [f"{say(name)} {part:+.3f}" for name, part in rounded.items()]
+    return [*texts, f"{last} = {total:.3f}"]
 
 
 def _word_with_source(word: str, why: Why) -> str:
@@ -125,8 +138,10 @@ def _ahead_lines(ahead: PrecedingUrls, *, was_fetched: bool) -> list[str]:
     return lines + [f"    {_priority_text(rank):>9}  {printable(url)}" for url, rank in ahead.urls]
 
 
-def _page_lines(page: WhyPage) -> list[str]:
+def _page_lines(why: Why, page: WhyPage) -> list[str]:
     verdict = say("relevant") if page.relevant else say("not relevant")
+    if why.threshold is not None:
+        verdict += say(" (relevant is over {threshold:.3g})", threshold=why.threshold)
     lines = [
         say("  title      {title}", title=printable(page.title, 80)),
         say("  relevance  {relevance:.3f}, {verdict}", relevance=page.relevance, verdict=verdict)
@@ -134,7 +149,7 @@ def _page_lines(page: WhyPage) -> list[str]:
         say(
             "  taken      as request {nth:,}, at priority {priority}, among {waiting}",
             nth=page.nth,
-            priority=_priority_text(page.priority),
+            priority=_priority_text(page.priority + why.place),
             waiting=format_count(page.waiting, "waiting URL"),
         ),
         say(
@@ -149,12 +164,22 @@ def _page_lines(page: WhyPage) -> list[str]:
     parts = [
         (
             part,
-            f"{page.parts.get(part, 0.0):.3f}",
+            _part_text(page.parts.get(part, 0.0), why.weights.get(part)),
             ", ".join(map(printable, page.matched.get(part, []))),
         )
         for part in dict.fromkeys((*page.parts, *page.matched))
     ]
+    if why.weights and parts:
+        total = sum(why.weights.get(part, 0.0) * value for part, value in page.parts.items())
+        bias = why.weights["bias"]
+        parts += [("bias", f"{bias:+.3f}", "")]
+        parts += [(say("sum"), f"{total + bias:+.3f}", "relevance = 1/(1 + e^-sum)")]
     return lines + ([say("  by part"), *format_table(parts, indent="    ")] if parts else [])
+
+
+def _part_text(value: float, weight: float | None) -> str:
+    """Return a part of the relevance, with its weight and their product if it has one."""
+    return f"{value:.3f}" if weight is None else f"{value:.3f} x {weight:g} = {value * weight:+.3f}"
 
 
 def _priority_text(priority: float) -> str:

@@ -22,6 +22,7 @@ from focus.learn.training import FeatureExtractor
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, relevance_threshold
 from focus.score.relevance.bayes import page_text
+from focus.score.relevance.cosine import Cosine
 from focus.score.relevance.evidence import Evidence
 from focus.score.relevance.vectors import MAX_CONTENT_CHARS, VectorModel
 from focus.score.statistics.entities import choose_entity, is_linkable
@@ -63,6 +64,21 @@ def make_sourced_page(url: str, html: str) -> SourcedPage:
 
 
 # -- building -----------------------------------------------------------------------
+
+
+def choose_model(topic: Topic, on: Sequence[SourcedPage]) -> Topic:
+    """Return the topic with a relevance model that recognises its example pages.
+
+    The default model knows keywords only. If it recognises less than half of the examples, `cosine`
+    is chosen, which compares features. A model that the topic names is kept.
+    """
+    if topic.relevance is not None or not on:
+        return topic
+    model, threshold = make_model(Evidence.name, Matcher(topic), {}), Evidence.threshold
+    recognised = sum(model.judge(sourced.page).relevance > threshold for sourced in on)
+    if 2 * recognised >= len(on):
+        return topic
+    return msgspec.structs.replace(topic, relevance=Cosine.name)
 
 
 def add_features(

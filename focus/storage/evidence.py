@@ -12,6 +12,7 @@ import msgspec
 from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body, topic_segmenter
+from focus.score.relevance import RELEVANCE, make_model, relevance_threshold
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.storage import url_log
@@ -27,6 +28,11 @@ _MAX_SHOWN = 3  # hosts and URLs with precedence to show
 
 class _Analysis(msgspec.Struct, frozen=True):
     topic: dict[str, object] = {}
+    relevance: str = ""
+    params: dict[str, float] = {}
+    trained: bytes = b""
+    as_published: bool = False
+    threshold: float | None = None
 
 
 class _OrderingConfig(msgspec.Struct, frozen=True):
@@ -39,12 +45,14 @@ class _OrderingConfig(msgspec.Struct, frozen=True):
 
 
 def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
-    """Return the explanation with `evidence`, `named`, `subtopics` and `ahead` filled in.
+    """Return the explanation with all that the settings of the crawl tell.
 
-    That of a seed is returned unchanged. `evidence` is empty if the priority of the strategy is not
-    a sum.
+    These are `threshold` and `weights`, and for others than seeds `evidence`, `named`, `subtopics`
+    and `ahead`. `evidence` is empty if the priority of the strategy is not a sum.
     """
     ordering = msgspec.json.decode(reader.config_json(crawl), type=_OrderingConfig)
+    if why.page is not None:
+        why = _with_relevance_rule(ordering.analysis, why)
     if not why.state or why.priority >= SEED_PRIORITY:
         return why
     ahead = reader.read(partial(_preceding_urls, crawl=crawl, why=why))
@@ -69,6 +77,24 @@ def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     return msgspec.structs.replace(
         why, evidence=named_parts, subtopics=named, subtopic_sources=sources
     )
+
+
+def _with_relevance_rule(analysis: _Analysis, why: Why) -> Why:
+    """Return the explanation with threshold and weights of the crawl's relevance model."""
+    if analysis.relevance not in RELEVANCE or not analysis.topic:
+        return why
+    topic, is_published = from_builtins(analysis.topic), analysis.as_published
+    threshold = relevance_threshold(
+        analysis.relevance, topic, option=analysis.threshold, as_published=is_published
+    )
+    model = make_model(
+        analysis.relevance,
+        Matcher(topic),
+        analysis.params,
+        as_published=is_published,
+        trained=analysis.trained,
+    )
+    return msgspec.structs.replace(why, threshold=threshold, weights=model.part_weights())
 
 
 def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:

@@ -175,6 +175,8 @@ class Why(msgspec.Struct, frozen=True):
     ahead           URLs with precedence; None for seeds and dropped URLs
     subtopics       words in the anchor text that are sub-topics by now
     subtopic_sources  sources of those that the topic file expected
+    threshold       relevance above which a page of the crawl is relevant; None if unknown
+    weights         weight of each part of the relevance, and the bias; empty if it is no such sum
     """
 
     url: str
@@ -195,3 +197,5 @@ class Why(msgspec.Struct, frozen=True):
     subtopic_sources: dict[str, str] = {}
     named: list[str] = []
     ahead: PrecedingUrls | None = None
+    threshold: float | None = None
+    weights: dict[str, float] = {}

@@ -233,6 +233,13 @@ class Model:
             corrected = msgspec.msgpack.decode(trained, type=dict[str, float])
             self.params = {**self.params, **corrected}
 
+    def part_weights(self) -> dict[str, float]:
+        """Return the weight of each part, and the `bias`, if the relevance is 1/(1 + e^-sum).
+
+        It is empty for a model that computes relevance in another way.
+        """
+        return {}
+
     def judge(self, page: Document) -> Judgement:
         """Return the relevance of a page with its parts and matched words."""
         raise NotImplementedError

@@ -78,6 +78,10 @@ class Evidence(Model):
         super().__init__(matcher, params)
         self._run_results: dict[bytes, bool] = {}
 
+    def part_weights(self) -> dict[str, float]:
+        other_params = ("k", "b", "typical", "crowd")
+        return {name: value for name, value in self.params.items() if name not in other_params}
+
     def judge(self, page: Document) -> Judgement:
         texts = {
             "title": fold_body(page.title),
