@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def test_two_character_words_are_words_of_segmenter() -> None:
     [
         ("欧冠", '"欧冠"'),
         ("足", '"足" *'),
-        ("欧冠的决赛", '("欧冠" AND "决赛")'),
+        ("欧冠的决赛", '"欧冠" AND "决赛"'),
         ("node.js", '"node js"'),
         ('"欧冠，决赛" Java', '"欧冠 冠 决赛" AND "java"'),
         ("“champions league”", '"champions league"'),
@@ -231,7 +232,7 @@ def test_search_output_marks_lines_without_control_characters(path: Path) -> Non
 # -- finding ------------------------------------------------------------------------
 
 
-def test_search_requires_all_words_and_no_excluded(path: Path) -> None:
+def test_search_all_words_first_and_no_excluded(path: Path) -> None:
     store_crawl(
         path,
         pages(
@@ -241,12 +242,36 @@ def test_search_requires_all_words_and_no_excluded(path: Path) -> None:
             ("欧冠决赛", "竞彩彩票推荐"),
         ),
     )
-    assert sorted(numbers(find(path, "欧冠 决赛"))) == [0, 2, 3]
-    assert sorted(numbers(find(path, "欧冠决赛"))) == [0, 2, 3]
+    for query in ("欧冠 决赛", "欧冠决赛"):
+        results = find(path, query)
+        assert sorted(numbers(results)[:3]) == [0, 2, 3] and numbers(results)[3] == 1
+        assert [hit.missing for hit in results.hits] == [(), (), (), ("决赛",)]
+        assert (results.pages, results.with_all_words) == (4, 3)
+    assert result_lines(results, str)[-1] == "4 pages of 4, 3 with all words"
     assert numbers(find(path, '"欧冠决赛"')) == [3]
-    assert sorted(numbers(find(path, "欧冠 决赛 -彩票"))) == [0, 2]
+    assert sorted(numbers(find(path, "欧冠 决赛 -彩票"))) == [0, 1, 2]
+    assert numbers(find(path, '"小组赛" 决赛')) == [1]
+    assert numbers(find(path, "篮球 抽籤")) == [1]
     assert numbers(find(path, "皇")) == [0]
     assert numbers(find(path, "篮球")) == []
+
+
+def test_search_published_date_selects_and_sorts(path: Path) -> None:
+    days = ("2023-11-20", "2023-11-22", "2023-11-21T08:00:00+08:00", "")
+    texts = [f"欧冠决赛 {n}{f'<time>{day}</time>' if day else ''}" for n, day in enumerate(days)]
+    store_crawl(
+        path, batch(page_row(n, "欧冠", text, fetched_at=1.8e9) for n, text in enumerate(texts))
+    )
+    since = datetime(2023, 11, 21, tzinfo=UTC).timestamp()
+    assert numbers(find(path, "欧冠", sort="published")) == [1, 2, 0, 3]
+    assert numbers(find(path, "欧冠", since_published=since, sort="published")) == [1, 2]
+    assert numbers(find(path, "欧冠", until_published=since)) == [0]
+    with DatabaseReader(path) as reader:
+        chosen = Selection(crawl="all", since_published=since, sort="published")
+        urls = [url for (url,) in reader.iter_rows(chosen, ["url"])]
+    assert [url[-1] for url in urls] == ["1", "2"]
+    with pytest.raises(ConfigError, match="unknown order"):
+        find(path, "欧冠", sort="hub")
 
 
 def test_search_order_by_title_then_words_then_quality(

@@ -7,8 +7,18 @@ from typing import Any
 
 import click
 
-from focus.commands.options.option import DBS, OUTPUT_FILE, Command, option, print_note
+from focus.commands.options.option import (
+    DBS,
+    OUTPUT_FILE,
+    SINCE_PUBLISHED,
+    UNTIL_PUBLISHED,
+    Command,
+    option,
+    print_note,
+)
 from focus.text.formatting import format_count
+
+_PUBLISHED = ("since_published", "until_published")
 
 
 @click.command(cls=Command)
@@ -28,6 +38,8 @@ from focus.text.formatting import format_count
     kind="instant",
     help="Export only pages fetched since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
 )
+@SINCE_PUBLISHED
+@UNTIL_PUBLISHED
 @option("--host", metavar="HOST", help="Export only pages of this host and its subdomains.")
 @option(
     "--fields", kind="fields", show_default="all", help="Export only these fields, in this order."
@@ -39,7 +51,7 @@ from focus.text.formatting import format_count
 )
 @option(
     "--sort",
-    type=click.Choice(["quality", "relevance", "authority", "hub", "fetched"]),
+    type=click.Choice(["quality", "relevance", "authority", "hub", "fetched", "published"]),
     show_default="order of fetching",
     help="Sort by relevance or by date, best or newest first.",
 )
@@ -76,7 +88,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     if options["text"] and "text" not in names:
         names = [*(names or FIELDS), "text"]
     types = field_types(names)
-    same = ("crawl", "relevant", "min_relevance", "since", "host", "limit")
+    same = ("crawl", "relevant", "min_relevance", "since", "host", "limit", *_PUBLISHED)
     selection = Selection(
         **{name: options[name] for name in same},
         sort=options["sort"] or "",
@@ -86,7 +98,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     out = None if str(options["output"]) == "-" else options["output"]
     file_format = choose_format(options["format"], out)
     with open_merged(
-        db, options["crawl"], include_sources=any(name in COMPUTED_FIELDS for name in names)
+        db,
+        options["crawl"],
+        include_sources=any(name in COMPUTED_FIELDS for name in names)
+        or options["sort"] == "published"
+        or any(options[name] is not None for name in _PUBLISHED),
     ) as reader:
         rows = reader.iter_rows(selection, names or FIELDS)
         number = write(rows, types, format=file_format, out=out, bom=options["bom"])

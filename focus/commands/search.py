@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import DB, JSON, Command, option, print_json, print_lines
+from focus.commands.options.option import (
+    DB,
+    JSON,
+    SINCE_PUBLISHED,
+    UNTIL_PUBLISHED,
+    Command,
+    option,
+    print_json,
+    print_lines,
+)
 from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError
 from focus.i18n import say
@@ -51,7 +60,15 @@ def _escape_minus(arg: str) -> str:
     kind="instant",
     help="Export only pages fetched since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
 )
+@SINCE_PUBLISHED
+@UNTIL_PUBLISHED
 @option("--relevant", is_flag=True, help="Export only relevant pages.")
+@option(
+    "--sort",
+    type=click.Choice(["relevance", "published", "fetched"]),
+    show_default="best match",
+    help="Sort by relevance to the topic or by date, newest first.",
+)
 @option(
     "--limit", type=click.IntRange(1, 1000), default=10, metavar="N", help="Show at most N pages."
 )
@@ -60,9 +77,9 @@ def _escape_minus(arg: str) -> str:
 def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> None:
     """Search the titles and texts of stored pages.
 
-    All words must be there; "several words" in quotes that the shell leaves are a phrase,
-    -word must not be there. Chinese needs no spaces between words; case, width, accents,
-    traditional and simplified characters make no difference.
+    Pages with all words come first, then those with most. "several words" in quotes that the shell
+    leaves are a phrase, which must be there; -word must not be there. Chinese needs no spaces
+    between words; case, width, accents, traditional and simplified characters make no difference.
 
     Pages that were stored since the last search are indexed first, even while a crawl runs. The
     index is a separate file beside the database, FILE-search, which may be deleted.
@@ -78,7 +95,7 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
     from focus.storage.search_terms import parse_query
 
     paging = {name: options.pop(name) for name in ("limit", "offset")}
-    selection = Selection(**options)
+    selection = Selection(**options | {"sort": options["sort"] or ""})
     with SearchIndex(db.expanduser()) as index:
         text = " ".join(query)
         parse_query(text, index.segmenter)  # report a mistake before a long update
@@ -117,6 +134,10 @@ def _hit_lines(number: int, hit: SearchHit, mark: Mark) -> list[str]:
     if hit.changed_at is not None:
         facts.append(say("changed {when}", when=format_local_time(hit.changed_at)[:10]))
     facts.append(say("relevance {relevance:.2f}", relevance=hit.relevance))
+    if hit.published_at is not None:
+        facts.append(say("published {when}", when=format_local_time(hit.published_at)[:10]))
+    if hit.missing:
+        facts.append(say("without: {words}", words=", ".join(hit.missing)))
     if hit.similar:
         facts.append(say("+{similar:,} similar", similar=hit.similar))
     return [
@@ -138,6 +159,13 @@ def marked_text(passage: Passage, mark: Mark) -> str:
 
 def _count_line(results: SearchResults) -> str:
     pages = format_count(results.pages, "page")
+    if results.with_all_words < results.pages:
+        return say(
+            "{pages} of {indexed:,}, {with_all_words:,} with all words",
+            pages=pages,
+            indexed=results.indexed,
+            with_all_words=results.with_all_words,
+        )
     if results.complete:
         return say("{pages} of {indexed:,}", pages=pages, indexed=results.indexed)
     return say("More than {pages} of {indexed:,}", pages=pages, indexed=results.indexed)

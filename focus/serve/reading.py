@@ -19,6 +19,7 @@ from focus.storage.search import search as find
 DAY_CHOICES = (1, 7, 30)
 PER_PAGE = 30  # matches on a page of the inbox
 RESULTS_PER_PAGE = 10  # results on a page; few, as each needs a text passage
+SEARCH_ORDERS = ("published", "relevance")  # besides the best match
 _LAST_PAGE = 1_000
 _MAX_NUMBERS_LENGTH = 20 * PER_PAGE  # characters of a list of match ids
 
@@ -214,9 +215,11 @@ def search_page(request: RequestContext) -> Response:
     words = request.query.get("q", "").strip()[:300]
     offset = min(_parse_number(request.query.get("offset", "")) or 0, 500)
     results, error, days = None, "", _parse_number(request.query.get("days", ""))
+    sort = request.query.get("sort", "")
+    sort = sort if sort in SEARCH_ORDERS else ""
     known: dict[str, KnownPage] = {}
     if words:
-        selection = Selection(crawl="all", since=_since_timestamp(request) or None)
+        selection = Selection(crawl="all", since=_since_timestamp(request) or None, sort=sort)
         try:
             with request.app_state.index() as index:
                 crawls = request.store.search.searchable_crawls(request.me.id)
@@ -242,6 +245,7 @@ def search_page(request: RequestContext) -> Response:
         offset=offset,
         per_page=RESULTS_PER_PAGE,
         days=days,
+        sort=sort,
         choices={days: _last_days_text(request, days) for days in DAY_CHOICES},
         error=error,
     )

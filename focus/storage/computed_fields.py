@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 from focus.html.markdown import to_markdown
 from focus.html.metadata import PageMetadata, read_metadata
 from focus.html.parser import main_text_from_html
+from focus.html.publication_date import read_publication_time
 from focus.storage import labels
+
+
+def published_at(packed: bytes | None, url: str, fetched_at: float) -> float | None:
+    """Return the publication date in Unix seconds; None if the page has none or is not stored."""
+    if packed is None:
+        return None
+    return read_publication_time(
+        labels.decompress_source(packed), url, fetched_at=fetched_at, zone=UTC
+    )
 
 
 class StoredSource:

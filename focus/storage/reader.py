@@ -25,7 +25,7 @@ from focus.errors import ConfigError, StoreError
 from focus.i18n import decode_message
 from focus.records import Rendering, UrlState
 from focus.storage import file_check, results, revisited_pages, schema, url_log, writer
-from focus.storage.computed_fields import StoredSource, compute_field
+from focus.storage.computed_fields import StoredSource, compute_field, published_at
 from focus.storage.lock import database_lock, lock_holder_pid
 from focus.storage.request_uses import read_request_uses
 from focus.storage.results import (
@@ -401,6 +401,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         ):
             raise
         db = sqlite3.connect(f"{uri}?immutable=1", isolation_level=None, **how)
+    db.create_function("published_at", 3, published_at, deterministic=True)
     return db
 
 

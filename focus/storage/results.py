@@ -25,18 +25,23 @@ class Selection(msgspec.Struct, frozen=True):
     relevant       only pages over the threshold of their model
     min_relevance  minimum relevance
     since          fetched at or after this time (Unix seconds), see `parse_since`
+    since_published, until_published
+                   pages that say they were published at or after, or before, this time; pages
+                   without a date are left out
     host           of this host or its subdomains
     topic          of crawls for the topic of this name
     duplicates     include near-duplicates of earlier pages (never `relevant`)
     gone           include pages that are gone by now (404, 410, redirect)
-    sort           "quality", "relevance", "authority", "hub" (all best first), "fetched"
-                   (newest first) or "" for the order of requests
+    sort           "quality", "relevance", "authority", "hub" (all best first), "fetched",
+                   "published" (newest first) or "" for the order of requests
     """
 
     crawl: str = "latest"
     relevant: bool = False
     min_relevance: float | None = None
     since: float | None = None
+    since_published: float | None = None
+    until_published: float | None = None
     host: str | None = None
     topic: str | None = None
     sort: str = ""
@@ -47,6 +52,13 @@ class Selection(msgspec.Struct, frozen=True):
 
 COMPUTED_FIELDS = ("published", "modified", "author", "text", "markdown")
 """Fields that are computed from the stored source of a page (`computed_fields`)."""
+
+PUBLISHED = (
+    "published_at((SELECT zstd FROM body WHERE body.id = p.id), "
+    "(SELECT url FROM page_text WHERE page_text.id = p.id), p.fetched_at)"
+)
+"""SQL: publication date of page p in Unix seconds, read from its stored source, or NULL. The
+function is `computed_fields.published_at`."""
 
 PAGERANK = "ifnull((SELECT pagerank FROM graph_rank g WHERE g.id = p.id), p.pagerank)"
 """SQL: PageRank of page p at the last end of the crawl, or when it was fetched if that is later."""
@@ -119,6 +131,7 @@ _ORDERS = {
     "authority": f"{_FIELDS['authority'][1]} DESC, p.crawl, p.nth",
     "hub": f"{_FIELDS['hub'][1]} DESC, p.crawl, p.nth",
     "fetched": "p.fetched_at DESC, p.crawl, p.nth DESC",
+    "published": f"{PUBLISHED} DESC, p.crawl, p.nth",
 }
 
 
@@ -185,8 +198,13 @@ def select_sql(selection: Selection, crawls: Sequence[int], quality: str) -> tup
     return f"{_SELECT} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT ?", values
 
 
-def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[str], list[Any]]:
-    """Return SQL conditions on page p and its URL u, with their values."""
+def conditions_sql(
+    selection: Selection, crawls: Sequence[int], *, published: str = PUBLISHED
+) -> tuple[list[str], list[Any]]:
+    """Return SQL conditions on page p and its URL u, with their values.
+
+    published  SQL for the publication date
+    """
     tests = [
         f"p.crawl IN ({', '.join(map(str, crawls))})",
         f"NOT p.noindex AND u.state <> {int(UrlState.DROPPED)}",
@@ -208,6 +226,10 @@ def conditions_sql(selection: Selection, crawls: Sequence[int]) -> tuple[list[st
         host = normalise_host(selection.host)
         tests.append(_ON_HOST)
         values += [host, len(host) + 1, "." + host]
+    for limit, sign in ((selection.since_published, ">="), (selection.until_published, "<")):
+        if limit is not None:  # last, since reading a page takes two milliseconds
+            tests.append(f"{published} {sign} ?")
+            values.append(limit)
     return tests, values
 
 

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from focus.admission.near_duplicates import NearDuplicates
+from focus.errors import ConfigError
 from focus.storage import results
 from focus.storage.passages import Passage, best_passage, mark_matches
 from focus.storage.results import Selection
 from focus.storage.search_index import SearchIndex, source_text
-from focus.storage.search_terms import needle_pattern, parse_query
+from focus.storage.search_terms import Query, fold_spelling, needle_pattern, parse_query
 
 TITLE_WEIGHT, TEXT_WEIGHT, WORD_WEIGHT = 10.0, 1.0, 2.0
 QUALITY_WEIGHT = 0.5
@@ -41,9 +43,11 @@ class SearchHit(msgspec.Struct, frozen=True):
     """Page that matches a query.
 
     changed_at  time of its last change according to a sitemap or feed; None if unknown
+    published_at  when it says it was published, in Unix seconds; None if it does not
     relevance   relevance to the topic of its crawl
     score       number by which results are sorted
     similar     number of further pages with nearly the same text
+    missing     words of the query that the page does not contain
     """
 
     url: str
@@ -58,6 +62,8 @@ class SearchHit(msgspec.Struct, frozen=True):
     topic: str
     crawl: int
     similar: int
+    missing: tuple[str, ...] = ()
+    published_at: float | None = None
 
 
 class SearchResults(msgspec.Struct, frozen=True):
@@ -65,6 +71,7 @@ class SearchResults(msgspec.Struct, frozen=True):
 
     pages      number of matching pages, at most `MAX_RANKED`
     complete   False if more than `pages` match
+    with_all_words  number of them that contain all words; others follow if these are few
     indexed    number of pages in the index, of all crawls
     hits       results from `offset`, best first
     """
@@ -75,6 +82,7 @@ class SearchResults(msgspec.Struct, frozen=True):
     offset: int
     indexed: int
     hits: list[SearchHit]
+    with_all_words: int = 0
 
 
 def search(
@@ -91,7 +99,8 @@ def search(
     Args:
         index: The index.
         query: Words, "phrases" and -words.
-        selection: Conditions on the pages; its order and limit are ignored. None: all pages.
+        selection: Conditions on the pages, and their order: the best first, or by "relevance",
+            "published" or "fetched". Its limit is ignored. None: all pages.
         allowed_crawls: Search only in these crawls. None: in all.
         limit: Maximum number of results.
         offset: Number of results to skip.
@@ -107,6 +116,13 @@ def search(
     max_pages = max(MIN_GROUPED, 2 * (offset + limit))
     sql, values = _ranking_sql(index, selection, crawls)
     ranked, pages = _rank_pages(index, sql, parsed.expression, values=values, limit=max_pages)
+    with_all_words = min(pages, MAX_RANKED)
+    if len(ranked) < offset + limit and len(parsed.words) + bool(parsed.phrases) > 1:
+        known = {row[0] for row in ranked}
+        others, pages = _rank_pages(
+            index, sql, _relaxed_expression(index, parsed), values=values, limit=max_pages
+        )
+        ranked += [row for row in others if row[0] not in known]
     groups = _group_similar(ranked)
     chosen = groups[offset : offset + limit]
     return SearchResults(
@@ -115,7 +131,8 @@ def search(
         complete=pages <= MAX_RANKED,
         offset=offset,
         indexed=_count_indexed(index),
-        hits=_load_hits(index, chosen, parsed.needles),
+        hits=_load_hits(index, chosen, parsed),
+        with_all_words=with_all_words,
     )
 
 
@@ -126,9 +143,14 @@ def _ranking_sql(
     largest = {
         indexed.crawl: (indexed.pagerank, indexed.relevance) for indexed in index.indexed_crawls()
     }
-    tests, values = results.conditions_sql(selection, crawls)
-    quality = results.quality_sql(largest)
-    return _RANKED.format(quality=quality, tests=" AND ".join(tests)), values
+    if selection.sort not in _SCORES:
+        known = ", ".join(name for name in _SCORES if name)
+        raise ConfigError(
+            "unknown order {sort!r}; the orders are: {known}", sort=selection.sort, known=known
+        )
+    tests, values = results.conditions_sql(selection, crawls, published="d.published")
+    score = _SCORES[selection.sort].format(quality=results.quality_sql(largest))
+    return _RANKED.format(score=score, tests=" AND ".join(tests)), values
 
 
 def _rank_pages(
@@ -163,25 +185,48 @@ def _group_similar(rows: list[Any]) -> list[list[Any]]:
     return groups
 
 
-def _load_hits(
-    index: SearchIndex, groups: list[list[Any]], needles: tuple[str, ...]
-) -> list[SearchHit]:
-    pattern = needle_pattern(needles)
+def _relaxed_expression(index: SearchIndex, query: Query) -> str:
+    """Return an expression for pages with some of the words.
+
+    If more than `MAX_RANKED` pages have one, only those with one of the rarest words count.
+    """
+    words = query.words.values()
+    if query.phrases:
+        return query.require(" OR ".join((*words, *query.phrases)))
+    with index.index_errors():
+        numbers = {word: index.db.execute(_COUNT, (word,)).fetchone()[0] for word in words}
+    some = " OR ".join(words)
+    if sum(numbers.values()) > MAX_RANKED:
+        rarest = sorted((number, word) for word, number in numbers.items() if number)
+        total = list(accumulate(number for number, _ in rarest))
+        chosen = max(1, sum(number <= MAX_RANKED for number in total))
+        some = f"({some}) AND ({' OR '.join(word for _, word in rarest[:chosen])})"
+    return query.require(some)
+
+
+def _load_hits(index: SearchIndex, groups: list[list[Any]], query: Query) -> list[SearchHit]:
+    pattern = needle_pattern(query.needles)
     numbers = msgspec.json.encode([page for page, _, _ in groups]).decode()
     rows = index.reader.read(lambda db: db.execute(_DETAILS, (numbers,)).fetchall())
     details = {row[0]: row[1:] for row in rows}
+    with index.index_errors():
+        published = dict(index.db.execute(_PUBLISHED, (numbers,)).fetchall())
     return [
-        _search_hit(details[page], pattern, score, similar)
+        msgspec.structs.replace(
+            _search_hit(details[page], pattern, query, score, similar),
+            published_at=published.get(page),
+        )
         for page, score, similar in groups
         if page in details  # otherwise its crawl was deleted meanwhile
     ]
 
 
 def _search_hit(
-    row: Sequence[Any], pattern: re.Pattern[str], score: float, similar: int
+    row: Sequence[Any], pattern: re.Pattern[str], query: Query, score: float, similar: int
 ) -> SearchHit:
     url, title, description, packed, fetched_at, changed_at, relevance, relevant, topic, crawl = row
     text = source_text(packed, description)
+    folded = fold_spelling(f"{title}\n{text}")
     text = text.removeprefix(title).lstrip() or text  # the title is shown separately
     return SearchHit(
         url=url,
@@ -196,6 +241,7 @@ def _search_hit(
         topic=topic,
         crawl=crawl,
         similar=similar,
+        missing=tuple(w for w in query.words if not needle_pattern([w]).search(folded)),
     )
 
 
@@ -205,15 +251,21 @@ def _count_indexed(index: SearchIndex) -> int:
     return int(row[0])
 
 
-_RANKED = f"""
+_SCORES = {
+    "": f"-bm25(text_index, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {WORD_WEIGHT})"
+    f" * (1.0 + {QUALITY_WEIGHT} * min(1.0, {{quality}}))",
+    "relevance": "p.relevance",
+    "published": "ifnull(d.published, 0.0)",
+    "fetched": "p.fetched_at",
+}
+"""SQL for the numbers by which pages are sorted, the largest first, by order."""
+_RANKED = """
 SELECT best.page, best.score, best.simhash, f.key, best.pages FROM (
     SELECT page, score, simhash, count(*) OVER () AS pages FROM (
-        SELECT p.id AS page, p.simhash,
-            -bm25(text_index, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {WORD_WEIGHT})
-            * (1.0 + {QUALITY_WEIGHT} * min(1.0, {{quality}})) AS score
+        SELECT p.id AS page, p.simhash, {score} AS score
         FROM text_index CROSS JOIN doc d ON d.id = text_index.rowid
         CROSS JOIN web.page p ON p.id = d.page CROSS JOIN web.url u ON u.id = p.id
-        WHERE text_index MATCH ? AND {{tests}} ORDER BY text_index.rowid DESC LIMIT ?
+        WHERE text_index MATCH ? AND {tests} ORDER BY text_index.rowid DESC LIMIT ?
     ) ORDER BY score DESC, page LIMIT ?
 ) AS best JOIN web.url_found f ON f.id = best.page ORDER BY best.score DESC, best.page"""
 _DETAILS = """
@@ -222,6 +274,9 @@ SELECT p.id, x.url, x.title, x.description, b.zstd, p.fetched_at, m.changed_at, 
 FROM json_each(?) AS wanted CROSS JOIN page p ON p.id = wanted.value
 CROSS JOIN page_text x ON x.id = p.id CROSS JOIN crawl c ON c.id = p.crawl
 LEFT JOIN body b ON b.id = p.id LEFT JOIN lastmod m ON m.id = p.id"""
+_PUBLISHED = """
+SELECT page, published FROM json_each(?) AS wanted JOIN doc ON doc.page = wanted.value"""
+_COUNT = "SELECT count(*) FROM text_index WHERE text_index MATCH ?"
 # Documents are numbered from 1 without gaps; index entries without a page have the lowest numbers.
 _INDEXED = """
 SELECT ifnull(max(id), 0) - (SELECT count(*) FROM doc WHERE page IS NULL) FROM doc"""

@@ -14,7 +14,7 @@ from focus.errors import StoreError
 from focus.storage import file_check, private
 
 INDEX_ID = 0x666F6378  # "focx"
-FORMAT_VERSION = 2  # an index of another format is rebuilt
+FORMAT_VERSION = 3  # an index of another format is rebuilt
 LOCK_TIMEOUT_S = 60.0  # another process can be writing a batch
 CACHE_KIB = 64 * 1024
 MAX_WAL_ATTEMPTS = 100  # times 50 ms
@@ -23,7 +23,11 @@ _SCHEMA = """
 -- Spelt as in `spelling`; `words`: pairs that are words. Its rows are numbered as in doc.
 CREATE VIRTUAL TABLE text_index USING fts5(title, text, words, content = '', tokenize = 'ascii');
 -- What a row of text_index is: a page; NULL: the page is another by now, or gone.
-CREATE TABLE doc (id INTEGER PRIMARY KEY, page INTEGER UNIQUE);
+CREATE TABLE doc (
+    id        INTEGER PRIMARY KEY,
+    page      INTEGER UNIQUE,
+    published REAL             -- Unix seconds; NULL: the page does not say
+);
 -- How much of a crawl is in the index.
 CREATE TABLE crawl_seen (
     crawl      INTEGER PRIMARY KEY,

@@ -179,8 +179,8 @@ class SearchIndex:
             while done < PAGES_PER_BATCH and (
                 rows := self._read(_PAGES, (crawl, nth, PAGES_PER_READ))
             ):
-                for page, _, noindex, *texts in rows:
-                    self._index_page(page, bool(noindex), *texts)
+                for page, _, noindex, published, *texts in rows:
+                    self._index_page(page, bool(noindex), published, *texts)
                 nth = rows[-1][1]
                 done += len(rows)
                 report(len(rows))
@@ -188,7 +188,13 @@ class SearchIndex:
         return done
 
     def _index_page(
-        self, page: int, noindex: bool, title: str, description: str, packed: bytes | None
+        self,
+        page: int,
+        noindex: bool,
+        published: float | None,
+        title: str,
+        description: str,
+        packed: bytes | None,
     ) -> None:
         self.db.execute("UPDATE doc SET page = NULL WHERE page = ?", (page,))
         if noindex:
@@ -196,7 +202,8 @@ class SearchIndex:
         text = fold_spelling(source_text(packed, description))
         head = fold_spelling(title)
         words = two_character_words(f"{head}\n{text}", self.segmenter)
-        number = self.db.execute("INSERT INTO doc (page) VALUES (?)", (page,)).lastrowid
+        values = (page, published)
+        number = self.db.execute(_INSERT_DOC, values).lastrowid
         self.db.execute(
             "INSERT INTO text_index (rowid, title, text, words) VALUES (?, ?, ?, ?)",
             (number, " ".join(index_words(head)), " ".join(index_words(text)), " ".join(words)),
@@ -234,11 +241,13 @@ SELECT id, hex(digest) || ' ' || started_at, heartbeat_at || ' ' || ifnull(finis
 FROM crawl JOIN progress ON progress.crawl = crawl.id ORDER BY id"""
 _INSERT_CRAWL = "INSERT INTO crawl_seen VALUES (?, ?, 0, '', 0.0, 0.0)"
 _UPDATE_MAXIMA = "UPDATE crawl_seen SET stamp = ?, pagerank = ?, relevance = ? WHERE crawl = ?"
+_INSERT_DOC = "INSERT INTO doc (page, published) VALUES (?, ?)"
 _FORGET_PAGES = "UPDATE doc SET page = NULL WHERE page BETWEEN ? AND ?"
 _PENDING = """
 SELECT s.crawl, (SELECT count(*) FROM web.page p WHERE p.crawl = s.crawl AND p.nth > s.nth)
 FROM crawl_seen s ORDER BY s.crawl"""
 _PAGES = """
-SELECT p.id, p.nth, p.noindex, x.title, x.description, b.zstd
+SELECT p.id, p.nth, p.noindex, published_at(b.zstd, x.url, p.fetched_at), x.title, x.description,
+    b.zstd
 FROM page p JOIN page_text x ON x.id = p.id LEFT JOIN body b ON b.id = p.id
 WHERE p.crawl = ? AND p.nth > ? ORDER BY p.nth LIMIT ?"""

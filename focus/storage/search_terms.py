@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -35,12 +35,23 @@ _MINUS = ("-", "－")
 class Query(NamedTuple):
     """Parsed query.
 
-    expression  query in the language of FTS5
+    expression  query in the language of FTS5: pages with all words and phrases
     needles     words and phrases to mark in a text, in the spelling of `fold_spelling`
+    words       expressions of the words that a page may lack, by their needles
+    phrases     expressions of the phrases, which it must contain
+    excluded    expression of the excluded words, or ""
     """
 
     expression: str
     needles: tuple[str, ...]
+    words: dict[str, str] = {}
+    phrases: tuple[str, ...] = ()
+    excluded: str = ""
+
+    def require(self, expression: str) -> str:
+        """Return an expression for pages that match another one, and the query's conditions."""
+        expression = " AND ".join((*self.phrases, f"({expression})"))
+        return f"({expression}) NOT ({self.excluded})" if self.excluded else expression
 
 
 def fold_spelling(text: str) -> str:
@@ -68,25 +79,33 @@ def two_character_words(text: str, segmenter: Segmenter) -> set[str]:
 
 def parse_query(text: str, segmenter: Segmenter) -> Query:
     """Parse a query of words, "phrases" and -words; ConfigError if it is invalid."""
-    required: list[str] = []
+    required: dict[str, None] = {}
     forbidden: list[str] = []
     needles: dict[str, None] = {}
+    words: dict[str, str] = {}
+    number = 0
     for token in _TOKEN.finditer(text):
         quoted = token["phrase"] is not None
         text_part = fold_spelling(token["phrase"] if quoted else token["word"])
         if not split_runs(text_part):
             continue
+        number += 1
         if token["sign"] in _MINUS:
             forbidden.append(_phrase(text_part))
             continue
-        words = [text_part] if quoted else _query_words(text_part, segmenter)
-        needles |= dict.fromkeys(" ".join(split_runs(word)) for word in words)
-        required.append(_all_words(words))
-    _check_terms(text, required, forbidden)
-    expression = " AND ".join(dict.fromkeys(required))
-    if forbidden:
-        expression = f"({expression}) NOT ({' OR '.join(dict.fromkeys(forbidden))})"
-    return Query(expression, tuple(needles))
+        parts = [text_part] if quoted else _query_words(text_part, segmenter)
+        phrases = {" ".join(split_runs(part)): _phrase(part) for part in parts}
+        needles |= dict.fromkeys(phrases)
+        required |= dict.fromkeys(phrases.values())
+        if not quoted:
+            words |= phrases
+    _check_terms(text, number, required, forbidden)
+    expression = " AND ".join(required)
+    excluded = " OR ".join(dict.fromkeys(forbidden))
+    if excluded:
+        expression = f"({expression}) NOT ({excluded})"
+    fixed = tuple(phrase for phrase in required if phrase not in words.values())
+    return Query(expression, tuple(needles), words, fixed, excluded)
 
 
 def needle_pattern(needles: Iterable[str]) -> re.Pattern[str]:
@@ -105,9 +124,11 @@ def _needle_regex(needle: str) -> str:
     return before + r"[\W_]*".join(map(re.escape, words)) + after
 
 
-def _check_terms(text: str, required: list[str], forbidden: list[str]) -> None:
+def _check_terms(
+    text: str, number: int, required: Collection[str], forbidden: Collection[str]
+) -> None:
     shown = printable(text, 40)
-    if len(required) + len(forbidden) > MAX_TERMS:
+    if number > MAX_TERMS:
         raise ConfigError(
             "the query {shown!r} has more than {max_terms} words", shown=shown, max_terms=MAX_TERMS
         )
@@ -132,11 +153,6 @@ def _query_words(part: str, segmenter: Segmenter) -> list[str]:
         return [part]
     words = [word for word in segmenter.tokens(part) if word]
     return [word for word in words if len(word) > 1 or not _is_han(word)] or [part]
-
-
-def _all_words(words: list[str]) -> str:
-    phrases = list(dict.fromkeys(map(_phrase, words)))
-    return phrases[0] if len(phrases) == 1 else f"({' AND '.join(phrases)})"
 
 
 def _phrase(text: str) -> str:

@@ -238,6 +238,16 @@ OUTPUT_FILE = option(
     metavar="FILE",
     help="Write to FILE; - is standard output.",
 )
+SINCE_PUBLISHED = option(
+    "--since-published",
+    kind="instant",
+    help="Only pages that say they were published since then: 2026-01-31 or 7d (ago).",
+)
+UNTIL_PUBLISHED = option(
+    "--until-published",
+    kind="instant-end",
+    help="Only pages that say they were published until then, the day included.",
+)
 CRAWL = option("--crawl", default="latest", metavar="ID", help="Select the crawl.")
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
 DBS = option(

@@ -62,6 +62,12 @@ def parse_instant(text: str) -> float:
     return parse_since(text, now=time.time())
 
 
+def parse_instant_end(text: str) -> float:
+    """Return the Unix seconds of the end of a day, of a time, or of a time span before now."""
+    is_day = re.fullmatch(r"\s*\d{4}-\d\d-\d\d\s*", text) is not None
+    return parse_instant(text) + (86400.0 if is_day else 0.0)
+
+
 def parse_positive_size(text: str) -> int:
     """Return the bytes of a size larger than 0."""
     if (number := parse_size(text)) <= 0:
@@ -233,6 +239,7 @@ KINDS = {
     "time": ValueKind("TIME", checked_type(parse_duration)),
     "positive time": ValueKind("TIME", checked_type(parse_positive_duration)),
     "instant": ValueKind("WHEN", checked_type(parse_instant)),
+    "instant-end": ValueKind("WHEN", checked_type(parse_instant_end)),
     "size": ValueKind("SIZE", checked_type(parse_size)),
     "positive size": ValueKind("SIZE", checked_type(parse_positive_size)),
     "file": ValueKind("FILE", click.Path(dir_okay=False, path_type=Path)),
