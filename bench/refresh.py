@@ -167,7 +167,7 @@ async def nights(web: World, days: int, age_s: float | None, folder: Path) -> li
     log: list[Request] = []
     for day in range(days + 1):
         analysis = AnalysisConfig(
-            topic=to_builtins(from_words("足球")), relevance="position", digests=True, keep="none"
+            topic=to_builtins(from_words("足球")), relevance="position", keep="none"
         )
         config = CrawlConfig(
             seeds=("http://h0.test/",),

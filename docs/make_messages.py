@@ -24,6 +24,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment
 
+from focus.admission.url_rules import Waste
 from focus.cli import cli
 from focus.commands.options.help import EXAMPLE, paragraphs
 from focus.commands.options.option import Option
@@ -84,7 +85,13 @@ def found() -> list[Id]:
 def _by_value() -> Iterator[Id]:
     """What is told by a value that is also kept, or said by the system."""
     states = [state.name.lower() for state in UrlState]
-    for text in (*map(str, FailureKind), *map(str, DropReason), *filter(None, Rendering), *states):
+    for text in (
+        *map(str, FailureKind),
+        *map(str, DropReason),
+        *map(str, Waste),
+        *filter(None, Rendering),
+        *states,
+    ):
         yield Id(text, "", "focus/records.py")
     yield from (Id(text, "", "focus/crawler.py") for text in ENDS)
     yield from (Id(text, "", "focus/i18n.py") for text in SYSTEM_MESSAGES)

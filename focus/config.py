@@ -302,7 +302,6 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = True
     documents: bool = False  # as `ScopeConfig.documents`
-    digests: bool = False  # compute Page.text_digest: pages will be revisited
     max_links: Annotated[
         int,
         Setting(FILE_ONLY, "Maximum number of links that are read from a page.", minimum=0),

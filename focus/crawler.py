@@ -24,6 +24,7 @@ from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
 from focus.admission.scope import Scope
 from focus.admission.traps import Traps
+from focus.admission.url_rules import TIER, KnownTexts, Treatment
 from focus.config import CrawlConfig
 from focus.engine.effects import Effects
 from focus.engine.failures import closed_scheme_intents
@@ -204,6 +205,7 @@ class Crawl:
             robots_gate=RobotsGate(config.politeness, config.agent),
             near_duplicates=NearDuplicates(),
             templates=Templates(),
+            known_texts=KnownTexts(),
             agent=config.agent,
             max_redirects=config.max_redirects,
             uses_lookups=self.transport.supports_lookups and config.politeness.per_ip > 0,
@@ -383,7 +385,10 @@ class Crawl:
                 return
             url_id, url, host, _, start_at = candidate
             gate = self.view.robots_gate
-            if spent := self.link_handler.exhausted_reason_for_url(url_id, candidate.priority):
+            rules = self.unit_of_work.url_rules
+            if treatment := rules.treatment(host.id, url, candidate.priority):
+                self._apply_treatment(treatment, candidate)
+            elif spent := self.link_handler.exhausted_reason_for_url(url_id, candidate.priority):
                 self.effects.apply([DropUrl(url_id, DropReason.TRAP_BUDGET, spent)], now)
             elif url_id not in self.requests and (
                 refusal := self.link_handler.late_refusal(candidate)
@@ -401,6 +406,15 @@ class Crawl:
                 self.effects.apply([forbidden], now)
             else:
                 self.effects.send(candidate)
+
+    def _apply_treatment(self, treatment: Treatment, candidate: Candidate) -> None:
+        """Defer or drop a candidate because URLs like it were of no use."""
+        if treatment is Treatment.DEFER:
+            deferred = candidate._replace(priority=candidate.priority - TIER)
+            return self.frontier.return_candidate(deferred)
+        reason = self.unit_of_work.url_rules.reason(candidate.host.id, candidate.url)
+        drop = DropUrl(candidate.id, DropReason.URL_RULE, reason)
+        self.effects.apply([drop], self.transport.now())
 
     def _must_wait(self, candidate: Candidate) -> bool:
         """Pause a host that is unresolved or exceeds its domain's budget. Return whether it was."""

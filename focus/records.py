@@ -15,9 +15,11 @@ from focus.i18n import mark
 
 SEED_PRIORITY = 1e6
 """Priority of seeds, above that of any link; seeds keep the order in which they are listed."""
+DEFERRED_PRIORITY = -5e4
+"""URLs below this priority are deferred, or revisits. They come after all others, and link evidence
+does not change their priority."""
 REVISIT_PRIORITY = -1e6
-"""Highest priority of a revisit. Revisits come after all links, and link evidence does not change
-their priority."""
+"""Highest priority of a revisit. Revisits come after all links."""
 
 
 FRONTIER_EMPTY = mark("frontier empty")
@@ -86,6 +88,7 @@ class DropReason(StrEnum):
     TRAP_QUERY = "trap-query"  # too many combinations of query parameters
     TRAP_CALENDAR = "trap-calendar"  # dates far from now
     TRAP_BUDGET = "trap-budget"  # many requests for its URL pattern without a relevant page
+    URL_RULE = "url-rule"  # the last URLs like it were of no use
     TRAP_HOSTS = "trap-hosts"  # too many hosts in its domain; only counted
 
 
@@ -285,7 +288,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     feed_urls    absolute URLs of its RSS and Atom feeds
     is_index_page  whether it lists other pages: a home, section, tag, category or archive page
     index_topic_score  share of the topic that title and URL of an index page name, 0 to 1
-    text_digest  64-bit hash of the main text (`near_duplicates.text_digest`); 0 if not computed
+    text_digest  64-bit hash of the main text (`near_duplicates.text_digest`)
+    text_length  number of characters of the main text
     title_runs   words of the title (`subtopics.title_runs`); empty unless the strategy uses them
     rendering    whether the page seems to need scripts, or the result of running them
     full_title   title with the name of the site; empty if nothing was cut from `title`
@@ -329,6 +333,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     site: str = ""
     keyword_blocks: tuple[int, ...] = ()
     software: str = ""
+    text_length: int = 0
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -409,6 +414,18 @@ class HostRow(msgspec.Struct, frozen=True):
     robots: dict[str, tuple[bytes, int, float]] = {}
     address: str = ""
     software: str = ""
+
+
+class UrlRuleRow(msgspec.Struct, frozen=True):
+    """What the URLs of one kind returned, to be stored.
+
+    kind    URL pattern, parameter or namespace of the URLs (`url_rules.url_kinds`)
+    record  `url_rules.Record` as MessagePack
+    """
+
+    host_id: int
+    kind: str
+    record: bytes
 
 
 class UrlRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -622,6 +639,7 @@ class Batch(msgspec.Struct):
     new_relevances: list[NewRelevance] = []
     new_titles: list[NewTitle] = []
     templates: dict[int, tuple[list[int], bytes]] = {}
+    url_rules: list[UrlRuleRow] = []
     counters: dict[str, float] = {}
     now: float = 0.0
 

@@ -171,7 +171,6 @@ def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ..
             as_published=config.as_published,
             agent=agent,
             documents=config.scope.documents,
-            digests=config.refresh_s is not None,
         ),
     )
 

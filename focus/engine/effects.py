@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from focus.admission.url_rules import TIER, Waste, deferred_tiers, kinds_from_pattern, url_kinds
 from focus.engine import intents as i
 from focus.engine.links import LinkHandler
 from focus.engine.revisit_records import answered_revisit, failed_revisit
@@ -20,6 +21,7 @@ from focus.engine.transports import Transport
 from focus.engine.view import Request, View
 from focus.i18n import chain_messages, msg
 from focus.records import (
+    REVISIT_PRIORITY,
     ChangeKind,
     DropReason,
     FailureKind,
@@ -53,6 +55,7 @@ class Effects:
         self._unit_of_work = view.unit_of_work
         self._requests = view.requests
         self._seeds = view.seeds
+        self._new_link_count = 0  # of the page whose links were added last
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             i.SetAddress: self._set_address,
             i.FinishRequest: self._finish_request,
@@ -93,6 +96,9 @@ class Effects:
         request.waiting = url_table.counts[UrlState.WAITING] + 1
         request.bonus = self._view.queue(url_id).bonus
         request.is_settled = False
+        is_link = candidate.priority > REVISIT_PRIORITY
+        tiers = deferred_tiers(candidate.priority) if is_link else 0
+        request.is_deferred = tiers > 0
         self._unit_of_work.add_request(url_id)
         self._link_handler.domains.asked(host)
         self._frontier.start_request(host, candidate.start_at)
@@ -104,7 +110,7 @@ class Effects:
                 start_at=candidate.start_at,
                 hops=url_table.hops[url_id],
                 depth=url_table.depth[url_id],
-                priority=candidate.priority,
+                priority=candidate.priority + tiers * TIER,
                 conditional_headers=request.conditions,
                 needs_wording=self._link_handler.needs_wording(url_id),
                 crawl_delay_s=host.delay_s,
@@ -270,7 +276,10 @@ class Effects:
     def _follow_links(self, intent: i.FollowLinks, now: float) -> None:
         parent, row, links = intent.parent, intent.row, self._link_handler
         self._unit_of_work.totals.unfollowed += intent.links is None
+        known, dropped = len(self._url_table), self._url_table.counts[UrlState.DROPPED]
         targets = [] if intent.links is None else links.add_links(parent, intent.links)
+        dropped = self._url_table.counts[UrlState.DROPPED] - dropped
+        self._new_link_count = len(self._url_table) - known - dropped
         self._sitemap_handler.add_feeds(
             parent.id, parent.depth, intent.feeds, relevant=parent.relevant
         )
@@ -369,6 +378,9 @@ class Effects:
             self._sitemap_handler.add_home(row.url)
             self._redirected_seed(typed, intent.source, row.url)
         known = self._url_table.find(row.key)
+        if known >= 0:
+            url, host = intent.url, self._view.queue(intent.source).host
+            self._count_response(intent.source, host, url_kinds(url), Waste.REDIRECT)
         target = self._link_handler.add_or_forward(row, is_home=typed is not None)
         if typed is not None and known < 0 <= target:
             self._seeds.typed[target] = typed
@@ -387,6 +399,8 @@ class Effects:
         if intent.titled is not None and page is not None:
             self._learn_template(intent.id, intent.titled.url, page)
         links.hit_rates.count_result(intent.id, page)
+        if intent.response is not None:
+            self._learn_url_rules(intent.id, intent.response)
         if intent.titled is not None:
             links.strategy.learn_from_page(intent.titled)
 
@@ -408,6 +422,34 @@ class Effects:
         self._link_handler.hit_rates.correct_page(url_id, old.nth, change)
         self._unit_of_work.update_queue(self._view.queue(url_id))
         self._view.templates.record_correction(host.id, url_id, page)
+    def _learn_url_rules(self, url_id: int, response: i.UrlResponse) -> None:
+        """Count a response for the kinds of its URL.
+
+        A page without parameters is of use although it repeats one with parameters, which is not.
+        A list of new pages that asks not to be a result is neither.
+        """
+        view, page, waste = self._view, response.page, response.waste
+        host, kinds = view.queue(url_id).host, url_kinds(response.url)
+        if waste is Waste.DUPLICATE and "?" not in response.url:
+            pattern = view.queue(response.original_id).pattern
+            if "?" in pattern:
+                waste = None
+                duplicate_kinds = kinds_from_pattern(pattern)
+                self._count_response(response.original_id, host, duplicate_kinds, Waste.DUPLICATE)
+        if page is not None and waste is Waste.NOINDEX:
+            if page.is_index_page and self._new_link_count:
+                return
+        elif page is not None and waste is None:
+            view.known_texts.add(url_id, host.id, page.text_digest, page.text_length)
+        self._count_response(url_id, host, kinds, waste)
+
+    def _count_response(
+        self, url_id: int, host: Host, kinds: list[str], waste: Waste | None
+    ) -> None:
+        was_deferred = self._view.request(url_id).is_deferred
+        rules = self._unit_of_work.url_rules
+        if rules.count(host.id, kinds, waste, was_deferred=was_deferred):
+            self._link_handler.restore_deferred(host)
 
 
 def stored_outcome(stored_page: StoredPage) -> Outcome:

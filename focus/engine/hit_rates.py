@@ -22,7 +22,7 @@ from focus.config import TrapConfig
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
-from focus.records import REVISIT_PRIORITY, Page, RecentTally, Tally, UrlState
+from focus.records import DEFERRED_PRIORITY, Page, RecentTally, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 
@@ -210,7 +210,7 @@ class HitRates:
         for child in strategy.graph.out_links(hub):
             if parent[child] != hub or state[child] != waiting:
                 continue
-            if table.priority[child] > REVISIT_PRIORITY:
+            if table.priority[child] > DEFERRED_PRIORITY:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
                 if priority > table.priority[child]:
                     self._frontier.set_priority(child, priority)

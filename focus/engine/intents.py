@@ -17,6 +17,7 @@ import msgspec
 
 from focus.admission.robots_gate import Turn
 from focus.engine.templates import PageCorrection
+from focus.admission.url_rules import Waste
 from focus.records import (
     ChangeKind,
     DropReason,
@@ -232,10 +233,30 @@ class FollowUrlSource(_Intent, frozen=True):
 
 
 class EnterRedirect(_Intent, frozen=True):
-    """Add the target of a redirect with the evidence and priority of its source."""
+    """Add the target of a redirect with the evidence and priority of its source.
+
+    Attributes:
+        url: URL of the source.
+    """
 
     row: UrlRow
     source: int
+    url: str = ""
+
+
+class UrlResponse(_Intent, frozen=True):
+    """Use of the response to a URL.
+
+    Attributes:
+        waste: Why it is of no use. None if it is of use.
+        page: The page. None if there is none.
+        original_id: Earlier page of the host with the same main text. -1 if there is none.
+    """
+
+    url: str
+    waste: Waste | None
+    page: Page | None = None
+    original_id: int = -1
 
 
 class LearnFromResult(_Intent, frozen=True):
@@ -245,12 +266,14 @@ class LearnFromResult(_Intent, frozen=True):
         page: The page. None if the request returned none.
         wording: Fingerprint of its wording. 0 if the text is not new, None if that is unknown.
         titled: Title of a page that is stored.
+        response: What the response means for URL rules. None if it means nothing.
     """
 
     id: int
     page: Page | None
     wording: int | None = None
     titled: TitledPage | None = None
+    response: UrlResponse | None = None
 
 
 class RecordRevisit(_Intent, frozen=True):

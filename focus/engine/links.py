@@ -26,6 +26,7 @@ from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.records import (
+    DEFERRED_PRIORITY,
     REVISIT_PRIORITY,
     SEED_PRIORITY,
     DropReason,
@@ -317,6 +318,19 @@ class LinkHandler:
             return ""
         return self.exhausted_reason(self.frontier.queues[self.url_table.queue[url_id]])
 
+    def restore_deferred(self, host: Host) -> None:
+        """Give the deferred URLs of a host their priority again: a kind of them is of use."""
+        import numpy as np
+
+        url_table, queue_ids = self.url_table, [queue.id for queue in host.queues.values()]
+        priorities = np.frombuffer(url_table.priority)
+        deferred = (priorities < DEFERRED_PRIORITY) & (priorities > REVISIT_PRIORITY)
+        ids = np.flatnonzero(deferred & np.isin(np.asarray(url_table.queue), queue_ids)).tolist()
+        del priorities  # while numpy uses the column, it cannot grow
+        for url_id in ids:
+            if url_table.is_waiting(url_id):
+                self.frontier.set_priority(url_id, self._priority(url_id))
+
     def _add_evidence(
         self, target: int, link_evidence: LinkEvidence, parent: int | None, anchor: str
     ) -> None:
@@ -330,7 +344,7 @@ class LinkHandler:
             )
         elif (
             url_table.improves(target, link_evidence)
-            and url_table.priority[target] > REVISIT_PRIORITY
+            and url_table.priority[target] > DEFERRED_PRIORITY
         ):
             self._improve_evidence(target, link_evidence, parent, anchor)
 
@@ -355,7 +369,7 @@ class LinkHandler:
     def _raise_priority(self, target: int) -> None:
         """Raise the priority of a waiting URL after the link graph has changed."""
         current = self.url_table.priority[target]
-        if current > REVISIT_PRIORITY and (priority := self._priority(target)) > current:
+        if current > DEFERRED_PRIORITY and (priority := self._priority(target)) > current:
             self.frontier.set_priority(target, priority)
             self.unit_of_work.update_priority(target)
 

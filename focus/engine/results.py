@@ -12,6 +12,7 @@ import math
 
 import msgspec
 
+from focus.admission.url_rules import Waste
 from focus.engine.failures import failure_intents, fallback_intents
 from focus.engine.intents import (
     AbandonHost,
@@ -35,6 +36,7 @@ from focus.engine.intents import (
     RequeueUrl,
     ResetFailures,
     SetAddress,
+    UrlResponse,
 )
 from focus.engine.revisit_records import content_changes, is_gone
 from focus.engine.view import View
@@ -230,7 +232,7 @@ def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> lis
         parent_id=url_id,
         hops=hops,
     )
-    return [EnterRedirect(row, url_id), DropUrl(url_id, DropReason.REDIRECTED, target)]
+    return [EnterRedirect(row, url_id, task.url), DropUrl(url_id, DropReason.REDIRECTED, target)]
 
 
 def _page_intents(
@@ -300,11 +302,44 @@ def _learn_intent(
     is_stored: bool,
 ) -> Intent:
     """Return the intent to learn from a result; a failure says nothing about repeated texts."""
+    response = _url_response(url_id, task, failure, page, view, is_stored=is_stored)
     if page is None:
-        return LearnFromResult(url_id, None, 0 if failure is FailureKind.HTTP_4XX else None)
+        wording = 0 if failure is FailureKind.HTTP_4XX else None
+        return LearnFromResult(url_id, None, wording, response=response)
     hub = view.url_table.parent[url_id]
     words = page.title, page.title_runs
     titled = TitledPage(task.url, *words, page.is_relevant, hub) if is_stored else None
     if page.is_soft_404 or page.original_id is not None:
-        return LearnFromResult(url_id, None, 0, titled)
-    return LearnFromResult(url_id, page, page.wording_hash, titled)
+        return LearnFromResult(url_id, None, 0, titled, response)
+    return LearnFromResult(url_id, page, page.wording_hash, titled, response)
+
+
+def _url_response(
+    url_id: int,
+    task: Task,
+    failure: FailureKind | None,
+    page: Page | None,
+    view: View,
+    *,
+    is_stored: bool,
+) -> UrlResponse | None:
+    """Return of what use a response is; failures of hosts and networks mean nothing."""
+    if failure is not None:
+        waste = _WASTEFUL_FAILURES.get(failure)
+        return None if waste is None else UrlResponse(task.url, waste)
+    if page is None:
+        return UrlResponse(task.url, None)
+    original_id = view.known_texts.find(view.queue(url_id).host.id, page)
+    if page.is_soft_404:
+        waste = Waste.CLIENT_ERROR
+    elif not is_stored:
+        waste = Waste.NOINDEX
+    else:
+        waste = Waste.DUPLICATE if original_id not in (-1, url_id) else None
+    return UrlResponse(task.url, waste, page, original_id)
+
+
+_WASTEFUL_FAILURES = {
+    FailureKind.HTTP_4XX: Waste.CLIENT_ERROR,
+    FailureKind.NOT_HTML: Waste.NOT_HTML,
+}

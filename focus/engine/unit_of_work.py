@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from focus.admission.url_rules import UrlRules
 from focus.frontier import Frontier
 from focus.records import (
     Batch,
@@ -83,6 +84,7 @@ class UnitOfWork:
         self.drops: Counter[str] = Counter()
         self.queue_tallies: dict[int, Tally] = {}
         self.recent: dict[int, RecentTally] = {}  # by queue, for strategies that learn
+        self.url_rules = UrlRules()
         self._url_table = url_table
         self._frontier = frontier
         self._keep = keep
@@ -259,6 +261,7 @@ class UnitOfWork:
         batch.hub_tallies = [
             (hub, tally.requests, tally.rewards) for hub, tally in self._hubs.items()
         ]
+        batch.url_rules = self.url_rules.take_changes()
         self._hubs.clear()
         self._hosts.clear()
         self._queues.clear()

@@ -12,6 +12,7 @@ import msgspec
 from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
 from focus.engine.templates import Templates
+from focus.admission.url_rules import KnownTexts
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import chain_messages, msg
@@ -31,6 +32,7 @@ class Request(msgspec.Struct):
     conditions   headers of a conditional request
     stored_page  page stored by an earlier run, which stays if this request fails; None if none
     is_settled   whether the host's crawl delay has begun, before the page is scored
+    is_deferred  whether its URL had been deferred by a URL rule
     """
 
     waiting: int = 0
@@ -40,6 +42,7 @@ class Request(msgspec.Struct):
     conditions: tuple[tuple[str, str], ...] = ()
     stored_page: StoredPage | None = None
     is_settled: bool = False
+    is_deferred: bool = False
 
 
 _FIRST = Request()
@@ -110,6 +113,7 @@ class View(NamedTuple):
     robots_gate: RobotsGate
     near_duplicates: NearDuplicates
     templates: Templates
+    known_texts: KnownTexts
     agent: str
     max_redirects: int
     uses_lookups: bool

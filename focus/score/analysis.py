@@ -139,6 +139,8 @@ class PageScorer:
             full_title=parsed.title if title != parsed.title else "",
             site=site,
             keyword_blocks=document.keyword_blocks(self.matcher),
+            text_digest=text_digest(document.content),
+            text_length=len(document.content),
             body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
         )
 

@@ -52,12 +52,22 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         crawl.view.near_duplicates.add(url_id, simhash)
     for host_id, packed in await store.run_in_thread(partial(writer.load_templates, crawl=info.id)):
         crawl.view.templates.restore(host_id, packed)
+    await _restore_url_rules(crawl, store, info)
     crawl.frontier.mark_all_evicted()
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
     await _restore_recent_harvest(crawl, store, info)
     await _restore_titles(crawl, store, info)
+
+
+async def _restore_url_rules(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    for row in await store.run_in_thread(partial(writer.load_url_rules, crawl=info.id)):
+        crawl.unit_of_work.url_rules.restore(row)
+    for url_id, digest in await store.run_in_thread(
+        partial(writer.load_text_digests, crawl=info.id)
+    ):
+        crawl.view.known_texts.add(url_id, crawl.view.queue(url_id).host.id, digest)
 
 
 async def _restore_recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

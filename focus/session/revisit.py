@@ -15,15 +15,12 @@ from __future__ import annotations
 
 import sqlite3
 
-from focus.admission.near_duplicates import text_digest
 from focus.crawler import Crawl
 from focus.engine.limits import round_totals
 from focus.engine.view import Request, conditional_headers
-from focus.html.parser import main_text_from_html
 from focus.records import REVISIT_PRIORITY, StoredPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
 from focus.storage import revisited_pages
-from focus.storage.labels import decompress_source
 from focus.store import CrawlInfo, Store
 
 INTERRUPTED_REASONS = ("interrupted", "terminated", "offline")
@@ -49,10 +46,9 @@ async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: 
 
     def due(db: sqlite3.Connection) -> list[StoredPage]:
         policy = make_revisit_policy(age_s, revisited_pages.total_observation(db, info.id))
-        due_pages = policy.due(
+        return policy.due(
             revisited_pages.iter_stored_pages(db, info.id, include_sources=uses_sitemaps), now
         )[:limit]
-        return _add_missing_digests(db, info.id, due_pages)
 
     pages = await store.run_in_thread(due)
     for position, page in enumerate(pages):
@@ -74,15 +70,3 @@ def _remaining_pages(crawl: Crawl) -> int | None:
     limits, done = crawl.config.limits, round_totals(crawl.unit_of_work.totals)
     pairs = (limits.max_pages, done.pages), (limits.max_requests, done.requests)
     return min((max(0, limit - spent) for limit, spent in pairs if limit is not None), default=None)
-
-
-def _add_missing_digests(
-    db: sqlite3.Connection, crawl: int, pages: list[StoredPage]
-) -> list[StoredPage]:
-    """Compute the text digests of pages stored by a run without `--refresh`."""
-    pages_by_id = {page.id: page for page in pages if not (page.text_digest or page.is_url_source)}
-    for url_id, packed in revisited_pages.iter_sources(db, crawl, [*pages_by_id]):
-        pages_by_id[url_id].text_digest = text_digest(
-            main_text_from_html(decompress_source(packed))
-        )
-    return pages

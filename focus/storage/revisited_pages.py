@@ -9,7 +9,7 @@ from typing import Any
 from focus.i18n import mark
 from focus.records import ChangeKind, DropReason, StoredPage, UrlState
 from focus.scheduling.revisits import HUB_RELEVANCE, Observation, make_revisit_policy
-from focus.storage.schema import ID_BITS, LAST_ID, id_range, row_id
+from focus.storage.schema import ID_BITS, LAST_ID, id_range
 from focus.storage.views import RecordedChange
 
 _MASK = (1 << 64) - 1
@@ -45,16 +45,6 @@ def count_due_pages(db: sqlite3.Connection, crawl: int, age_s: float, now: float
     """Return the number of pages that a run with `--refresh` of this age would revisit."""
     pages = iter_stored_pages(db, crawl, include_sources=False)
     return len(make_revisit_policy(age_s, total_observation(db, crawl)).due(pages, now))
-
-
-def iter_sources(
-    db: sqlite3.Connection, crawl: int, ids: Sequence[int]
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (URL id, compressed source) of those pages whose source is stored."""
-    for number in ids:
-        row = db.execute("SELECT zstd FROM body WHERE id = ?", (row_id(crawl, number),)).fetchone()
-        if row is not None:
-            yield number, row[0]
 
 
 def load_changes(

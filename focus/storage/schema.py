@@ -308,6 +308,14 @@ CREATE TABLE home (
     PRIMARY KEY (crawl, url)
 ) WITHOUT ROWID;
 
+-- What the URLs of one kind of a host returned: rules that the crawl has learned.
+CREATE TABLE url_rule (
+    host   INTEGER NOT NULL,         -- crawl << 32 | host
+    kind   TEXT NOT NULL,            -- URL pattern, parameter or namespace (url_rules.url_kinds)
+    record BLOB NOT NULL,            -- MessagePack of url_rules.Record
+    PRIMARY KEY (host, kind)
+) WITHOUT ROWID;
+
 -- What a sitemap or feed was sent with, for the next time it is asked for (pages: page_text).
 CREATE TABLE validator (
     id            INTEGER PRIMARY KEY,  -- = url.id
@@ -357,6 +365,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWL_TABLES}{URL_VIEW};{PAGES_VIEW};{ALERTS}
 After the first release, new ones are only appended."""
 
 LAST_UNRELEASED_VERSION = 24
+LAST_UNRELEASED_VERSION = 23
 """Last version before the first release. Until the release, a change of the tables increases this
 number, so that older files are refused by their version and not because of a missing column."""
 

@@ -104,6 +104,7 @@ _DISCOVERY = """
 WITH new (id, n) AS (VALUES *)
 UPDATE page_check SET news = news + new.n FROM new WHERE page_check.id = new.id"""
 _DUPLICATE = "INSERT OR REPLACE INTO near_duplicate VALUES *"
+_URL_RULE = "INSERT OR REPLACE INTO url_rule VALUES *"
 _RANK = "INSERT OR REPLACE INTO graph_rank VALUES *"
 
 
@@ -180,6 +181,7 @@ def batch_statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]
         _DISCOVERY,
         [(base | number, n) for number, n in Counter(batch.discovery_page_ids).items()],
     )
+    yield _URL_RULE, [(base | row.host_id, row.kind, row.record) for row in batch.url_rules]
     yield _HUB, [(base | hub, fetched, yielded) for hub, fetched, yielded in batch.hub_tallies]
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from focus.errors import StoreError
-from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlState
+from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlRuleRow, UrlState
 from focus.scheduling.retries import TEMPORARY
 from focus.storage import file_check, schema, statements
 from focus.storage.schema import id_range
@@ -117,6 +117,17 @@ def load_simhashes(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int
     """Return (URL id, simhash) of relevant pages in order of request."""
     rows = db.execute(_SIMHASHES, id_range(crawl)).fetchall()
     return [(number, high << 32 | low) for number, low, high in rows]
+
+
+def load_url_rules(db: sqlite3.Connection, *, crawl: int) -> list[UrlRuleRow]:
+    """Return the records of URL rules of a crawl."""
+    return [UrlRuleRow(*row) for row in db.execute(_URL_RULES, id_range(crawl))]
+
+
+def load_text_digests(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int]]:
+    """Return (URL id, text digest) of pages in order of request."""
+    rows = db.execute(_TEXT_DIGESTS, id_range(crawl)).fetchall()
+    return [(number, digest & (1 << 64) - 1) for number, digest in rows]
 
 
 def load_hubs(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int, float]]:
@@ -321,6 +332,10 @@ AND url_state.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
 _SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
 WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+_URL_RULES = f"""
+SELECT host & {schema.LAST_ID}, kind, record FROM url_rule WHERE host BETWEEN ? AND ?"""
+_TEXT_DIGESTS = f"""
+SELECT id & {schema.LAST_ID}, digest FROM page WHERE id BETWEEN ? AND ? ORDER BY nth"""
 _RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
 _TITLES = """
 SELECT page_text.url, title, relevant, ifnull(parent, -1)

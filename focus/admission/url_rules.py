@@ -1,0 +1,281 @@
+"""URL rules learned from a crawl: kinds of URLs whose responses are of no use.
+
+    UrlRules    counts the responses of each kind of URL of a host, and says what follows for others
+    Waste       reasons for which a response is of no use
+    Treatment   what is done with a waiting URL: request, defer, drop
+    KnownTexts  main texts of the pages of each host, to recognise a page under another URL
+
+A URL belongs to several kinds: its URL pattern, its parameters, and its wiki namespace. A few
+useless responses in a row defer the other URLs of a kind behind all others of the crawl. When
+nothing else waits, they are requested until twenty in a row were of no use; then the rest is put
+behind them, except for a few probes, and dropped in the end. A useful response ends the row. So a
+calendar, a reply form or an "edit" link costs a few requests, and a section that begins with dead
+links is still read.
+
+After "Do not crawl in the DUST" (Bar-Yossef, Keidar, Schonfeld, 2007), which learns rules from the
+log of a crawl; here they are learned while it runs.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from enum import IntEnum, StrEnum
+
+import msgspec
+
+from focus.i18n import msg
+from focus.records import REVISIT_PRIORITY, SEED_PRIORITY, Page, UrlRuleRow
+from focus.scheduling.url_table import Fingerprints
+from focus.urls.normal_form import url_pattern
+
+DEFER_AFTER = 4
+"""Useless responses in a row after which a kind of URL is deferred."""
+DROP_AFTER = 20
+"""Useless responses in a row after which a kind of URL is dropped."""
+MIN_TRIES = 2
+"""Useless responses of a pattern before it is dropped because of what its URLs share."""
+USEFUL_WEIGHT = 4
+"""A row must be this many times as long as there were useful responses before it counts."""
+MAX_USEFUL = 50
+FIRST_PROBE = 16
+"""Dropped URLs before the first probe; each further probe comes after twice as many."""
+TIER = 1e5
+"""Subtracted from the priority of a URL each time that it is deferred."""
+MAX_TIERS = 2
+MIN_TEXT = 100
+"""Minimum characters of a main text that identifies a page."""
+MAX_RECORDS = 200_000
+DEFERRED = "deferred"
+"""Kind of all URLs of a host that were deferred when they were requested."""
+_MIX = 0x9E3779B97F4A7C15
+
+
+class Waste(StrEnum):
+    """Why a response is of no use."""
+
+    NOINDEX = "noindex"
+    DUPLICATE = "duplicate"  # has the main text of a page that is known
+    REDIRECT = "redirect"  # leads to a URL that is known
+    CLIENT_ERROR = "http-4xx"
+    NOT_HTML = "not-html"
+
+
+class Treatment(IntEnum):
+    """What is done with a waiting URL."""
+
+    REQUEST = 0
+    DEFER = 1
+    DROP = 2
+
+
+class Record(msgspec.Struct, array_like=True):
+    """Responses of one kind of URL.
+
+    useful    responses of use, at most `MAX_USEFUL`
+    row       useless responses since the last useful one
+    dropped   URLs that were put behind all others since the last probe
+    probes    probes since the row reached `DROP_AFTER`
+    waste     reason of the last useless response
+    """
+
+    useful: int = 0
+    row: int = 0
+    dropped: int = 0
+    probes: int = 0
+    waste: str = ""
+
+    @property
+    def treatment(self) -> Treatment:
+        """What is done with further URLs.
+
+        Example: 4 useless responses in a row defer a kind that was never useful; after 5 useful
+        ones it takes 20.
+        """
+        needed = USEFUL_WEIGHT * self.useful
+        if self.row >= max(DROP_AFTER, needed):
+            return Treatment.DROP
+        return Treatment.DEFER if self.row >= max(DEFER_AFTER, needed) else Treatment.REQUEST
+
+    def count(self, waste: Waste | None) -> bool:
+        """Count a response; None means that it was of use. Return whether the record changed."""
+        if waste is not None:
+            self.row, self.waste = self.row + 1, str(waste)
+            return True
+        was_full = self.useful == MAX_USEFUL and not self.row
+        self.useful = min(MAX_USEFUL, self.useful + 1)
+        self.row = self.dropped = self.probes = 0
+        return not was_full
+
+    def takes_probe(self) -> bool:
+        """Count a URL that is about to be dropped; return whether it is requested as a probe."""
+        self.dropped += 1
+        if self.dropped <= FIRST_PROBE << self.probes:
+            return False
+        self.dropped, self.probes = 0, self.probes + 1
+        return True
+
+
+class UrlRules:
+    """Records of the kinds of URLs of each host of one crawl."""
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[int, str], Record] = {}
+        self._changed: set[tuple[int, str]] = set()
+
+    def count(
+        self, host: int, kinds: list[str], waste: Waste | None, *, was_deferred: bool = False
+    ) -> bool:
+        """Count the response to a URL of these kinds.
+
+        A useless response counts for what the URL shares with others of the host only as long as
+        no useful URL shares it. Returns whether deferred URLs of the host may be of use now.
+        """
+        own, *shared = kinds
+        counted = [own]
+        for kind in (*shared, DEFERRED) if was_deferred else shared:
+            record = self._records.get((host, kind))
+            if waste is None or record is None or not record.useful or kind == DEFERRED:
+                counted.append(kind)
+        has_improved = [self._count(host, kind, waste) for kind in counted]
+        return any(has_improved)
+
+    def _count(self, host: int, kind: str, waste: Waste | None) -> bool:
+        key = (host, kind)
+        record = self._records.get(key)
+        if record is None:
+            while len(self._records) >= MAX_RECORDS:
+                self._records.pop(next(iter(self._records)))
+            record = self._records[key] = Record()
+        before = record.treatment
+        if record.count(waste):
+            self._changed.add(key)
+        return record.treatment < before
+
+    def reason(self, host: int, url: str) -> str:
+        """Return why a URL is not requested, for people."""
+        _, kind, record = self._judge(host, url)
+        return msg(
+            "the last {number} URLs like {pattern} were of no use ({reason})",
+            number=record.row,
+            pattern=kind,
+            reason=msg(record.waste),
+        )
+
+    def _judge(self, host: int, url: str) -> tuple[Treatment, str, Record]:
+        """Return what is done with a URL, and the kind with the record that decides it."""
+        own, *shared = url_kinds(url)
+        record = self._records.get((host, own)) or Record()
+        judged = record.treatment, own, record
+        if record.useful:
+            return judged
+        for kind in shared:
+            other = self._records.get((host, kind))
+            if other is not None and not other.useful and other.treatment > judged[0]:
+                judged = other.treatment, kind, other
+        deferred = self._records.get((host, DEFERRED))
+        if judged[0] is Treatment.DEFER and deferred and deferred.treatment is Treatment.DROP:
+            judged = Treatment.DROP, *judged[1:]
+        if judged[0] is Treatment.DROP and record.row < MIN_TRIES:
+            judged = Treatment.DEFER, *judged[1:]
+        return judged
+
+    def treatment(self, host: int, url: str, priority: float) -> Treatment:
+        """Return what is done with a URL that was dequeued with this priority.
+
+        A URL is deferred once. If URLs like it are to be dropped by then, it is deferred again,
+        unless it is a probe, so that none is dropped before the last probe.
+        """
+        if not REVISIT_PRIORITY < priority < SEED_PRIORITY:
+            return Treatment.REQUEST
+        treatment, kind, record = self._judge(host, url)
+        tier = deferred_tiers(priority)
+        if treatment is Treatment.DEFER:
+            return Treatment.REQUEST if tier else Treatment.DEFER
+        if treatment is Treatment.DROP and tier < MAX_TIERS:
+            if tier == 0:
+                return Treatment.DEFER
+            self._changed.add((host, kind))
+            return Treatment.REQUEST if record.takes_probe() else Treatment.DEFER
+        return treatment
+
+    # -- storage ------------------------------------------------------------------
+
+    def take_changes(self) -> list[UrlRuleRow]:
+        """Return the records that changed since the last call."""
+        rows = [
+            UrlRuleRow(host, kind, msgspec.msgpack.encode(self._records[host, kind]))
+            for host, kind in sorted(self._changed)
+            if (host, kind) in self._records
+        ]
+        self._changed.clear()
+        return rows
+
+    def restore(self, row: UrlRuleRow) -> None:
+        """Restore a record of an earlier run."""
+        record = msgspec.msgpack.decode(row.record, type=Record)
+        self._records[row.host_id, row.kind] = record
+
+
+def deferred_tiers(priority: float) -> int:
+    """Return how often a URL with this priority was deferred."""
+    return max(0, round(-priority / TIER))
+
+
+def url_kinds(url: str) -> list[str]:
+    """Return the kinds of a URL: its pattern with its namespace, namespaces, and parameters.
+
+    Example: `/wiki/Special:Log/X?user=Y&action=raw` gives `/wiki/S?action=raw&user=S Special:Log`,
+    `Special:`, `?action=raw` and `?user`: a parameter that selects a template counts with its
+    value.
+    """
+    pattern = url_pattern(url)
+    own, *parameters = kinds_from_pattern(pattern)
+    if match := _NAMESPACE.search(url, url.find("/", 8)):
+        return [f"{own} {match[1]}:{match[2] or ''}", f"{match[1]}:", *parameters]
+    return [own, *parameters]
+
+
+def kinds_from_pattern(pattern: str) -> list[str]:
+    """Return the kinds of the URLs of a pattern: itself, and its parameters."""
+    query = pattern.partition("?")[2]
+    return [pattern, *(f"?{name}" for name in _parameters(query))] if query else [pattern]
+
+
+def _parameters(query: str) -> Iterator[str]:
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        yield name if value in _CLASS_SIGNS else part
+
+
+_CLASS_SIGNS = frozenset(("", "N", "S", "D", "X"))
+_NAMESPACE = re.compile(r"(?<=[/=])([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&]|$))?")
+"""Namespace of a wiki page, and its name if it has plain letters."""
+
+
+class KnownTexts:
+    """Main texts of the pages of each host, 16 bytes each or so."""
+
+    def __init__(self) -> None:
+        self._fingerprints = Fingerprints()
+        self._ids = array("I")
+
+    def find(self, host: int, page: Page) -> int:
+        """Return the id of the first page of a host with this main text, -1 if there is none."""
+        if page.text_length < MIN_TEXT:
+            return -1
+        number = self._fingerprints.find(_fingerprint(host, page.text_digest))
+        return -1 if number < 0 else self._ids[number]
+
+    def add(self, url_id: int, host: int, text_digest: int, length: int = MIN_TEXT) -> None:
+        """Remember the main text of a page, unless it is short or known for the host."""
+        fingerprint = _fingerprint(host, text_digest)
+        if text_digest and length >= MIN_TEXT and self._fingerprints.find(fingerprint) < 0:
+            self._fingerprints.add(fingerprint)
+            self._ids.append(url_id)
+
+
+def _fingerprint(host: int, text_digest: int) -> bytes:
+    mixed = text_digest ^ (host + 1) * _MIX & (1 << 64) - 1
+    return mixed.to_bytes(8, "little") + bytes(8)

@@ -1,0 +1,163 @@
+"""URL rules that a crawl learns: what is deferred, dropped, probed, and comes back."""
+
+import pytest
+
+from focus.admission.url_rules import (
+    DROP_AFTER,
+    FIRST_PROBE,
+    MAX_USEFUL,
+    TIER,
+    KnownTexts,
+    Record,
+    Treatment,
+    UrlRules,
+    Waste,
+    url_kinds,
+)
+from focus.records import Page
+from tests.support.web import TinyWeb
+from tests.test_crawl import crawl
+
+HOST = "http://a.test"
+NOINDEX = '<meta name="robots" content="noindex">'
+LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" * 9
+
+
+@pytest.mark.parametrize(
+    ("url", "kinds"),
+    [
+        ("/post/12", ["/post/N"]),
+        ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom"]),
+        ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
+        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:"]),
+        ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
+    ],
+)
+def test_url_kinds_are_pattern_namespace_and_parameters(url: str, kinds: list[str]) -> None:
+    assert url_kinds(HOST + url) == kinds
+
+
+@pytest.mark.parametrize(
+    ("useful", "useless", "treatment"),
+    [
+        (0, 3, Treatment.REQUEST),
+        (0, 4, Treatment.DEFER),
+        (0, DROP_AFTER, Treatment.DROP),
+        (5, 19, Treatment.REQUEST),
+        (5, 20, Treatment.DROP),
+        (500, 4 * MAX_USEFUL - 1, Treatment.REQUEST),
+    ],
+)
+def test_record_treatment_depends_on_useless_responses_in_a_row(
+    useful: int, useless: int, treatment: Treatment
+) -> None:
+    record = Record()
+    for _ in range(useful):
+        record.count(None)
+    for _ in range(useless):
+        record.count(Waste.NOINDEX)
+    assert record.treatment is treatment
+    record.count(None)
+    assert record.treatment is Treatment.REQUEST
+
+
+def test_record_probes_come_after_twice_as_many_urls() -> None:
+    record = Record(row=DROP_AFTER)
+    probes = [n for n in range(1, 130) if record.takes_probe()]
+    assert probes == [FIRST_PROBE + 1, 3 * FIRST_PROBE + 2, 7 * FIRST_PROBE + 3]
+
+
+def count(rules: UrlRules, path: str, waste: Waste | None, times: int = 1) -> None:
+    for _ in range(times):
+        rules.count(0, url_kinds(HOST + path), waste)
+
+
+def test_parameter_defers_other_patterns_unless_they_are_useful() -> None:
+    rules = UrlRules()
+    count(rules, "/a/1/?print=1", Waste.DUPLICATE, DROP_AFTER)
+    treatments = [rules.treatment(0, f"{HOST}{path}", -2 * TIER) for path in ("/b/?print=1", "/b/")]
+    assert treatments == [Treatment.REQUEST, Treatment.REQUEST]  # deferred, and tried in the end
+    assert rules.treatment(0, f"{HOST}/b/?print=1", 0.5) is Treatment.DEFER
+    assert rules.treatment(1, f"{HOST}/b/?print=1", 0.5) is Treatment.REQUEST  # another host
+    count(rules, "/b/?print=1", Waste.DUPLICATE, 2)
+    assert rules.treatment(0, f"{HOST}/b/?print=1", -2 * TIER) is Treatment.DROP
+    count(rules, "/c/x/y.html?print=2", None)
+    assert rules.treatment(0, f"{HOST}/b/?print=1", 0.5) is Treatment.REQUEST
+
+
+def test_deferred_url_of_a_useless_pattern_is_deferred_again_or_a_probe() -> None:
+    rules = UrlRules()
+    count(rules, "/tag/1?sort=up", Waste.NOINDEX, DROP_AFTER)
+    url = f"{HOST}/tag/7?sort=up"
+    assert rules.treatment(0, url, 0.3) is Treatment.DEFER
+    again = [rules.treatment(0, url, 0.3 - TIER) for _ in range(FIRST_PROBE + 1)]
+    assert again == [Treatment.DEFER] * FIRST_PROBE + [Treatment.REQUEST]
+    assert rules.treatment(0, url, 0.3 - 2 * TIER) is Treatment.DROP
+    assert rules.treatment(0, url, 1e6) is Treatment.REQUEST  # a seed
+    assert rules.treatment(0, url, -1e6) is Treatment.REQUEST  # a revisit
+
+
+def test_url_rules_restored_from_stored_records_are_the_same() -> None:
+    rules, restored = UrlRules(), UrlRules()
+    count(rules, "/x/1?do=edit", Waste.NOINDEX, 7)
+    rows = rules.take_changes()
+    assert [row.kind for row in rows] == ["/x/N?do=edit", "?do=edit"] and not rules.take_changes()
+    for row in rows:
+        restored.restore(row)
+    url = f"{HOST}/x/2?do=edit"
+    assert restored.treatment(0, url, 0.0) is rules.treatment(0, url, 0.0) is Treatment.DEFER
+    assert restored.reason(0, url) == rules.reason(0, url)
+
+
+def test_known_texts_are_those_of_one_host_that_are_long_enough() -> None:
+    texts = KnownTexts()
+    texts.add(3, 0, 77, 500)
+    texts.add(4, 0, 88, 20)
+    digests = [(0, 77, 500), (1, 77, 500), (0, 77, 20), (0, 88, 500)]
+    found = [texts.find(host, Page(text_digest=d, text_length=n)) for host, d, n in digests]
+    assert found == [3, -1, -1, -1]
+
+
+def forum(topics: int, posts: int) -> TinyWeb:
+    """A forum whose every post has an address that shows its whole topic."""
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[f"/topic/{n}/" for n in range(topics)])
+    for n in range(topics):
+        links = [f"/topic/{n}/?post={n * posts + k}" for k in range(posts)]
+        for path in (f"/topic/{n}/", *links):
+            web.page(f"{HOST}{path}", links=links, text=f"{LONG}，第 {n} 题" * 3, title=f"{n} 足球")
+    return web
+
+
+@pytest.mark.parametrize("strategy", ["yield", "bfs", "best-first"])
+async def test_permalinks_of_a_forum_are_requested_last_and_dropped(strategy: str) -> None:
+    run = await crawl(forum(40, 6), [f"{HOST}/"], strategy=strategy)
+    topics = [url for url in run.pages if "post=" not in url]
+    posts = [n for n, url in enumerate(run.pages) if "post=" in url]
+    assert len(topics) == 41 and len(posts) < 40
+    assert sum(n < 41 for n in posts) <= 6  # the others come after the topics
+    assert run.crawl.unit_of_work.drops["url-rule"] == 240 - len(posts)
+    assert run.reason == "frontier empty"
+
+
+async def test_section_that_begins_with_dead_links_is_read() -> None:
+    """The first dozens of posts are gone: deferred, then read to the end."""
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[f"/post/{n}" for n in range(200)])
+    for n in range(60, 200):
+        web.page(f"{HOST}/post/{n}", text=f"{LONG}{n}号" * 3)
+    run = await crawl(web, [f"{HOST}/"])
+    assert sum("/post/" in url for url in run.pages) == 140
+    assert not run.crawl.unit_of_work.drops
+
+
+async def test_noindex_lists_that_lead_to_new_pages_are_followed() -> None:
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=["/tag/t/page/1"])
+    for n in range(1, 60):
+        links = [f"/tag/t/page/{n + 1}", *(f"/art/{10 * n + k}.html" for k in range(10))]
+        web.page(f"{HOST}/tag/t/page/{n}", links=links, head=NOINDEX)
+        for k in range(10):
+            web.page(f"{HOST}/art/{10 * n + k}.html", text=f"{LONG}{n}-{k}号" * 3)
+    run = await crawl(web, [f"{HOST}/"])
+    assert sum("/art/" in url for url in run.pages) == 590
