@@ -383,10 +383,14 @@ class Crawl:
             candidate = self.frontier.next_candidate(now, budget)
             if candidate is None:
                 return
+            candidate, known_url = self.link_handler.rewritten_candidate(candidate)
             url_id, url, host, _, start_at = candidate
             gate = self.view.robots_gate
             rules = self.unit_of_work.url_rules
-            if treatment := rules.treatment(host.id, url, candidate.priority):
+            if known_url:
+                same = msg("the same page as {url}", url=known_url)
+                self.effects.apply([DropUrl(url_id, DropReason.PAGE_VARIANT, same)], now)
+            elif treatment := rules.treatment(host.id, url, candidate.priority):
                 self._apply_treatment(treatment, candidate)
             elif spent := self.link_handler.exhausted_reason_for_url(url_id, candidate.priority):
                 self.effects.apply([DropUrl(url_id, DropReason.TRAP_BUDGET, spent)], now)

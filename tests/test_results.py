@@ -71,7 +71,7 @@ def test_a_redirects_target_takes_its_place_with_a_hop_more(crawl: Crawl) -> Non
 
 def test_a_redirect_to_the_other_scheme_of_itself_is_the_same_url(crawl: Crawl) -> None:
     (requeue,) = decided(crawl, status=301, redirect_to="https://a.test/")
-    assert requeue == i.RequeueUrl(0, "https://a.test/", hops=1)
+    assert requeue == i.RequeueUrl(0, "https://a.test/", hops=1, source=SEED)
 
 
 def test_a_failure_for_now_is_tried_again_and_its_host_rests(crawl: Crawl) -> None:

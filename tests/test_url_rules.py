@@ -12,6 +12,7 @@ from focus.admission.url_rules import (
     Treatment,
     UrlRules,
     Waste,
+    spelling_changes,
     url_kinds,
 )
 from focus.records import Page
@@ -61,10 +62,10 @@ def test_record_treatment_depends_on_useless_responses_in_a_row(
     assert record.treatment is Treatment.REQUEST
 
 
-def test_record_probes_come_after_twice_as_many_urls() -> None:
+def test_record_probes_come_after_four_times_as_many_urls() -> None:
     record = Record(row=DROP_AFTER)
-    probes = [n for n in range(1, 130) if record.takes_probe()]
-    assert probes == [FIRST_PROBE + 1, 3 * FIRST_PROBE + 2, 7 * FIRST_PROBE + 3]
+    probes = [n for n in range(1, 400) if record.takes_probe()]
+    assert probes == [FIRST_PROBE + 1, 5 * FIRST_PROBE + 2, 21 * FIRST_PROBE + 3]
 
 
 def count(rules: UrlRules, path: str, waste: Waste | None, times: int = 1) -> None:
@@ -111,19 +112,19 @@ def test_url_rules_restored_from_stored_records_are_the_same() -> None:
 
 def test_known_texts_are_those_of_one_host_that_are_long_enough() -> None:
     texts = KnownTexts()
-    texts.add(3, 0, 77, 500)
-    texts.add(4, 0, 88, 20)
+    texts.add(3, 0, 77, length=500)
+    texts.add(4, 0, 88, length=20)
     digests = [(0, 77, 500), (1, 77, 500), (0, 77, 20), (0, 88, 500)]
     found = [texts.find(host, Page(text_digest=d, text_length=n)) for host, d, n in digests]
     assert found == [3, -1, -1, -1]
 
 
-def forum(topics: int, posts: int) -> TinyWeb:
+def forum(topics: int, posts: int, permalink: str) -> TinyWeb:
     """A forum whose every post has an address that shows its whole topic."""
     web = TinyWeb()
     web.page(f"{HOST}/", links=[f"/topic/{n}/" for n in range(topics)])
     for n in range(topics):
-        links = [f"/topic/{n}/?post={n * posts + k}" for k in range(posts)]
+        links = [f"/topic/{n}/{permalink}{n * posts + k}" for k in range(posts)]
         for path in (f"/topic/{n}/", *links):
             web.page(f"{HOST}{path}", links=links, text=f"{LONG}，第 {n} 题" * 3, title=f"{n} 足球")
     return web
@@ -131,13 +132,95 @@ def forum(topics: int, posts: int) -> TinyWeb:
 
 @pytest.mark.parametrize("strategy", ["yield", "bfs", "best-first"])
 async def test_permalinks_of_a_forum_are_requested_last_and_dropped(strategy: str) -> None:
-    run = await crawl(forum(40, 6), [f"{HOST}/"], strategy=strategy)
-    topics = [url for url in run.pages if "post=" not in url]
-    posts = [n for n, url in enumerate(run.pages) if "post=" in url]
-    assert len(topics) == 41 and len(posts) < 40
+    run = await crawl(forum(40, 6, "post/"), [f"{HOST}/"], strategy=strategy)
+    posts = [n for n, url in enumerate(run.pages) if "post/" in url]
+    assert len(run.pages) == 41 + len(posts) and len(posts) < 40
     assert sum(n < 41 for n in posts) <= 6  # the others come after the topics
     assert run.crawl.unit_of_work.drops["url-rule"] == 240 - len(posts)
     assert run.reason == "frontier empty"
+
+
+@pytest.mark.parametrize("strategy", ["yield", "bfs", "best-first"])
+async def test_parameter_that_changes_no_page_is_removed_after_three(strategy: str) -> None:
+    run = await crawl(forum(40, 6, "?post="), [f"{HOST}/"], strategy=strategy)
+    posts = [url for url in run.pages if "?" in url]
+    assert len(run.pages) == 41 + len(posts) and 3 <= len(posts) <= 10
+
+
+async def test_parameter_of_pages_found_without_their_plain_url_is_removed() -> None:
+    web = forum(40, 6, "?post=")
+    web.page(f"{HOST}/", links=[f"/topic/{n}/?post={6 * n}" for n in range(40)])
+    run = await crawl(web, [f"{HOST}/"], strategy="dfs")
+    assert len(run.pages) <= 41 + 6
+
+
+async def test_parameter_that_changes_some_pages_stays() -> None:
+    web = forum(12, 3, "?post=")
+    web.page(f"{HOST}/topic/0/?post=1", text=f"{LONG}另一页" * 3)
+    for n in range(40):
+        web.page(f"{HOST}/list/?post={n}", text=f"{LONG}{n}号" * 3)
+    web.page(f"{HOST}/list/", text=LONG, links=[f"/list/?post={n}" for n in range(40)])
+    web.page(f"{HOST}/", links=["/topic/0/", "/topic/0/?post=1", "/list/"])
+    run = await crawl(web, [f"{HOST}/"])
+    assert sum("/list/?post" in url for url in run.pages) == 40
+
+
+@pytest.mark.parametrize(
+    ("url", "target", "names"),
+    [
+        ("http://a.test/x", "http://a.test/x/", (">slash",)),
+        ("http://a.test/x/", "https://www.a.test/x", (">https", ">www", ">no-slash")),
+        ("http://a.test/x/index.html", "http://a.test/x/", (">no-index",)),
+        ("http://a.test/x", "http://a.test/y", ()),
+    ],
+)
+def test_spelling_changes_name_what_a_redirect_changes(
+    url: str, target: str, names: tuple[str, ...]
+) -> None:
+    assert spelling_changes(url, target) == names
+
+
+async def test_spelling_that_a_host_redirects_is_replaced_after_three() -> None:
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[f"/topic/{n}" for n in range(40)])
+    for n in range(40):
+        web.redirect(f"{HOST}/topic/{n}", f"/topic/{n}/")
+        web.page(f"{HOST}/topic/{n}/", text=f"{LONG}{n}号", links=[f"/more/{n}"])
+        web.redirect(f"{HOST}/more/{n}", f"/more/{n}/")
+        web.page(f"{HOST}/more/{n}/", text=f"{LONG}{n}号更多")
+    run = await crawl(web, [f"{HOST}/"], strategy="dfs")
+    assert len(run.pages) == 81
+    assert run.crawl.unit_of_work.drops["redirected"] < 60
+
+
+def canonical(url: str) -> str:
+    return f'<link rel="canonical" href="{HOST}{url}">'
+
+
+async def test_canonical_url_of_a_variant_is_not_requested() -> None:
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[f"/a/{n}.html?from=home" for n in range(9)])
+    for n in range(9):
+        web.page(
+            f"{HOST}/a/{n}.html?from=home",
+            head=canonical(f"/a/{n}.html"),
+            text=f"{LONG}{n}号",
+            links=[f"/a/{k}.html" for k in range(9)],
+        )
+    run = await crawl(web, [f"{HOST}/"])
+    assert len(run.pages) == 10 and len(run.web.urls()) == 10
+    assert run.crawl.unit_of_work.drops == {"page-variant": 9}
+
+
+@pytest.mark.parametrize("named", ["/", "/view"])
+async def test_canonical_url_that_all_pages_name_is_not_believed(named: str) -> None:
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[*(f"/view?id={n}" for n in range(20)), "/view"])
+    web.page(f"{HOST}/view", text=f"{LONG}总览", head=canonical(named))
+    for n in range(20):
+        web.page(f"{HOST}/view?id={n}", text=f"{LONG}{n}号", head=canonical(named))
+    run = await crawl(web, [f"{HOST}/"])
+    assert len(run.pages) == 22
 
 
 async def test_section_that_begins_with_dead_links_is_read() -> None:

@@ -11,7 +11,8 @@
 The rules apply at three moments. When a link is found, `scope`, `site_rules` and `traps`
 decide whether its URL is added to the URL table. When the URL is due, `url_rules`, the budgets and
 `robots_gate` decide whether it is requested; a refused URL is dropped with a reason, which
-`focus why` shows. When the page has been scored, `near_duplicates` decides whether it counts as a new one.
+`focus why` shows. When the page has been scored, `near_duplicates` decides whether it counts as a
+new one.
 
 All rules are pure: `now` and responses are arguments. No module here knows the topic, a strategy or
 another rule; `focus.crawler` and `focus.engine` call them.

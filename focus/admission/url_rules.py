@@ -12,6 +12,9 @@ behind them, except for a few probes, and dropped in the end. A useful response 
 calendar, a reply form or an "edit" link costs a few requests, and a section that begins with dead
 links is still read.
 
+Two rules rewrite unknown URLs: a parameter that does not change the pages of a host is removed, and
+a spelling that a host redirects, such as a missing slash, is replaced.
+
 After "Do not crawl in the DUST" (Bar-Yossef, Keidar, Schonfeld, 2007), which learns rules from the
 log of a crawl; here they are learned while it runs.
 """
@@ -20,8 +23,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
+from itertools import combinations
+from zlib import crc32
 
 import msgspec
 
@@ -40,12 +45,18 @@ USEFUL_WEIGHT = 4
 """A row must be this many times as long as there were useful responses before it counts."""
 MAX_USEFUL = 50
 FIRST_PROBE = 16
-"""Dropped URLs before the first probe; each further probe comes after twice as many."""
+"""Dropped URLs before the first probe; each further probe comes after four times as many."""
 TIER = 1e5
 """Subtracted from the priority of a URL each time that it is deferred."""
 MAX_TIERS = 2
 MIN_TEXT = 100
 """Minimum characters of a main text that identifies a page."""
+REWRITE_AFTER = 3
+"""Responses that must agree before URLs are rewritten."""
+SAMPLE_INTERVAL = 64
+"""One URL in this many is not rewritten, so that a wrong rewriting is found."""
+CANONICAL = ">canonical"
+"""Rewriting of a variant to the canonical URL that its page names."""
 MAX_RECORDS = 200_000
 DEFERRED = "deferred"
 """Kind of all URLs of a host that were deferred when they were requested."""
@@ -98,10 +109,14 @@ class Record(msgspec.Struct, array_like=True):
             return Treatment.DROP
         return Treatment.DEFER if self.row >= max(DEFER_AFTER, needed) else Treatment.REQUEST
 
-    def count(self, waste: Waste | None) -> bool:
-        """Count a response; None means that it was of use. Return whether the record changed."""
+    def count(self, waste: Waste | None, *, was_useful: bool = False) -> bool:
+        """Count a response; None means that it was of use. Return whether the record changed.
+
+        was_useful  the response was counted as one of use before
+        """
         if waste is not None:
             self.row, self.waste = self.row + 1, str(waste)
+            self.useful = max(0, self.useful - was_useful)
             return True
         was_full = self.useful == MAX_USEFUL and not self.row
         self.useful = min(MAX_USEFUL, self.useful + 1)
@@ -111,7 +126,7 @@ class Record(msgspec.Struct, array_like=True):
     def takes_probe(self) -> bool:
         """Count a URL that is about to be dropped; return whether it is requested as a probe."""
         self.dropped += 1
-        if self.dropped <= FIRST_PROBE << self.probes:
+        if self.dropped <= FIRST_PROBE << 2 * self.probes:
             return False
         self.dropped, self.probes = 0, self.probes + 1
         return True
@@ -123,9 +138,16 @@ class UrlRules:
     def __init__(self) -> None:
         self._records: dict[tuple[int, str], Record] = {}
         self._changed: set[tuple[int, str]] = set()
+        self._rewriters: dict[int, list[str]] = {}  # host -> rewritings that are in use
 
     def count(
-        self, host: int, kinds: list[str], waste: Waste | None, *, was_deferred: bool = False
+        self,
+        host: int,
+        kinds: list[str],
+        waste: Waste | None,
+        *,
+        was_deferred: bool = False,
+        was_useful: bool = False,
     ) -> bool:
         """Count the response to a URL of these kinds.
 
@@ -136,12 +158,13 @@ class UrlRules:
         counted = [own]
         for kind in (*shared, DEFERRED) if was_deferred else shared:
             record = self._records.get((host, kind))
-            if waste is None or record is None or not record.useful or kind == DEFERRED:
+            is_blamed = record is None or not record.useful or was_useful or kind == DEFERRED
+            if waste is None or is_blamed:
                 counted.append(kind)
-        has_improved = [self._count(host, kind, waste) for kind in counted]
+        has_improved = [self._count(host, kind, waste, was_useful) for kind in counted]
         return any(has_improved)
 
-    def _count(self, host: int, kind: str, waste: Waste | None) -> bool:
+    def _count(self, host: int, kind: str, waste: Waste | None, was_useful: bool) -> bool:
         key = (host, kind)
         record = self._records.get(key)
         if record is None:
@@ -149,8 +172,10 @@ class UrlRules:
                 self._records.pop(next(iter(self._records)))
             record = self._records[key] = Record()
         before = record.treatment
-        if record.count(waste):
+        if record.count(waste, was_useful=was_useful):
             self._changed.add(key)
+        if kind == DEFERRED:
+            record.useful = 0  # a useful one brings its own kind back; others must prove themselves
         return record.treatment < before
 
     def reason(self, host: int, url: str) -> str:
@@ -200,6 +225,47 @@ class UrlRules:
             return Treatment.REQUEST if record.takes_probe() else Treatment.DEFER
         return treatment
 
+    # -- rewriting ----------------------------------------------------------------
+
+    def confirm(self, host: int, rewriting: str, *, agrees: bool) -> None:
+        """Count a response that shows whether a rewriting leads to the same page.
+
+        Three that agree put it to use; one that does not ends it.
+
+        rewriting  a name of `SPELLINGS`, or "-" and the name of a parameter that is removed
+        """
+        record = self._records.setdefault((host, rewriting), Record())
+        if record.row or (agrees and record.useful == REWRITE_AFTER):
+            return
+        record.useful, record.row = (record.useful + 1, 0) if agrees else (0, 1)
+        self._changed.add((host, rewriting))
+        self._use_rewriting(host, rewriting, record)
+
+    def _use_rewriting(self, host: int, rewriting: str, record: Record) -> None:
+        rewritings = self._rewriters.setdefault(host, [])
+        if record.useful == REWRITE_AFTER:
+            rewritings.append(rewriting)
+        elif rewriting in rewritings:
+            rewritings.remove(rewriting)
+
+    def rewrite(self, host: int, url: str) -> str:
+        """Return the URL to request in place of an unknown one; some stay as they are, as samples.
+
+        Example: after three pages of a host were the same with and without `ref`, `/a?id=1&ref=x`
+        becomes `/a?id=1`.
+        """
+        rewritings = self._rewriters.get(host)
+        if not rewritings or crc32(url.encode()) % SAMPLE_INTERVAL == 0:
+            return url
+        for rewriting in rewritings:
+            url = apply_rewriting(rewriting, url)
+        return url
+
+    def is_refuted(self, host: int, rewriting: str) -> bool:
+        """Return whether a response showed that a rewriting leads to another page."""
+        record = self._records.get((host, rewriting))
+        return record is not None and record.row > 0
+
     # -- storage ------------------------------------------------------------------
 
     def take_changes(self) -> list[UrlRuleRow]:
@@ -216,6 +282,8 @@ class UrlRules:
         """Restore a record of an earlier run."""
         record = msgspec.msgpack.decode(row.record, type=Record)
         self._records[row.host_id, row.kind] = record
+        if row.kind[0] in "->":
+            self._use_rewriting(row.host_id, row.kind, record)
 
 
 def deferred_tiers(priority: float) -> int:
@@ -254,12 +322,96 @@ _NAMESPACE = re.compile(r"(?<=[/=])([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&
 """Namespace of a wiki page, and its name if it has plain letters."""
 
 
+def parameter_names(url: str) -> list[str]:
+    """Return the first names of parameters of a URL."""
+    query = url.partition("?")[2]
+    return [part.partition("=")[0] for part in query.split("&", 4)[:4]] if query else []
+
+
+def apply_rewriting(rewriting: str, url: str) -> str:
+    """Return a URL without a parameter, or in another spelling.
+
+    Example: `-b` makes `/p?a` of `/p?a&b=1`, and `>slash` makes `/p/` of `/p`.
+    """
+    if spell := SPELLINGS.get(rewriting):
+        return spell(url)
+    address, _, query = url.partition("?")
+    name = rewriting[1:]
+    kept = "&".join(part for part in query.split("&") if part.partition("=")[0] != name)
+    return f"{address}?{kept}" if kept else address
+
+
+def spelling_changes(url: str, target: str) -> tuple[str, ...]:
+    """Return the spellings that make the target of a redirect from its source, () if none do.
+
+    Example: `http://a.test/x` becomes `https://www.a.test/x` by `>https` and `>www`.
+    """
+    for count in (1, 2, 3):
+        for names in combinations(SPELLINGS, count):
+            spelled = url
+            for name in names:
+                spelled = SPELLINGS[name](spelled)
+            if spelled == target:
+                return names
+    return ()
+
+
+def is_variant_address(url: str, canonical: str) -> bool:
+    """Return whether a URL is a variant of its canonical URL by its address alone.
+
+    It is if it has more parameters, another spelling, or a path for printing or mobile devices.
+    A page that names another path, such as the home page, is not believed.
+    """
+    path, parameters = _plain_address(url)
+    canonical_path, canonical_parameters = _plain_address(canonical)
+    return path == canonical_path and canonical_parameters <= parameters
+
+
+def _plain_address(url: str) -> tuple[str, set[str]]:
+    address, _, query = url.partition("?")
+    path = _VARIANT_PATH.sub("", re.sub(r"\Ahttps?://(?:www\.|m\.)?", "", address.lower()))
+    return path.rstrip("/"), set(query.split("&")) - {""}
+
+
+_VARIANT_PATH = re.compile(r"/(?:amp|print|mobile|wap)(?=/|\Z)|/index\.(?:html?|php)\Z")
+
+
+def _add_slash(url: str) -> str:
+    is_folder = "?" not in url and "." not in url[url.rfind("/") :] and url[-1] != "/"
+    return f"{url}/" if is_folder else url
+
+
+def _remove_slash(url: str) -> str:
+    return url[:-1] if url[-1] == "/" and url.count("/") > 3 else url
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    ">https": lambda url: re.sub(r"\Ahttp:", "https:", url),
+    ">http": lambda url: re.sub(r"\Ahttps:", "http:", url),
+    ">www": lambda url: re.sub(r"(?<=://)(?!www\.)(?=[^/:]*[a-z]/)", "www.", url),
+    ">no-www": lambda url: re.sub(r"(?<=://)www\.(?=[^/]*\.)", "", url),
+    ">no-index": lambda url: re.sub(r"(?<=/)index\.(?:html?|php)\Z", "", url),
+    ">slash": _add_slash,
+    ">no-slash": _remove_slash,
+}
+"""Spellings of a URL to which hosts redirect."""
+
+
 class KnownTexts:
-    """Main texts of the pages of each host, 16 bytes each or so."""
+    """Main texts of the pages of each host, 24 bytes each or so."""
 
     def __init__(self) -> None:
         self._fingerprints = Fingerprints()
         self._ids = array("I")
+        self._forms = array("I")  # address form of the first page
+
+    def is_same_form(self, host: int, page: Page, url: str) -> bool:
+        """Return whether the first page with this text has the path and parameters of a URL.
+
+        Only the values of their parameters may then differ.
+        """
+        number = self._fingerprints.find(_fingerprint(host, page.text_digest))
+        return number >= 0 and self._forms[number] == _address_form(url)
 
     def find(self, host: int, page: Page) -> int:
         """Return the id of the first page of a host with this main text, -1 if there is none."""
@@ -268,12 +420,20 @@ class KnownTexts:
         number = self._fingerprints.find(_fingerprint(host, page.text_digest))
         return -1 if number < 0 else self._ids[number]
 
-    def add(self, url_id: int, host: int, text_digest: int, length: int = MIN_TEXT) -> None:
+    def add(
+        self, url_id: int, host: int, text_digest: int, url: str = "", length: int = MIN_TEXT
+    ) -> None:
         """Remember the main text of a page, unless it is short or known for the host."""
         fingerprint = _fingerprint(host, text_digest)
         if text_digest and length >= MIN_TEXT and self._fingerprints.find(fingerprint) < 0:
             self._fingerprints.add(fingerprint)
             self._ids.append(url_id)
+            self._forms.append(_address_form(url))
+
+
+def _address_form(url: str) -> int:
+    path, mark, _ = url.partition("?")
+    return crc32(f"{path}{mark}{'&'.join(parameter_names(url))}".encode())
 
 
 def _fingerprint(host: int, text_digest: int) -> bytes:

@@ -12,7 +12,18 @@ from typing import Any
 
 import msgspec
 
-from focus.admission.url_rules import TIER, Waste, deferred_tiers, kinds_from_pattern, url_kinds
+from focus.admission.url_rules import (
+    CANONICAL,
+    SPELLINGS,
+    TIER,
+    Waste,
+    apply_rewriting,
+    deferred_tiers,
+    kinds_from_pattern,
+    parameter_names,
+    spelling_changes,
+    url_kinds,
+)
 from focus.engine import intents as i
 from focus.engine.links import LinkHandler
 from focus.engine.revisit_records import answered_revisit, failed_revisit
@@ -30,10 +41,11 @@ from focus.records import (
     Page,
     StoredPage,
     Task,
+    UrlRow,
     UrlState,
 )
 from focus.scheduling.queues import Candidate, Host
-from focus.urls.normal_form import url_host
+from focus.urls.normal_form import url_fingerprint, url_host
 
 
 class Effects:
@@ -55,6 +67,7 @@ class Effects:
         self._unit_of_work = view.unit_of_work
         self._requests = view.requests
         self._seeds = view.seeds
+        self._aliases: dict[int, tuple[int, str, int]] = {}  # canonical URL -> page that has it
         self._new_link_count = 0  # of the page whose links were added last
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             i.SetAddress: self._set_address,
@@ -197,7 +210,34 @@ class Effects:
 
     def _mark_done(self, intent: i.MarkDone, now: float) -> None:
         self._seeds.set_failure(intent.id)
-        self._end_url(Outcome(intent.id, UrlState.DONE, detail=intent.detail, hops=intent.hops))
+        url = None if intent.alias is None else self._use_alias(intent.id, intent.alias)
+        done = Outcome(intent.id, UrlState.DONE, detail=intent.detail, hops=intent.hops, url=url)
+        self._end_url(done)
+
+    def _use_alias(self, url_id: int, alias: i.Alias) -> str | None:
+        """Give a page its canonical URL, which is then not requested; return the page's URL.
+
+        If pages with different texts name one canonical URL, the host is not believed.
+        """
+        host, depth = self._view.queue(url_id).host, self._url_table.depth[url_id]
+        first = self._aliases.get(self._url_table.find(alias.key))
+        if first is not None:
+            first_id, first_url, canonical_id = first
+            self._unit_of_work.url_rules.confirm(host.id, CANONICAL, agrees=False)
+            self._unit_of_work.set_outcome(Outcome(first_id, UrlState.DONE, url=first_url))
+            del self._aliases[canonical_id]
+            self._requeue_url(i.RequeueUrl(canonical_id, alias.canonical), 0.0)
+            return None
+        row = UrlRow(-1, alias.key, alias.canonical, -1, depth, 0.0, parent_id=url_id)
+        canonical_id = self._link_handler.add_or_forward(row)
+        if canonical_id < 0 or not self._url_table.is_waiting(canonical_id):
+            return None
+        self._frontier.url_cache.remove([canonical_id])
+        detail = msg("its page was fetched as {url}", url=alias.url)
+        self._drop_url(i.DropUrl(canonical_id, DropReason.PAGE_VARIANT, detail), 0.0)
+        self._frontier.update_queues([self._view.queue(canonical_id)])
+        self._aliases[canonical_id] = url_id, alias.url, canonical_id
+        return alias.canonical
 
     def _drop_url(self, intent: i.DropUrl, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail
@@ -257,6 +297,8 @@ class Effects:
             request.tries = 0
         if self._view.redirected_ids is not None:
             self._view.redirected_ids.discard(url_id)
+        if intent.source:
+            self._learn_spelling(self._view.queue(url_id).host, intent.source, url)
         self._url_table.hops[url_id] = intent.hops
         self._set_waiting(Outcome(url_id, UrlState.WAITING, hops=intent.hops, url=url))
         self._frontier.push(url_id, url, self._url_table.priority[url_id])
@@ -377,6 +419,7 @@ class Effects:
             self._link_handler.scope.add_home(row.url)
             self._sitemap_handler.add_home(row.url)
             self._redirected_seed(typed, intent.source, row.url)
+        self._learn_spelling(self._view.queue(intent.source).host, intent.url, row.url)
         known = self._url_table.find(row.key)
         if known >= 0:
             url, host = intent.url, self._view.queue(intent.source).host
@@ -430,18 +473,48 @@ class Effects:
         """
         view, page, waste = self._view, response.page, response.waste
         host, kinds = view.queue(url_id).host, url_kinds(response.url)
+        self._learn_rewritings(url_id, host, response)
         if waste is Waste.DUPLICATE and "?" not in response.url:
             pattern = view.queue(response.original_id).pattern
             if "?" in pattern:
                 waste = None
                 duplicate_kinds = kinds_from_pattern(pattern)
-                self._count_response(response.original_id, host, duplicate_kinds, Waste.DUPLICATE)
+                rules = self._unit_of_work.url_rules
+                rules.count(host.id, duplicate_kinds, Waste.DUPLICATE, was_useful=True)
         if page is not None and waste is Waste.NOINDEX:
             if page.is_index_page and self._new_link_count:
                 return
         elif page is not None and waste is None:
-            view.known_texts.add(url_id, host.id, page.text_digest, page.text_length)
+            view.known_texts.add(url_id, host.id, page.text_digest, response.url, page.text_length)
         self._count_response(url_id, host, kinds, waste)
+
+    def _learn_spelling(self, host: Host, url: str, target: str) -> None:
+        for name in spelling_changes(url, target):
+            self._unit_of_work.url_rules.confirm(host.id, name, agrees=True)
+
+    def _learn_rewritings(self, url_id: int, host: Host, response: i.UrlResponse) -> None:
+        """Compare a page with those of its URL without a parameter or in another spelling."""
+        page, url, rules = response.page, response.url, self._unit_of_work.url_rules
+        if page is None:
+            return
+        for name, spell in SPELLINGS.items():
+            if spell(url) != url:
+                rules.confirm(host.id, name, agrees=False)
+        names, texts = parameter_names(url), self._view.known_texts
+        is_duplicate = len(names) == 1 and response.waste is Waste.DUPLICATE
+        if is_duplicate and texts.is_same_form(host.id, page, url):
+            return rules.confirm(host.id, f"-{names[0]}", agrees=True)
+        for name in names:
+            plain = apply_rewriting(f"-{name}", url)
+            known = self._url_table.find(url_fingerprint(plain))
+            known, *_ = self._aliases.get(known, (known,))
+            if known in (-1, url_id):
+                continue
+            is_new = response.waste is None and page.canonical != plain
+            if known in (response.original_id, page.original_id):
+                rules.confirm(host.id, f"-{name}", agrees=True)
+            elif is_new and self._url_table.state[known] == UrlState.DONE:
+                rules.confirm(host.id, f"-{name}", agrees=False)
 
     def _count_response(
         self, url_id: int, host: Host, kinds: list[str], waste: Waste | None

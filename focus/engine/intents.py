@@ -134,12 +134,26 @@ class FetchSitemaps(_Intent, frozen=True):
 # -- URLs -----------------------------------------------------------------------------
 
 
+class Alias(_Intent, frozen=True):
+    """A page and the canonical URL that it names, on the same host."""
+
+    url: str
+    canonical: str
+    key: bytes
+
+
 class MarkDone(_Intent, frozen=True):
-    """Mark a URL as done: its page is stored, now or by an earlier request."""
+    """Mark a URL as done: its page is stored, now or by an earlier request.
+
+    Attributes:
+        alias: The page is stored as that of its canonical URL, which is not requested. None if
+            the page names none.
+    """
 
     id: int
     hops: int
     detail: str = ""
+    alias: Alias | None = None
 
 
 class DropUrl(_Intent, frozen=True):
@@ -173,11 +187,16 @@ class RetryUrl(_Intent, frozen=True):
 
 
 class RequeueUrl(_Intent, frozen=True):
-    """Put a URL back into the frontier under another address, such as https instead of http."""
+    """Put a URL back into the frontier under another address, such as https instead of http.
+
+    Attributes:
+        source: The address that redirected to `url`. An empty string if none did.
+    """
 
     id: int
     url: str
     hops: int = 0
+    source: str = ""
 
 
 class ReturnToQueue(_Intent, frozen=True):

@@ -229,6 +229,12 @@ class LinkHandler:
         refusal  why the link to it is not followed
         """
         host = self.frontier.host(host_name or url_host(row.url))
+        if not (listing or row.hops or row.parent_id is None):
+            rewritten = self._rewrite(row, host)
+            if rewritten.url != row.url:
+                if (known := self.url_table.find(rewritten.key)) >= 0:
+                    return known
+                row, host, pattern = rewritten, self.frontier.host(url_host(rewritten.url)), ""
         if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
             pattern = url_pattern(row.url)
         queue = self.frontier.queue(host, pattern)
@@ -260,6 +266,42 @@ class LinkHandler:
             )
             self.unit_of_work.add_url(dropped)
         return url_id
+
+    def _rewrite(self, row: UrlRow, host: Host) -> UrlRow:
+        """Return a new URL as learned rules rewrite it."""
+        url = self.unit_of_work.url_rules.rewrite(host.id, row.url)
+        if url == row.url or not self.partition.owns(url_host(url)):
+            return row
+        return msgspec.structs.replace(row, url=url, key=url_fingerprint(url))
+
+    def rewritten_candidate(self, candidate: Candidate) -> tuple[Candidate, str]:
+        """Return a candidate in the spelling of its host, and the URL that is requested instead.
+
+        The latter waits with at least the priority of the candidate, or was requested before. It
+        is "" if the candidate itself is requested.
+        """
+        if not REVISIT_PRIORITY < candidate.priority < SEED_PRIORITY:
+            return candidate, ""
+        table, url = (
+            self.url_table,
+            self.unit_of_work.url_rules.rewrite(candidate.host.id, candidate.url),
+        )
+        key = url_fingerprint(url)
+        if url == candidate.url or table.find(key) == candidate.id:
+            return candidate._replace(url=url), ""
+        row = UrlRow(
+            id=-1,
+            key=key,
+            url=url,
+            queue_id=-1,
+            depth=table.depth[candidate.id],
+            priority=candidate.priority,
+            link_evidence=table.link_evidence(candidate.id),
+            parent_id=table.parent[candidate.id],
+        )
+        known = self.add_or_forward(row)
+        is_usable = known >= 0 and table.state[known] != UrlState.FAILED
+        return candidate, url if is_usable else ""
 
     def add_or_forward(
         self, row: UrlRow, *, listing: bool = False, is_home: bool = False, typed: str = ""

@@ -12,10 +12,11 @@ import math
 
 import msgspec
 
-from focus.admission.url_rules import Waste
+from focus.admission.url_rules import CANONICAL, Waste, is_variant_address
 from focus.engine.failures import failure_intents, fallback_intents
 from focus.engine.intents import (
     AbandonHost,
+    Alias,
     ApplyRobots,
     DropUrl,
     EnterRedirect,
@@ -56,6 +57,7 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Host
+from focus.score.index_pages import Role, address_role
 from focus.score.strategy import Parent
 from focus.score.subtopics import TitledPage
 from focus.urls.normal_form import normalise, url_fingerprint
@@ -218,7 +220,7 @@ def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> lis
         return [FailUrl(url_id, FailureKind.REDIRECT, f"hop {hops} to {location}"[:200])]
     key = url_fingerprint(target)
     if (known := view.url_table.find(key)) == url_id:
-        return [RequeueUrl(url_id, target, hops)]
+        return [RequeueUrl(url_id, target, hops, task.url)]
     if view.redirected_ids is not None and known in view.redirected_ids:
         return [DropUrl(url_id, DropReason.REDIRECTED, target), RequeueUrl(known, target, hops)]
     row = UrlRow(
@@ -252,7 +254,26 @@ def _page_intents(
         ]
     detail = fetch.detail if fetch.is_truncated else page.detail
     row = _page_row(url_id, task, fetch, page, view)
-    return [FollowLinks(parent, links, page.feed_urls, row), MarkDone(url_id, task.hops, detail)]
+    done = MarkDone(url_id, task.hops, detail, _alias(url_id, task, page, view))
+    return [FollowLinks(parent, links, page.feed_urls, row), done]
+
+
+def _alias(url_id: int, task: Task, page: Page, view: View) -> Alias | None:
+    """Return the canonical URL of a page that is a variant of it, None if it is none.
+
+    The page is stored in place of that of its canonical URL, so it must not be another one: not a
+    further page of a list, not one whose text is known.
+    """
+    canonical, host = page.canonical, view.queue(url_id).host.id
+    if canonical is None or not is_variant_address(task.url, canonical):
+        return None
+    if address_role(task.url) is Role.CONTINUATION or view.known_texts.find(host, page) >= 0:
+        return None
+    key = url_fingerprint(canonical)
+    rules = view.unit_of_work.url_rules
+    if view.url_table.find(key) == url_id or rules.is_refuted(host, CANONICAL):
+        return None
+    return Alias(task.url, canonical, key)
 
 
 def _page_row(url_id: int, task: Task, fetch: FetchResult, page: Page, view: View) -> PageRow:
