@@ -2,7 +2,8 @@
 
     python -m bench.dropped_labels ARCHIVE TOPICS LABELS [--requests N] [--strategy yield]
 
-One crawl of the first topic begins at the seeds of all topics. Printed are its requests, the URLs
+One crawl of the first topic begins at the seeds of all topics; links to pages that are not recorded
+are requested (404), links to other hosts are left out. Printed are its requests, the URLs
 that were dropped by each rule, and of these the pages with label 1 of any topic, which should be 0.
 """
 
@@ -44,6 +45,9 @@ class DroppedUrls:
     async def load_addresses(self, ids: Sequence[int]) -> list[tuple[int, str]]:
         return [(number, self.urls[number]) for number in ids]
 
+    async def load_sources(self, ids: Sequence[int]) -> dict[int, bytes]:
+        return {}
+
 
 def main() -> None:
     """Crawl, and print what was dropped."""
@@ -62,7 +66,9 @@ def main() -> None:
     )
     store = DroppedUrls()
     with Archive.open(options.archive) as archive:
-        replay = Replay(archive, PageIndex(archive), analysis)
+        index = PageIndex(archive)
+        hosts = tuple({url.split("/")[2] for url in index.urls})
+        replay = Replay(archive, index, analysis, hosts)
         transport = ReplayTransport(replay, replay, start=replay.recorded_at)
         crawl = Crawl(config, transport, crawl_store=store)
         crawl.add_seeds(config.seeds)

@@ -66,7 +66,9 @@ class Setting(msgspec.Struct, frozen=True):
 class LimitConfig(msgspec.Struct, frozen=True):
     """Limits that end a crawl; None means no limit."""
 
-    max_pages: Annotated[int | None, Setting(LIMIT_SECTION, "Stop after N pages.")] = None
+    max_pages: Annotated[int | None, Setting(LIMIT_SECTION, "Stop after requesting N pages.")] = (
+        None
+    )
     max_requests: Annotated[
         int | None,
         Setting(

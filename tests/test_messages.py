@@ -96,7 +96,9 @@ def test_ids_are_literals() -> None:
 
 def test_message_as_str_is_english() -> None:
     line = msg(
-        "schedule {text!r}: not a cron expression ({reason})", text="61 * * * *", reason="bad minute"
+        "schedule {text!r}: not a cron expression ({reason})",
+        text="61 * * * *",
+        reason="bad minute",
     )
     assert line == "schedule '61 * * * *': not a cron expression (bad minute)"
     assert translate(line, "zh-CN") == "检查时间“61 * * * *”：不是有效的 cron 表达式（bad minute）"

@@ -137,10 +137,10 @@ def test_rate_covers_last_seconds_only() -> None:
 def test_line_contains_time_to_nearest_limit() -> None:
     crawl, wall = FakeCrawl(max_pages=100, target=30, max_time_s=1000.0), 0.0
     pulse = CrawlMeter(crawl.real, now=lambda: wall)
-    crawl.unit_of_work.totals = Totals(pages=20, relevant=10)
+    crawl.unit_of_work.totals = Totals(pages=20, page_requests=20, relevant=10)
     wall, crawl.clock = 10.0, 1010.0
     assert "(2.0/s, 20s to target)" in pulse.line()  # 20 more at 1/s
-    crawl.unit_of_work.totals = Totals(pages=20, relevant=0)
+    crawl.unit_of_work.totals = Totals(pages=20, page_requests=20, relevant=0)
     assert "(2.0/s, 40s to max-pages)" in pulse.line()
 
 

@@ -81,3 +81,21 @@ def test_readable_url_normalises_back(url: str, readable: str) -> None:
 )
 def test_normalise_host_as_typed(text: str, host: str) -> None:
     assert normalise_host(text) == host
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/repo/tree/guide.txt", None),
+        ("/repo/blob/main/logo.png", None),
+        ("/wiki/File:Goal.jpg", None),
+        ("/notes.txt", None),
+        ("/logo.png", DropReason.NOT_HTML),
+        ("/tree.png", DropReason.NOT_HTML),
+        ("/report.pdf", DropReason.NOT_HTML),
+    ],
+)
+def test_file_name_decides_only_outside_of_pages_that_show_files(
+    path: str, reason: DropReason | None
+) -> None:
+    assert Scope(ScopeConfig()).reason_against(f"http://a.test{path}", "a.test") is reason

@@ -28,7 +28,7 @@ def test_the_nth_best_of_all_shards(n: int, expected: float) -> None:
 def test_what_is_under_way_elsewhere_counts_as_made() -> None:
     others = OtherShards()
     status = ShardStatus(2, 2, 0, in_flight=5, quantiles=[(1, 9.0)])
-    others.update(ShardStatus(1, 2, 0), [status], {"pages": 7, "requests": 10}, now=0.0)
+    others.update(ShardStatus(1, 2, 0), [status], {"page_requests": 7, "requests": 10}, now=0.0)
     assert others.spent_totals() == (12, 15)
 
 

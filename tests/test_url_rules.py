@@ -244,3 +244,20 @@ async def test_noindex_lists_that_lead_to_new_pages_are_followed() -> None:
             web.page(f"{HOST}/art/{10 * n + k}.html", text=f"{LONG}{n}-{k}号" * 3)
     run = await crawl(web, [f"{HOST}/"])
     assert sum("/art/" in url for url in run.pages) == 590
+
+
+@pytest.mark.parametrize("kind", ["noindex", "missing", "redirect"])
+async def test_max_pages_limits_requests_for_pages_of_any_kind(kind: str) -> None:
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[f"/{n}{letter}" for letter in "abcdefgh" for n in range(20)])
+    for n in range(20):
+        for letter in "abcdefgh":
+            path = f"{HOST}/{n}{letter}"
+            if kind == "noindex":
+                web.page(path, head=NOINDEX)
+            elif kind == "redirect":
+                web.redirect(path, f"/{letter}{n}")
+                web.page(f"{HOST}/{letter}{n}")
+    run = await crawl(web, [f"{HOST}/"], max_pages=20)
+    assert run.reason == "max-pages reached"
+    assert 20 <= len(run.web.urls()) <= 26

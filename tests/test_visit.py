@@ -47,7 +47,9 @@ def store(tmp_path: Path) -> Iterator[AlertStore]:
 def front(web: TinyWeb, *articles: str, etag: str) -> None:
     web.page(FRONT, title="新闻", links=[(a, "足球新闻") for a in articles], headers={"etag": etag})
     for path in articles:
-        web.page(f"http://news.test{path}", title=f"足球 {path}", text=f"足球比赛{path}今天开始。" * 9)
+        web.page(
+            f"http://news.test{path}", title=f"足球 {path}", text=f"足球比赛{path}今天开始。" * 9
+        )
 
 
 def asked(web: TinyWeb) -> list[str]:

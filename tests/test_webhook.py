@@ -184,7 +184,10 @@ async def test_failing_webhook_does_not_delay_others(here: OutboxFixture) -> Non
         (204, Delivered("204 No Content")),
         (302, NotDelivered("302 Found")),
         (404, NotDelivered("404 Not Found")),
-        (410, NotDelivered("410 Gone: the receiver does not accept messages any more", retry=False)),
+        (
+            410,
+            NotDelivered("410 Gone: the receiver does not accept messages any more", retry=False),
+        ),
         (503, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
     ],
 )

@@ -16,9 +16,7 @@ _FILES = frozenset(
     "wma wmv woff woff2 xz zip".split()
 )
 """Never pages. A query mostly says how large the picture is to be, or its version."""
-_DOCUMENTS = frozenset(
-    "csv doc docx epub json odp ods odt pdf ppt pptx rss txt xls xlsx xml".split()
-)
+_DOCUMENTS = frozenset("doc docx epub odp ods odt pdf ppt pptx rss xls xlsx xml".split())
 """No pages either; with a query, a page about the document as likely as not: its answer tells."""
 
 
@@ -74,11 +72,17 @@ def _is_file(url: str, documents: bool) -> bool:
     documents  those that can be read are as good as pages
     """
     path, mark, _ = url[url.find("/", 8) :].partition("?")
-    if documents and FILE_EXTENSION.search(path):
+    if (documents and FILE_EXTENSION.search(path)) or _VIEWER.search(path):
         return False
     _, dot, ending = path.rpartition(".")
     ending = ending.lower()
     return bool(dot) and (ending in _FILES or (not mark and ending in _DOCUMENTS))
+
+
+_VIEWER = re.compile(
+    r"/(?:tree|blob|blame|src|browse|browser|file)/.|/(?:File|Image):", re.IGNORECASE
+)
+"""Paths of pages that show a file: code browsers, wikis."""
 
 
 class UrlRegex:

@@ -67,7 +67,7 @@ class OtherShards:
     ) -> None:
         """Take in the status of all; `totals` of all but our own."""
         away = sum(each.in_flight for each in others)
-        made = (int(totals.get("pages", 0)) + away, int(totals.get("requests", 0)) + away)
+        made = (int(totals.get("page_requests", 0)) + away, int(totals.get("requests", 0)) + away)
         if made != self._made:
             self._moved_at = now
         self._is_moving = now - self._moved_at < 2 * MAX_WAIT_S

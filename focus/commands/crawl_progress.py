@@ -54,10 +54,11 @@ class CrawlMeter:
             self._samples.popleft()
 
     def _values(self) -> dict[str, float]:
-        """Return the current value of each limited count, by its name in `LimitConfig`."""
+        """Return the number of pages, and each limited count by its name in `LimitConfig`."""
         totals = self._crawl.unit_of_work.totals
         return {
-            "max_pages": totals.pages,
+            "pages": totals.pages,
+            "max_pages": totals.requested_pages,
             "max_requests": totals.requests,
             "max_bytes": totals.bytes,
             "target": totals.relevant,
@@ -68,7 +69,7 @@ class CrawlMeter:
         """Return the current figures as one line, the most important ones first."""
         crawl, totals = self._crawl, self._crawl.unit_of_work.totals
         recent, rates = crawl.recent_harvest, self._rates()
-        rate_text = f"{rates['max_pages']:.1f}/s"
+        rate_text = f"{rates['pages']:.1f}/s"
         if (nearest := self._nearest_limit(rates)) is not None:
             left_s, limit = nearest
             limit = limit.removesuffix("_s").replace("_", "-")
@@ -117,7 +118,8 @@ class CrawlMeter:
         times = [
             (max(0.0, (limit - value) / rates[name]), name)
             for name, value in self._values().items()
-            if (limit := getattr(self._crawl.config.limits, name)) is not None and rates[name] > 0
+            if (limit := getattr(self._crawl.config.limits, name, None)) is not None
+            and rates[name] > 0
         ]
         return min(times, default=None)
 

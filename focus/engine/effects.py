@@ -150,6 +150,10 @@ class Effects:
         totals.requests += 1
         totals.robots += intent.is_robots
         totals.bytes += intent.fetch.raw_bytes
+        if not intent.is_robots and intent.fetch.status is not None:
+            totals.redirects += intent.fetch.redirect_to is not None
+            is_page = intent.fetch.redirect_to is None and intent.fetch.url_source is None
+            totals.page_requests += is_page
         if not intent.is_settled:
             self._start_delay(intent.host, intent.fetch, now)
 
@@ -423,7 +427,8 @@ class Effects:
         known = self._url_table.find(row.key)
         if known >= 0:
             url, host = intent.url, self._view.queue(intent.source).host
-            self._count_response(intent.source, host, url_kinds(url), Waste.REDIRECT)
+            was_deferred = self._view.request(intent.source).is_deferred
+            self._count_response(host, url_kinds(url), Waste.REDIRECT, was_deferred=was_deferred)
         target = self._link_handler.add_or_forward(row, is_home=typed is not None)
         if typed is not None and known < 0 <= target:
             self._seeds.typed[target] = typed
@@ -465,6 +470,7 @@ class Effects:
         self._link_handler.hit_rates.correct_page(url_id, old.nth, change)
         self._unit_of_work.update_queue(self._view.queue(url_id))
         self._view.templates.record_correction(host.id, url_id, page)
+
     def _learn_url_rules(self, url_id: int, response: i.UrlResponse) -> None:
         """Count a response for the kinds of its URL.
 
@@ -486,7 +492,7 @@ class Effects:
                 return
         elif page is not None and waste is None:
             view.known_texts.add(url_id, host.id, page.text_digest, response.url, page.text_length)
-        self._count_response(url_id, host, kinds, waste)
+        self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
 
     def _learn_spelling(self, host: Host, url: str, target: str) -> None:
         for name in spelling_changes(url, target):
@@ -517,9 +523,8 @@ class Effects:
                 rules.confirm(host.id, f"-{name}", agrees=False)
 
     def _count_response(
-        self, url_id: int, host: Host, kinds: list[str], waste: Waste | None
+        self, host: Host, kinds: list[str], waste: Waste | None, *, was_deferred: bool
     ) -> None:
-        was_deferred = self._view.request(url_id).is_deferred
         rules = self._unit_of_work.url_rules
         if rules.count(host.id, kinds, waste, was_deferred=was_deferred):
             self._link_handler.restore_deferred(host)

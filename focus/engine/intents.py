@@ -16,8 +16,8 @@ from typing import TypeAlias
 import msgspec
 
 from focus.admission.robots_gate import Turn
-from focus.engine.templates import PageCorrection
 from focus.admission.url_rules import Waste
+from focus.engine.templates import PageCorrection
 from focus.records import (
     ChangeKind,
     DropReason,
@@ -270,12 +270,14 @@ class UrlResponse(_Intent, frozen=True):
         waste: Why it is of no use. None if it is of use.
         page: The page. None if there is none.
         original_id: Earlier page of the host with the same main text. -1 if there is none.
+        was_deferred: Whether the URL had been deferred.
     """
 
     url: str
     waste: Waste | None
     page: Page | None = None
     original_id: int = -1
+    was_deferred: bool = False
 
 
 class LearnFromResult(_Intent, frozen=True):

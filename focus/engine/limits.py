@@ -13,7 +13,7 @@ from focus.scheduling.priority_gate import Budget, PeerCrawls
 class RoundTotals(msgspec.Struct):
     """Totals of a revisit round; revisits count as pages."""
 
-    pages: int
+    requested_pages: int
     requests: int
     bytes: int
     relevant: int
@@ -22,7 +22,7 @@ class RoundTotals(msgspec.Struct):
 def reached_limit(limits: LimitConfig, totals: Totals | RoundTotals) -> str:
     """Which limit on what is counted is reached_limit, "" if none."""
     for name, limit, value in (
-        ("max-pages", limits.max_pages, totals.pages),
+        ("max-pages", limits.max_pages, totals.requested_pages),
         ("max-requests", limits.max_requests, totals.requests),
         ("max-bytes", limits.max_bytes, totals.bytes),
         ("target", limits.target, totals.relevant),
@@ -35,7 +35,7 @@ def reached_limit(limits: LimitConfig, totals: Totals | RoundTotals) -> str:
 def round_totals(totals: Totals) -> RoundTotals:
     """Return the totals since the current revisit round began."""
     return RoundTotals(
-        pages=totals.pages + totals.looked - totals.round_pages,
+        requested_pages=totals.requested_pages - totals.round_pages,
         requests=totals.requests - totals.round_requests,
         bytes=totals.bytes - totals.round_bytes,
         relevant=totals.relevant - totals.round_relevant,
@@ -92,7 +92,7 @@ class Limits:
         limits, totals = self._limits, self._counted
         pages, requests = self._peers.spent_totals() if self._peers is not None else (0, 0)
         pairs = (
-            (limits.max_pages, totals.pages + pages),
+            (limits.max_pages, totals.requested_pages + pages),
             (limits.max_requests, totals.requests + requests),
         )
         return min((limit - so_far for limit, so_far in pairs if limit is not None), default=None)

@@ -345,9 +345,12 @@ def _url_response(
     is_stored: bool,
 ) -> UrlResponse | None:
     """Return of what use a response is; failures of hosts and networks mean nothing."""
+    was_deferred = view.request(url_id).is_deferred
     if failure is not None:
         waste = _WASTEFUL_FAILURES.get(failure)
-        return None if waste is None else UrlResponse(task.url, waste)
+        if waste is None:
+            return None
+        return UrlResponse(task.url, waste, was_deferred=was_deferred)
     if page is None:
         return UrlResponse(task.url, None)
     original_id = view.known_texts.find(view.queue(url_id).host.id, page)
@@ -357,7 +360,7 @@ def _url_response(
         waste = Waste.NOINDEX
     else:
         waste = Waste.DUPLICATE if original_id not in (-1, url_id) else None
-    return UrlResponse(task.url, waste, page, original_id)
+    return UrlResponse(task.url, waste, page, original_id, was_deferred)
 
 
 _WASTEFUL_FAILURES = {

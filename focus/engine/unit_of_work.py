@@ -39,6 +39,8 @@ from focus.scheduling.url_table import UrlTable
 class Totals(msgspec.Struct):
     """Counts of a crawl over all its runs.
 
+    page_requests    responses to requests for pages, of use or not
+    redirects        redirects among the other responses
     first_relevant   number of the request that returned the first relevant page, 0 if none has
     active_s         seconds on the crawl's clock
     shells           pages that seem to need scripts and were not rendered
@@ -73,6 +75,16 @@ class Totals(msgspec.Struct):
     round_requests: int = 0
     round_bytes: int = 0
     round_relevant: int = 0
+    page_requests: int = 0
+    redirects: int = 0
+
+    @property
+    def requested_pages(self) -> int:
+        """Number of requested pages, which `--max-pages` limits.
+
+        Redirects count as far as they are more than 0.3 for each page.
+        """
+        return max(self.page_requests, int((self.page_requests + self.redirects) / 1.3))
 
 
 class UnitOfWork:

@@ -11,8 +11,8 @@ import msgspec
 
 from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
-from focus.engine.templates import Templates
 from focus.admission.url_rules import KnownTexts
+from focus.engine.templates import Templates
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
 from focus.i18n import chain_messages, msg

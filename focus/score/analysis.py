@@ -135,12 +135,11 @@ class PageScorer:
             rendering=rendering,
             software=software,
             index_topic_score=self._topic_in_name(document) if index else 0.0,
-            text_digest=text_digest(document.full_content) if self.config.digests else 0,
+            text_digest=text_digest(document.full_content),
+            text_length=len(document.full_content),
             full_title=parsed.title if title != parsed.title else "",
             site=site,
             keyword_blocks=document.keyword_blocks(self.matcher),
-            text_digest=text_digest(document.content),
-            text_length=len(document.content),
             body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
         )
 

@@ -32,7 +32,7 @@ async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: 
     totals = crawl.unit_of_work.totals
     if info.is_finished and info.end_reason not in INTERRUPTED_REASONS:
         totals.round_from = info.next_url
-        totals.round_pages = totals.pages + totals.looked
+        totals.round_pages = totals.requested_pages
         totals.round_requests, totals.round_bytes = totals.requests, totals.bytes
         totals.round_relevant = totals.relevant
     if totals.round_from:
@@ -68,5 +68,5 @@ def _schedule_revisit(crawl: Crawl, page: StoredPage, priority: float) -> None:
 def _remaining_pages(crawl: Crawl) -> int | None:
     """Return how many pages the limits of the crawl still allow; None if nothing limits them."""
     limits, done = crawl.config.limits, round_totals(crawl.unit_of_work.totals)
-    pairs = (limits.max_pages, done.pages), (limits.max_requests, done.requests)
+    pairs = (limits.max_pages, done.requested_pages), (limits.max_requests, done.requests)
     return min((max(0, limit - spent) for limit, spent in pairs if limit is not None), default=None)
