@@ -12,16 +12,14 @@ from typing import Any
 import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
+from focus.html.blocks import Block
 from focus.html.dom import fold, node_text
 from focus.html.json_ld import JsonObject, as_list
-from focus.html.main_content import read_blocks
 from focus.html.publication_date import (
     PageSources,
     find_modification,
     find_publication,
     is_foreign,
-    read_json_ld,
-    read_sources,
 )
 
 MAX_NAME = 200
@@ -83,7 +81,7 @@ class PageMetadata(msgspec.Struct, frozen=True):
 
 def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
     """Read a page's metadata. Any string is accepted as a page; nothing raises."""
-    sources = read_sources(html, url)
+    sources = PageSources(html, url)
     return PageMetadata(
         published=find_publication(sources, fetched_at=fetched_at, zone=UTC),
         modified=find_modification(sources, fetched_at=fetched_at, zone=UTC),
@@ -98,8 +96,7 @@ def _find_author(sources: PageSources) -> str | None:
     JSON-LD of the WebPage, microdata and elements named as an author, bylines in the text. URLs and
     mail addresses are not names.
     """
-    objects = read_json_ld(sources.tree)
-    by_id = {thing["@id"]: thing for thing in objects if isinstance(thing.get("@id"), str)}
+    by_id = {thing["@id"]: thing for thing in sources.objects if isinstance(thing.get("@id"), str)}
     nodes, pages = sources.own_nodes, sources.page_nodes
     metas = [sources.metas[name] for name in _AUTHOR_METAS if name in sources.metas]
     candidates: Iterable[Iterable[str]] = (
@@ -119,7 +116,7 @@ def _find_author(sources: PageSources) -> str | None:
     for names in candidates:
         if author := _join_names(names):
             return author
-    return _shown_author(sources.tree) or _byline(sources.tree)
+    return _shown_author(sources.tree) or _byline(sources.blocks)
 
 
 def _entity_names(value: Any, by_id: dict[str, JsonObject]) -> Iterator[str]:
@@ -159,10 +156,9 @@ def _shown_author(tree: LexborHTMLParser) -> str | None:
     return None
 
 
-def _byline(tree: LexborHTMLParser) -> str | None:
+def _byline(blocks: list[Block]) -> str | None:
     """Return the names in a line such as 作者：李雷, （记者 李雷） or By Jane Doe."""
-    body = tree.body
-    texts = [block.text for block in read_blocks(body)[0]] if body is not None else []
+    texts = [block.text for block in blocks]
     for pattern in _CHINESE_BYLINES:
         for text in texts:
             if match := pattern.search(text[:120]) or pattern.search(text[-60:]):

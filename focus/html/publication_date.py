@@ -28,7 +28,6 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from itertools import chain, islice
 from operator import itemgetter
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -109,21 +108,21 @@ _PATH_DATES = (
 )
 
 
-class PageSources(NamedTuple):
-    """What dates and authors of a page are read from."""
+class PageSources:
+    """What dates and authors of a page are read from; `objects` are those of its JSON-LD."""
 
-    tree: LexborHTMLParser
-    metas: dict[str, str]
-    own_nodes: list[JsonObject]
-    page_nodes: list[JsonObject]
-    url: str
+    def __init__(self, html: str, url: str) -> None:
+        self.url = url
+        self.tree = LexborHTMLParser(limit_markup(html.encode("utf-8", "replace")))
+        self.metas = read_metas(self.tree)
+        self.objects = read_json_ld(self.tree)
+        self.own_nodes, self.page_nodes = own_nodes(self.objects, url)
 
-
-def read_sources(html: str, url: str) -> PageSources:
-    """Parse a page for its metadata."""
-    tree = LexborHTMLParser(limit_markup(html.encode("utf-8", "replace")))
-    articles, pages = own_nodes(read_json_ld(tree), url)
-    return PageSources(tree, read_metas(tree), articles, pages, url)
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """All blocks of visible text."""
+        body = self.tree.body
+        return read_blocks(body)[0] if body is not None else []
 
 
 def read_json_ld(tree: LexborHTMLParser) -> list[JsonObject]:
@@ -148,7 +147,7 @@ def read_publication_time(
 ) -> float | None:
     """Return when a page was published in Unix seconds, like `find_publication`."""
     date = find_publication(
-        read_sources(html, url), fetched_at=fetched_at, zone=zone, day_zone=day_zone
+        PageSources(html, url), fetched_at=fetched_at, zone=zone, day_zone=day_zone
     )
     return None if date is None else date.timestamp()
 
@@ -189,14 +188,9 @@ class _DateFinder:
         root = sources.tree.root
         self._language = ((root and root.attributes.get("lang")) or "").lower()
 
-    @cached_property
-    def _all_blocks(self) -> list[Block]:
-        body = self._sources.tree.body
-        return read_blocks(body)[0] if body is not None else []
-
     @property
     def _blocks(self) -> list[Block]:
-        return [block for block in self._all_blocks if not block.parts & FOREIGN]
+        return [block for block in self._sources.blocks if not block.parts & FOREIGN]
 
     def publications(self) -> Iterator[datetime | None]:
         sources = self._sources
@@ -216,8 +210,8 @@ class _DateFinder:
         yield from self._labelled_dates(blocks)
         yield from map(self._parse, _microdata_dates(sources.tree, "datePublished", foreign=True))
         yield from map(self._parse, _updated_dates(sources.tree))
-        yield from self._block_dates(self._all_blocks, after=10**6, before=10**6)
-        yield from self._labelled_dates(self._all_blocks, _MODIFIED_LABEL)
+        yield from self._block_dates(self._sources.blocks, after=10**6, before=10**6)
+        yield from self._labelled_dates(self._sources.blocks, _MODIFIED_LABEL)
 
     def localise(self, date: datetime) -> datetime:
         """Return a date in UTC in the zone of the page, as its other dates show it.

@@ -35,20 +35,29 @@ def limit_markup(html: bytes) -> bytes:
     if len(html) <= MAX_UNGUARDED_BYTES:
         return html
     html = html[:MAX_BYTES]
-    if _has_long_tag(html):
-        html = _LONG_TAG.sub(_cut_attributes, html)
+    html = _cut_long_tags(html)
     tags = html.count(b"<")
     if tags > MAX_DEPTH and tags - 2 * html.count(b"</") > MAX_DEPTH:
         html = _cut_depth(html)
     return html
 
 
-def _has_long_tag(html: bytes) -> bool:
-    """Return whether a tag may be longer than two strides: one stride then has no < and no >."""
-    return any(
-        html.find(b">", start, start + _STRIDE) < 0 and html.find(b"<", start, start + _STRIDE) < 0
-        for start in range(0, len(html), _STRIDE)
-    )
+def _cut_long_tags(html: bytes) -> bytes:
+    """Return a page with at most `MAX_ATTRIBUTES` in tags longer than two strides.
+
+    Such a tag contains a whole stride without < and >, as do many scripts; searching these takes a
+    tenth of the time of searching all tags.
+    """
+    pieces, done = [], 0
+    for start in range(0, len(html), _STRIDE):
+        end = start + _STRIDE
+        if html.find(b">", start, end) < 0 and html.find(b"<", start, end) < 0:
+            tag = html.rfind(b"<", done, start)
+            is_open = tag >= 0 and html.rfind(b">", tag, start) < 0
+            if is_open and (match := _LONG_TAG.match(html, tag)):
+                pieces += [html[done:tag], _cut_attributes(match)]
+                done = match.end()
+    return b"".join((*pieces, html[done:])) if pieces else html
 
 
 def _cut_attributes(tag: re.Match[bytes]) -> bytes:
