@@ -259,3 +259,8 @@ def test_prescan_encoding_declarations(html: bytes, encoding: str | None) -> Non
 )  # fmt: skip
 def test_charset_from_content_type_headers(header: str, encoding: str | None) -> None:
     assert charset_from_content_type(header) == encoding
+
+
+def test_decode_mac_cyrillic_is_detected() -> None:
+    text = "Сегодня вечером состоится матч между двумя сильнейшими командами страны. " * 5
+    assert decode(text.encode("mac_cyrillic"), "text/html") == (text, "x-mac-cyrillic")

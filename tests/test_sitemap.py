@@ -55,6 +55,19 @@ def test_reader_sitemap_in_any_pieces(step: int, pack: type[bytes]) -> None:
     assert pieces(pack(SITEMAP), step) == UrlSource("sitemap", SITES)
 
 
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [("utf-8", "gbk"), ("gb2312", "utf-8"), ("iso-8859-1", "utf-8"), ("gbk", "gbk")],
+)
+def test_read_url_source_in_another_encoding_than_declared(declared: str, encoding: str) -> None:
+    item = "<item><title>中国联通发布足球比赛的消息</title><link>http://a.test/{}</link></item>"
+    text = f'<?xml version="1.0" encoding="{declared}"?><rss><channel>'
+    text += "".join(item.format(n) for n in range(4))
+    source = read_url_source(text.encode(encoding))
+    assert source is not None
+    assert {entry.title for entry in source.entries} == {"中国联通发布足球比赛的消息"}
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
 def test_read_url_source_utf_16(encoding: str) -> None:
     body = "<urlset><url><loc>http://a.test/足</loc></url></urlset>".encode(encoding)

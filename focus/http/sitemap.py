@@ -20,7 +20,7 @@ from urllib.parse import urljoin
 
 from focus.http.content_encoding import CodingError, Decoder
 from focus.records import SourceEntry, UrlSource
-from focus.text.charset import prescan_encoding
+from focus.text.charset import decode, prescan_encoding
 from focus.text.codecs import decode_as
 
 MAX_BYTES = 50 * 1024 * 1024
@@ -106,6 +106,7 @@ class UrlSourceReader:
         self._decompressor: Decoder | None = None
         self._transcoder: codecs.IncrementalDecoder | None = None
         self._encoding = ""
+        self._head = b""  # sample for another encoding than the declared one
         self._prefixes: tuple[str, ...] = ("atom:",)
         self._base = ""  # xml:base of the feed or channel, then of the current entry
         self._byte_count = self._tag_count = 0
@@ -177,6 +178,9 @@ class UrlSourceReader:
             self._encoding = "utf-8"
         else:
             self._encoding = prescan_encoding(head[:1024]) or "utf-8"
+            self._head = head
+            if not head.isascii() and _is_utf8(head):
+                self._encoding = "utf-8"
 
     def _scan(self) -> None:
         """Read the complete tags in the buffer; an incomplete one stays."""
@@ -344,7 +348,21 @@ class UrlSourceReader:
         return _ENTITY.sub(_resolve_entity, self._decode(raw)).strip()
 
     def _decode(self, raw: bytes) -> str:
-        return decode_as(raw, self._encoding)
+        """Return a text; if it is not in UTF-8 as declared, find the encoding of the file."""
+        try:
+            return raw.decode() if self._encoding == "utf-8" else decode_as(raw, self._encoding)
+        except UnicodeDecodeError:
+            self._encoding = decode(self._head + raw)[1]
+            return decode_as(raw, self._encoding)
+
+
+def _is_utf8(head: bytes) -> bool:
+    """Return whether the beginning of a file, which may end within a character, is UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _join(base: str, reference: str) -> str:

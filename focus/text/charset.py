@@ -139,7 +139,7 @@ def _detect_encoding(sample: bytes) -> str | None:
 
     result = detect(sample)
     name, confidence = result["encoding"] or "", result["confidence"] or 0.0
-    encoding = encoding_from_label(_DETECTOR_NAMES.get(name, name))
+    encoding = encoding_from_label(_DETECTOR_NAMES.get(name.upper(), name))
     return None if confidence < 0.5 or encoding in ("utf-8", "replacement") else encoding
 
 
@@ -171,7 +171,12 @@ _ASCII_STRETCH: Final = re.compile(rb"<[a-zA-Z/!][^<>\x80-\xff]*>|(?<![\x80-\xff
 _NOT_LEVEL_1: Final = _bytes_outside(0xB0, 0xD7)
 _NOT_PUNCTUATION: Final = _bytes_outside(0xA1, 0xA3)
 _NOT_LATE_ROWS: Final = _bytes_outside(0xC9, 0xD7)
-_DETECTOR_NAMES: Final = {"UHC": "euc-kr", "MAC-CYRILLIC": "x-mac-cyrillic", "CP949": "euc-kr"}
+_DETECTOR_NAMES: Final = {
+    "UHC": "euc-kr",
+    "CP949": "euc-kr",
+    "MAC-CYRILLIC": "x-mac-cyrillic",
+    "MACCYRILLIC": "x-mac-cyrillic",
+}
 
 
 # Encoding from the header
