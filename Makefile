@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo cluster-demo test test-under-load quick lowest lint format clean bench
+.PHONY: install demo test test-under-load quick lowest lint format clean bench
 .PHONY: torture soak docs
 
 install: .venv/.installed
@@ -16,10 +16,6 @@ install: .venv/.installed
 
 demo: install  ## crawl a generated web on this machine, by two strategies
 	$(BIN)/focus demo
-
-cluster-demo: install  ## the same web by one frontier and two workers, over a RabbitMQ of its own
-	test -n "$(AMQP)" || .ci/rabbitmq
-	$(BIN)/python -m focus.cluster.demo --amqp "$(AMQP)"
 
 test: install  ## every test; no network needed
 	$(BIN)/python -m pytest -n auto --dist worksteal

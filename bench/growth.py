@@ -81,7 +81,7 @@ class GeneratedWeb:
 
     is_live = True
     window = sys.maxsize
-    awaits_urls = False
+    is_remote = False
     supports_lookups = False
 
     def __init__(self, marks: Sequence[int], pages: int) -> None:

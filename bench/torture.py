@@ -1,10 +1,10 @@
 """Tests crawls with kills, power cuts, full disks and clock changes.
 
     python -m bench.torture [TRIALS …] [--kills 200] [--cuts 50] [--few 6] [--pages 10000]
-        [--seed 1] [--shards 2] [--workers 3] [--skew 0.0]
+        [--seed 1] [--workers 3] [--skew 0.0]
 
-The trial `cluster` injects --kills faults and --few cut networks into a cluster (--shards,
---workers; --skew: its clocks are wrong by up to that many seconds); it needs RabbitMQ.
+The trial `cluster` injects --kills faults and --few cut networks into a cluster
+(--workers; --skew: its clocks are wrong by up to that many seconds); it needs RabbitMQ.
 
 The trials are in tests/support/torture.py. Prints a row for each trial; the exit code is 1 if a
 guarantee was broken. Linux only.
@@ -35,7 +35,6 @@ def main() -> int:
         "cluster": partial(
             cluster,
             faults=drawn_faults(options.kills, options.few, random.Random(options.seed)),
-            shards=options.shards,
             workers=options.workers,
             skew_s=options.skew,
         ),

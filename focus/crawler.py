@@ -39,7 +39,6 @@ from focus.engine.intents import (
 from focus.engine.limits import Limits
 from focus.engine.links import LinkHandler
 from focus.engine.outages import Outage, Outages
-from focus.engine.partition import Partition
 from focus.engine.ranking import Ranker
 from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.relevance_feedback import RelevanceFeedback, make_feedback
@@ -130,7 +129,6 @@ def _nofollow_policy(config: CrawlConfig) -> str:
 class Crawl:
     """One crawl over a transport.
 
-    partition    assigns hosts to crawls; None assigns every host to this crawl
     crawl_store  receives finished batches; None stores nothing, as in comparisons
     observe      called with an `Event` for each finished request
     on_outage    called with an `Outage` when the local network is down, and with None when it is
@@ -142,14 +140,12 @@ class Crawl:
         config: CrawlConfig,
         transport: Transport,
         *,
-        partition: Partition | None = None,
         crawl_store: CrawlStore | None = None,
         observe: Callable[[Event], None] = lambda event: None,
         on_outage: Callable[[Outage | None], object] = lambda outage: None,
     ) -> None:
         self.config = config
         self.transport = transport
-        self.partition = partition or Partition()
         self._crawl_store = crawl_store
         self._observe = observe
         self.graph = PageRank(prompt=config.as_published)
@@ -163,10 +159,10 @@ class Crawl:
             self.url_table,
             config.politeness,
             self.ranker,
-            peers=self.partition.peers,
             strict=config.concurrency == 1,
             capacity=config.frontier_memory if crawl_store is not None else _UNBOUNDED,
             reports_sends=transport.is_live,
+            is_remote=transport.is_remote,
         )
         self.unit_of_work = UnitOfWork(self.url_table, self.frontier, keep=crawl_store is not None)
         self.scope = Scope(config.scope)
@@ -187,11 +183,8 @@ class Crawl:
         )
         self.stop_reason = ""
         began_at = self._committed_at = transport.now()
-        others = self.partition.peers
         self.recent_harvest = RecentHarvest()
-        self.limits = Limits(
-            config, self.unit_of_work, self.recent_harvest, others, began_at=began_at
-        )
+        self.limits = Limits(config, self.unit_of_work, self.recent_harvest, began_at=began_at)
         self.relevance_feedback: RelevanceFeedback | None = None
 
     def _view(self) -> View:
@@ -220,7 +213,6 @@ class Crawl:
             frontier=self.frontier,
             unit_of_work=self.unit_of_work,
             scope=self.scope,
-            partition=self.partition,
             traps=Traps(self.config.traps, now=self.transport.now()),
             min_priority=self.config.min_priority,
             nofollow=_nofollow_policy(self.config),
@@ -296,8 +288,6 @@ class Crawl:
             for task, at in self.transport.sent_tasks():
                 self.frontier.record_send(self.frontier.host(task.host), at)
             self.effects.start_delays(self.transport.unscored_answers(), self.transport.now())
-            for crossing in self.partition.received():
-                self._seeder.add_forwarded(crossing, self.transport.now())
             for number, result in enumerate(self.outages.release(results)):
                 if number:
                     await asyncio.sleep(0)  # a page with many new links takes milliseconds
@@ -335,7 +325,7 @@ class Crawl:
         waits = self.frontier.next_due() is not None or self.frontier.url_cache.needs_loading
         # There is no worker at present; wait for one instead of ending the crawl.
         halts = not self.transport.window and self.url_table.counts[UrlState.WAITING]
-        if waits or halts or self.transport.awaits_urls:
+        if waits or halts:
             return ""
         is_forbidden = self.unit_of_work.totals.unfollowed and self.url_table.depth.is_zero()
         return FOLLOWING_FORBIDDEN if is_forbidden else FRONTIER_EMPTY

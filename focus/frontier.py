@@ -27,7 +27,7 @@ from typing import Protocol
 
 from focus.config import PolitenessConfig
 from focus.records import FetchResult, UrlState
-from focus.scheduling.priority_gate import Budget, PeerCrawls, PriorityGate
+from focus.scheduling.priority_gate import Budget, PriorityGate
 from focus.scheduling.queues import Candidate, Host, Queue, Ranking
 from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY
 from focus.scheduling.throttling import AddressSlots, address_group, update_throttle
@@ -59,13 +59,13 @@ class Frontier:
     """Host queues and request clocks over the known URLs.
 
     ranker           source of current priorities; None keeps them as they were set
-    peers            crawls that share the limits of this one; None if there are none
     capacity         maximum number of URLs in memory; the others are in the database
     url_cache        the URLs in memory
     waits_for_send   the next request to a host waits until the last one is known to be sent
     reports_sends    `record_send` is called for every request. With concurrent requests to a host
                      the delay then runs between the times of sending, as the server sees it, and
                      an IP address gets at most `per_ip` requests in one delay from all its hosts
+    is_remote        other processes send the requests, some time after `start_request`
     """
 
     OVERFLOW_RATIO = 1.05
@@ -76,10 +76,10 @@ class Frontier:
         politeness: PolitenessConfig,
         ranker: Ranker | None = None,
         *,
-        peers: PeerCrawls | None = None,
         strict: bool = False,
         capacity: int = 200_000,
         reports_sends: bool = False,
+        is_remote: bool = False,
     ) -> None:
         self.url_table = url_table
         self.hosts: list[Host] = []
@@ -94,12 +94,13 @@ class Frontier:
         self._per_host = politeness.per_host
         self._delay_s = politeness.delay_s
         address_delay_s = politeness.delay_s / max(1, politeness.per_ip) if reports_sends else 0.0
-        self._addresses = AddressSlots(politeness.per_ip, address_delay_s)
+        hold_s = politeness.delay_s if is_remote else 0.0
+        self._addresses = AddressSlots(politeness.per_ip, address_delay_s, hold_s)
         self._max_slowdown_s = politeness.max_slowdown_s
         self._strict = strict
         self._includes_excluded_last = False
         self._ranker = ranker if ranker is not None and not ranker.is_steady else None
-        self._priority_gate = PriorityGate(peers)
+        self._priority_gate = PriorityGate()
         self.reset = self._priority_gate.reset
         self.waits_for_send = reports_sends and politeness.per_host > 1 and politeness.delay_s > 0
 
@@ -256,7 +257,7 @@ class Frontier:
         from a response that has arrived since.
         """
         host.active -= 1
-        self._addresses.change_active(host.address, -1)
+        self._addresses.finish(host.address, now)
         if self._per_host == 1:
             host.next_at = max(host.next_at, now + host.request_interval_s)
         elif self.waits_for_send and not host.is_request_unsent:

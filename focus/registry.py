@@ -28,8 +28,30 @@ T = TypeVar("T")
 _VECTORS_REMOVED = mark(
     "--vectors was removed; give --kb FILE, or write the words under [narrower] in the topic file"
 )
+_SHARDS_REMOVED = mark(
+    "a cluster has no shards any more: one frontier with any number of workers; to go beyond one "
+    "frontier, split the hosts over several crawls and export them together (--db A --db B)"
+)
+_ORDERS_REMOVED = mark(
+    "`focus cluster stop` and `drain` were removed; end the frontier or a worker by Ctrl-C or "
+    "SIGTERM"
+)
+_CLUSTER_VISITS_REMOVED = mark(
+    "--amqp was removed here: `focus watch run` and `focus serve` visit sites from this machine"
+)
 
 REMOVED = {
+    "focus cluster frontier --shard": _SHARDS_REMOVED,
+    "focus cluster frontier --shards": _SHARDS_REMOVED,
+    "focus cluster frontier --folder": _SHARDS_REMOVED,
+    "focus cluster stop": _ORDERS_REMOVED,
+    "focus cluster drain": _ORDERS_REMOVED,
+    "focus cluster add-seeds": mark(
+        "`focus cluster add-seeds` was removed; crawl further seeds with another crawl, and export "
+        "both together (--db A --db B)"
+    ),
+    "focus watch run --amqp": _CLUSTER_VISITS_REMOVED,
+    "focus serve --amqp": _CLUSTER_VISITS_REMOVED,
     "focus topic new --vectors": _VECTORS_REMOVED,
     "focus topic expand --vectors": _VECTORS_REMOVED,
     "focus crawl --log-format": mark(

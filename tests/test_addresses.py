@@ -2,7 +2,9 @@
 
 import asyncio
 import heapq
+import random
 import socket
+from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
@@ -352,3 +354,30 @@ async def test_no_more_than_so_many_requests_lie_open_at_an_address(
     assert report.totals.requests == len(log.requests) == 60
     assert len(robots) == len(hosts) == 30
     assert log.most_open <= 3
+
+
+class RemoteLive(Live):
+    """A web whose requests are sent by other processes, up to 3 s after the crawl's decision."""
+
+    is_remote = True
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.starts_by_host: dict[str, list[float]] = defaultdict(list)
+        self._rng = random.Random(1)
+
+    def send(self, task: Task) -> None:
+        start_at = max(self._clock, task.start_at) + self._rng.uniform(0.0, 3.0)
+        if not task.is_lookup:
+            self.starts_by_host[task.host].append(start_at)
+        super().send(msgspec.structs.replace(task, start_at=start_at))
+
+
+async def test_requests_that_are_sent_late_keep_the_pace_of_host_and_address() -> None:
+    web, seeds = farm(20, pages=3)
+    live = RemoteLive(World(web))
+    await crawl(live, order(seeds))
+    starts = sorted(live.starts)
+    assert len(starts) == 80
+    assert min(later - earlier for earlier, later in zip(starts, starts[4:], strict=False)) >= 1.0
+    assert min(closest(starts) for starts in live.starts_by_host.values()) >= 1.0

@@ -292,7 +292,6 @@ def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "options, refusal",
     [
-        (["--amqp", "amqp://a.test"], "workers of a cluster have none"),
         (["--browser", "/nowhere"], "no program that can be run"),
     ],
 )

@@ -1,23 +1,26 @@
-"""Shards' databases read as one: the same numbers as of one crawl."""
+"""Databases of several crawls read as one: the same numbers as of one crawl."""
 
 import json
+from contextlib import AsyncExitStack
 from pathlib import Path
-from random import Random
 
 import pytest
 from click.testing import CliRunner
 
 from focus.cli import cli
-from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig
+from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, PolitenessConfig, RunPaths
+from focus.engine.transports import Transport
 from focus.errors import ConfigError
 from focus.records import Batch, HostRow, PriorityChange, QueueRow, UrlRow
+from focus.session import Runtime, Watcher, run
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import load_figures
 from focus.storage.results import Selection
 from focus.storage.shard_merge import merge_databases
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
-from tests.support.cluster import SimulatedCluster
+from focus.workers import InlineScorer
+from tests.support.outage import FaultyTransport
 from tests.support.web import TinyWeb
 
 
@@ -37,8 +40,16 @@ async def crawl(host: str, folder: Path, topic: str = "足球") -> Path:
         limits=LimitConfig(max_pages=8),
         analysis=AnalysisConfig(topic=to_builtins(from_words(topic)), relevance="position"),
     )
-    await SimulatedCluster(web(host), rng=Random(1)).crawl(config, folder / f"{host}.db")
-    return folder / f"{host}.db"
+
+    class WebRuntime(Runtime):
+        async def make_transport(
+            self, config: CrawlConfig, paths: RunPaths, stack: AsyncExitStack
+        ) -> Transport:
+            return FaultyTransport(web(host), InlineScorer(config.analysis), [], start=1.0)
+
+    db = folder / f"{host}.db"
+    await run(config, RunPaths(db), Watcher(), runtime=WebRuntime(), handle_signals=False)
+    return db
 
 
 @pytest.fixture

@@ -25,11 +25,11 @@ from focus.alerts.run import Offline
 from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_zone, parse
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
-from focus.errors import ClusterError, ConfigError, TopicError
+from focus.errors import ConfigError, TopicError
 from focus.i18n import chain_messages, join_messages, msg
 from focus.learn.memory_crawl import PageSource
 from focus.records import COMPLETE, SEED_PRIORITY, UrlState
-from focus.session import RunReport, Runtime, Watcher, run
+from focus.session import RunReport, Watcher, run
 from focus.storage.alerts.records import LOCAL_USER, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
 from focus.store import CrawlInfo
@@ -49,19 +49,11 @@ def create_visit(
     web: PageSource,
     *,
     clock: Callable[[], float] = time.time,
-    around: Callable[[], Runtime] | None = None,
 ) -> Callable[[WatchedSite], Awaitable[None]]:
-    """Return the function that visits a site; see `visit`.
-
-    around  Creates the runtime of each crawl, such as workers of a cluster. None uses this machine.
-    """
+    """Return the function that visits a site; see `visit`."""
 
     async def visit_site(site: WatchedSite) -> None:
-        try:
-            report = await visit(store, site, web, clock=clock, around=around)
-        except ClusterError as error:  # a failure on our side, like that of the local network
-            store.sites.record_trouble(site.id, error.message, now=clock())
-            raise Offline("offline: {reason}", reason=error.message) from None
+        report = await visit(store, site, web, clock=clock)
         if report.outage is not None:
             raise Offline("offline: {reason}", reason=report.outage.reason)
         if report.stop_reason in ("interrupted", "terminated"):
@@ -144,7 +136,6 @@ async def visit(
     web: PageSource,
     *,
     clock: Callable[[], float],
-    around: Callable[[], Runtime] | None = None,
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
 
@@ -166,7 +157,6 @@ async def visit(
         watcher,
         identity={"topic": site.host, "strategy": "watch"},
         exclude_ids_below=_first_news_url(site),
-        runtime=None if around is None else around(),
     )
     now = clock()
     failure = _failure_reason(report, watcher)

@@ -1,34 +1,20 @@
-"""One crawl on several machines: frontier shards and workers, connected by RabbitMQ.
+"""A crawl whose requests are made by workers on other machines, connected by RabbitMQ.
 
-    messages, topology — messages between roles; the queues that they go through
-    address, broker, connection — connects to RabbitMQ, and again after every break
-    sharding — which shard owns a host
-    transport — the crawl's side: tasks become leases, reports become results
-    leases — tasks at workers, and tasks whose worker was lost
-    flow_control — how many tasks may be at workers
-    slot_share, shared_budget — a shard's share of worker slots and of the limits of the crawl
-    forwarded_links — links to hosts of other shards
-    membership — status of all shards; when the crawl ends
-    shard_context — objects that the parts of a shard share
-    publisher, consumer, heartbeat — what a shard sends, receives, and does every second
-    batch_writer — writes a shard's batch together with the leases that end in it
-    node — one shard: the runtime that `focus.session.run` is given
-    visits — visits of watched sites (`focus watch`) as crawls of one shard
-    worker, executor, result_publisher — a worker: its life, its tasks, its results
+    messages — messages between frontier and workers
+    queues — the queues and the exchange in the broker
+    address — URL, password and certificate of a broker
+    broker — connects to RabbitMQ, and again after each loss
+    runtime — supplies the transport to `focus.session.run`
+    transport — the frontier's side: publishes tasks, receives results
+    worker — fetches and scores tasks
     reach — private addresses that a worker may request, by its own command line
-    launcher, private_broker, demo — all roles on one machine
-    control — status of a cluster, and commands to it
+    status — what the broker knows about a cluster
+    private_broker — a RabbitMQ for tests, the demo and one machine
 
-A URL waits in the frontier of the shard that owns its host. When it is due it gets a lease, which
-is written to the shard's database before the task goes to the broker. A worker fetches and scores
-the page, publishes the result, and acknowledges the task when the broker has confirmed the result.
-The shard processes the result like any crawl, writes the batch, and then acknowledges the delivery.
-Links to hosts of other shards go through the database to the queues of those shards.
+There is one frontier: the process of a crawl, with its database. When a URL is due, its task is
+published; a worker fetches and scores the page and publishes the result; the crawl processes it as
+if it had made the request itself. RabbitMQ redelivers the tasks of a dead worker, limits their
+deliveries, and passes tasks that no worker survived to the frontier (dead letters).
 
-The broker may lose every message without loss for the crawl. `leases`, `flow_control`,
-`slot_share`, `shared_budget`, `membership`, `forwarded_links` and `sharding` must not import the
-broker.
-
-The crawl ends when all shards have been idle at two consecutive checks (`membership`): at one check
-alone a link may still be on its way. See docs/cluster.md.
+The package must not be imported by the packages of a crawl on one machine.
 """

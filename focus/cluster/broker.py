@@ -1,14 +1,16 @@
-"""Connects to the broker, or says in one line why that fails."""
+"""Connections to the broker."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import aio_pika
 import aiormq.exceptions as broken
-from aio_pika.abc import AbstractConnection, AbstractIncomingMessage
+from aio_pika.abc import AbstractChannel, AbstractConnection
 from aiormq.exceptions import AMQPError, AMQPException
 from yarl import URL
 
@@ -16,26 +18,30 @@ from focus.cluster.address import Address
 from focus.errors import ClusterError
 from focus.i18n import msg
 
-HEARTBEAT_S = 10  # the broker takes a silent peer for dead after this
+HEARTBEAT_S = 5
+"""The broker closes a connection that is silent for one to two times as long."""
+CUT_OFF_S = 3.0 * (HEARTBEAT_S + 1)
+"""A client of aiormq notices within this time that its broker is silent."""
 CONNECT_S = 10.0
+OPEN_S = 20.0  # to declare queues and begin to consume them
+RECONNECT_S = 1.0  # between two attempts to reconnect
 
 for _name in (
     "aio_pika",
     "aiormq",
-):  # they would say URLs, and ReconnectingConnection deals with it
+):  # they would log URLs
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
 
-IncomingMessage = AbstractIncomingMessage
 _CUT_OFF = (AMQPException, AMQPError, OSError, EOFError, StopAsyncIteration)
-"""What aiormq raises when a connection ends before it was made; the last in the middle of it."""
+"""Raised by aiormq when a connection ends before it is complete."""
 
 LOST = (*_CUT_OFF, RuntimeError, asyncio.InvalidStateError)
-"""What tells that the broker is away, or that it does not want a message."""
+"""Raised while the broker is away, or when it does not accept a message (also TimeoutError)."""
 
 
 async def connect(address: Address, name: str) -> AbstractConnection:
-    """A new connection; ClusterError says in one line what is wrong."""
+    """Return a new connection; ClusterError says in one line what is wrong."""
     url = URL(address.url).with_password(address.password or "guest")
     if url.user is None:
         url = url.with_user("guest").with_password(address.password or "guest")
@@ -68,17 +74,95 @@ async def connect(address: Address, name: str) -> AbstractConnection:
             connect_s=CONNECT_S,
         ) from None
     except _CUT_OFF as error:
-        raise ClusterError(
-            "no broker at {address}: {why}; start RabbitMQ or check --amqp",
-            address=address,
-            why=_why(error),
-        ) from None
+        raise no_broker(address, error) from None
+
+
+def no_broker(address: Address, error: BaseException) -> ClusterError:
+    """Return the error for a broker that cannot be reached or ends the connection."""
+    return ClusterError(
+        "no broker at {address}: {why}; start RabbitMQ or check --amqp",
+        address=address,
+        why=_why(error),
+    )
 
 
 def _why(error: BaseException) -> str:
-    text = str(error.args[-1]) if error.args else type(error).__name__
+    text = (error.args and str(error.args[-1])) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return msg("its certificate is not trusted (--amqp-ca FILE names one that is)")
     if "[SSL" in text:
         return msg("it does not speak TLS there (amqp:// instead of amqps://?)")
     return text.replace("Connect call failed", "no connection to")
+
+
+class BrokerLink:
+    """A connection with one channel that is replaced whenever it is lost.
+
+    A robust connection of aio-pika restores its channels once, and stays without them if the
+    broker is still starting. Here each new channel is opened from the beginning.
+
+    on_open   declares and consumes queues on a new channel
+    on_loss   called when a channel is lost
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        name: str,
+        on_open: Callable[[AbstractChannel], Awaitable[None]],
+        on_loss: Callable[[], object],
+    ) -> None:
+        self._address, self._name = address, name
+        self._on_open, self._on_loss = on_open, on_loss
+        self._connection: AbstractConnection | None = None
+        self._lost = asyncio.Event()
+        self._keeping: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect for the first time. Raises ClusterError if that fails."""
+        try:
+            await self._connect()
+        except LOST as error:
+            raise no_broker(self._address, error) from None
+        self._keeping = asyncio.create_task(self._keep())
+
+    async def _connect(self) -> None:
+        self._connection = await connect(self._address, self._name)
+        lost = self._lost = asyncio.Event()
+        try:
+            async with asyncio.timeout(OPEN_S):
+                channel = await self._connection.channel()
+                channel.close_callbacks.add(lambda *_: lost.set())
+                await self._on_open(channel)
+        except BaseException:
+            await self._disconnect()
+            raise
+
+    async def _keep(self) -> None:
+        while True:
+            await self._lost.wait()
+            self._on_loss()
+            await self._disconnect()
+            await asyncio.sleep(RECONNECT_S)
+            try:
+                await self._connect()
+            except (ClusterError, *LOST):
+                self._lost.set()
+
+    def reset(self) -> None:
+        """Replace the connection, because something that was sent has not been confirmed."""
+        self._lost.set()
+
+    async def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(*LOST):  # also TimeoutError
+                async with asyncio.timeout(CONNECT_S):
+                    await connection.close()
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.wait([self._keeping])
+        await self._disconnect()

@@ -1,223 +1,288 @@
-"""Carries tasks to workers on other machines, and their results back to the crawl.
+"""The frontier's side of a cluster: publishes tasks and receives results.
 
-The third body of `focus.engine.transports.Transport`. What the crawl sends becomes a lease
-(`leases`), whose task `publisher` sends; workers' reports come in as deliveries and leave as
-results. Nothing here knows the broker: a test hands over deliveries itself.
+A run begins when the frontier connects, and again after each loss of the connection: the task
+queue is purged, all workers drop what they have, and the tasks in flight are published anew. So
+a task is never at two workers because of the frontier, whatever the broker has lost. A task whose
+worker dies is delivered to another worker by the broker, `queues.DELIVERY_LIMIT` times. After that
+it is a suspect: it may have killed its workers, or was at them together with such a page. Suspects
+are sent once more, one at a time; if that fails as well, the page is poison.
 
-A delivery is acknowledged only after the batch with all that follows from it is written
-(`pending`): so a frontier that dies gets it again, and finds by the leases what
-it knows already.
+Politeness does not depend on the number of workers. The frontier sends one request at a time to a
+host, and starts the crawl delay when the result has arrived; a slot of an IP address is held for
+that time as well (`is_remote`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import random
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
 
-from focus.cluster.broker import IncomingMessage
-from focus.cluster.flow_control import FlowControl
-from focus.cluster.leases import POISON, Lease, Leases
-from focus.cluster.messages import WorkerReport, result_of
-from focus.engine.partition import ForwardedUrl
+from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
+from aiormq.exceptions import ChannelLockedResource
+from msgspec.structs import replace
+
+from focus.cluster.address import Address
+from focus.cluster.broker import CUT_OFF_S, LOST, BrokerLink
+from focus.cluster.messages import (
+    Hello,
+    ResultMessage,
+    TaskMessage,
+    WorkerSetup,
+    to_result,
+    unpack,
+)
+from focus.cluster.queues import CONFIRM_S, DELIVERY_LIMIT, Queues
 from focus.engine.transports import wait_for
+from focus.errors import ClusterError
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Page, Result, SiteTemplate, Task
 
+POLL_S = 2.0
+"""Seconds between two counts of the workers."""
+
 
 class ClusterTransport:
-    """Tasks to workers of a cluster and back.
+    """Sends tasks to the workers of a cluster and returns their results.
 
-    share     of the workers' slots that is this shard's in any case
-    used      tasks of other shards that are away: what they leave may be used, too
-    setup     name of the settings that workers must have taken over
-    several   other shards may send links at any time: an empty frontier is no end
-    on_link   is called with each link of another shard
-    on_update  is called with what workers are to judge by from now on
+    setup   settings for the workers; its run is set here
+    say     prints a line for the user
     """
 
     is_live = True
+    is_remote = True
     supports_lookups = True
 
     def __init__(
         self,
-        leases: Leases,
-        flow_control: FlowControl,
+        address: Address,
+        setup: WorkerSetup,
         *,
         clock: Callable[[], float],
-        setup: bytes,
-        several: bool = False,
-        on_link: Callable[[ForwardedUrl], None] = lambda link: None,
-        on_update: Callable[[bytes], None] = lambda payload: None,
+        say: Callable[[str], object] = lambda text: None,
     ) -> None:
         self.now = clock
-        self.leases = leases
-        self.flow_control = flow_control
-        self.setup = setup
-        self.share = 1.0
-        self.used = 0
         self.in_flight = 0
-        self.activity = 0
-        self.awaits_urls = several
-        self._on_link = on_link
-        self._on_update = on_update
-        self._departed: list[tuple[Task, float]] = []
-        self.outgoing = asyncio.Event()  # a lease may be ready
+        self.setup = setup
+        self._cluster = address.cluster
+        self._link = BrokerLink(address, "focus frontier", self._open_channel, self._handle_loss)
+        self._say = say
+        self._queues: Queues
+        self._slots: dict[str, int] = {}  # worker -> number of concurrent requests
+        self._worker_count = 0
+        self._tasks: dict[int, Task] = {}
+        self._next_number = 0
+        self._suspects: list[int] = []  # the first is at a worker, the others wait for its result
+        self._results: list[Result] = []
         self._ready = asyncio.Event()
-        self._reports: list[tuple[WorkerReport, IncomingMessage]] = []
-        self._links: list[tuple[list[ForwardedUrl], IncomingMessage]] = []
-        self._poisoned: list[Lease] = []
-        self._closed: list[int] = []
-        self._homes: list[str] = []
-        self._owed: list[IncomingMessage] = []
-        self._failed: BaseException | None = None
         self._is_cancelled = False
+        self._is_open = False
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Connect and begin a run. Raises ClusterError if there is no broker."""
+        await self._link.open()
+        self._start(self._count_workers())
+
+    async def _open_channel(self, channel: AbstractChannel) -> None:
+        """Declare the queues, begin a run and start to receive results."""
+        queues = Queues(channel, self._cluster)
+        await queues.declare()
+        try:
+            own_queue = await queues.own_queue(queues.frontier)
+        except ChannelLockedResource:
+            raise ClusterError(
+                "another frontier of cluster {cluster} is running; end it, or give this one "
+                "another --cluster",
+                cluster=self._cluster,
+            ) from None
+        self._queues = queues
+        await own_queue.consume(self._receive, no_ack=True)
+        await self._begin_run()
+        await queues.poison.consume(self._receive_poison, no_ack=True)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # -- runs ---------------------------------------------------------------------
+
+    def _handle_loss(self) -> None:
+        if self._is_open:
+            self._say(msg("The connection to the broker is lost; waiting for it"))
+        self._is_open = False
+
+    async def _begin_run(self) -> None:
+        is_first = not self.setup.run
+        self.setup = replace(self.setup, run=f"{random.getrandbits(48):012x}")
+        self._slots.clear()
+        self._suspects.clear()
+        await self._queues.tasks.purge()
+        await self._queues.broadcast("run", self.setup.run)
+        self._is_open = True
+        if not is_first:
+            self._say(msg("The broker is back; requests in flight are made again"))
+        for number, task in self._tasks.items():
+            self._schedule(number, self.now() + task.crawl_delay_s + CUT_OFF_S)
+
+    def _schedule(self, number: int, at: float) -> None:
+        """Publish a task at the time `at`, unless the run has ended by then."""
+        loop = asyncio.get_running_loop()
+        loop.call_later(max(0.0, at - self.now()), self._publish_soon, self.setup.run, number)
+
+    def _publish_soon(self, run: str, number: int) -> None:
+        if self._is_open and run == self.setup.run and number in self._tasks:
+            self._start(self._publish(run, number))
+
+    async def _publish(self, run: str, number: int) -> None:
+        message = TaskMessage(run, number, replace(self._tasks[number], start_at=0.0))
+        try:
+            await self._queues.send(self._queues.tasks.name, "task", message)
+        except LOST:  # it may have been published, so all workers must drop what they have
+            if run == self.setup.run:
+                self._link.reset()
+
+    async def _count_workers(self) -> None:
+        is_warned = False
+        while True:
+            with suppress(*LOST):
+                state = await self._queues.tasks.declare()
+                self._worker_count = state.consumer_count or 0
+                if not self._worker_count and not is_warned:
+                    self._say(msg("No worker is connected; start one: focus cluster worker"))
+                is_warned = not self._worker_count
+                self._ready.set()
+            await asyncio.sleep(POLL_S)
+
+    # -- results ------------------------------------------------------------------
+
+    async def _receive(self, message: AbstractIncomingMessage) -> None:
+        try:
+            if message.type == "hello":
+                await self._greet(unpack(message.body, Hello), message.reply_to or "")
+            elif message.type == "result":
+                result = unpack(message.body, ResultMessage)
+                if (task := self._end_task(result.run, result.number)) is not None:
+                    self._results.append(to_result(result, task, self.now()))
+        except ValueError as error:
+            if message.type == "hello" and message.reply_to:
+                with suppress(*LOST):
+                    await self._queues.refuse(message.reply_to, f"{error} ({message.app_id})")
+            self._say(msg("A message was ignored: {error}", error=error))
+
+    async def _greet(self, hello: Hello, reply_to: str) -> None:
+        setup = replace(self.setup, greeting=hello.number)
+        try:
+            await self._queues.send(reply_to, "setup", setup)
+        except LOST:  # the worker has gone
+            return
+        if setup.run == self.setup.run:
+            self._slots[hello.worker] = hello.slots
+        self._worker_count = max(self._worker_count, 1)
+        self._ready.set()
+
+    def _end_task(self, run: str, number: int) -> Task | None:
+        """Remove and return a task whose result has arrived; None if no result is awaited."""
+        task = self._tasks.pop(number, None) if run == self.setup.run else None
+        if task is not None:
+            self._ready.set()
+            if self._suspects[:1] == [number]:
+                self._suspects.pop(0)
+                self._send_suspect()
+        return task
+
+    def _send_suspect(self) -> None:
+        if self._suspects:
+            number = self._suspects[0]
+            self._schedule(number, self.now() + self._tasks[number].crawl_delay_s + CUT_OFF_S)
+
+    async def _receive_poison(self, message: AbstractIncomingMessage) -> None:
+        """Receive a task that has exceeded the delivery limit."""
+        with suppress(ValueError):
+            poison = unpack(message.body, TaskMessage)
+            run, number = poison.run, poison.number
+            if run != self.setup.run or number not in self._tasks:
+                return
+            if number not in self._suspects:
+                self._suspects.append(number)
+                if len(self._suspects) == 1:
+                    self._send_suspect()
+            elif (task := self._end_task(run, number)) is not None:
+                detail = msg("{n} workers died while they had it", n=2 * (DELIVERY_LIMIT + 1))
+                fetch = FetchResult(task.url, self.now(), failure=FailureKind.POISON, detail=detail)
+                self._results.append(Result(task, fetch))
+
+    # -- the interface of a transport ---------------------------------------------
 
     @property
     def window(self) -> int:
-        """Tasks that may be away now."""
-        return self.flow_control.window(self.now(), self.setup, share=self.share, used=self.used)
+        """Number of concurrent tasks: the slots of the workers that are connected.
 
-    # -- the crawl's side ---------------------------------------------------------
+        The broker counts the workers but does not name them, so a worker that has gone is assumed
+        to have had the mean number of slots.
+        """
+        known = len(self._slots)
+        if not known or not self._is_open:
+            return 0
+        return sum(self._slots.values()) * min(self._worker_count, known) // known
 
     def send(self, task: Task) -> None:
-        """Grant a lease; the task goes out when it is written down."""
+        """Publish a task when its host is due."""
         self.in_flight += 1
-        self.leases.grant(task, self.now())
-        self.outgoing.set()
+        self._next_number += 1
+        self._tasks[self._next_number] = task
+        self._schedule(self._next_number, task.start_at)
 
     async def receive(self, until: float | None) -> list[Result]:
-        """All results that are there; links of other shards are taken in on the way."""
-        if not (self._reports or self._links or self._poisoned):
+        """Return all results that have arrived, [] at the time `until` or after `wake`."""
+        if not self._results and not self._is_cancelled:
             await wait_for(self._ready, None if until is None else until - self.now())
-        if self._failed is not None:
-            raise self._failed
+        results, self._results = self._results, []
         if self._is_cancelled:
             return []
-        self._take_links()
-        results = self._take_reports()
-        self._closed += [lease.id for lease in self._poisoned]
-        results += [_poison(lease.task, self.now()) for lease in self._poisoned]
-        self._poisoned = []
         self.in_flight -= len(results)
-        self.activity += len(results)
         return results
-
-    def _take_reports(self) -> list[Result]:
-        reports, self._reports = self._reports, []
-        results: list[Result] = []
-        now = self.now()
-        for report, delivery in reports:
-            for lease_id in report.sent:
-                self._request_sent(lease_id)
-            for answer in report.answers:
-                self._request_sent(answer.lease)
-                task = self.leases.close(answer.lease)
-                if task is not None:
-                    self._closed.append(answer.lease)
-                    results.append(result_of(answer, task, now))
-            self._owed.append(delivery)
-        self.leases.next_suspect(now)
-        return results
-
-    def _request_sent(self, lease_id: int) -> None:
-        task = self.leases.request_sent(lease_id)
-        if task is not None and task.should_report_send:
-            self._departed.append((task, self.now()))
 
     def sent_tasks(self) -> list[tuple[Task, float]]:
-        """What workers have said to have gone out, by when they said so."""
-        departed, self._departed = self._departed, []
-        return departed
-
-    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
-        """Nothing: workers answer with whole results."""
+        """Return []: at most one request per host is in flight."""
         return []
 
-    def _take_links(self) -> None:
-        arrived, self._links = self._links, []
-        for links, delivery in arrived:
-            self.activity += 1
-            for link in links:
-                if link.is_home:
-                    self._homes.append(link.typed or link.row.url)
-                self._on_link(link)
-            self._owed.append(delivery)
+    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
+        """Return []: results arrive scored."""
+        return []
 
     async def update(self, payload: bytes) -> None:
-        """All workers judge by it from now on."""
-        self._on_update(payload)
+        """Send a changed topic or model to all workers."""
+        self.setup = replace(self.setup, update=payload)
+        with suppress(*LOST):  # workers receive it with the setup of the next run
+            await self._queues.broadcast("update", payload)
 
     async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
         """Return None: pages are scored by workers, which have no task for this."""
 
     def wake(self) -> None:
-        """End a `receive` that waits."""
+        """End a waiting `receive`."""
         self._ready.set()
 
     def cancel(self) -> None:
-        """Wait for nothing more. What workers bring is kept for the next run by the broker."""
+        """Drop all tasks in flight."""
         self._is_cancelled = True
+        self._tasks.clear()
         self.in_flight = 0
         self._ready.set()
 
-    def cancel_in(self, seconds: float) -> None:
-        """Wait no longer than that."""
-        asyncio.get_running_loop().call_later(seconds, self.cancel)
-
     async def close(self) -> None:
-        """Nothing is open here."""
-
-    # -- the broker's side --------------------------------------------------------
-
-    def reported(self, report: WorkerReport, delivery: IncomingMessage) -> None:
-        """A worker has something to say. What is no result is dealt with at once."""
-        now = self.now()
-        self.leases.doubt(report.lost, now)
-        self.leases.unbegun(report.unbegun, now)
-        self.leases.held(report.held, now)
-        if report.lost or report.unbegun:
-            self.outgoing.set()
-        self._reports.append((report, delivery))
-        self._ready.set()
-
-    def links_came(self, links: list[ForwardedUrl], delivery: IncomingMessage) -> None:
-        """Links of other shards have come."""
-        self._links.append((links, delivery))
-        self._ready.set()
-
-    def review(self, *, queued: bool) -> None:
-        """Look after leases without any report; see `Leases.review`."""
-        poisoned = self.leases.review(self.now(), queued=queued)
-        if poisoned:
-            self._poisoned += poisoned
-            self._ready.set()
-        self.outgoing.set()
-
-    def fail(self, error: BaseException) -> None:
-        """The crawl cannot go on."""
-        self._failed = self._failed or error
-        self._ready.set()
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether everything that came was taken in and written down."""
-        idle = not (self._reports or self._links or self._poisoned)
-        return idle and not self._owed and not self.in_flight
-
-    # -- writing ------------------------------------------------------------------
-
-    def forget(self, leases: Iterable[int]) -> None:
-        """Leases of an earlier run that are of no use any more."""
-        self._closed += leases
-
-    def pending(self) -> tuple[list[int], list[str], list[IncomingMessage]]:
-        """Leases that ended, homes that came, and deliveries to be acknowledged after it."""
-        found = (self._closed, self._homes, self._owed)
-        self._closed, self._homes, self._owed = [], [], []
-        return found
-
-
-def _poison(task: Task, now: float) -> Result:
-    detail = msg("{n} workers died while they had it", n=POISON)
-    fetch = FetchResult(task.url, now, failure=FailureKind.POISON, detail=detail)
-    return Result(task, fetch)
+        """End the run: workers drop their tasks and wait for the next one."""
+        is_open, self._is_open = self._is_open, False
+        for task in (tasks := [*self._background]):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if is_open:
+            with suppress(*LOST):
+                async with asyncio.timeout(CONFIRM_S):
+                    await self._queues.tasks.purge()
+                    await self._queues.broadcast("run", "")
+        await self._link.close()

@@ -1,10 +1,8 @@
-"""Runs a worker: it takes tasks from all shards and reports their results.
+"""A worker of a cluster: fetches and scores the tasks that the frontier publishes.
 
-    run      until an order or a signal; tasks in, results out
-
-A worker keeps no state. What it has when it dies the broker gives to another, which sends it
-back to its shard as lost: only that knows when the host may be asked again. One that is cut
-off from the broker drops everything before the broker gives it to others.
+A worker keeps no state. It acknowledges a task when the broker has confirmed the result, so a
+task of a killed worker is delivered to another one. A worker that loses its connection drops its
+tasks at once, because the broker delivers them again.
 """
 
 from __future__ import annotations
@@ -14,50 +12,41 @@ import os
 import platform
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractQueue
+from aio_pika.abc import AbstractChannel, AbstractIncomingMessage, AbstractQueue
+from msgspec.structs import replace
 
 from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.cluster.address import Address
-from focus.cluster.broker import LOST, IncomingMessage
-from focus.cluster.connection import PublishRefused, ReconnectingConnection
-from focus.cluster.executor import TaskExecutor, TaskMessage
-from focus.cluster.leases import Terms
-from focus.cluster.messages import (
-    VERSION,
-    ClusterCommand,
-    Hello,
-    LeaseQuery,
-    ModelUpdate,
-    TaskBundle,
-    WorkerReport,
-    WorkerSetup,
-    digest,
-    unpack,
-)
+from focus.cluster.broker import CUT_OFF_S, LOST, RECONNECT_S, BrokerLink
+from focus.cluster.messages import Hello, TaskMessage, WorkerSetup, to_message, unpack
+from focus.cluster.queues import Queues
 from focus.cluster.reach import Reach, beyond
-from focus.cluster.result_publisher import ResultPublisher
-from focus.cluster.topology import Names, declare_all, declare_own_queue, packed, version_of
+from focus.engine.body_memory import BodyMemory
+from focus.engine.transports import Clock, LiveTransport
 from focus.errors import ClusterError
+from focus.fetch import WebFetcher
 from focus.i18n import msg
-from focus.records import FetchResult
+from focus.records import FetchResult, Result
 from focus.session.process_limits import ensure_open_files
-from focus.text.formatting import printable
+from focus.workers import WorkerPool
 
-HEARTBEAT_INTERVAL_S = 1.0
-CUT_S = 6.0  # without an answer of the broker; it gives up on a worker after `HEARTBEAT_S`
-GRACE_S = 10.0
+GRACE_S = 10.0  # for requests in flight after a stop
 
 
 class WorkerOptions(msgspec.Struct, frozen=True):
-    """A worker as ordered. `warc`: a folder in which to record what it fetches; `reach`: what the
-    frontiers may have it do past the guard.
+    """Options of a worker.
+
+    slots      concurrent requests
+    processes  scorer processes
+    warc       folder in which requests and responses are recorded, None for no recording
+    reach      private addresses and the like that this worker may use
     """
 
     slots: int
@@ -67,325 +56,278 @@ class WorkerOptions(msgspec.Struct, frozen=True):
     reach: Reach = Reach()
 
 
-class WorkerRole:
-    """One worker of a cluster."""
+class Delivery(msgspec.Struct, eq=False):
+    """A task that this worker has not acknowledged yet.
+
+    greeting  number of the greeting whose answer tells whether its run is the present one
+    """
+
+    message: AbstractIncomingMessage
+    task: TaskMessage
+    greeting: int = 0
+
+
+class Worker:
+    """A worker; `run` returns after `stop` or a signal."""
 
     def __init__(
         self,
         address: Address,
-        plan: WorkerOptions,
+        options: WorkerOptions,
         *,
-        terms: Terms | None = None,
         say: Callable[[str], object] = lambda text: None,
-        version: int = VERSION,
     ) -> None:
         host = platform.node()
-        self.name = plan.name or f"{host}-{os.getpid()}-{random.getrandbits(24):06x}"
-        self.names = Names(address.cluster)
-        self._plan = plan
+        self.name = options.name or f"{host}-{os.getpid()}-{random.getrandbits(24):06x}"
+        self.pages = 0
+        self._address, self._options = address, options
         self._say = say
-        self._version = version
-        self._hold_s = (terms or Terms()).hold_s
-        self._host = host
-        self.connection = ReconnectingConnection(
-            address, self._prepare, name=f"focus worker {self.name}", say=say
-        )
         self._setup: WorkerSetup | None = None
-        self._digest = b""
-        self._wanted = b""  # the digest of the setup that came last
-        self._executor: TaskExecutor | None = None
-        self._channel: AbstractChannel | None = None
-        self._consumed: list[tuple[AbstractQueue, str]] = []
-        self._publisher = ResultPublisher(self.name, self.connection, self.names)
-        self._ending: asyncio.Future[None] | None = None
-        self._stop_reason = ""
-        self._heard_at = 0.0
-        self._new_setup: asyncio.Queue[WorkerSetup] = asyncio.Queue()
-
-    @property
-    def pages(self) -> int:
-        """Pages that it brought so far."""
-        return self._publisher.pages
-
-    @property
-    def busy(self) -> int:
-        """Requests under way, or about to be."""
-        return 0 if self._executor is None else self._executor.busy
-
-    # -- its life -----------------------------------------------------------------
+        self._live: LiveTransport | None = None
+        self._stack = AsyncExitStack()
+        self._deliveries: dict[int, Delivery] = {}  # by identity of the task
+        self._unknown: list[Delivery] = []  # of a run that is not the present one, or not yet
+        self._greetings = 0
+        self._queues: Queues
+        self._own_queue: AbstractQueue
+        self._consumer_tag = ""
+        self._is_stopping = False
+        self._control: asyncio.Queue[WorkerSetup | bytes] = asyncio.Queue()
+        self._ending: asyncio.Future[str]
+        self._background: set[asyncio.Task[None]] = set()
 
     async def run(self) -> str:
-        """Work until told to stop; why it ended. ClusterError when it cannot, or may not."""
-        ensure_open_files(self._plan.slots)
+        """Work until `stop` or a signal; return the reason.
+
+        Raises:
+            ClusterError: There is no broker, or the frontier asks for more than `reach` allows.
+        """
+        ensure_open_files(self._options.slots)
         loop = asyncio.get_running_loop()
         self._ending = loop.create_future()
-        self._heard_at = loop.time()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, ValueError, RuntimeError):
-                loop.add_signal_handler(number, self._on_signal, number)
+                reason = "interrupted" if number == signal.SIGINT else "terminated"
+                loop.add_signal_handler(number, self.stop, reason)
+        link = BrokerLink(
+            self._address, f"focus worker {self.name}", self._open_channel, self._drop_tasks
+        )
         try:
-            await self.connection.open()
-            works = [
-                self.connection.keep(),
-                self._heartbeat(),
-                self._publisher.run(),
-                self._work(),
-                self._watch(),
-            ]
-            tasks = [asyncio.create_task(work) for work in works]
-            for task in tasks:
-                task.add_done_callback(self._failed)
-            try:
-                await self._ending
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await link.open()
+            self._start(self._apply_control())
+            return await self._ending
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                with suppress(NotImplementedError, ValueError, RuntimeError):
-                    loop.remove_signal_handler(number)
-            await self.connection.close()
-        return self._stop_reason
+            for task in (tasks := [*self._background]):
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._live = None
+            await self._stack.aclose()
+            await link.close()
 
-    def _failed(self, task: asyncio.Task[None]) -> None:
-        assert self._ending is not None
+    async def _open_channel(self, channel: AbstractChannel) -> None:
+        """Declare the queues and greet the frontier, whose answer starts the work."""
+        await channel.set_qos(prefetch_count=self._options.slots)
+        queues = Queues(channel, self._address.cluster)
+        await queues.declare()
+        self._own_queue = await queues.own_queue(f"{queues.name}.worker.{self.name}")
+        await self._own_queue.bind(queues.workers)
+        await self._own_queue.consume(self._receive_control, no_ack=True)
+        self._queues, self._consumer_tag = queues, ""
+        self._start(self._greet())
+
+    def stop(self, reason: str) -> None:
+        """Finish the requests in flight, at most `GRACE_S`, and end. A second call ends at once."""
+        is_first, self._is_stopping = not self._is_stopping, True
+        if is_first and self._consumer_tag:
+            self._say(msg("Stopping: {reason}", reason=reason))
+            self._start(self._finish(reason))
+        elif not self._ending.done():
+            self._ending.set_result(reason)
+
+    async def _finish(self, reason: str) -> None:
+        with suppress(*LOST):  # also TimeoutError
+            async with asyncio.timeout(GRACE_S):
+                await self._queues.tasks.cancel(self._consumer_tag)
+                while self._deliveries:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+        if not self._ending.done():
+            self._ending.set_result(reason)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._end_background)
+
+    def _end_background(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) and not self._ending.done():
             self._ending.set_exception(error)
 
-    def _on_signal(self, number: int) -> None:
-        again = bool(self._stop_reason)
-        self.stop("interrupted" if number == signal.SIGINT else "terminated")
-        if again:
-            self._end()
+    # -- setup --------------------------------------------------------------------
 
-    def stop(self, reason: str) -> None:
-        """Finish what is under way and end; what has not begun goes back."""
-        if self._stop_reason:
-            return
-        self._stop_reason = reason
-        self._say(f"Stopping: {reason}")
-        loop = asyncio.get_running_loop()
-        self._stopping = loop.create_task(self._wind_down())
-        loop.call_later(GRACE_S, self._end)
-
-    async def _wind_down(self) -> None:
-        with suppress(Exception):  # as in `ReconnectingConnection`
-            for queue, tag in self._consumed:
-                await queue.cancel(tag)
-        executor = self._executor
-        if executor is not None:
-            executor.give_back()
-            while executor.busy or not self._publisher.is_empty:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-        self._end()
-
-    def _end(self) -> None:
-        assert self._ending is not None
-        if not self._ending.done():
-            self._ending.set_result(None)
-
-    async def _work(self) -> None:
-        """An executor for each setup that comes; the one before ends."""
-        setup = await self._new_setup.get()
-        while True:
-            async with AsyncExitStack() as stack:
-                executor = TaskExecutor(
-                    self._plan.slots,
-                    hold_s=self._hold_s,
-                    done=self._publisher.done,
-                    sent=self._publisher.sent,
-                )
-                observe = self._recorder(stack)
-                await executor.open(
-                    setup, processes=self._plan.processes, stack=stack, observe=observe
-                )
-                self._executor, self._setup, self._digest = executor, setup, digest(setup)
-                self._publisher.executor = executor
-                self._say(f"Ready: {self._plan.slots} requests at once for {setup.shards} shards")
-                running = asyncio.create_task(executor.run())
-                stack.callback(running.cancel)
-                await self._consume()
-                following = asyncio.create_task(self._new_setup.get())
-                await asyncio.wait([running, following], return_when=asyncio.FIRST_COMPLETED)
-                if running.done():
-                    following.cancel()
-                    running.result()
-                setup = following.result()
-                self._digest = b""
-                executor.let_go()
-                self.connection.reset()  # what is unacknowledged goes back to the broker
-
-    def _recorder(self, stack: AsyncExitStack) -> Callable[[FetchResult], object] | None:
-        if self._plan.warc is None:
-            return None
-        path = self._plan.warc / f"{self.name}.warc.gz"
-        return stack.enter_context(Recorder(path, software=f"focus/{__version__}")).record
-
-    # -- tasks in -----------------------------------------------------------------
-
-    async def _prepare(self, connection: AbstractConnection) -> None:
-        channel = await connection.channel(publisher_confirms=False)
-        await declare_all(channel, self.names, self._setup.shards if self._setup else 0)
-        self._channel = channel
-        own_queue = await declare_own_queue(
-            channel, self.names.worker(self.name), self.names.workers
-        )
-        await own_queue.consume(self._receive, no_ack=True)
-        self._consumed = []
-        if self._digest:
-            await self._consume()
-
-    async def _consume(self) -> None:
-        """Take tasks of all shards, no more than there is use for."""
-        assert self._channel is not None
-        assert self._setup is not None
-        if self._consumed or self._stop_reason:
-            return
-        try:
-            channel, shards = self._channel, self._setup.shards
-            await declare_all(channel, self.names, shards)
-            slots = self._plan.slots
-            messages = 1.25 * slots / max(1, min(16, slots // 8)) / shards
-            await channel.set_qos(prefetch_count=max(2, round(messages)))
-            for shard in range(1, shards + 1):
-                queue = await channel.get_queue(self.names.tasks(shard))
-                self._consumed.append((queue, await queue.consume(self._take_tasks(shard))))
-        except Exception:  # as in `ReconnectingConnection`
-            self._consumed = []
-            self.connection.reset()
-
-    def _take_tasks(self, shard: int) -> Callable[[IncomingMessage], Any]:
-        async def come(message: IncomingMessage) -> None:
-            delivery = TaskMessage(shard, lambda: self._ack(message))
+    async def _greet(self) -> None:
+        """Ask the frontier for the setup, until the broker has confirmed the message."""
+        self._greetings += 1
+        number = self._greetings
+        hello = Hello(self.name, self._options.slots, number)
+        while number == self._greetings:  # not asked again meanwhile
             try:
-                found = unpack(message.body, TaskBundle)
-            except ValueError:
-                with suppress(Exception):  # as in `ReconnectingConnection`
-                    await message.reject()  # into the queue for the dead
-                return
-            self._take(found, delivery, is_again=bool(message.redelivered))
-
-        return come
-
-    def _take(self, found: TaskBundle, delivery: TaskMessage, *, is_again: bool) -> None:
-        executor = self._executor
-        if executor is None or found.setup != self._digest or self._stop_reason:
-            self._return(delivery, unbegun=[each.lease for each in found.tasks])
-            return
-        tasks = found.tasks
-        if is_again:
-            strange = [
-                each
-                for each in tasks
-                if each.lease not in executor.jobs and each.lease not in executor.finished
-            ]
-            tasks = [each for each in tasks if each not in strange]
-            if strange:
-                delivery.left += 1  # for what is returned
-                self._return(delivery, lost=[each.lease for each in strange], counted=True)
-        executor.take(tasks, delivery)
-
-    def _return(
-        self,
-        delivery: TaskMessage,
-        *,
-        lost: list[int] | None = None,
-        unbegun: list[int] | None = None,
-        counted: bool = False,
-    ) -> None:
-        if not counted:
-            delivery.left += 1
-        report = WorkerReport(self.name, lost=lost or [], unbegun=unbegun or [])
-        self._publisher.post(delivery.shard, report, delivery)
-
-    def _ack(self, message: IncomingMessage) -> None:
-        async def ack() -> None:
-            with suppress(Exception):  # of a connection that is gone: it will come again
-                await message.ack()
-
-        self._acking = asyncio.get_running_loop().create_task(ack())
-
-    # -- what is said to it -------------------------------------------------------
-
-    async def _receive(self, message: IncomingMessage) -> None:
-        if message.type == "refused":
-            self._refuse(message.body.decode("utf-8", "replace"))
-        elif version_of(message) != VERSION:
-            return
-        elif message.type == "setup":
-            self._take_over(unpack(message.body, WorkerSetup))
-        elif message.type == "update":
-            update = unpack(message.body, ModelUpdate)
-            if self._executor is not None and update.setup == self._digest:
-                await self._executor.update(update.payload)
-        elif message.type == "question":
-            self._answer(unpack(message.body, LeaseQuery))
-        elif message.type == "order":
-            order = unpack(message.body, ClusterCommand)
-            if order.what == "stop" or (order.what == "drain" and order.worker in ("", self.name)):
-                self.stop("stopped" if order.what == "stop" else "drained")
-
-    def _take_over(self, setup: WorkerSetup) -> None:
-        if option := beyond(setup.fetch, self._plan.reach):
-            self._refuse(
-                msg(
-                    "the frontiers ask for {option}, which leads past the guard of this machine; "
-                    "give it to this worker, too, or not to the frontiers",
-                    option=printable(option),
+                await self._queues.send(
+                    self._queues.frontier, "hello", hello, reply_to=self._own_queue.name
                 )
+            except LOST:  # also if there is no frontier
+                await asyncio.sleep(RECONNECT_S)
+            else:
+                return
+
+    async def _receive_control(self, message: AbstractIncomingMessage) -> None:
+        if message.type == "refused":
+            reason = message.body.decode("utf-8", "replace")
+            if not self._ending.done():
+                self._ending.set_exception(
+                    ClusterError(
+                        "the frontier refuses this worker: {reason}; install the same focus "
+                        "everywhere",
+                        reason=reason,
+                    )
+                )
+        elif message.type == "setup":
+            self._control.put_nowait(unpack(message.body, WorkerSetup))
+        elif message.type == "update":
+            self._control.put_nowait(unpack(message.body, bytes))
+        elif message.type == "run":
+            self._drop_tasks()
+            if unpack(message.body, str):
+                await self._greet()
+
+    async def _apply_control(self) -> None:
+        """Apply setups and updates of the model in the order of their arrival."""
+        while True:
+            message = await self._control.get()
+            if isinstance(message, bytes):
+                if self._live is not None:
+                    await self._live.update(message)
+            else:
+                await self._apply_setup(message)
+
+    async def _apply_setup(self, setup: WorkerSetup) -> None:
+        """Apply a setup; fetcher and scorers restart only if it has changed."""
+        if option := beyond(setup.fetch, self._options.reach):
+            raise ClusterError(
+                "the frontier asks for {option}, which leads past the guard; give this "
+                "worker the same option, or run it elsewhere",
+                option=option,
             )
-        elif digest(setup) != self._wanted:
-            self._wanted = digest(setup)
-            self._new_setup.put_nowait(setup)
+        before = self._setup
+        if before is None or setup != replace(
+            before, run=setup.run, update=setup.update, greeting=setup.greeting
+        ):
+            self._setup = self._live = None  # tasks that arrive meanwhile wait
+            await self._stack.aclose()
+            await self._open(setup)
+            self._say(msg("Ready for {n} requests at the same time", n=self._options.slots))
+        elif self._live is not None and setup.update not in (None, before.update):
+            await self._live.update(setup.update or b"")
+        self._setup = setup
+        self._sort_unknown(setup)
+        if not self._consumer_tag and not self._is_stopping:
+            with suppress(*LOST):  # the setup that follows the reconnect will lead here again
+                self._consumer_tag = await self._queues.tasks.consume(self._receive_task)
 
-    def _refuse(self, why: str) -> None:
-        if self._ending is not None and not self._ending.done():
-            self._ending.set_exception(ClusterError(why))
+    def _sort_unknown(self, setup: WorkerSetup) -> None:
+        """Start tasks of the run of a setup, and acknowledge those of earlier runs."""
+        deliveries, self._unknown = self._unknown, []
+        for delivery in deliveries:
+            if delivery.task.run == setup.run:
+                self._start_task(delivery)
+            elif delivery.greeting <= setup.greeting:
+                self._start(_acknowledge(delivery.message))
+            else:
+                self._unknown.append(delivery)
+        if self._unknown:
+            self._start(self._greet())
 
-    def _answer(self, question: LeaseQuery) -> None:
-        jobs = self._executor.jobs if self._executor is not None else {}
-        held = [lease for lease in question.leases if lease in jobs]
-        if held:
-            self._publisher.post(question.shard, WorkerReport(self.name, held=held))
-
-    # -- signs of life ------------------------------------------------------------
-
-    async def _heartbeat(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            if self.connection.is_up.is_set():
-                with suppress(PublishRefused, *LOST):
-                    async with asyncio.timeout(CUT_S / 2):
-                        await self.connection.tell(
-                            self.names.status,
-                            **packed(self._hello(), "hello"),
-                            reply_to=self.names.worker(self.name),
-                            headers={"version": self._version},
-                        )
-                    self._heard_at = loop.time()
-            await asyncio.sleep(HEARTBEAT_INTERVAL_S)
-
-    def _hello(self) -> Hello:
-        executor = self._executor
-        return Hello(
-            worker=self.name,
-            setup=self._digest,
-            slots=0 if self._stop_reason else self._plan.slots,
-            held=len(executor.jobs) if executor is not None else 0,
-            pages=self.pages,
-            host=self._host,
+    async def _open(self, setup: WorkerSetup) -> None:
+        """Start the fetcher and the scorer processes."""
+        self._stack = AsyncExitStack()
+        fetch = replace(setup.fetch, concurrency=self._options.slots)
+        pool = WorkerPool(
+            setup.analysis, workers=self._options.processes, limit_s=setup.parse_limit_s
         )
+        clock = Clock()
+        web = WebFetcher(fetch, clock=clock)
+        observe: Callable[[FetchResult], object] | None = None
+        if self._options.warc is not None:
+            path = self._options.warc / f"{self.name}.warc.gz"
+            recorder = Recorder(path, software=f"focus/{__version__}")
+            observe = self._stack.enter_context(recorder).record
+        live = LiveTransport(
+            web, pool, clock=clock, observe=observe, locate=web.locate, bodies=BodyMemory()
+        )
+        self._stack.push_async_callback(live.close)
+        await pool.start()
+        if setup.update is not None:
+            await live.update(setup.update)
+        receiving = asyncio.create_task(self._report_results(live))
+        receiving.add_done_callback(self._end_background)
+        self._stack.callback(receiving.cancel)
+        self._live = live
 
-    async def _watch(self) -> None:
-        """Drop everything in time when the broker is out of reach."""
-        loop = asyncio.get_running_loop()
+    # -- tasks --------------------------------------------------------------------
+
+    async def _receive_task(self, message: AbstractIncomingMessage) -> None:
+        try:
+            delivery = Delivery(message, unpack(message.body, TaskMessage))
+        except ValueError:
+            await message.reject()
+            return
+        if self._setup is not None and delivery.task.run == self._setup.run:
+            self._start_task(delivery)
+        else:
+            delivery.greeting = self._greetings + 1
+            self._unknown.append(delivery)
+            if len(self._unknown) == 1:
+                await self._greet()
+
+    def _start_task(self, delivery: Delivery) -> None:
+        live, message = self._live, delivery.task
+        if live is None:
+            return  # the worker is ending, and the broker delivers the task again
+        # The worker that had the task may have sent the request just before it was cut off.
+        pause_s = message.task.crawl_delay_s + CUT_OFF_S if delivery.message.redelivered else 0.0
+        task = replace(message.task, start_at=live.now() + pause_s, should_report_send=False)
+        self._deliveries[id(task)] = delivery
+        live.send(task)
+
+    async def _report_results(self, live: LiveTransport) -> None:
         while True:
-            await asyncio.sleep(0.5)
-            heard_at = max(self._heard_at, self._publisher.heard_at)
-            if self._executor is not None and loop.time() - heard_at > CUT_S:
-                if self._executor.busy:
-                    self._say("Cut off from the broker: dropping what is under way")
-                    self._executor.let_go()
-                    self.connection.reset()
-                self._heard_at = loop.time()
+            for result in await live.receive(None):
+                self._start(self._report(result, live.now()))
+
+    async def _report(self, result: Result, now: float) -> None:
+        """Publish a result until the broker confirms it or the task is dropped."""
+        key = id(result.task)
+        while (delivery := self._deliveries.get(key)) is not None:
+            message = to_message(delivery.task.run, delivery.task.number, result, now)
+            try:
+                await self._queues.send(self._queues.frontier, "result", message)
+            except LOST:
+                await asyncio.sleep(RECONNECT_S)
+                continue
+            if self._deliveries.pop(key, None) is not None:
+                await _acknowledge(delivery.message)
+                self.pages += result.page is not None
+
+    def _drop_tasks(self) -> None:
+        """Drop all tasks: the broker delivers them again, or the frontier has begun a new run."""
+        deliveries = [*self._deliveries.values(), *self._unknown]
+        self._deliveries, self._unknown = {}, []
+        if self._live is not None:
+            self._live.cancel()
+        for delivery in deliveries:
+            self._start(_acknowledge(delivery.message))
+
+
+async def _acknowledge(message: AbstractIncomingMessage) -> None:
+    with suppress(Exception):  # its channel may be closed
+        await message.ack()

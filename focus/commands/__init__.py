@@ -13,7 +13,7 @@
     watch_send, watch_inbox, alert_access — visits and delivery; matches; databases of alerts
     serve — the web application
     backup — copy and restore a database that is in use
-    cluster, cluster_output — the roles of a crawl on several machines, and their status
+    cluster — the roles of a crawl on several machines, and their status
     strategies, completion — list of strategies; completion for a shell
     progress_bar — a bar for long work
     options/ — options that commands share, and how their values are read

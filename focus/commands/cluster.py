@@ -1,11 +1,13 @@
-"""`focus cluster`: the roles of a crawl on several machines."""
+"""`focus cluster`: a crawl whose requests are made by workers on other machines."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,13 +22,14 @@ from focus.commands.options.option import (
     Command,
     add_options,
     option,
-    print_json,
     print_lines,
     print_result,
 )
 from focus.commands.running import run_crawl_command, run_loop
 from focus.config import SCRIPT_SECTION
 from focus.errors import ConfigError
+from focus.i18n import say, translate
+from focus.text.formatting import format_table
 
 if TYPE_CHECKING:
     from focus.cluster.address import Address
@@ -104,39 +107,31 @@ def _need_aio_pika() -> None:
 
 @click.group(cls=Group)
 def cluster() -> None:
-    """Crawl on several machines, joined by RabbitMQ.
+    """Crawl with workers on several machines, connected by RabbitMQ.
 
-    Frontiers decide what is asked for, and when; workers ask and judge. See docs/cluster.md.
+    One frontier decides which URL is requested when; any number of workers fetch and score pages.
+    See docs/cluster.md.
 
     \b
     Example:
-        focus cluster start --shards 2 --workers 3 --seed example.com --topic football
+        focus cluster start --workers 3 --seed example.com --topic football
     """
 
 
 @cluster.command(cls=Command)
-@cluster_option(
-    "--shard",
-    variable=True,
-    metavar="N/OF",
-    default="1/1",
-    help="Which frontier this is, of how many.",
-)
 @broker_options
 @crawl_options
 @click.pass_context
-def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
-    """Be a frontier: own hosts, their queues and the database.
+def frontier(ctx: click.Context, /, **options: Any) -> None:
+    """Run a crawl whose requests are made by workers.
 
-    It is the crawl of `focus crawl`, whose requests are made by workers. All shards of a
-    cluster get the same options, but for --shard and --db. The text of pages is not sent to
-    the database unless --keep says so; workers can record what they fetch. Without
-    --concurrency the workers' slots are the bound.
+    It is the crawl of `focus crawl`, with the same options and database. The text of pages is
+    stored only if --keep says so; workers can record what they fetch. Without --concurrency the
+    slots of the workers are the limit.
 
     \b
     Example:
-        focus cluster frontier --shard 1/2 --amqp amqps://focus@broker/ --db s1.db \\
-            --seed sports.sina.com.cn --topic 足球
+        focus cluster frontier --amqp amqps://focus@broker/ --seed sports.sina.com.cn --topic 足球
     """
     from focus.commands import settings
 
@@ -147,12 +142,9 @@ def frontier(ctx: click.Context, /, shard: str, **options: Any) -> None:
     if options["dry_run"]:
         from focus.commands.dry_run import OPTIONS_WITH_ROWS, dry_run_lines
 
-        also = changed_options(ctx, excluded=OPTIONS_WITH_ROWS)
-        print_lines(
-            [*dry_run_lines(plan, also), f"  shard       {shard} of cluster {options['cluster']}"]
-        )
+        print_lines(dry_run_lines(plan, changed_options(ctx, excluded=OPTIONS_WITH_ROWS)))
         return
-    ctx.exit(_run_frontier(plan, address, shard, options))
+    ctx.exit(_run_frontier(plan, address, options))
 
 
 _WORKER_OPTIONS = (
@@ -161,7 +153,6 @@ _WORKER_OPTIONS = (
     *(
         setting.key for setting in DECLARED if setting.setting.section == SCRIPT_SECTION
     ),  # workers have no browser
-    "refresh",  # rounds and their limits are of one crawl, not of a cluster's
 )
 frontier.params = [param for param in frontier.params if param.name not in _WORKER_OPTIONS]
 
@@ -176,19 +167,13 @@ def _with_cluster_defaults(ctx: click.Context, plan: CrawlPlan) -> CrawlPlan:
     return replace(plan, config=config)
 
 
-def _run_frontier(plan: CrawlPlan, address: Address, shard: str, options: dict[str, Any]) -> int:
-    from focus.cluster.node import ShardNode
-    from focus.cluster.sharding import read_shard
+def _run_frontier(plan: CrawlPlan, address: Address, options: dict[str, Any]) -> int:
+    from focus.cluster.runtime import ClusterRuntime
     from focus.session import run
 
-    number = read_shard(shard)
-
     def crawl(watcher: Any) -> Any:
-        async def work() -> Any:
-            around = ShardNode(number, address, say=watcher.say)
-            return await run(plan.config, plan.paths, watcher, runtime=around)
-
-        return run_loop(work())
+        runtime = ClusterRuntime(address, say=watcher.say)
+        return run_loop(run(plan.config, plan.paths, watcher, runtime=runtime))
 
     return run_crawl_command(plan, options, crawl)
 
@@ -199,25 +184,25 @@ def _run_frontier(plan: CrawlPlan, address: Address, shard: str, options: dict[s
     "--processes",
     kind="count",
     show_default="cores - 1",
-    help="Processes that read and score pages.",
+    help="Run N processes that score pages.",
 )
 @cluster_option(
     "--warc",
     kind="folder",
     help="Record requests and responses in a file of this folder (WARC 1.1).",
 )
-@cluster_option("--name", kind="plain name", help="What it is called in `cluster status`.")
+@cluster_option("--name", kind="plain name", help="Name of this worker in logs.")
 @broker_options
 @reach_options
-@option("-q", "--quiet", is_flag=True, help="Say nothing unless it goes wrong.")
+@option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.pass_context
 def worker(ctx: click.Context, /, **options: Any) -> None:
-    """Be a worker: fetch and judge what the frontiers say.
+    """Fetch and score pages for the frontier of a cluster.
 
-    It keeps nothing: it may be killed at any time, and there may be any number. It ends by
-    `focus cluster stop` or `drain`, or by Ctrl-C or SIGTERM, when it has finished what it has.
-    What leads past the guard (--allow-net, --insecure, --proxy, --connect-to) is given to
-    frontiers and workers alike: a worker ends where the frontiers ask for more than it was given.
+    A worker keeps no state: it may be killed at any time, and there may be any number of them. It
+    ends by Ctrl-C or SIGTERM when its requests have finished. Options that lead past the guard
+    (--allow-net, --insecure, --proxy, --connect-to) must be given to the frontier and to the
+    worker; a worker ends if the frontier asks for more than it was given.
 
     \b
     Example:
@@ -225,76 +210,73 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
     """
     address = broker_address(options)
     from focus.cluster.reach import Reach
-    from focus.cluster.worker import WorkerOptions, WorkerRole
+    from focus.cluster.worker import Worker, WorkerOptions
 
     if (warc := options["warc"]) is not None and not warc.is_dir():
         raise ConfigError("--warc {warc}: there is no such folder; make it first", warc=warc)
     processes = options["processes"] or max(1, (os.cpu_count() or 2) - 1)
     reach = Reach(**{name: options[name] for name in REACH_NAMES})
     plan = WorkerOptions(options["slots"], processes, warc, options["name"] or "", reach)
-    say = (lambda text: None) if options["quiet"] else (lambda text: click.echo(text, err=True))
+
+    def print_event(text: str) -> None:
+        if not options["quiet"]:
+            print_lines([translate(text)], err=True)
 
     async def work() -> str:
-        return await WorkerRole(address, plan, say=say).run()
+        return await Worker(address, plan, say=print_event).run()
 
     ctx.exit(130 if run_loop(work()) == "interrupted" else 0)
 
 
-# -- all of them --------------------------------------------------------------------
-
-
 @cluster.command(cls=Command, context_settings={"ignore_unknown_options": True})
-@cluster_option("--shards", type=click.IntRange(1, 64), default=1, metavar="N", help="Frontiers.")
 @cluster_option("--workers", type=click.IntRange(1, 256), default=2, metavar="N", help="Workers.")
 @_SLOTS
-@cluster_option(
-    "--folder",
-    default=Path("focus-cluster"),
-    kind="folder",
-    help="Where the shards keep their databases: shard1.db and so on.",
-)
 @broker_options
 @click.argument("crawl", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF CRAWL]...")
 @click.pass_context
 def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None:
-    """Start all roles on this machine, and end with the crawl.
+    """Start a frontier and workers on this machine.
 
-    A role that dies is started anew. Without --amqp a RabbitMQ is started as well, in a folder
-    of its own, if rabbitmq-server is installed. All options of `focus crawl` but --db may follow.
+    They end with the crawl. Without --amqp a RabbitMQ is started as well, in a folder of its own,
+    if rabbitmq-server is installed. All options of `focus crawl` may follow.
 
     \b
     Example:
-        focus cluster start --shards 2 --workers 3 --seed example.com --topic football
+        focus cluster start --workers 3 --seed example.com --topic football
     """
-    from contextlib import ExitStack
-
-    from focus.cluster.launcher import LocalCluster, databases
-
     _need_aio_pika()
-    folder: Path = options["folder"]
-    folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         if not options["amqp"]:
             from focus.cluster.private_broker import PrivateBroker
 
             options["amqp"] = stack.enter_context(PrivateBroker()).url
         address = broker_address(options)
-        reach = ["--amqp", address.url, "--cluster", address.cluster]
-        reach += ["--amqp-ca", str(address.ca)] if address.ca else []
-        reach += ["--amqp-plain"] if options["amqp_plain"] else []
-        shards, slots = options["shards"], str(options["slots"])
-        frontiers = [
-            ["cluster", "frontier", "--shard", f"{at}/{shards}", *reach, "--db", str(db), *crawl]
-            for at, db in enumerate(databases(folder, shards), 1)
-        ]
-        worker = ["cluster", "worker", *reach, *_reach_arguments(crawl), "--slots", slots]
-        worker += ["--processes", "1", "--quiet"]
-        workers = [worker] * options["workers"]
-        say = lambda text: click.echo(text, err=True)  # noqa: E731
-        local = stack.enter_context(
-            LocalCluster(frontiers, workers, password=address.password, say=say)
-        )
-        ctx.exit(local.run())
+        broker = ["--amqp", address.url, "--cluster", address.cluster]
+        broker += ["--amqp-ca", str(address.ca)] if address.ca else []
+        broker += ["--amqp-plain"] if options["amqp_plain"] else []
+        environment = dict(os.environ)
+        if address.password is not None:
+            environment[PASSWORD_VARIABLE] = address.password  # not in the list of processes
+        slots = ["--slots", str(options["slots"]), "--processes", "1", "--quiet"]
+        worker = ["cluster", "worker", *broker, *_reach_arguments(crawl), *slots]
+        for _ in range(options["workers"]):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "focus", *worker],
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                start_new_session=True,
+            )
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+        command = [sys.executable, "-m", "focus", "cluster", "frontier", *broker, *crawl]
+        ctx.exit(_wait(subprocess.Popen(command, env=environment)))
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of the frontier, which receives Ctrl-C itself."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            return process.wait()
 
 
 def _reach_arguments(crawl: Sequence[str]) -> list[str]:
@@ -312,97 +294,32 @@ def _reach_arguments(crawl: Sequence[str]) -> list[str]:
 @JSON
 @click.pass_context
 def status(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
-    """Show shards, workers and what waits between them.
+    """Show connected workers and waiting messages.
 
-    Exit code 0: all shards are there and a worker is ready; 7: not so.
+    Exit code 0: a worker is connected; 7: none is.
 
     \b
     Example:
-        focus cluster status --amqp amqps://focus@broker/ --json | jq .healthy
+        focus cluster status --amqp amqps://focus@broker/ --json | jq .workers
     """
     import asyncio
 
     address = broker_address(options)
-    from focus.cluster.control import as_json as plain
-    from focus.cluster.control import look
-    from focus.commands.cluster_output import cluster_lines
+    from focus.cluster.status import cluster_status
 
-    state = asyncio.run(look(address))
-    print_result(plain(state) if as_json else cluster_lines(state), as_json)
-    ctx.exit(0 if state.is_healthy else 7)
-
-
-@cluster.command(cls=Command)
-@broker_options
-@JSON
-def stop(as_json: bool, **options: Any) -> None:
-    """End the crawl and all its roles.
-
-    Shards finish what is under way, as after Ctrl-C. Nothing is lost, and the same commands
-    continue the crawl.
-
-    \b
-    Example:
-        focus cluster stop --amqp amqps://focus@broker/
-    """
-    _send_order(options, "stop", "", as_json=as_json)
-
-
-@cluster.command(cls=Command)
-@option("--worker", default="", metavar="NAME", show_default="all", help="Only this worker.")
-@broker_options
-@JSON
-def drain(worker: str, as_json: bool, **options: Any) -> None:
-    """Let workers finish what they have, and end.
-
-    The crawl goes on with the others, or waits until there are some.
-
-    \b
-    Example:
-        focus cluster drain --amqp amqps://focus@broker/ --worker worker-7
-    """
-    _send_order(options, "drain", worker, as_json=as_json)
-
-
-def _send_order(options: dict[str, Any], what: str, worker: str, *, as_json: bool) -> None:
-    import asyncio
-
-    address = broker_address(options)
-    from focus.cluster import control
-
-    state = asyncio.run(control.tell(address, what, worker))
-    workers = [
-        worker_state.worker for worker_state in state.workers if worker in ("", worker_state.worker)
+    state = asyncio.run(cluster_status(address))
+    lines = [
+        say("Cluster {cluster} at {broker}", cluster=address.cluster, broker=str(address)),
+        *format_table(
+            [
+                (say("frontiers connected"), f"{state['frontiers']:,}"),
+                (say("workers connected"), f"{state['workers']:,}"),
+                (say("tasks that wait for a worker"), f"{state['tasks']:,}"),
+                (say("tasks that no worker survived"), f"{state['poison']:,}"),
+            ],
+            indent="  ",
+            right_aligned={1},
+        ),
     ]
-    shards = [shard_state.shard for shard_state in state.shards] if what == "stop" else []
-    if as_json:
-        print_json({"order": what, "shards": shards, "workers": workers})
-    elif not shards and not workers:
-        print_lines([f"Nobody of cluster {options['cluster']} was there to hear it"])
-    else:
-        print_lines([f"Told to {what}: {len(shards)} shards, {len(workers)} workers"])
-
-
-@cluster.command("add-seeds", cls=Command)
-@click.argument("seeds", nargs=-1, required=True, metavar="URL...")
-@broker_options
-@JSON
-def add_seeds(seeds: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Add seeds to a crawl that is under way.
-
-    \b
-    Example:
-        focus cluster add-seeds --amqp amqps://focus@broker/ sports.sohu.com sports.qq.com
-    """
-    import asyncio
-
-    from focus.urls.normal_form import seed_candidates
-
-    address = broker_address(options)
-    from focus.cluster.control import sow
-
-    for seed in seeds:
-        seed_candidates(seed)
-    to = asyncio.run(sow(address, seeds))
-    lines = [f"{seed}: to shard {shard}" for seed, shard in to.items()]
-    print_result({"seeds": to} if as_json else lines, as_json)
+    print_result(state if as_json else lines, as_json)
+    ctx.exit(0 if state["workers"] else 7)

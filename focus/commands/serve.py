@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from focus.commands.alert_access import machine_zone, open_alerts
-from focus.commands.cluster import broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import (
     ChannelCommand,
@@ -19,7 +18,7 @@ from focus.commands.options.channel import (
     store_options,
 )
 from focus.commands.options.option import option, print_note
-from focus.commands.watch_send import cluster_address, sending_options
+from focus.commands.watch_send import sending_options
 from focus.errors import ConfigError
 
 _listen_option = partial(option, section="Address")
@@ -39,7 +38,6 @@ MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
 @sending_options
 @script_options
 @network_options
-@broker_options
 @store_options
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
     """Run a web application for alerts and their news.
@@ -94,6 +92,4 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         if link := server.first_invitation_url(app_state, origin):
             print_note("The first person, an administrator, registers at {url}", url=link)
         sending = msgspec.structs.replace(sending, base_url=app_state.base_url or None)
-        server.serve(
-            app_state, SchedulerOptions(path, web, sending, cluster_address(options)), bound
-        )
+        server.serve(app_state, SchedulerOptions(path, web, sending), bound)

@@ -326,10 +326,5 @@ def watch_source(options: Mapping[str, Any]) -> PageSource:
     """Return the source of watched sites. Raises ConfigError if --render is impossible."""
     render, browser = fill_record(RenderConfig, options), options["browser"]
     if render.mode != "never":
-        if options["amqp"]:
-            raise ConfigError(
-                "--render needs a browser, and workers of a cluster have none; visit the sites "
-                "that need one by a `focus watch run` without --amqp"
-            )
         usable(render, browser)
     return msgspec.structs.replace(page_source(options), render=render, browser=browser)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.commands.alert_access import AlertName, open_alerts, select_alerts
-from focus.commands.cluster import broker_address, broker_options
 from focus.commands.crawl import network_options, script_options
 from focus.commands.options.channel import (
     CHANNEL_SECTION,
@@ -26,7 +25,6 @@ from focus.text.formatting import printable
 if TYPE_CHECKING:
     from focus.alerts.run import WatchRunSummary
     from focus.alerts.settings import DeliverySettings
-    from focus.cluster.address import Address
     from focus.learn.memory_crawl import PageSource
     from focus.storage.alerts.store import AlertStore
 
@@ -54,7 +52,6 @@ sending_options = option(
 @sending_options
 @script_options
 @network_options
-@broker_options
 @store_options
 @click.pass_context
 def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
@@ -64,9 +61,6 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
     codes: 0 done; 1 a site could not be visited or a message not sent; 2 wrong use; 4 no site
     could be visited; 5 a crawl is using the database; 6 another `focus watch run` is running.
     After 4 without network and after 5, everything stays due.
-
-    With --amqp the sites are asked by the workers of a cluster (docs/cluster.md), and decided on
-    here: with the same results and the same politeness.
 
     \b
     Example:
@@ -106,21 +100,12 @@ def _run_due_work(
     from focus.alerts.visit import create_visit
     from focus.commands.settings import watch_source
 
-    web, around = watch_source(options), None
-    if (cluster := cluster_address(options)) is not None:
-        from focus.cluster.visits import visits_by
-
-        around = visits_by(cluster)
+    web = watch_source(options)
     deliver = delivery_process.delivery_in_process(
         store, read_delivery_settings(store, options, web)
     )
-    visit = create_visit(store, web, around=around)
+    visit = create_visit(store, web)
     return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=alert_ids))
-
-
-def cluster_address(options: dict[str, Any]) -> Address | None:
-    """Return the cluster whose workers visit, or None without --amqp."""
-    return broker_address(options) if options["amqp"] else None
 
 
 @click.command(cls=ChannelCommand, takes="installation")

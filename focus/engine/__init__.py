@@ -8,12 +8,11 @@
     intents — one record for each kind of decided change
     effects — applies intents in their order; the only module that changes the crawl
     links — adds the links of a page to the URL table, with link evidence and priority
-    partition — which hosts belong to this crawl; receives links to other hosts
     ranking — the current priority of a waiting URL
     hit_rates — relevant pages per request of queues, hosts and hub pages; the resulting bonus
     templates — texts that a site repeats on its pages, which count for nothing
     sitemaps — which sitemaps and feeds are fetched, and the URLs that they list
-    seeding — seeds, and links forwarded by other crawls
+    seeding — adds seeds
     outages, connectivity — outages of the local network, for which no host is blamed
     relevance_feedback — relevant pages returned to a model that adapts
     limits — when a crawl ends, and what it may still request

@@ -180,7 +180,14 @@ class Effects:
         self._frontier.pause_host(host, math.inf, start_at)
         tell = self._frontier.waits_for_send
         self._transport.send(
-            Task(None, intent.url, host.name, start_at=start_at, should_report_send=tell)
+            Task(
+                None,
+                intent.url,
+                host.name,
+                start_at=start_at,
+                crawl_delay_s=host.delay_s,
+                should_report_send=tell,
+            )
         )
 
     def _fetch_robots_later(self, intent: i.FetchRobotsLater, now: float) -> None:
@@ -233,7 +240,7 @@ class Effects:
             self._requeue_url(i.RequeueUrl(canonical_id, alias.canonical), 0.0)
             return None
         row = UrlRow(-1, alias.key, alias.canonical, -1, depth, 0.0, parent_id=url_id)
-        canonical_id = self._link_handler.add_or_forward(row)
+        canonical_id = self._link_handler.add_ranked_url(row)
         if canonical_id < 0 or not self._url_table.is_waiting(canonical_id):
             return None
         self._frontier.url_cache.remove([canonical_id])
@@ -429,8 +436,8 @@ class Effects:
             url, host = intent.url, self._view.queue(intent.source).host
             was_deferred = self._view.request(intent.source).is_deferred
             self._count_response(host, url_kinds(url), Waste.REDIRECT, was_deferred=was_deferred)
-        target = self._link_handler.add_or_forward(row, is_home=typed is not None)
-        if typed is not None and known < 0 <= target:
+        target = self._link_handler.add_ranked_url(row)
+        if typed is not None and known < 0:
             self._seeds.typed[target] = typed
 
     def _redirected_seed(self, typed: str, source: int, target: str) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from focus.config import CrawlConfig, LimitConfig
 from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.unit_of_work import Totals, UnitOfWork
-from focus.scheduling.priority_gate import Budget, PeerCrawls
+from focus.scheduling.priority_gate import Budget
 
 
 class RoundTotals(msgspec.Struct):
@@ -43,7 +43,7 @@ def round_totals(totals: Totals) -> RoundTotals:
 
 
 class Limits:
-    """Limits of one crawl, which it may share with others.
+    """Limits of one crawl.
 
     Counts are over all runs of the crawl; with `--refresh`, over the runs of a revisit round.
 
@@ -55,7 +55,6 @@ class Limits:
         config: CrawlConfig,
         unit_of_work: UnitOfWork,
         recent_harvest: RecentHarvest,
-        peers: PeerCrawls | None,
         *,
         began_at: float,
     ) -> None:
@@ -64,7 +63,6 @@ class Limits:
         self._is_eager = config.eager
         self._unit_of_work = unit_of_work
         self._recent_harvest = recent_harvest
-        self._peers = peers
         self._began_at = began_at
 
     def reached_limit(self, now: float) -> str:
@@ -90,10 +88,9 @@ class Limits:
     def remaining_requests(self) -> int | None:
         """Return how many requests may still be sent or be in flight, None without such a limit."""
         limits, totals = self._limits, self._counted
-        pages, requests = self._peers.spent_totals() if self._peers is not None else (0, 0)
         pairs = (
-            (limits.max_pages, totals.requested_pages + pages),
-            (limits.max_requests, totals.requests + requests),
+            (limits.max_pages, totals.requested_pages),
+            (limits.max_requests, totals.requests),
         )
         return min((limit - so_far for limit, so_far in pairs if limit is not None), default=None)
 
@@ -103,5 +100,4 @@ class Limits:
         is_again = self._by_round and self._unit_of_work.totals.refreshed_from
         if self._is_eager or is_again or self.remaining_requests() is None:
             return None
-        peer_requests = self._peers.spent_totals()[1] if self._peers is not None else 0
-        return Budget(self._counted.requests + peer_requests, is_idle)
+        return Budget(self._counted.requests, is_idle)

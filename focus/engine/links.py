@@ -1,7 +1,7 @@
 """Adds the links of pages: new URLs, better link evidence, graph edges, priorities.
 
     add_links        add the links of a page
-    add_or_forward   add any other URL: a seed, a redirect target or a sitemap
+    add_ranked_url   add any other URL: a seed, a redirect target or a sitemap
     add_url          add a new URL with its host, queue and state
 
 For each number of link evidence a URL keeps the largest that any link gave it. Its priority is the
@@ -21,7 +21,6 @@ from focus.admission.site_rules import Refusal
 from focus.admission.traps import Suspicion, Traps
 from focus.config import TrapConfig
 from focus.engine.hit_rates import HitRates
-from focus.engine.partition import ForwardedUrl, Partition
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
@@ -44,7 +43,6 @@ from focus.urls.normal_form import url_fingerprint, url_host, url_pattern
 class LinkHandler:
     """Turns links into known URLs with priorities.
 
-    partition     receives the URLs of hosts that other crawls own
     min_priority  new URLs below it are dropped
     nofollow      treatment of links with rel=nofollow: follow, weigh or skip
     uses_site_rules  whether page variants of known web applications are dropped
@@ -58,7 +56,6 @@ class LinkHandler:
         frontier: Frontier,
         unit_of_work: UnitOfWork,
         scope: Scope,
-        partition: Partition | None = None,
         traps: Traps | None = None,
         min_priority: float | None = None,
         nofollow: str = "follow",
@@ -70,7 +67,6 @@ class LinkHandler:
         self.unit_of_work = unit_of_work
         self.scope = scope
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
-        self.partition = partition or Partition()
         self._ranker = ranker
         self._priority = ranker.priority
         self._min_priority = min_priority
@@ -98,8 +94,6 @@ class LinkHandler:
             evidence = self._evidence_for_waiting(parent, links, known_ids)
         else:
             evidence = self.link_evidence(parent, links)
-        if not self.partition.is_whole:
-            evidence = self.partition.forward_links(parent, links, evidence)
         targets, followed, entered = [], [], dict[bytes, int]()
         for target, link, link_evidence in zip(known_ids, links, evidence, strict=True):
             if link_evidence is None:
@@ -270,7 +264,7 @@ class LinkHandler:
     def _rewrite(self, row: UrlRow, host: Host) -> UrlRow:
         """Return a new URL as learned rules rewrite it."""
         url = self.unit_of_work.url_rules.rewrite(host.id, row.url)
-        if url == row.url or not self.partition.owns(url_host(url)):
+        if url == row.url:
             return row
         return msgspec.structs.replace(row, url=url, key=url_fingerprint(url))
 
@@ -299,36 +293,19 @@ class LinkHandler:
             link_evidence=table.link_evidence(candidate.id),
             parent_id=table.parent[candidate.id],
         )
-        known = self.add_or_forward(row)
-        is_usable = known >= 0 and table.state[known] != UrlState.FAILED
+        known = self.add_ranked_url(row)
+        is_usable = table.state[known] != UrlState.FAILED
         return candidate, url if is_usable else ""
 
-    def add_or_forward(
-        self, row: UrlRow, *, listing: bool = False, is_home: bool = False, typed: str = ""
-    ) -> int:
-        """Add a URL with its evidence and at least its priority, or forward it to its owner.
+    def add_ranked_url(self, row: UrlRow, *, listing: bool = False) -> int:
+        """Add a URL with its evidence and at least its priority; return its id.
 
-        Returns its id, -1 if another crawl owns its host. Links of pages use `add_links`.
+        Links of pages use `add_links`.
         """
-        host = url_host(row.url)
-        if not self.partition.owns(host):
-            self.partition.forward(ForwardedUrl(row, listing, is_home, typed))
-            return -1
-        url_id = self.url_table.find(row.key)
-        if url_id < 0:
-            url_id = self.add_url(row, host, listing=listing)
-        self.raise_to(url_id, row.link_evidence, row.priority, row.parent_id)
-        return url_id
-
-    def add_forwarded(self, row: UrlRow, *, listing: bool = False) -> int:
-        """Add a URL that another crawl forwarded, with at least its priority; return its id."""
         url_id = self.url_table.find(row.key)
         if url_id < 0:
             url_id = self.add_url(row, listing=listing)
-        if self.url_table.state[url_id] == UrlState.WAITING:
-            self._add_evidence(url_id, row.link_evidence, None, row.anchor)
-            if row.priority > 0.0:
-                self.raise_to(url_id, row.link_evidence, row.priority, None)
+        self.raise_to(url_id, row.link_evidence, row.priority, row.parent_id)
         return url_id
 
     def _objection(

@@ -1,4 +1,4 @@
-"""Adds seeds, and URLs that other crawls forward."""
+"""Adds seeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from focus.engine.effects import Effects
 from focus.engine.intents import RequeueUrl
 from focus.engine.links import LinkHandler
-from focus.engine.partition import ForwardedUrl
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.view import View
 from focus.i18n import msg
@@ -16,7 +15,7 @@ from focus.urls.normal_form import seed_candidates, url_fingerprint, url_host
 
 
 class Seeder:
-    """Adds the seeds of one crawl, and the URLs that other crawls forward to it."""
+    """Adds the seeds of one crawl."""
 
     def __init__(
         self,
@@ -43,8 +42,7 @@ class Seeder:
                 self._update_known_seed(url_id, typed, url, fallbacks, now)
                 continue
             row = UrlRow(-1, key, url, -1, 0, SEED_PRIORITY, seed)
-            if (url_id := self._link_handler.add_or_forward(row, is_home=True, typed=typed)) < 0:
-                continue
+            url_id = self._link_handler.add_ranked_url(row)
             self._view.seeds.typed[url_id] = typed
             if state[url_id] != UrlState.WAITING:
                 self._view.seeds.set_failure(
@@ -66,12 +64,3 @@ class Seeder:
                 seeds.fallbacks.setdefault(url_id, fallback)
                 if host.failures:  # both schemes may have failed before
                     self._effects.apply([RequeueUrl(url_id, url)], now)
-
-    def add_forwarded(self, crossing: ForwardedUrl, now: float) -> None:
-        """Add a URL that another crawl forwarded."""
-        if crossing.typed:
-            self.add_seeds((crossing.typed,), now)
-            return
-        if crossing.is_home:
-            self._link_handler.scope.add_home(crossing.row.url)
-        self._link_handler.add_forwarded(crossing.row, listing=crossing.listing)

@@ -118,7 +118,8 @@ class SitemapHandler:
             link_evidence = self._url_table.link_evidence(parent)
             priority = self._url_table.priority[parent]
         row = UrlRow(-1, key, url, -1, depth, priority, link_evidence, parent)
-        return self._link_handler.add_or_forward(row, listing=True) >= 0
+        self._link_handler.add_ranked_url(row, listing=True)
+        return True
 
 
 def _is_same_site(url: str, listing_url: str) -> bool:

@@ -84,18 +84,16 @@ class Transport(Protocol):
     is_live            whether the clock is real time
     supports_lookups   whether it performs DNS lookups (`Task.is_lookup`)
     window             maximum number of concurrent tasks
-    awaits_urls        whether an empty frontier is not the end, as others may forward URLs
+    is_remote          whether other processes send the requests, at times known only afterwards
     """
 
     in_flight: int
     is_live: bool
+    is_remote: bool
     supports_lookups: bool
 
     @property
     def window(self) -> int: ...
-
-    @property
-    def awaits_urls(self) -> bool: ...
 
     def now(self) -> float:
         """Return the time of the crawl's clock in Unix seconds."""
@@ -218,8 +216,8 @@ class LiveTransport:
     """
 
     is_live = True
+    is_remote = False
     window = UNBOUNDED
-    awaits_urls = False
 
     def __init__(
         self,
@@ -401,9 +399,9 @@ class ReplayTransport:
     """
 
     is_live = False
+    is_remote = False
     supports_lookups = False
     window = UNBOUNDED
-    awaits_urls = False
 
     def __init__(
         self,

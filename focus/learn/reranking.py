@@ -62,7 +62,7 @@ class _IdleTransport:
     """A transport without requests."""
 
     in_flight = 0
-    is_live = False
+    is_live = is_remote = False
     supports_lookups = False
 
     def now(self) -> float:

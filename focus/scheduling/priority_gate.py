@@ -26,7 +26,7 @@ MAX_WAIT_S = 10.0  # seconds; the gate does not wait for hosts that are paused o
 class Budget(NamedTuple):
     """Use of the request limit.
 
-    spent     requests made so far by all crawls that share the limit
+    spent     requests made so far
     is_idle   no request is in flight, so no better URL can be discovered
     """
 
@@ -41,27 +41,13 @@ class SchedulableUrls(WaitingUrls, Protocol):
         """Yield the priorities of the best URLs that become due until the time `by`."""
 
 
-class PeerCrawls(Protocol):
-    """Other crawls that share the limits and hosts of this one."""
-
-    def spent_totals(self) -> tuple[int, int]:
-        """Return the pages and requests of the other crawls, those in flight included."""
-
-    def nth_best(self, n: float) -> float:
-        """Return the priority of the n-th best waiting URL of all crawls, this one included."""
-
-    def has_better(self, min_priority: float) -> bool:
-        """Return whether another crawl can soon request a URL of at least this priority."""
-
-
 class PriorityGate:
     """The minimum priority of URLs while better ones wait for their hosts.
 
     waiting_until   time until which the gate waits for requests in flight; None if it does not
     """
 
-    def __init__(self, peers: PeerCrawls | None) -> None:
-        self._peers = peers
+    def __init__(self) -> None:
         self._min_priority, self._valid_until = -math.inf, 1  # all seeds are allowed
         self._released_at = math.inf
         self.waiting_until: float | None = None
@@ -94,18 +80,13 @@ class PriorityGate:
         if budget.spent >= self._valid_until:
             n = 1 + budget.spent // RESERVE_RATIO
             self._valid_until = budget.spent + 1 + n // 2
-            if self._peers is not None:
-                self._min_priority = self._peers.nth_best(n)
-            else:
-                self._min_priority = nth_best(frontier, n, now, MAX_WAIT_S)
+            self._min_priority = nth_best(frontier, n, now, MAX_WAIT_S)
         return self._min_priority
 
     def _is_better_unlikely(self, frontier: SchedulableUrls, budget: Budget, now: float) -> bool:
-        """Return whether no URL above the minimum becomes due soon, in this crawl or another."""
+        """Return whether no URL above the minimum becomes due soon."""
         if not budget.is_idle and now < self._released_at + MAX_WAIT_S:
             return False  # results in flight may lead to one
-        if self._peers is not None and self._peers.has_better(self._min_priority):
-            return False
         return all(
             priority < self._min_priority
             for priority in frontier.priorities_due_by(now + MAX_WAIT_S)

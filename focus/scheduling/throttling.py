@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import deque
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 
@@ -68,15 +69,20 @@ class AddressSlots:
 
     per_address  maximum number of concurrent requests; 0 means no limit and no delay
     delay_s      seconds between the starts of two requests to one address
+    hold_s       seconds that a slot stays occupied after its request has finished. If it is the
+                 crawl delay, an address gets at most `per_address` requests in one delay, whatever
+                 time they take to be sent
 
     The current time is the last one passed to `due_addresses`.
     """
 
-    def __init__(self, per_address: int, delay_s: float = 0.0) -> None:
+    def __init__(self, per_address: int, delay_s: float = 0.0, hold_s: float = 0.0) -> None:
         self._per_address = per_address
         self._delay_s = delay_s if per_address else 0.0
+        self._hold_s = hold_s if per_address else 0.0
         self._now = -math.inf
         self._active: dict[str, int] = {}
+        self._held: dict[str, deque[float]] = {}  # address -> ends of the holds, in order
         self._waiting: dict[str, dict[int, float]] = {}  # host -> place among the waiting hosts
         self._lines: dict[str, list[tuple[float, int]]] = {}
         self._free_at: dict[str, float] = {}  # address -> time of the next request
@@ -98,9 +104,22 @@ class AddressSlots:
             self._free_at[address] = max(at, self.free_at(address)) + self._delay_s
             self._schedule_wake(address)
 
+    def finish(self, address: str, now: float) -> None:
+        """Count the end of a request."""
+        self.change_active(address, -1)
+        if address and self._hold_s:
+            self._held.setdefault(address, deque()).append(now + self._hold_s)
+            self._schedule_wake(address)
+
     def free_at(self, address: str) -> float:
-        """Return when the delay of an address ends, -inf if there is none."""
-        return self._free_at.get(address, -math.inf)
+        """Return when the delay of an address ends and a held slot is free, -inf if now."""
+        delay_ends_at = self._free_at.get(address, -math.inf)
+        held = self._held.get(address)
+        while held and held[0] <= self._now:
+            held.popleft()
+        if not held or self._active.get(address, 0) + len(held) < self._per_address:
+            return delay_ends_at
+        return max(delay_ends_at, held[0])
 
     def has_slot(self, address: str) -> bool:
         """Return whether another request may start at the address now."""

@@ -19,8 +19,6 @@ from focus.alerts import delivery_process, settings
 from focus.alerts.run import AlreadyRunning, WatchRunSummary, run_due, watch_lock
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.visit import create_visit
-from focus.cluster.address import Address
-from focus.cluster.visits import visits_by
 from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
@@ -45,15 +43,11 @@ class SendingOptions(msgspec.Struct, frozen=True):
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True):
-    """What the scheduler needs: database, fetching and sending options.
-
-    `cluster` is the address of the workers that visit sites; None visits from this machine.
-    """
+    """What the scheduler needs: database, fetching and sending options."""
 
     db: Path
     web: PageSource = PageSource()
     sending: SendingOptions = SendingOptions()
-    cluster: Address | None = None
 
 
 def run_due_work(options: SchedulerOptions) -> WatchRunSummary | None:
@@ -66,8 +60,7 @@ def run_due_work(options: SchedulerOptions) -> WatchRunSummary | None:
         try:
             with watch_lock(options.db):
                 deliver = delivery_process.delivery_in_process(store, delivery_settings)
-                around = None if options.cluster is None else visits_by(options.cluster)
-                visit = create_visit(store, options.web, around=around)
+                visit = create_visit(store, options.web)
                 summary = asyncio.run(run_due(store, visit, deliver, clock=time.time))
         except AlreadyRunning:
             return None

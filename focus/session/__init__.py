@@ -12,7 +12,7 @@
 
 `run` takes a `CrawlConfig`, the files of the run (`RunPaths`) and a `Watcher`, and returns a
 `RunReport`. A `Runtime` supplies transport and store: the default one uses the network and scorer
-processes of this machine, `cluster.node` supplies one for a shard of a cluster.
+processes of this machine, `cluster.runtime` supplies one for the frontier of a cluster.
 
 It must not import commands, reports or the packages that start runs (`alerts/`, `cluster/`,
 `serve/`); these call `run`.

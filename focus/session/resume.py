@@ -7,7 +7,6 @@ fingerprints. URL strings are loaded later, when a queue needs them.
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import msgspec
@@ -17,7 +16,7 @@ from focus.engine.recent_harvest import WINDOW
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
-from focus.records import RecentTally, Tally, Task, UrlState
+from focus.records import RecentTally, Tally, UrlState
 from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, MAX_WAIT_S
 from focus.score.matching import topic_segmenter
 from focus.score.subtopics import TitledPage
@@ -83,29 +82,6 @@ async def _restore_recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -
         partial(writer.load_relevant_requests, crawl=info.id, first=first)
     )
     crawl.recent_harvest.add(nth in relevant for nth in range(first + 1, totals.requests + 1))
-
-
-def resume_task(crawl: Crawl, task: Task) -> bool:
-    """Mark a task that an earlier run sent as in flight; False if its result is not needed."""
-    # The page that links to it was not written before the kill: the URL will be discovered again.
-    if not crawl.frontier.has_host(task.host) or (task.id or 0) >= len(crawl.url_table):
-        return False
-    if task.is_lookup:  # repeated when the host is due
-        return False
-    host, now = crawl.frontier.host(task.host), crawl.transport.now()
-    if task.id is not None:
-        if crawl.url_table.state[task.id] != UrlState.WAITING:
-            return False
-        crawl.url_table.set_state(task.id, UrlState.FETCHING)
-        waiting = crawl.url_table.counts[UrlState.WAITING] + 1
-        crawl.requests.setdefault(task.id, Request()).waiting = waiting
-    elif host.active or crawl.view.robots_gate.question(host, task.url, now) is None:
-        return False
-    crawl.frontier.start_request(host, now)
-    crawl.frontier.record_send(host, now)  # the true time is unknown
-    if task.id is None:
-        crawl.frontier.pause_host(host, math.inf, now)
-    return True
 
 
 async def _restore_titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

@@ -72,12 +72,11 @@ async def run(
             now=time.time(),
             retry_reasons=paths.retry_failed,
         )
-        transport = await runtime.make_transport(config, paths, store, info, stack)
+        transport = await runtime.make_transport(config, paths, stack)
         crawl_store = runtime.make_crawl_store(store, info)
         crawl = Crawl(
             config,
             transport,
-            partition=runtime.make_partition(config),
             crawl_store=crawl_store,
             observe=watcher.event,
             on_outage=watcher.outage,
@@ -92,7 +91,6 @@ async def run(
                 from focus.session.revisit import schedule_revisits
 
                 await schedule_revisits(crawl, store, info, config.refresh_s)
-        await runtime.on_opened(crawl, store, info)
         crawl.add_seeds(config.seeds)
         totals_before = msgspec.structs.replace(crawl.unit_of_work.totals)
         started_at = time.monotonic()

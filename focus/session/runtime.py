@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 from focus import __version__
 from focus.config import CrawlConfig, RunPaths
-from focus.crawler import Crawl, CrawlStore
+from focus.crawler import CrawlStore
 from focus.engine.body_memory import BodyMemory
-from focus.engine.partition import Partition
 from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, parse_cookie_option, read_cookies, read_credentials
@@ -27,28 +26,14 @@ class Runtime:
     """Factory for the parts that a crawl runs with: here on this machine alone."""
 
     async def make_transport(
-        self,
-        config: CrawlConfig,
-        paths: RunPaths,
-        store: Store,
-        info: CrawlInfo,
-        stack: contextlib.AsyncExitStack,
+        self, config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
     ) -> Transport:
         """Open the transport of the crawl; the stack closes it."""
-        del store, info
         return await open_transport(config, paths, stack)
-
-    def make_partition(self, config: CrawlConfig) -> Partition:
-        """Return the assignment of hosts to crawls."""
-        del config
-        return Partition()
 
     def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         """Return the store that receives the batches of the crawl."""
         return CrawlWriter(store, info.id)
-
-    async def on_opened(self, crawl: Crawl, store: Store, info: CrawlInfo) -> None:
-        """Called when the crawl has been restored, before its seeds are added."""
 
 
 async def open_transport(

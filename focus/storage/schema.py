@@ -277,37 +277,6 @@ CREATE TABLE page_change (
     PRIMARY KEY (page, at)
 ) WITHOUT ROWID;
 
--- A frontier of a cluster: which of how many; `run` grows with every start.
-CREATE TABLE shard (
-    crawl  INTEGER PRIMARY KEY,  -- = crawl.id
-    number INTEGER NOT NULL,     -- from 1
-    shards INTEGER NOT NULL,     -- how many there are
-    mark   INTEGER NOT NULL,     -- drawn by chance: leases of other databases are not ours
-    run    INTEGER NOT NULL      -- starts so far
-);
--- Tasks that are at workers, or on their way to one or back.
-CREATE TABLE lease (
-    id         INTEGER PRIMARY KEY,  -- mark, run and a number
-    crawl      INTEGER NOT NULL,     -- whose
-    losses     INTEGER NOT NULL,     -- workers that died with it
-    expires_at REAL NOT NULL,        -- by this machine's clock
-    task       BLOB NOT NULL         -- MessagePack of records.Task
-);
--- Links that other shards own, until the broker has them.
-CREATE TABLE forwarded_link (
-    id     INTEGER PRIMARY KEY,      -- from 1, in the order of leaving
-    crawl  INTEGER NOT NULL,         -- whose
-    shard  INTEGER NOT NULL,         -- whose
-    links  INTEGER NOT NULL,         -- how many a row has: those of one batch, up to 250
-    packed BLOB NOT NULL             -- MessagePack of a list of partition.ForwardedUrl
-);
--- Seeds, and where they redirect to, that came from elsewhere: home to the scope.
-CREATE TABLE home (
-    crawl INTEGER NOT NULL,  -- whose
-    url   TEXT NOT NULL,     -- as typed, or as redirected to
-    PRIMARY KEY (crawl, url)
-) WITHOUT ROWID;
-
 -- What the URLs of one kind of a host returned: rules that the crawl has learned.
 CREATE TABLE url_rule (
     host   INTEGER NOT NULL,         -- crawl << 32 | host

@@ -1,10 +1,10 @@
-"""Merges the databases of the shards of a cluster into a temporary database.
+"""Merges the databases of several crawls of one topic into a temporary database.
 
     with open_merged([Path("s1.db"), Path("s2.db")], include_sources=False) as reader:
         reader.crawls()
 
-Readers then need not know shards. Ids are renumbered, and requests are interleaved by the progress
-of each shard. Internal data of a crawl (leases, keys) is not copied.
+Readers then see one crawl, whose shards the databases are. Ids are renumbered, and requests are
+interleaved by the progress of each shard. Internal data of a crawl (such as keys) is not copied.
 """
 
 from __future__ import annotations
@@ -218,8 +218,7 @@ class _Merger:
         topics = sorted({row[0] for row in rows})
         if len(topics) > 1:
             raise ConfigError(
-                "the databases hold crawls of different topics ({topics}); give those of one "
-                "cluster",
+                "the databases hold crawls of different topics ({topics}); give those of one topic",
                 topics=", ".join(topics),
             )
         topic, strategy, *_, digest, identity, config, _, _ = rows[0]
@@ -241,9 +240,7 @@ def _latest_crawl(path: Path) -> int:
     with DatabaseReader(path) as reader:
         ids = reader.crawl_ids("latest")
     if not ids:
-        raise ConfigError(
-            "{path} holds no crawl yet; `focus cluster frontier` begins one", path=path
-        )
+        raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=path)
     return ids[-1]
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tests.support.processes import LIFE_S, asked_again, count, done, ends, integrity
+from tests.support.processes import LIFE_S, asked_again, done, ends, integrity
 from tests.support.roles import DONE, Crew, Role, crew
 from tests.support.torture import Rack, Verdict
 
@@ -17,11 +17,10 @@ _REST = 1 << 60  # requests: until the crawl has ended
 
 
 class Fault(NamedTuple):
-    """A fault: what it hit, the requests that the server had seen, and the leases then open."""
+    """A fault: what it hit, and the number of requests that the server had seen."""
 
     what: str
     mark: int
-    leases: int
 
 
 class Tormentor:
@@ -62,8 +61,7 @@ class Tormentor:
         return True
 
     def _strike(self, what: str) -> None:
-        leases = sum(count(db, "lease") for db in self._victim.databases())
-        fault = Fault(what, len(self._log), leases)
+        fault = Fault(what, len(self._log))
         kind, _, how = what.partition(" ")
         if kind == "broker":
             self._victim.broker.kill()
@@ -111,7 +109,6 @@ def cluster(
     rack: Rack,
     faults: Sequence[str],
     *,
-    shards: int = 2,
     workers: int = 3,
     slots: int = 32,
     skew_s: float = 0.0,
@@ -120,7 +117,7 @@ def cluster(
     folder, log = rack.folder("cluster"), rack.server.log
     begin = len(log)
     skews = (-skew_s, -skew_s / 7, 0.0, skew_s) if skew_s else (0.0,)
-    size = {"shards": shards, "workers": workers, "slots": slots}
+    size = {"workers": workers, "slots": slots}
     with crew(rack.server, folder, **size, more=rack.more, skews=skews) as victim:
         tormentor = Tormentor(rack, victim)
         is_done = tormentor.run(faults, max(1, int(1.6 * rack.asked / (len(faults) + 1))))
@@ -129,22 +126,20 @@ def cluster(
     marks = [begin, *(fault.mark for fault in tormentor.faults), len(log)]
     repeats = asked_again(log, marks, log[: rack.asked])
     again = Counter(first for first, later, _ in repeats if first != later)
-    leases = sum(fault.leases for fault in tormentor.faults)
+    in_flight = workers * slots * len(tormentor.faults)
     pages, ended = set().union(*map(done, databases)), sum(map(ends, databases), Counter())
-    left = sum(count(db, table) for db in databases for table in ("lease", "stray"))
     lost, said = len(rack.pages - pages), victim.said()
     found = (
         f"{Counter(fault.what for fault in tormentor.faults)}; lost {lost} of {len(rack.pages)}; "
-        f"{again.total()} requests made again, {leases} leases were open; "
+        f"{again.total()} requests made again, at most {in_flight} were in flight; "
         f"ends {dict(ended - rack.ends)} instead of {dict(rack.ends - ended)}"
     )
     broken = {
         "lost": lost,
         "extra": pages - rack.pages,
         "other_ends": (ended - rack.ends) + (rack.ends - ended),
-        "repeated": again.total() > leases,
+        "repeated": again.total() > in_flight,
         "too_few_faults": len(tormentor.faults) < len(faults),
-        "left": left,
         "unsound": {integrity(db) for db in databases} != {"ok"},
         "not_done": not is_done,
         "breakdowns": victim.breakdowns,

@@ -1,6 +1,6 @@
 """Runs the roles of a cluster for a measurement, as processes on a cable each.
 
-    with crew(server, folder, shards=2, workers=3) as crew: …
+    with crew(server, folder, workers=3) as crew: …
 
 The broker is a private one. A role may have a clock that is wrong by `skews` seconds.
 """
@@ -126,8 +126,8 @@ class Crew:
             role.end()
 
     def databases(self) -> list[Path]:
-        """The shards' own."""
-        return [self.folder / f"shard{number}.db" for number in range(1, len(self.frontiers) + 1)]
+        """The database of the frontier."""
+        return [self.folder / "frontier.db"]
 
     def said(self) -> str:
         """All that the roles have said."""
@@ -143,7 +143,6 @@ def crew(
     server: DemoServer,
     folder: Path,
     *,
-    shards: int,
     workers: int,
     slots: int = 32,
     more: Sequence[str] = (),
@@ -155,18 +154,15 @@ def crew(
         cables = stack.enter_context(Cables(broker.port))
         found = Crew(broker, cables, folder)
         stack.callback(found.end)
-        clocks = random.Random(0).choices(skews, k=shards + workers)
-        for number in range(1, shards + 1):
-            db = folder / f"shard{number}.db"
-            options = [
-                each
-                for each in crawl_options(server, db, *more)[1:]
-                if not each.startswith("--concurrency")
-            ]
-            arguments = ["--shard", f"{number}/{shards}", *options]
-            found.add("frontier", arguments, skew=clocks[number - 1])
+        clocks = random.Random(0).choices(skews, k=1 + workers)
+        options = [
+            option
+            for option in crawl_options(server, folder / "frontier.db", *more)[1:]
+            if not option.startswith("--concurrency")
+        ]
+        found.add("frontier", options, skew=clocks[0])
         for number in range(workers):
             arguments = ["--slots", str(slots), "--processes", "1", "--name", f"w{number + 1}"]
             arguments += ["--connect-to", f"127.0.0.1:{server.port}", "--allow-net", "127.0.0.0/8"]
-            found.add("worker", arguments, skew=clocks[shards + number])
+            found.add("worker", arguments, skew=clocks[1 + number])
         yield found

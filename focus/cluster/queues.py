@@ -1,0 +1,94 @@
+"""Queues of a cluster in RabbitMQ (3.10 or later).
+
+focus.NAME.tasks         quorum queue: tasks for workers; a task that was delivered three times
+                         without a result goes to the next queue
+focus.NAME.poison        quorum queue: tasks that no worker survived
+focus.NAME.frontier      exclusive queue of the frontier: results and greetings of workers
+focus.NAME.workers       fanout exchange: new runs and model updates, for all workers
+focus.NAME.worker.NAME   exclusive queue of a worker, bound to the exchange
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractExchange, AbstractQueue
+
+from focus import __version__
+from focus.cluster.messages import pack
+
+DELIVERY_LIMIT = 2
+"""Redeliveries of a task before it counts as poison."""
+CONFIRM_S = 8.0
+"""A message that the broker has not confirmed within this time counts as not sent."""
+
+
+class Queues:
+    """The declared queues of one cluster, by name of the cluster."""
+
+    def __init__(self, channel: AbstractChannel, cluster: str) -> None:
+        self.channel = channel
+        self.name = f"focus.{cluster}"
+        self.tasks: AbstractQueue
+        self.poison: AbstractQueue
+        self.workers: AbstractExchange
+
+    async def declare(self) -> None:
+        """Declare the queues of tasks and the exchange."""
+        poison = f"{self.name}.poison"
+        self.poison = await self._quorum_queue(poison)
+        self.tasks = await self._quorum_queue(
+            f"{self.name}.tasks",
+            {
+                "x-delivery-limit": DELIVERY_LIMIT,
+                "x-dead-letter-exchange": "",
+                "x-dead-letter-routing-key": poison,
+                "x-dead-letter-strategy": "at-least-once",
+                "x-overflow": "reject-publish",
+            },
+        )
+        self.workers = await self.channel.declare_exchange(
+            f"{self.name}.workers", aio_pika.ExchangeType.FANOUT, durable=True
+        )
+
+    @property
+    def frontier(self) -> str:
+        """Name of the frontier's own queue."""
+        return f"{self.name}.frontier"
+
+    async def own_queue(self, name: str) -> AbstractQueue:
+        """Declare a queue that ends with this connection. Raises AMQPError if it is in use."""
+        return await self.channel.declare_queue(name, exclusive=True, auto_delete=True)
+
+    async def _quorum_queue(
+        self, name: str, arguments: dict[str, Any] | None = None
+    ) -> AbstractQueue:
+        arguments = {"x-queue-type": "quorum", **(arguments or {})}
+        return await self.channel.declare_queue(name, durable=True, arguments=arguments)
+
+    async def send(self, queue: str, kind: str, message: object, *, reply_to: str = "") -> None:
+        """Publish a persistent message to a queue and wait until the broker has confirmed it."""
+        exchange = self.channel.default_exchange
+        amqp_message = _amqp_message(kind, message, reply_to)
+        await exchange.publish(amqp_message, routing_key=queue, timeout=CONFIRM_S)
+
+    async def refuse(self, queue: str, reason: str) -> None:
+        """Tell a worker of another version why it gets no setup."""
+        message = aio_pika.Message(reason.encode(), type="refused")
+        await self.channel.default_exchange.publish(message, routing_key=queue)
+
+    async def broadcast(self, kind: str, message: object) -> None:
+        """Publish a message to all workers that are connected."""
+        amqp_message = _amqp_message(kind, message)
+        await self.workers.publish(amqp_message, "", mandatory=False, timeout=CONFIRM_S)
+
+
+def _amqp_message(kind: str, message: object, reply_to: str = "") -> aio_pika.Message:
+    return aio_pika.Message(
+        pack(message),
+        type=kind,
+        app_id=f"focus/{__version__}",
+        delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+        reply_to=reply_to or None,
+    )
