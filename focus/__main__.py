@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, terminate)
     _limit_threads()
     if _address_space() < MIN_BYTES:
-        return _print_error(_memory_message(say("nothing was begun")), 1)
+        return _print_error(_memory_message(say("nothing was started")), 1)
     try:
         _run_command(args)
         sys.stdout.flush()
@@ -168,8 +168,8 @@ def _limit_threads() -> None:
 
 def _memory_message(why: str) -> str:
     return say(
-        "{space:,.0f} MB of memory (ulimit -v) are not enough for this command; "
-        "give it {enough:,.0f} MB ({error})",
+        "{space:,.0f} MB of memory (ulimit -v) are not enough for this command; allow "
+        "{enough:,.0f} MB ({error})",
         space=_address_space() / 1e6,
         enough=SUFFICIENT_BYTES / 1e6,
         error=why,
@@ -248,7 +248,7 @@ def _report_bug() -> int:
     with suppress(OSError, ValueError):
         traceback.print_exc()
         print(
-            say("focus: this is a mistake in focus itself; please report the lines above"),
+            say("focus: this is a bug in focus; please report the lines above"),
             file=sys.stderr,
         )
     return 1

@@ -303,7 +303,9 @@ class Crawling:
     def _start(self, stack: AsyncExitStack) -> None:
         """Mark the run as started; create a temporary database if the user gave none."""
         if self._is_started:
-            raise ConfigError("this crawl has been run; make another by focus.crawl(...)")
+            raise ConfigError(
+                "this crawl has already run; create another one with focus.crawl(...)"
+            )
         self._is_started = True
         if self._db is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="focus-"))
@@ -437,7 +439,7 @@ class Database:
         known = set(Selection.__struct_fields__) - {"crawl"}
         if unknown := sorted(set(which) - known):
             raise ConfigError(
-                "no such selection {unknown!r}; known: {known}",
+                "unknown selection {unknown!r}; known: {known}",
                 unknown=unknown[0],
                 known=", ".join(sorted(known)),
             )

@@ -160,8 +160,8 @@ class Registry(Mapping[str, T]):
         except Exception as error:  # code of another package can raise anything
             package = entry_point.dist.name if entry_point.dist else "?"
             raise ConfigError(
-                "{name}: the package {package} registers it under {group}, and {value} "
-                "cannot be imported ({error}); mend or uninstall that package",
+                "{name}: the package {package} registers it under {group}, but {value} cannot be "
+                "imported ({error}); update or uninstall that package",
                 name=entry_point.name,
                 package=package,
                 group=self._group,

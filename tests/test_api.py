@@ -110,7 +110,7 @@ def test_crawl_invalid_option_raises_before_any_request(web: Path, tmp_path: Pat
         focus.open(tmp_path / "none.db")
     made = crawling(web, max_pages=1)
     made.run()
-    with pytest.raises(ConfigError, match="has been run"):
+    with pytest.raises(ConfigError, match="has already run"):
         made.run()
 
 
@@ -267,7 +267,7 @@ def test_registry_plugin_adds_channel(tmp_path: Path) -> None:
 
     assert "--bottle FOLDER" in focus_("watch", "add", "--help").stdout
     add = ["watch", "add", "足球", "--site", "https://a.test/", "--words", "足球"]
-    assert "no address that bottle can" in focus_(*add, "--bottle", "sea").stderr
+    assert "bottle cannot send to this address" in focus_(*add, "--bottle", "sea").stderr
     sea = tmp_path / "sea"
     assert focus_(*add, "--bottle", str(sea)).returncode == 0
     failed = focus_("watch", "test", "足球")

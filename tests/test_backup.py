@@ -69,7 +69,7 @@ def test_backup_and_restore_through_links_keep_links(database: Path, tmp_path: P
 
 
 def test_backup_to_device_raises(database: Path) -> None:
-    with pytest.raises(StoreError, match="/dev/null is no file"):
+    with pytest.raises(StoreError, match="/dev/null is not a regular file"):
         backup(database, Path(os.devnull), replace=True, progress=progress)
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
@@ -157,7 +157,7 @@ def test_backup_creates_one_private_file(database: Path, tmp_path: Path) -> None
 
 def test_backup_existing_copy_is_replaced_only_by_force(database: Path, tmp_path: Path) -> None:
     (tmp_path / "copy.db").write_text("mine")
-    with pytest.raises(StoreError, match="is there"):
+    with pytest.raises(StoreError, match="already exists"):
         copied(database, tmp_path / "copy.db")
     assert (tmp_path / "copy.db").read_text() == "mine"
     assert copied(database, tmp_path / "copy.db", replace=True).crawls == 1
@@ -201,7 +201,7 @@ def test_restore_existing_database_needs_force_and_is_kept(database: Path, tmp_p
     with closing(sqlite3.connect(database)) as db, db:
         db.execute("DELETE FROM url_found")
     (tmp_path / "focus.db-search").write_text("of what was")
-    with pytest.raises(StoreError, match="is there"):
+    with pytest.raises(StoreError, match="already exists"):
         restored(tmp_path / "copy.db", database)
     found = restored(tmp_path / "copy.db", database, replace=True)
     assert found.replaced == tmp_path / "focus.db.old1"
@@ -222,7 +222,7 @@ def test_restore_open_database_raises(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     with closing(sqlite3.connect(database)) as idle:
         idle.execute("SELECT count(*) FROM url").fetchone()
-        with pytest.raises(StoreError, match="another program has"):
+        with pytest.raises(StoreError, match="another program"):
             restored(tmp_path / "copy.db", database, replace=True)
     assert not list(tmp_path.glob("*.old1"))
     assert not list(tmp_path.glob("*.part*"))
@@ -231,7 +231,7 @@ def test_restore_open_database_raises(database: Path, tmp_path: Path) -> None:
 def test_restore_damaged_database_is_replaced(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
     database.write_bytes(b"no database" * 1000)
-    with pytest.raises(StoreError, match="is there"):
+    with pytest.raises(StoreError, match="already exists"):
         restored(tmp_path / "copy.db", database)
     found = restored(tmp_path / "copy.db", database, replace=True)
     assert found.replaced is not None
@@ -272,7 +272,7 @@ def test_backup_contains_key_only_on_request(focus: Focus, database: Path, tmp_p
     key = keyfile.read_key(keyfile.key_path(database))
     ended = focus("backup", "copy.db")
     assert ended.code == 0
-    assert f"Not in it: the key {database}.key" in ended.err
+    assert f"Not included: the key {database}.key" in ended.err
     assert not (tmp_path / "copy.db.key").exists()
     assert key.hex().encode() not in (tmp_path / "copy.db").read_bytes()
     ended = focus("backup", "copy.db", "--force", "--with-key")
@@ -302,7 +302,7 @@ def test_restore_reports_replaced_file(focus: Focus, database: Path) -> None:
     ended = focus("restore", "copy.db", "--force")
     assert ended.code == 0
     assert "1 crawl, 0 pages, 0 alerts" in ended.err
-    assert f"What was there is {database}.old1" in ended.err
+    assert f"The previous database is now {database}.old1" in ended.err
 
 
 def test_restore_while_watch_runs_raises(focus: Focus, database: Path) -> None:

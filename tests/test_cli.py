@@ -132,9 +132,9 @@ def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> Non
     assert priority - last["priority"] == pytest.approx(2.5 * 0.15, abs=1e-3)
     shown = focus("why", "a.test/three", "--db", "a.db").out
     assert "  named      欧冠" in shown
-    assert "  ahead      no URL waiting with more priority" in shown
+    assert "  ahead      no URL waiting with a higher priority" in shown
     assert (
-        "1 URL waiting with more priority: a.test 1"
+        "1 URL waiting with a higher priority: a.test 1"
         in focus("why", "a.test/two", "--db", "a.db").out
     )
 
@@ -191,7 +191,7 @@ def test_truncated_archive_is_reported_and_read_to_its_end(
     web.write_bytes(pack(records[:at]))
     crawled = focus(*on(web, "--summary", "r.json"))
     assert crawled.code == 0
-    note = "Note: the archive is damaged, and what is missing is a 404: "
+    note = "Note: the archive is damaged; missing pages are answered with 404: "
     assert note in crawled.err
     report = json.loads((home / "r.json").read_text(encoding="utf-8"))
     assert report["archive_damage"]
@@ -291,7 +291,7 @@ def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, ho
     gone = json.loads(focus("why", "http://a.test/gone", "--db", "a.db", "--json").out)
     assert (gone["state"], gone["reason"]) == ("failed", "http-4xx")
     unseen = focus("why", "http://a.test/nowhere", "--db", "a.db")
-    assert unseen.err.startswith("http://a.test/nowhere was never seen")
+    assert unseen.err.startswith("http://a.test/nowhere is not known to this crawl")
     assert (unseen.code, unseen.out) == (0, "")
 
 
@@ -311,9 +311,15 @@ def test_same_command_continues_crawl(focus: Focus, web: Path) -> None:
     again = focus(*on(web, "--max-pages", "2"))
     assert again.code == 0
     assert re.search(r"^Continuing crawl 1 \(5 known, \d waiting\)$", again.err, re.MULTILINE)
-    assert "Crawl 1 already has its 2 pages; raise --max-pages or use --fresh." in again.err
+    assert (
+        "Crawl 1 has its 2 pages already, so this run fetched nothing; "
+        "raise --max-pages or use --fresh." in again.err
+    )
     quiet = focus(*on(web, "--max-pages", "2", "-q"))
-    assert quiet.err == "Crawl 1 already has its 2 pages; raise --max-pages or use --fresh.\n"
+    assert (
+        quiet.err == "Crawl 1 has its 2 pages already, so this run fetched nothing; "
+        "raise --max-pages or use --fresh.\n"
+    )
     more = focus(*on(web))
     assert "pages     4, " in more.err
     assert "this run  2 pages" in more.err
@@ -332,7 +338,7 @@ def test_nothing_fetched_lists_seeds_even_if_quiet(focus: Focus, web: Path) -> N
     ended = focus(*arguments)
     assert ended.code == 3
     lines = ended.err.splitlines()
-    assert lines[:2] == ["focus: error: not one page was fetched", "Seeds that came to nothing:"]
+    assert lines[:2] == ["focus: error: not one page was fetched", "Seeds without a page:"]
     assert lines[2].startswith("  http://no.test/  http-4xx")
 
 
@@ -345,8 +351,8 @@ def test_seeds_all_redirected_to_other_site_exits_with_3(focus: Focus, home: Pat
     ended = focus(*on(file, "-q"))
     assert ended.code == 3
     assert ended.err == (
-        "focus: error: every seed led to another site (log-in.test); for a log-in give "
-        "--cookie-file or --credentials, else --seed with a page of that site\n"
+        "focus: error: every seed redirects to another site (log-in.test); give "
+        "--cookie-file or --credentials for a log-in, or start from a page of that site\n"
     )
     assert focus(*on(file, "-q")) == ended, "nor the night after"
 
@@ -357,7 +363,7 @@ def test_seed_redirected_to_new_site_is_crawled_with_note(focus: Focus, home: Pa
     record(file, {"http://a.test/": LOG_IN, LOG_IN: f"{goal}<a href=/b>b</a>"})
     ended = focus(*on(file))
     assert ended.code == 0
-    assert "Note: every seed led to another site (log-in.test)" in ended.err
+    assert "Note: every seed redirects to another site (log-in.test)" in ended.err
 
 
 def test_seed_redirected_within_site_is_not_reported(focus: Focus, home: Path) -> None:
@@ -582,7 +588,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: pytest.Monk
     [
         (["crwl"], "No such command 'crwl'. Did you mean 'crawl'? (see `focus --help`)"),
         (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
-        (["why", "x y", "--db", "no.db"], "seed 'x y': has white space in it; "),
+        (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space; "),
         (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
         (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
         (

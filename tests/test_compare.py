@@ -87,8 +87,8 @@ def test_compare_output_narrow_terminal_drops_columns(web: Path, tmp_path: Path)
     for name in ("bfs", "best-first"):
         row = next(line for line in narrow if line.split()[:1] == [name]).split()
         assert set(row) <= figures
-    assert any("no room for " in line for line in narrow)
-    assert not any("no room for " in line for line in wide)
+    assert any("not shown for lack of space: " in line for line in narrow)
+    assert not any("not shown for lack of space: " in line for line in wide)
 
 
 def test_interval_of_single_topic_is_none(web: Path, tmp_path: Path) -> None:

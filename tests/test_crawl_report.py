@@ -306,7 +306,7 @@ def test_report_of_crawl_without_pages_is_rendered(tmp_path: Path) -> None:
     with DatabaseReader(tmp_path / "f.db") as reader:
         found = load_figures(reader, 1)
     text = crawl_html(found)
-    assert "no page yet" in text
+    assert "no pages yet" in text
     assert crawl_pictures(found) == {}
 
 
@@ -456,7 +456,7 @@ def test_report_json_has_the_figures_of_the_page(path: Path, found: CrawlFigures
         (["--db", "text"], StoreError, "text is not a database"),
         (["--db", "other.db"], StoreError, "is the database of another program"),
         (["--db", "focus.db", "--crawl", "7"], ConfigError, "no crawl 7 in focus.db"),
-        (["--db", "empty.db"], ConfigError, "holds no crawl yet"),
+        (["--db", "empty.db"], ConfigError, "has no crawl yet"),
         (["--db", "focus.db", "-o", "no/r.html"], ConfigError, "no/r.html: there is no folder"),
         (["--db", "focus.db", "-o", "focus.db"], ConfigError, "is the database itself"),
         (["--db", "focus.db", "-o", "-", "--png"], ConfigError, "give -o FILE"),

@@ -59,7 +59,7 @@ def test_a_domain_of_ever_new_hosts_has_its_budget() -> None:
     asked = [crowd.ask(name) for name in hosts("trap.test", 166)]
     assert crowd.domains.is_spent(asked[-1]) == ""
     last = crowd.ask("b.trap.test")
-    assert "167 hosts of trap.test brought" in crowd.domains.is_spent(last)
+    assert "167 hosts of trap.test found" in crowd.domains.is_spent(last)
     assert crowd.domains.is_spent(crowd.meet("fresh.trap.test"))
     assert not crowd.domains.has_room("other.trap.test")
     assert crowd.domains.has_room("another.test")
@@ -121,7 +121,7 @@ def test_a_host_that_was_put_off_often_is_left_alone() -> None:
     fresh = crowd.meet("fresh.hoster.test")
     assert [crowd.domains.is_spent(fresh) for _ in range(PUT_OFFS) if crowd.domains.puts_off(fresh)]
     assert not crowd.domains.puts_off(fresh)
-    assert crowd.domains.is_spent(fresh).startswith("200 hosts of hoster.test brought too little")
+    assert crowd.domains.is_spent(fresh).startswith("200 hosts of hoster.test found too little")
     crowd.ask("a0.hoster.test", requests=4, relevance=0.5)
     assert crowd.domains.is_spent(fresh) == "", "its domain has earned it after all"
 

@@ -82,7 +82,7 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
         assert wait_until(lambda: "requests finish" in run.said, LIFE_S)
         run.send(signal.SIGINT)
         assert run.end() == 130
-    assert "dropping what is in flight" in run.said
+    assert "cancelling requests in progress" in run.said
     assert read_copy(tmp_path / "focus.db", "PRAGMA integrity_check") == [("ok",)]
     assert read_copy(tmp_path / "focus.db", "SELECT count(*) FROM url WHERE state = 1") == [(0,)]
     assert pages(tmp_path / "focus.db")

@@ -78,7 +78,7 @@ def test_parse_duration_valid_text(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "1x", "-5", "1m30", "1e9", "inf", "nan", "五分"])
 def test_parse_duration_invalid_text_raises_one_line(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no time; write 90"):
+    with pytest.raises(ConfigError, match="is not a time; write 90"):
         parse_duration(text)
 
 
@@ -97,7 +97,7 @@ def test_parse_size_valid_text(text: str, number: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "M", "1X", "-1", "1,000"])
 def test_parse_size_invalid_text_raises_one_line(text: str) -> None:
-    with pytest.raises(ConfigError, match="is no size; write 65536"):
+    with pytest.raises(ConfigError, match="is not a size; write 65536"):
         parse_size(text)
 
 

@@ -18,7 +18,7 @@ from focus.scheduling.url_table import UrlTable
 
 
 def trim(frontier: Frontier) -> None:
-    """Let go of what there is no room for, as a crawl does after it was written."""
+    """Let go of what there is not shown for lack of space, as a crawl does after it was written."""
     if frontier.url_cache.is_over_capacity:
         frontier.update_queues(frontier.url_cache.evict())
 

@@ -88,7 +88,7 @@ def test_read_topics_reads_referenced_topic_file(tmp_path: Path) -> None:
         ('[{"name": "F", "keywords": ["x"]}]', "topic 'F' has no seed"),
         ('[{"name": "F", "keywords": ["x"], "seeds": []}]', "topic 'F' has no seed"),
         ('[{"name": "F", "keywords": [], "seeds": ["http://a.test/"]}]', "topic 'F': topic ''"),
-        ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "has white space"),
+        ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "contains white space"),
     ],
 )
 def test_read_topics_invalid_file_raises_error(text: str, complaint: str) -> None:

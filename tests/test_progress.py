@@ -248,7 +248,7 @@ def test_log_file_on_full_disk_reports_once(capsys: pytest.CaptureFixture[str]) 
     with open_reporters(quiet=True, log_file=Path("/dev/full")) as teller:
         teller.say("a")
         teller.say("b")
-    line = "focus: --log-file /dev/full: No space left on device; it ends here\n"
+    line = "focus: --log-file /dev/full: No space left on device; the log ends here\n"
     assert capsys.readouterr().err == line
 
 
@@ -262,7 +262,7 @@ def test_log_file_in_deleted_folder_does_not_end_crawl(
         folder.rename(tmp_path / "gone")
         teller.say("b")
         teller.say("c")
-    assert capsys.readouterr().err.count("it ends here") == 1
+    assert capsys.readouterr().err.count("the log ends here") == 1
 
 
 class Broken(io.StringIO):
@@ -356,7 +356,7 @@ def test_summary_lines_contain_all_figures() -> None:
         "  waiting   410 URLs on 3 hosts",
         "  failed    34: timeout 20, http-4xx 14",
         "  database  /x/focus.db",
-        "Seeds that came to nothing:",
+        "Seeds without a page:",
         "  b.test  dns: no such host",
     ]
 
@@ -369,10 +369,14 @@ def test_summary_lines_interrupted_crawl_tells_how_to_continue() -> None:
 @pytest.mark.parametrize(
     ("reason", "line"),
     [
-        ("max-pages reached", "already has its 1,000 pages; raise --max-pages or use --fresh."),
+        (
+            "max-pages reached",
+            "has its 1,000 pages already, so this run fetched nothing; "
+            "raise --max-pages or use --fresh.",
+        ),
         ("target reached", "already has its 313 relevant pages; raise --target or use --fresh."),
         ("max-requests reached", "already made its 1,200 requests; raise --max-requests or"),
-        ("frontier empty", "is complete: no URL waits after 1,000 pages; use --fresh"),
+        ("frontier empty", "is complete: no URLs are waiting after 1,000 pages; use --fresh"),
     ],
 )
 def test_summary_lines_finished_crawl_says_nothing_to_do(reason: str, line: str) -> None:
@@ -402,7 +406,7 @@ def test_failure_lines_for_failed_crawls() -> None:
     made = report(totals={}, seed_failures={"b.test": "dns: no such host"})
     assert failure_lines(made, 3) == [
         "focus: error: not one page was fetched",
-        "Seeds that came to nothing:",
+        "Seeds without a page:",
         "  b.test  dns: no such host",
     ]
     assert failure_lines(report(run_pages=1, failures={"dns": 3}), 4)[0].startswith(

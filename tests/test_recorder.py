@@ -101,7 +101,7 @@ def test_an_exchange_of_unknown_request_is_a_response_record(tmp_path: Path) -> 
 
 
 def test_recorder_device_raises() -> None:
-    with pytest.raises(ArchiveError, match="is no file"):
+    with pytest.raises(ArchiveError, match="is not a regular file"):
         Recorder(Path(os.devnull), software="focus")
 
 
@@ -209,7 +209,7 @@ def test_only_its_own_kind_of_file_is_continued(tmp_path: Path) -> None:
     ):
         path = tmp_path / name
         path.write_bytes(data)
-        with pytest.raises(ArchiveError, match="no gzip WARC"):
+        with pytest.raises(ArchiveError, match="not a gzip WARC"):
             recorder(path)
         assert path.read_bytes() == data
 

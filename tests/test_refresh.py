@@ -344,7 +344,7 @@ async def test_commands_report_changed_gone_and_due_pages(
     focus, db = runner(capfd), ("--db", str(rounds.path))
     nothing = focus("changes", *db)
     assert (nothing.code, nothing.out) == (0, "")
-    assert "No change was found yet" in nothing.err
+    assert "No changes found yet" in nothing.err
     web.page("http://a.test/1", title="Uno", text=LONG + "新", links=["/3"])
     web.answers["http://a.test/2"] = Answer(status=404)
     await rounds.run(11 * DAY)

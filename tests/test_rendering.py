@@ -455,7 +455,7 @@ async def test_a_browser_that_dies_again_and_again_is_given_up(
     async with rendering() as made:
         made._deaths = 1
         result = await made.render(came("<p>x"), "utf-8")
-    assert result.rendering is Rendering.CRASH and "again and again" in result.detail
+    assert result.rendering is Rendering.CRASH and "repeatedly" in result.detail
 
 
 # -- a crawl --------------------------------------------------------------------------
@@ -575,7 +575,7 @@ async def test_an_alert_sees_what_scripts_bring(tmp_path: Path) -> None:
 async def test_an_alert_says_that_its_site_needs_scripts(tmp_path: Path) -> None:
     found, remarks = await watched(tmp_path, "never", "a")
     assert found == {"/list/0": '"as it was"'}
-    assert "site.example: 1 page seems to need scripts: --render auto" in remarks
+    assert "site.example: 1 page seems to need scripts; use --render auto" in remarks
 
 
 async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: Path) -> None:

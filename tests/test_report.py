@@ -191,7 +191,7 @@ def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> Non
     [
         ([], "nothing to compare"),
         (["--strategy", "bfs", "--judge", "position", "--labels", "x"], "exclude each other"),
-        (["--strategy", "bfs", "--baseline", "dfs"], "--baseline dfs: is not among"),
+        (["--strategy", "bfs", "--baseline", "dfs"], "--baseline dfs: is not one of"),
         (["--strategy", "bfs", "--param", "x=1"], "--param x: no strategy or model"),
         (["--strategy", "bfs", "--topic", "x"], "--topic x: not in the topics file"),
     ],

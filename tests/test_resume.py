@@ -60,7 +60,7 @@ async def test_restore_missing_url_rows_raises_store_error(web: TinyWeb, tmp_pat
     await lives.live()
     with closing(sqlite3.connect(tmp_path / "x.db")) as db, db:
         assert db.execute("DELETE FROM found_log WHERE id & 0xFFFFFFFF = 0").rowcount == 1
-    with pytest.raises(StoreError, match=r"lost URLs of crawl 1: 2 of 3 are there.*--fresh"):
+    with pytest.raises(StoreError, match=r"lost URLs of crawl 1: only 2 of 3 remain.*--fresh"):
         await lives.live()
 
 
@@ -181,7 +181,7 @@ async def test_restore_budget_of_address_is_kept(
     fresh.address = first.address
     domains.look()
     assert first.address == "192.0.2.1"
-    assert domains.puts_off(fresh), "two hosts were asked there, and brought next to nothing"
+    assert domains.puts_off(fresh), "two hosts were asked there, and found almost nothing"
 
 
 def test_ensure_open_files_limit_too_low_raises() -> None:

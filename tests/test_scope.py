@@ -51,7 +51,7 @@ def test_allow_exempts_seeds(url: str, is_seed: bool, reason: DropReason | None)
 
 
 def test_deny_invalid_pattern_raises() -> None:
-    with pytest.raises(ConfigError, match=r"--deny '\(': no regular expression"):
+    with pytest.raises(ConfigError, match=r"--deny '\(': not a regular expression"):
         Scope(ScopeConfig(deny=("(",)))
 
 

@@ -146,7 +146,7 @@ def test_parse_query_words_phrases_and_exclusions(typed: str, expression: str) -
         ("", "nothing to search for"),
         (" ，。 ", "nothing to search for"),
         ('""', "nothing to search for"),
-        ("-彩票", "only what pages must not have"),
+        ("-彩票", "has only excluded words"),
         ("a " * 65, "more than 64 words"),
     ],
 )
@@ -519,7 +519,7 @@ def test_index_damaged_or_foreign_raises(path: Path) -> None:
     index_path(path).unlink()
     with closing(sqlite3.connect(index_path(path))) as db:
         db.execute("CREATE TABLE other (x)")
-    with pytest.raises(StoreError, match="no search index of ours"):
+    with pytest.raises(StoreError, match="not a search index of focus"):
         find(path, "足球")
 
 
@@ -597,7 +597,7 @@ def numbers_of(out: str) -> list[int]:
     [
         ((), "Missing argument"),
         (("，",), "nothing to search for"),
-        (("-彩票",), "only what pages must not have"),
+        (("-彩票",), "has only excluded words"),
         (("足球", "--crawl", "7"), "no crawl 7"),
         (("足球", "--topic", "nix"), "on the topic nix"),
         (("足球", "--since", "gestern"), "cannot read 'gestern' as a date"),
@@ -618,10 +618,10 @@ def test_search_command_missing_or_empty_database_raises(
 ) -> None:
     code, _, err = run(capfd, "--db", str(path), "足球")
     assert code == 1
-    assert "`focus crawl` makes one" in err
+    assert "`focus crawl` creates one" in err
     store_crawl(path)
     code, _, err = run(capfd, "--db", str(path), "足球")
-    assert "no page yet" in err
+    assert "no pages yet" in err
     with DatabaseReader(path) as reader:
         assert reader.crawl_ids("all") == [1]
 

@@ -1189,7 +1189,7 @@ def test_connection_pool_reuses_usable_connections() -> None:
         assert one == 1
     with kept.borrow() as one, kept.borrow() as other:
         assert (one, other) == (1, 2)
-    assert closed == [1], "one waits, there is no room for the other"
+    assert closed == [1], "one waits, there is not shown for lack of space the other"
     with pytest.raises(KeyError), kept.borrow():
         raise KeyError
     assert closed == [1, 2], "nobody knows in which state it is"

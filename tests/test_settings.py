@@ -229,12 +229,12 @@ def test_database_path_sources_and_priority(
         ("[crawl]\nmax-pages = 1.5", "max-pages in [crawl]: '1.5' is not a valid integer range"),
         ("[crawl]\nmax-pages = true", "max-pages in [crawl] must be text or a number, not True"),
         ("[crawl]\nmax-pages = [1]", "max-pages in [crawl] must be text or a number, not [1]"),
-        ("[crawl]\ndelay = 'x'", "delay in [crawl]: 'x' is no time; write 90"),
+        ("[crawl]\ndelay = 'x'", "delay in [crawl]: 'x' is not a time; write 90"),
         ("[crawl]\nfresh = 'yes'", "fresh in [crawl] must be true or false, not 'yes'"),
-        ("[crawl]\nallow = ['(']", "allow in [crawl]: '(' is no regular expression"),
+        ("[crawl]\nallow = ['(']", "allow in [crawl]: '(' is not a regular expression"),
         ("[crawl]\nseed = [['a']]", "seed in [crawl] must be text or a number, or a list of them"),
         ("[crawl]\nparam = {gamma = 'x'}", "param in [crawl]: 'gamma=x' is not NAME=NUMBER"),
-        ("[crawl\n", "is no TOML: "),
+        ("[crawl\n", "is not valid TOML: "),
     ],
 )
 def test_invalid_focus_toml_error_names_file_and_key(
@@ -269,8 +269,8 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
             "no URL to start from; give one, as in `focus crawl example.org --topic WORDS`",
         ),
         (["--seed", "a.test"], "no topic; give one with --topic"),
-        ([*BASE, "--seed", "ftp://a.test/"], "ftp: cannot be crawled"),
-        ([*BASE, "--topic", "，"], "no word in it"),
+        ([*BASE, "--seed", "ftp://a.test/"], "only http and https can be crawled, not ftp:"),
+        ([*BASE, "--topic", "，"], "contains no word"),
         ([*BASE, "--topic", "no.toml"], "topic file no.toml: cannot be read: No such file"),
         ([*BASE, "--seeds-file", "no.txt"], "seeds file no.txt: cannot be read: No such file"),
         ([*BASE, "--strategy", "bestlink"], "--strategy: no strategy 'bestlink'; did you mean"),
@@ -281,14 +281,17 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
         ([*BASE, "--max-time", "0"], "--max-time: must be longer than 0"),
         ([*BASE, "--max-bytes", "0k"], "--max-bytes: must be more than 0"),
         ([*BASE, "--max-pages", "0"], "--max-pages: 0 is not in the range"),
-        ([*BASE, "--deny", "*"], "--deny: '*' is no regular expression: nothing to repeat"),
-        ([*BASE, "--allow-net", "x"], "--allow-net: 'x' is no network; write one like 127.0.0.0/8"),
+        ([*BASE, "--deny", "*"], "--deny: '*' is not a regular expression: nothing to repeat"),
+        (
+            [*BASE, "--allow-net", "x"],
+            "--allow-net: 'x' is not a network; write one like 127.0.0.0/8",
+        ),
         ([*BASE, "--connect-to", "a:99999"], "--connect-to: 'a:99999' is not ADDR:PORT"),
         ([*BASE, "--proxy", "socks5://x"], "--proxy: 'socks5://x' is not like http://HOST:PORT"),
         ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),
         ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
-        ([*BASE, "--contact", "a b"], "--contact: 'a b' is no address; give one like https://"),
-        ([*BASE, "--seed", "javascript:alert(1)"], "javascript: cannot be crawled"),
+        ([*BASE, "--contact", "a b"], "--contact: 'a b' is not an address; give one like https://"),
+        ([*BASE, "--seed", "javascript:alert(1)"], "can be crawled, not javascript:"),
         ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
         ([*BASE, "--summary", "no/r.json"], "no/r.json: there is no folder "),
         ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
@@ -305,17 +308,17 @@ def test_invalid_variable_error_names_variable(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FOCUS_DELAY", "soon")
-    assert error_of(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is no time")
+    assert error_of(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is not a time")
     monkeypatch.setenv("FOCUS_DELAY", "1s")
     monkeypatch.setenv("FOCUS_CONTENT_TYPE", "html")
     line = error_of(capsys, "crawl", *BASE)
-    assert line.startswith("FOCUS_CONTENT_TYPE: 'html' is no media type")
+    assert line.startswith("FOCUS_CONTENT_TYPE: 'html' is not a media type")
 
 
 def test_archive_with_warc_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "a.warc").touch()
     line = error_of(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
-    assert "--warc records the network" in line
+    assert "--warc records network traffic" in line
 
 
 # -- seeds, topics, parameters, User-Agent ------------------------------------------
@@ -355,7 +358,7 @@ def test_topic_file_parameters_are_overridden_by_param(ordered: Ordered, home: P
     ("table", "complaint"),
     [
         ("[params.topic-pagerang]\ngamma = 1.0\n", "did you mean 'topic-pagerank'"),
-        ("[params.topic-pagerank]\ngama = 1.0\n", "has no 'gama'"),
+        ("[params.topic-pagerank]\ngama = 1.0\n", "unknown parameter 'gama'"),
         ("[params.topic-pagerank]\ngamma = 'x'\n", "Expected `float`"),
     ],
 )

@@ -651,7 +651,7 @@ async def test_open_damaged_database_raises(path: Path) -> None:
 
 async def test_open_unusable_folder_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot make the folder"):
+    with pytest.raises(StoreError, match="cannot create the folder"):
         async with Store.open(tmp_path / "file" / "x.db", now=0.0, pid=1):
             pass
     lock_path(tmp_path / "y.db").mkdir()

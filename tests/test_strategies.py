@@ -169,7 +169,7 @@ def test_topic_pagerank_as_published_example_matches_docstring() -> None:
 
 
 def test_make_strategy_unused_parameter_of_form_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no such parameter; known: gamma, raw"):
+    with pytest.raises(ConfigError, match="does not have this parameter; known: gamma, raw"):
         make("topic-pagerank", W=2.0)
     with pytest.raises(ConfigError, match="known: D, T, W, a, gamma"):
         make("topic-pagerank", as_published=True, raw=1.0)

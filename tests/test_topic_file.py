@@ -50,7 +50,7 @@ def test_to_toml_contains_explaining_comments() -> None:
         ('name = "a"\nkeywords = ["a"]\nthreshold = "high"', "t.toml:3", "threshold"),
         ('name = "a"\n[keywords]\na = 1.0\n[features]\nb = "x"', "t.toml:", "float"),
         ('name = "x"\n[keywords]\na = 3', "t.toml:3", "weight 3.0 not in (0, 1]"),
-        ('name = "a"\nkeywords = ["!!"]', "t.toml:2", "holds no letter"),
+        ('name = "a"\nkeywords = ["!!"]', "t.toml:2", "contains no letter"),
         ('name = "a"', "t.toml", "at least one keyword"),
     ],
 )

@@ -334,7 +334,7 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
     Path("f.toml").write_text("mine")
     code, _, err = focus(*NEW, "-o", "f.toml")
     assert (code, Path("f.toml").read_text()) == (2, "mine")
-    assert "f.toml: is there already" in err
+    assert "f.toml: already exists" in err
     assert focus(*NEW, "-o", "f.toml", "--force")[0] == 0
 
 
@@ -342,13 +342,13 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
     ("arguments", "complaint"),
     [
         (["new", "f", "--keyword", "a:2"], "weight 2.0 not in (0, 1]"),
-        (["new", "f", "--seed", "a b"], "has white space"),
+        (["new", "f", "--seed", "a b"], "contains white space"),
         (["new", "f", "--example", "none.html"], "none.html: there is no such file or folder"),
         (["new", "f", "-o", "no/f.toml"], "there is no folder"),
         (["new", "f", "--relevance", "evidenc"], "did you mean 'evidence'?"),
         (["show", "bad.toml"], "bad.toml:2: unknown key 'keyword'"),
         (["test", "足球", "none.html"], "there is no such file or folder"),
-        (["test", "足球", "http://a.test/gone", "--archive", "web.warc.gz"], "no page to judge"),
+        (["test", "足球", "http://a.test/gone", "--archive", "web.warc.gz"], "no pages to judge"),
         (["test", "足球", "http://a.test/", "--db", "none.db"], "no database at none.db"),
         (["expand", "足球", "--archive", "web.warc.gz"], "no seed for the pilot crawl"),
         (["expand", "足球", "--archive", "web.warc.gz", "--db", "x.db"], "exclude each other"),

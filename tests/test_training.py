@@ -199,7 +199,7 @@ def test_train_replaces_model_file_of_other_version(focus: Focus, tmp_path: Path
         ),
         (
             ("research", "kb", "show", "无此物"),
-            "nothing of that name in the knowledge base football",
+            "not in the knowledge base football",
         ),
         (("research", "kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
     ],

@@ -125,7 +125,7 @@ def test_a_budget_is_spent_unless_it_pays(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/N")
     assert traps.is_spent(queue, Tally(99, 0.0), Tally(99, 0.0)) == ""
-    assert "/N brought next to nothing" in traps.is_spent(queue, Tally(100, 0.9), Tally(100, 0.9))
+    assert "/N found almost nothing" in traps.is_spent(queue, Tally(100, 0.9), Tally(100, 0.9))
     assert traps.is_spent(queue, Tally(100_000, 1000.0), Tally(100_000, 1000.0)) == ""
 
 
@@ -216,7 +216,7 @@ def test_a_host_of_ever_new_shapes_has_a_budget_too(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/S")
     assert traps.is_spent(queue, Tally(1, 0.0), Tally(999, 0.0)) == ""
-    assert "a.test brought" in traps.is_spent(queue, Tally(1, 0.0), Tally(1000, 0.0))
+    assert "a.test found" in traps.is_spent(queue, Tally(1, 0.0), Tally(1000, 0.0))
 
 
 def test_only_large_hosts_are_looked_at_by_pattern() -> None:

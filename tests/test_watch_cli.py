@@ -113,7 +113,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     assert focus("edit", "球", "--resume").code == 0
     assert "active" in focus("list").out
     assert focus("rm", "球").code == 0
-    assert "No alert yet" in focus("list").out
+    assert "No alerts yet" in focus("list").out
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_watch_add_invalid_option_prints_one_line(
     assert ended.code == 2
     assert complaint in ended.err
     assert ended.err.count("\n") == 1
-    assert "No alert yet" in focus("list").out
+    assert "No alerts yet" in focus("list").out
 
 
 def test_add_existing_name_is_refused(focus: Focus) -> None:
@@ -213,9 +213,9 @@ def test_run_visits_sites_and_prints_nothing(focus: Focus, world: World, home: P
     world.pages = [("/new", "足球", article("足球", 9))]
     rested(home / "focus.db")
     ran = focus("run", "-v")
-    assert "2 alerts checked, 1 site visited, 1 page looked at, 2 to be told of" in ran.err
+    assert "2 alerts checked, 1 site visited, 1 page read, 2 to report" in ran.err
     shown = focus("show", "足球")
-    assert "6 pages told of" in shown.out
+    assert "6 pages reported" in shown.out
     assert "https://news.test/new" in shown.out
     assert "why: title 足球 1.00" in shown.out
 
@@ -315,7 +315,7 @@ def test_alert_begins_when_its_site_first_answers(focus: Focus, world: World, ho
     focus("run")  # visited, but it says nothing
     world.pages = [(f"/{n}", "足球", article("足球", n)) for n in range(8)]
     rested(home / "focus.db")
-    assert "5 to be told of" in focus("run", "-v").err
+    assert "5 to report" in focus("run", "-v").err
 
 
 def test_failed_delivery_is_reported_and_logged(focus: Focus, world: World) -> None:
@@ -343,7 +343,7 @@ def test_test_command_prints_result_of_each_channel(focus: Focus) -> None:
 
 
 def test_reading_commands_create_no_database(focus: Focus, home: Path) -> None:
-    assert "No alert yet" in focus("list").out
+    assert "No alerts yet" in focus("list").out
     assert focus("log").code == focus("me").code == 0
     assert "no alert" in focus("show", "足球").err
     assert not list(home.rglob("*.db*"))
@@ -360,7 +360,7 @@ def test_failed_first_check_shows_next_check(focus: Focus, world: World) -> None
 
 
 def test_feed_file_is_replaced_by_each_run(focus: Focus, home: Path) -> None:
-    assert "read at `focus serve`" in add(focus, "裸", "--feed").err
+    assert "`focus serve` provides the feed" in add(focus, "裸", "--feed").err
     wrong = add(focus, "错", "--feed", "no/such/folder/f.xml")
     assert (wrong.code, "create it" in wrong.err) == (2, True)
     (home / "feeds").mkdir()
@@ -439,7 +439,7 @@ def test_long_silence_is_reported_in_health(focus: Focus, world: World, home: Pa
 
 def test_preview_lists_matches_with_reasons(focus: Focus, world: World) -> None:
     add(focus)
-    assert "never visited yet: news.test" in focus("preview", "足球").out
+    assert "not visited yet: news.test" in focus("preview", "足球").out
     today = time.strftime("%Y年%m月%d日 %H:%M", time.localtime(time.time() - 3600))
     world.pages = [
         ("/1", "足球一", f"{today} " + article("足球", 1)),
@@ -458,7 +458,7 @@ def test_preview_lists_matches_with_reasons(focus: Focus, world: World) -> None:
 
 
 def test_log_without_deliveries_says_so(focus: Focus) -> None:
-    assert focus("log").out == "Nothing was delivered yet\n"
+    assert focus("log").out == "Nothing has been sent yet\n"
 
 
 # -- the whole way --------------------------------------------------------------------
@@ -507,7 +507,7 @@ def test_second_run_finds_new_page_of_real_site(focus: Focus, home: Path) -> Non
         front(web, range(3))
         rested(home / "focus.db")
         second = focus("run", *how)
-    assert "1 to be told of" in second.err, second.err
+    assert "1 to report" in second.err, second.err
     assert "足球 2" in focus("show", "足球", "--limit", "1").out
     listed = json.loads(focus("list", "--json").out)[0]
     assert listed["sites"][0]["unmatched"] == 0

@@ -26,7 +26,7 @@ _ARTICLE = re.compile(rb"<h1>(.*?)</h1>.*?<article>(.*?)</article>", re.S)
 
 
 class Due(NamedTuple):
-    """A text that an alert has to be told of once: when and where it first appeared.
+    """A text that an alert has to report once: when and where it first appeared.
 
     urls  of it and its reprints
     """
@@ -66,7 +66,7 @@ def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
 
 
 def deadline(wish: Watched, at: float) -> float:
-    """By when a page that appeared then has to be told of."""
+    """By when a page that appeared then has to report."""
     every = schedule.parse(wish.alert.schedule)
     if every.is_auto:
         return at + AUTO_LATE_S
@@ -79,7 +79,7 @@ class Score(NamedTuple):
     missed      the alert was never told of the page
     late        after the time that its schedule promises, see `deadline`
     repeated    told again, by the same address or as a reprint
-    old         told of, although dated long before
+    old         reported, although dated long before
     delays      seconds from a page's appearance to the message
     """
 

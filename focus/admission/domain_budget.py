@@ -182,7 +182,7 @@ class DomainBudget:
         """Why no more is to be asked for of a host: its domain had its budget; else ""."""
         if self._put_off.get(host.id, 0) >= PUT_OFFS and (crowd := self._crowd(host)) is not None:
             return msg(
-                "{asked} hosts of {name} brought too little for one more",
+                "{asked} hosts of {name} found too little for another one",
                 asked=crowd.asked,
                 name=crowd.name,
             )
@@ -193,7 +193,7 @@ class DomainBudget:
         if tally.requests and pays(tally):
             return ""
         return msg(
-            "{asked} hosts of {name} brought next to nothing", asked=domain.asked, name=domain.name
+            "{asked} hosts of {name} found almost nothing", asked=domain.asked, name=domain.name
         )
 
     def _has_spent(self, domain: Domain) -> bool:

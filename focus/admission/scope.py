@@ -98,7 +98,7 @@ class UrlRegex:
             self._regex = re.compile(self._spell(pattern))
         except re.error as error:
             raise ConfigError(
-                "{option} {pattern!r}: no regular expression: {error}",
+                "{option} {pattern!r}: not a regular expression: {error}",
                 option=option,
                 pattern=pattern,
                 error=error,

@@ -117,7 +117,7 @@ class Traps:
         repeated = max(words, key=words.count)
         if words.count(repeated) >= OFTEN and not repeated.isdigit():
             return msg(
-                "{segment} stands {n} times in the path", segment=repeated, n=words.count(repeated)
+                "{segment} occurs {n} times in the path", segment=repeated, n=words.count(repeated)
             )
         return ""
 
@@ -127,7 +127,7 @@ class Traps:
             return ""
         for name in names:
             if names.count(name) >= SAME_PARAMETER and not name.endswith(("[]", "%5B%5D")):
-                return msg("parameter {name} stands {n} times", name=name, n=names.count(name))
+                return msg("parameter {name} occurs {n} times", name=name, n=names.count(name))
         if len(self._combinations) >= KEPT:
             self._combinations.clear()
         seen = self._combinations.setdefault(hash((host.id, path)), set())
@@ -156,7 +156,7 @@ class Traps:
         if self._dates[kind] <= FAR_DATES:
             return ""
         return msg(
-            "{date} is far from now, as {n} before it",
+            "{date} is far from today, like {n} dates before it",
             date=match[0].lstrip("?&;"),
             n=FAR_DATES,
         )
@@ -189,19 +189,19 @@ class Traps:
         repeats = self._repeats[queue.id]
         if repeats >= REPEATED and not pays(tally):
             return msg(
-                "the last {repeats} URLs like {pattern} brought nothing new",
+                "the last {repeats} URLs like {pattern} had no new text",
                 repeats=repeats,
                 pattern=queue.pattern,
             )
         if queue.pattern and tally.requests >= budget and not pays(tally):
             return msg(
-                "{fetched} URLs like {pattern} brought next to nothing",
+                "{fetched} URLs like {pattern} found almost nothing",
                 fetched=tally.requests,
                 pattern=queue.pattern,
             )
         if host_tally.requests >= HOST_SHARE * budget and not pays(host_tally):
             return msg(
-                "{fetched} URLs of {name} brought next to nothing",
+                "{fetched} URLs of {name} found almost nothing",
                 fetched=host_tally.requests,
                 name=queue.host.name,
             )

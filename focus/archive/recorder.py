@@ -75,7 +75,9 @@ class Recorder:
         self._path = path
         self._new_id = new_id
         if path.exists() and not path.is_file():
-            raise ArchiveError("{path} is no file; a recording cannot be written there", path=path)
+            raise ArchiveError(
+                "{path} is not a regular file; choose another name for the recording", path=path
+            )
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
@@ -169,7 +171,7 @@ class Recorder:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise ArchiveError(
-                "another process records into {path}: choose another file", path=self._path
+                "another process is recording into {path}; choose another file", path=self._path
             ) from error
 
     def _whole_records(self) -> int:
@@ -180,7 +182,8 @@ class Recorder:
             first = _first_bytes(data, 0)
             if first is None or not b"WARC/".startswith(first):
                 raise ArchiveError(
-                    "{path} is no gzip WARC file: choose another name", path=self._path
+                    "{path} exists and is not a gzip WARC file; choose another name",
+                    path=self._path,
                 )
             return whole_members(data)
 

@@ -144,7 +144,7 @@ class Archive:
             stored = self._unknown if row is None else self._pack.response(row)
         except PackError as error:
             raise ArchiveError(
-                "{name}, the cached form of the archive, is damaged: delete it",
+                "{name}, the cached form of the archive, is damaged; delete it",
                 name=self._file.name,
             ) from error
         body, failure, detail, target = b"", stored.failure, stored.detail, None

@@ -95,7 +95,7 @@ def _unpacked(file: BinaryIO) -> io.BufferedReader:
         options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
         stream = zstd.ZstdFile(file, options=options, zstd_dict=_dictionary(file))
     elif magic not in (b"WARC/", b"filed"):
-        raise ArchiveError("not a WARC file: begins neither as WARC or ARC nor as gzip or zstd")
+        raise ArchiveError("not a WARC or ARC file, also not a gzip or zstd file")
     return cast(io.BufferedReader, stream)
 
 

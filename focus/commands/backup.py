@@ -49,9 +49,13 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
         copied = backup(path, file, replace=force, progress=progress)
     _print_copy(copied, file)
     if with_key:
-        print_note("The key is in {path}: who has both, has all", path=key_copy)
+        print_note(
+            "The key is in {path}; anybody who has both files can read all secrets", path=key_copy
+        )
     elif key.exists():
-        print_note("Not in it: the key {path}, without which sealed passwords are lost", path=key)
+        print_note(
+            "Not included: the key {path}, without which encrypted passwords are lost", path=key
+        )
 
 
 @click.command(cls=Command)
@@ -87,9 +91,9 @@ def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
         restored = restore(file, path, replace=force, pid=os.getpid(), progress=progress)
     _print_copy(restored, path)
     if restored.replaced is not None:
-        print_note("What was there is {path}", path=restored.replaced)
+        print_note("The previous database is now {path}", path=restored.replaced)
     if not key.exists():
-        print_note("There is no key {path}: what it sealed has to be typed anew", path=key)
+        print_note("There is no key {path}; encrypted passwords must be entered again", path=key)
 
 
 def _print_copy(copy_result: CopySummary, path: Path) -> None:
@@ -101,7 +105,7 @@ def _print_copy(copy_result: CopySummary, path: Path) -> None:
         )
     )
     print_note(
-        "{path}: {held}; {size}, sound",
+        "{path}: {held}; {size}, verified",
         path=path,
         held=contents,
         size=format_size(copy_result.bytes),

@@ -62,7 +62,7 @@ def changes(
 def change_lines(changes: Sequence[RecordedChange]) -> list[str]:
     """Return a table with a line for each revisit that found a change."""
     if not changes:
-        return [say("No change was found yet; `focus crawl --refresh 7d` looks for some.")]
+        return [say("No changes found yet; `focus crawl --refresh 7d` checks for them.")]
     rows = [
         (format_local_time(change.at), _kinds_text(change), printable(change.url))
         for change in changes

@@ -220,7 +220,7 @@ def _make_spec(options: dict[str, Any]) -> ComparisonSpec:
     if name not in strategies or (form or "tuned") not in forms:
         if options["baseline"]:
             raise ConfigError(
-                "--baseline {baseline}: is not among the strategies compared", baseline=baseline
+                "--baseline {baseline}: is not one of the compared strategies", baseline=baseline
             )
         baseline = f"{name}/{forms[0]}"
     folder, judged = options["topics"].parent, options["judge"]

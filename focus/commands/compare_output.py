@@ -18,12 +18,12 @@ def comparison_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     """Return the tables, remarks on the input, and the time used."""
     tables = [[*_group_table(comparison, group, width), ""] for group in comparison.groups]
     notes = [
-        say("Note: {count:,} {what}, e.g. {example}", **asdict(remark))
+        say("Note: {count:,} {what}, such as {example}", **asdict(remark))
         for remark in comparison.remarks
     ]
     timing_text = say(
-        "{trials:,} crawls ({continued:,} of them done before) in {seconds:,.0f} s over "
-        "{jobs} processes; peak memory of one {peak_rss_mb:,.0f} MB",
+        "{trials:,} crawls ({continued:,} of them earlier) in {seconds:,.0f} s with {jobs} "
+        "processes; at most {peak_rss_mb:,.0f} MB of memory each",
         **asdict(comparison.timing),
     )
     return [*chain.from_iterable(tables), *notes, timing_text]
@@ -60,7 +60,7 @@ def _group_table(comparison: Comparison, group: VariantGroup, width: int) -> lis
     if left_out:
         notes.append(
             say(
-                "no room for {left_out} (a wider terminal or results.csv has them)",
+                "not shown for lack of space: {left_out} (see results.csv)",
                 left_out=", ".join(left_out),
             )
         )
@@ -89,12 +89,12 @@ _COLUMNS_BY_IMPORTANCE = [
     "to 50 %", "w/o easy", "hosts", "model P/R", "labels", "ms",
 ]  # fmt: skip
 _COLUMN_MEANINGS = {
-    "R@T": mark("R@T: recall after as many requests as there are targets"),
+    "R@T": mark("R@T: recall with as many requests as there are targets"),
     "95 %": mark("95 %: bootstrap interval of the AUC over topics"),
     "oracle": mark("oracle: AUC as a share of the best possible"),
     "ratio": mark("ratio, p, W/L: AUC against the baseline's"),
     "w/o easy": mark("w/o easy: without the easiest topic"),
-    "harvest": mark("harvest: among labelled pages"),
+    "harvest": mark("harvest: share of labelled pages"),
     "labels": mark("labels: pages fetched with one/without"),
     "to 50 %": mark("to 50 %: requests to half of the targets (topics that got there)"),
     "ms": mark("ms: CPU per page"),

@@ -57,7 +57,7 @@ class LogFileHandler(WatchedFileHandler):
         error = sys.exc_info()[1]
         reason = getattr(error, "strerror", None) or error
         line = say(
-            "focus: --log-file {file}: {reason}; it ends here",
+            "focus: --log-file {file}: {reason}; the log ends here",
             file=self.baseFilename,
             reason=reason,
         )

@@ -129,8 +129,8 @@ def outage_line(outage: Outage | None, since: float, now: float) -> str:
     if outage is None:
         return say("Online again after {now}", now=format_duration(now - since))
     return say(
-        "Offline since {clock} ({reason}): no host can be reached. Nothing is failed; one is "
-        "tried now and then, then the crawl goes on",
+        "Offline since {clock} ({reason}): no host can be reached. Nothing is lost; the crawl "
+        "continues when the network is back",
         clock=time_of_day(outage.since),
         reason=printable(translate(outage.reason), 100),
     )

@@ -30,7 +30,10 @@ NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 _REACHED_LIMITS: dict[str, tuple[Callable[[Totals], str], str]] = {
     "max-pages reached": (
         lambda totals: format_count(totals.pages, "page"),
-        mark("Crawl {crawl} already has its {count}; raise --max-pages or use --fresh."),
+        mark(
+            "Crawl {crawl} has its {count} already, so this run fetched nothing; raise "
+            "--max-pages or use --fresh."
+        ),
     ),
     "max-requests reached": (
         lambda totals: format_count(totals.requests, "request"),
@@ -172,13 +175,13 @@ def _nothing_to_do(report: RunReport) -> str:
     if report.stop_reason in COMPLETE:
         failed = report.states.get("failed", 0)
         advice = (
-            say("--retry-failed asks again for the {failed:,} that failed, ", failed=failed)
+            say("--retry-failed fetches the {failed:,} failed URLs again, ", failed=failed)
             if failed
             else ""
         )
         return say(
-            "Crawl {crawl} is complete: no URL waits after {pages}; {again}use --fresh to "
-            "begin anew.",
+            "Crawl {crawl} is complete: no URLs are waiting after {pages}; {again}use --fresh to "
+            "start a new crawl.",
             crawl=report.crawl,
             pages=format_count(report.totals.pages, "page"),
             again=advice,
@@ -204,7 +207,7 @@ def _pages_text(report: RunReport) -> str:
 
 def _rendered_text(totals: Totals) -> str:
     return say(
-        "{rendered}; {unrendered:,} more could not be, and are kept as they came",
+        "{rendered}; {unrendered:,} more could not be rendered and are stored as received",
         rendered=format_count(totals.rendered, "page"),
         unrendered=totals.unrendered,
     )
@@ -216,8 +219,8 @@ def _revisit_rows(report: RunReport) -> list[tuple[str, str]]:
     if not any(counts.values()):
         return []
     line = say(
-        "{looks}: {changed} changed, {unchanged} as before by their servers' word, {gone} gone; "
-        "{unanswered} not answered",
+        "{looks}: {changed} changed, {unchanged} unchanged according to their servers, {gone} "
+        "gone, {unanswered} without an answer",
         looks=format_count(counts["looked"], "look"),
         changed=f"{counts['changed']:,}",
         unchanged=f"{counts['unchanged']:,}",
@@ -266,7 +269,7 @@ def failed_seed_lines(report: RunReport) -> list[str]:
         (printable(seed, 60), printable(translate(reason)))
         for seed, reason in report.seed_failures.items()
     ]
-    return [say("Seeds that came to nothing:"), *format_table(failures)] if failures else []
+    return [say("Seeds without a page:"), *format_table(failures)] if failures else []
 
 
 def failure_lines(report: RunReport, code: int) -> list[str]:
@@ -278,7 +281,7 @@ def failure_lines(report: RunReport, code: int) -> list[str]:
     if code == OFFLINE:
         return [
             say(
-                "focus: error: {offline_since}; nothing is lost: the same command goes on "
+                "focus: error: {offline_since}; nothing is lost, the same command continues "
                 "(--max-offline)",
                 offline_since=offline_text(report),
             )
@@ -297,7 +300,7 @@ def _redirected_text(seeds: Mapping[str, str]) -> str:
     """Return where seeds redirected to, and what to do about it."""
     hosts = list(dict.fromkeys(seeds.values()))
     return say(
-        "every seed led to another site ({hosts}); for a log-in give --cookie-file or "
-        "--credentials, else --seed with a page of that site",
+        "every seed redirects to another site ({hosts}); give --cookie-file or --credentials for "
+        "a log-in, or start from a page of that site",
         hosts=", ".join(printable(host, 60) for host in hosts[:_MAX_HOSTS]),
     )

@@ -105,13 +105,11 @@ def show(entity: str, base: Path, as_json: bool) -> None:
         print_json(entities)
         return
     if not entities:
-        raise ConfigError(
-            "{entity}: nothing of that name in the knowledge base {base}", entity=entity, base=base
-        )
+        raise ConfigError("{entity}: not in the knowledge base {base}", entity=entity, base=base)
     for found_entity in entities[:MAX_ENTITIES]:
         print_lines(entity_lines(found_entity))
     if len(entities) > MAX_ENTITIES:
-        print_note("and {n:,} more of that name", n=len(entities) - MAX_ENTITIES)
+        print_note("and {n:,} more with that name", n=len(entities) - MAX_ENTITIES)
 
 
 def entity_lines(entity: Entity) -> list[str]:

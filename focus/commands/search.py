@@ -104,7 +104,7 @@ def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> N
             index.update(progress)
         results = find(index, text, selection, **paging)
     if not results.indexed:
-        raise ConfigError("{db} holds no page yet; `focus crawl` fetches some", db=db)
+        raise ConfigError("{db} has no pages yet; `focus crawl` fetches some", db=db)
     if as_json:
         print_json(results)
         return

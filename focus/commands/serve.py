@@ -69,8 +69,8 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
 
     if (open_files := raise_open_file_limit(MIN_OPEN_FILES)) < MIN_OPEN_FILES:
         raise ConfigError(
-            "focus serve needs {open_files} open files and this process may have {most}; "
-            "raise that (ulimit -n)",
+            "focus serve needs {open_files} open files, but this process may open only {most}; "
+            "raise the limit (ulimit -n)",
             open_files=MIN_OPEN_FILES,
             most=open_files,
         )
@@ -90,6 +90,6 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
         check_installation(app_state.settings())
         print_note("focus at {url}", url=origin)
         if link := server.first_invitation_url(app_state, origin):
-            print_note("The first person, an administrator, registers at {url}", url=link)
+            print_note("To register as the administrator, open {url}", url=link)
         sending = msgspec.structs.replace(sending, base_url=app_state.base_url or None)
         server.serve(app_state, SchedulerOptions(path, web, sending), bound)

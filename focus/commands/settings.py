@@ -95,7 +95,7 @@ def _read_seeds(typed_seeds: Sequence[str], file: Path | None) -> tuple[str, ...
     file_lines = (line.partition(" #")[0].strip() for line in lines)
     seeds = (*typed_seeds, *(line for line in file_lines if line and not line.startswith("#")))
     if file is not None and not seeds:
-        raise ConfigError("seeds file {file}: there is no seed in it", file=file)
+        raise ConfigError("seeds file {file}: contains no seeds", file=file)
     return tuple(dict.fromkeys(seed.strip() for seed in seeds))
 
 
@@ -268,7 +268,8 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
             suggestions = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
             hint = f"; did you mean {suggestions[0]!r}?" if suggestions else ""
             raise ConfigError(
-                "topic {name!r}: [params.{owner}] is of no strategy or relevance model{hint}",
+                "topic {name!r}: [params.{owner}]: no strategy or relevance model has this "
+                "name{hint}",
                 name=topic.name,
                 owner=owner,
                 hint=hint,
@@ -278,7 +279,7 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
     if unknown:
         known = ", ".join(kind.defaults) or "none"
         raise ConfigError(
-            "topic {name!r}: [params.{owner}] has no {unknown!r}; known: {known}",
+            "topic {name!r}: [params.{owner}]: unknown parameter {unknown!r}; known: {known}",
             name=topic.name,
             owner=kind.name,
             unknown=unknown[0],
@@ -293,14 +294,13 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
 def _run_paths(options: Mapping[str, Any]) -> RunPaths:
     archive, warc = options["archive"], options["warc"]
     if archive is not None and warc is not None:
-        raise ConfigError("--warc records the network; with --archive there is nothing to record")
+        raise ConfigError("--warc records network traffic; with --archive there is none")
     if archive is not None and not archive.is_file():
         raise ConfigError("--archive {archive}: there is no such file", archive=archive)
     db = Path(options["db"]).expanduser()
     if archive is not None and options["render"] not in (None, "never"):
         raise ConfigError(
-            "--render has the scripts of pages ask the live web, and --archive is to crawl a "
-            "recorded one; give one of them"
+            "--render needs the live web and --archive crawls a recorded one; give one of them"
         )
     kinds = tuple(chain.from_iterable(options["retry_failed"]))
     return fill_record(RunPaths, options, db=db, retry_failed=kinds)
@@ -310,7 +310,7 @@ def check_folder(path: Path | None) -> None:
     """Raise ConfigError before the work if the folder of an output file is missing."""
     if path is not None and not path.absolute().parent.is_dir():
         raise ConfigError(
-            "{path}: there is no folder {parent}; make it first",
+            "{path}: there is no folder {parent}; create it first",
             path=path,
             parent=path.absolute().parent,
         )

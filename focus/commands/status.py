@@ -55,7 +55,7 @@ def status_lines(
     lines = [say("Database {database}", database=database)]
     if status is None:
         return [*lines, say("  no crawl yet; `focus crawl` begins one")]
-    head = say_all("crawl", "topic", "strategy", "begun", "pages", "relevant", "harvest", "state")
+    head = say_all("crawl", "topic", "strategy", "started", "pages", "relevant", "harvest", "state")
     lines += [
         "",
         *format_table([head, *map(_crawl_row, crawls)], right_aligned={0, 4, 5, 6}),
@@ -81,7 +81,7 @@ def status_lines(
         (
             say("repeated"),
             say(
-                "{duplicates} with nearly the text of another",
+                "{duplicates} near-duplicates of other pages",
                 duplicates=format_count(status.duplicates, "page"),
             ),
         ),
@@ -133,9 +133,7 @@ def poor_pattern_row(use: PatternUse) -> tuple[str, ...]:
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
     ended = (
-        say(crawl.reason)
-        if crawl.reason
-        else (say("running") if crawl.running else say("broken off"))
+        say(crawl.reason) if crawl.reason else (say("running") if crawl.running else say("killed"))
     )
     return (
         str(crawl.id),

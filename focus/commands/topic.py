@@ -227,7 +227,7 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     bench = ModelSet(subject, list(MODEL.names()) if _ALL_MODELS in names else names)
     pages_found = collect_pages(pages, make_sources(ctx, options), subject, print_complaint)
     if not pages_found:
-        raise ConfigError("no page to judge")
+        raise ConfigError("no pages to judge")
     results = [(page, bench.judge(page.page), bench.absent) for page in pages_found]
     if options["as_json"]:
         print_json([topic_output.test_result(*result) for result in results])
@@ -376,7 +376,7 @@ def _check_output(path: Path, *, force: bool) -> None:
     from focus.commands.settings import check_folder
 
     if path.exists() and not force:
-        raise ConfigError("{path}: is there already; give another -o FILE, or --force", path=path)
+        raise ConfigError("{path}: already exists; give another -o FILE, or --force", path=path)
     check_folder(path)
 
 
@@ -391,7 +391,7 @@ def _write_topic(path: Path, subject: Topic) -> None:
         from_toml(text, str(path))
     except TopicError as error:
         raise ConfigError(
-            "{path}: cannot be written so that it reads back: {error}", path=path, error=error
+            "{path}: the topic cannot be written as TOML: {error}", path=path, error=error
         ) from None
     write_whole(path, text.encode())
 

@@ -73,7 +73,7 @@ def test_lines(
         lines.append(
             f"  {opinion.model}: {verdict}, {opinion.relevance:.3f} {sign} {opinion.threshold:.4g}"
         )
-        lines += _part_lines(opinion) or [say("    no word of the topic is on it")]
+        lines += _part_lines(opinion) or [say("    no word of the topic occurs")]
     lines += [f"  {name}: {printable(why, 120)}" for name, why in absent.items()]
     return lines
 
@@ -109,12 +109,12 @@ def test_result(
 def expansion_lines(expansion: TopicExpansion, *, explain: bool) -> list[str]:
     """Return the proposed keywords; `explain` adds evidence and the rejected words."""
     head = say(
-        "compared {on} on topic with {off:,} others",
+        "compared {on} on topic with {off:,} other pages",
         on=format_count(expansion.on, "page"),
         off=expansion.off,
     )
     if not expansion.proposals:
-        return [say("{head}: no further word speaks of the topic", head=head)]
+        return [say("{head}: no further terms found", head=head)]
     if not explain:
         rows = [
             (printable(proposal.word, 32), f"{proposal.weight:g}")

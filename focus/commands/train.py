@@ -146,7 +146,7 @@ def _model_path(topic: str, output: Path | None) -> Path:
         return output
     if not topic.endswith(".toml"):
         raise ConfigError(
-            "--topic {topic}: is no topic file; say where to write with -o FILE", topic=topic
+            "--topic {topic}: is not a topic file; give -o FILE for the model", topic=topic
         )
     return model_path(Path(topic))
 
@@ -183,7 +183,7 @@ def _save_model(topic: Topic, trained: TrainedClassifier, topic_file: str, targe
     if topic_file.endswith(".toml"):
         write_model_name(Path(topic_file), target)
         command = f"focus crawl --topic {topic_file} --relevance bayes"
-        print_note("Use it: {command}", command=command)
+        print_note("To use it: {command}", command=command)
         return
     line = f'model = "{target}"'
     print_note("To use it, write into the topic file: {line}", line=line)

@@ -78,9 +78,9 @@ def add(db: Path, name: str, **options: Any) -> None:
             "No mail server is set, so no mail can be sent; give one to `focus watch run` with "
             "--smtp-url, or set FOCUS_SMTP_URL"
         )
-    print_note("The next `focus watch run` visits it; let cron call that")
+    print_note("The next `focus watch run` checks it; let cron start that")
     if "feed" in alert.channels:
-        print_note("The feed is read at `focus serve`; `--feed FILE.xml` writes a file")
+        print_note("`focus serve` provides the feed; `--feed FILE.xml` writes a file instead")
 
 
 @watch.command(cls=ChannelCommand, takes="alert")
@@ -135,10 +135,10 @@ def edit(
 def _print_secrets(name: str, secrets: Sequence[str]) -> None:
     """Print the signing secrets once, and how to see them again."""
     for line in secrets:
-        print_note("Signed by: {line}", line=line)
+        print_note("Signing secret: {line}", line=line)
     if secrets:
         command_line = f"focus watch show {printable(name)} --secrets"
-        print_note("`{command}` shows that again", command=command_line)
+        print_note("`{command}` shows it again", command=command_line)
 
 
 @watch.command(cls=Command)

@@ -41,7 +41,7 @@ def alert_summary(alert: Alert) -> str:
 def list_lines(healths: Sequence[Health], zone: ZoneInfo) -> list[str]:
     """Return a table of all alerts, with their problems below it."""
     if not healths:
-        return [say("No alert yet; `focus watch add` makes one")]
+        return [say("No alerts yet; `focus watch add` adds one")]
     head = say_all("alert", "sites", "checked", "last", "next", "new", "state")
     rows = [
         (
@@ -69,7 +69,7 @@ def show_lines(health: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iter
     alert = health.alert
     yield printable(alert.name)
     news = say(
-        "{news} told of, {folded:,} folded as repeats",
+        "{news} reported, {folded:,} grouped as near-duplicates",
         news=format_count(health.match_count.news, "page"),
         folded=health.match_count.folded,
     )
@@ -90,7 +90,7 @@ def show_lines(health: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iter
             mark("delivery"),
             say("digest of at most {max_items}", max_items=alert.max_items)
             if alert.digest
-            else say("each at once"),
+            else say("one message each"),
         ),
         (mark("quiet"), alert.quiet),
         (mark("expires"), _time_text(alert.expires_at, zone, "")),
@@ -110,14 +110,14 @@ def show_lines(health: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iter
 
 def _site_text(site: SiteHealth, zone: ZoneInfo) -> str:
     if site.site.crawl is None:
-        return say("never visited yet")
+        return say("not visited yet")
     errors = ", ".join(f"{n:,} {say(reason)}" for reason, n in site.figures.errors.items())
     texts = [
         say("visited {when}", when=_time_text(site.site.visited_at, zone, say("never"))),
         say("{pages} seen", pages=format_count(site.figures.pages, "page")),
         say("{blocked:,} blocked by robots.txt", blocked=site.figures.blocked),
         say("errors: {errors}", errors=errors) if errors else say("no errors"),
-        say("{unmatched:,} not matched yet", unmatched=site.unmatched) if site.unmatched else "",
+        say("{unmatched:,} not processed yet", unmatched=site.unmatched) if site.unmatched else "",
     ]
     return ", ".join(filter(None, texts))
 
@@ -179,7 +179,7 @@ def preview_lines(preview: Preview, days: float, zone: ZoneInfo) -> Iterator[str
         )
     if preview.unvisited:
         hosts = printable(", ".join(preview.unvisited))
-        yield say("  never visited yet: {hosts}; `focus watch run` does it", hosts=hosts)
+        yield say("  not visited yet: {hosts}; `focus watch run` visits them", hosts=hosts)
     for match, similar in zip(preview.matches, preview.similar, strict=True):
         yield from ("", *match_lines(match, zone, similar))
 
@@ -187,7 +187,7 @@ def preview_lines(preview: Preview, days: float, zone: ZoneInfo) -> Iterator[str
 def log_lines(deliveries: Sequence[DeliveryRecord], zone: ZoneInfo) -> list[str]:
     """Return the delivery log, latest first."""
     if not deliveries:
-        return [say("Nothing was delivered yet")]
+        return [say("Nothing has been sent yet")]
     rows = [
         (
             format_time(delivery.at, zone),
@@ -220,7 +220,7 @@ def run_lines(summary: WatchRunSummary) -> Iterator[str]:
     pages = sum(match_count.pages for match_count in summary.matched)
     yield (
         say(
-            "{alerts} checked, {visited} visited, {pages} looked at, {news:,} to be told of",
+            "{alerts} checked, {visited} visited, {pages} read, {news:,} to report",
             alerts=format_count(summary.alerts, "alert"),
             visited=format_count(summary.visited, "site"),
             pages=format_count(pages, "page"),
@@ -230,7 +230,7 @@ def run_lines(summary: WatchRunSummary) -> Iterator[str]:
     sent = summary.delivered
     yield (
         say(
-            "{sent} sent with {items}, {waiting:,} to be tried again, {dead:,} given up",
+            "{sent} sent with {items}, {waiting:,} to be retried, {dead:,} given up",
             sent=format_count(sent.sent, "message"),
             items=format_count(sent.items, "page"),
             waiting=sent.waiting,

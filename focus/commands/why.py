@@ -55,11 +55,9 @@ def why_lines(why: Why) -> list[str]:
     """Return the path to a URL, and how it was judged."""
     url = printable(why.url)
     if not why.state:
-        lines = [say("{url} was never seen in this crawl.", url=url)]
+        lines = [say("{url} is not known to this crawl.", url=url)]
         similar = [f"  {printable(near_url)}" for near_url in why.nearest]
-        return lines + (
-            [say("Known URLs of its host that are most like it:"), *similar] if similar else []
-        )
+        return lines + ([say("Most similar known URLs of the host:"), *similar] if similar else [])
     reason = f" ({say(why.reason)})" if why.reason else ""
     detail = f": {printable(translate(why.detail))}" if why.detail else ""
     lines = [url, f"  {say(why.state)}{reason}{detail}"]
@@ -115,15 +113,17 @@ def _path_heading(why: Why) -> str:
     """Return the heading of the path, which follows the best links and need not be the shortest."""
     links = len(why.path) - 1
     if why.depth >= links:
-        return say("The way from a seed:")
+        return say("Path from a seed:")
     return say(
-        "The way from a seed by the best links; the shortest has {depth}:",
+        "Path from a seed by the best links (the shortest has {depth}):",
         depth=format_count(why.depth, "link"),
     )
 
 
 def _ahead_lines(ahead: PrecedingUrls, *, was_fetched: bool) -> list[str]:
-    what = say("taken between its parent and it" if was_fetched else "waiting with more priority")
+    what = say(
+        "fetched between its parent and it" if was_fetched else "waiting with a higher priority"
+    )
     if not ahead.number:
         return [say("  ahead      no URL {what}", what=what)]
     hosts = ", ".join(f"{printable(host)} {number:,}" for host, number in ahead.hosts)
@@ -147,7 +147,7 @@ def _page_lines(why: Why, page: WhyPage) -> list[str]:
         say("  relevance  {relevance:.3f}, {verdict}", relevance=page.relevance, verdict=verdict)
         + (say("; noindex") if page.noindex else ""),
         say(
-            "  taken      as request {nth:,}, at priority {priority}, among {waiting}",
+            "  chosen     as request {nth:,}, priority {priority}, from {waiting}",
             nth=page.nth,
             priority=_priority_text(page.priority + why.place),
             waiting=format_count(page.waiting, "waiting URL"),

@@ -42,13 +42,13 @@ def executable(wanted: Path | None) -> str:
     """The browser: the one that the user names, or that PATH has; ConfigError for none."""
     if wanted is not None:
         if not os.access(wanted, os.X_OK) or wanted.is_dir():
-            raise ConfigError("--browser {wanted}: is no program that can be run", wanted=wanted)
+            raise ConfigError("--browser {wanted}: is not an executable program", wanted=wanted)
         return str(wanted)
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         raise ConfigError(
-            "--render needs Chromium, and there is none on PATH; install it "
-            "(apt install chromium), or say where it is with --browser"
+            "--render needs Chromium, which is not on PATH; install it (apt install chromium), "
+            "or give its path with --browser"
         )
     return found
 
@@ -57,9 +57,9 @@ def check_sandbox(*, sandbox: bool) -> None:
     """ConfigError where Chromium's sandbox cannot work; strangers' scripts are not run without."""
     if sandbox and hasattr(os, "geteuid") and os.geteuid() == 0:
         raise ConfigError(
-            "--render runs strangers' scripts, and Chromium has no sandbox for root; crawl as "
-            "another user, or say --no-browser-sandbox where that is shelter enough, as in a "
-            "container"
+            "--render runs scripts of strangers, and Chromium has no sandbox for root; crawl as "
+            "another user, or give --no-browser-sandbox if the environment is isolated, such as "
+            "a container"
         )
 
 

@@ -97,7 +97,7 @@ class Renderer:
             await self._running()
         except BrowserGone as error:
             raise ConfigError(
-                "--render: {program} does not start; try it by hand: {program} --headless "
+                "--render: {program} does not start; to see why, run: {program} --headless "
                 "--dump-dom about:blank",
                 program=self._program,
             ) from error
@@ -109,7 +109,7 @@ class Renderer:
         if rendered is None:
             async with self._alone():
                 rendered = await self._once(fetch, charset)
-        died = chain_messages(msg("the browser died twice"), self._why)
+        died = chain_messages(msg("the browser crashed twice"), self._why)
         return rendered or Rendered(Rendering.CRASH, detail=died)
 
     @contextlib.asynccontextmanager
@@ -123,7 +123,7 @@ class Renderer:
     async def _once(self, fetch: FetchResult, charset: str) -> Rendered | None:
         """One try; None: the browser died."""
         if self._deaths >= MAX_DEATHS:
-            return Rendered(Rendering.CRASH, detail=msg("the browser died again and again"))
+            return Rendered(Rendering.CRASH, detail=msg("the browser crashed repeatedly"))
         page = Came(fetch, charset, Allowance())
         try:
             drawn = await self._drawn(page)
@@ -132,7 +132,7 @@ class Renderer:
             return None
         except TimeoutError:
             limit = self._config.timeout_s
-            detail = msg("not done after {limit:g} s", limit=limit)
+            detail = msg("not finished after {limit:g} s", limit=limit)
             rendered = Rendered(Rendering.TIMEOUT, detail=detail)
         except TooLarge as error:
             rendered = Rendered(Rendering.TOO_LARGE, detail=str(error))
@@ -170,7 +170,7 @@ class Renderer:
                 try:
                     await browser.tools.call("Browser.getVersion", "", _START_S)
                 except (TimeoutError, CommandRefused) as error:
-                    browser.kill(msg("it does not answer"))
+                    browser.kill(msg("the browser does not respond"))
                     raise BrowserGone from error
                 self._watching = asyncio.create_task(self._watch(browser))
             return self._browser
@@ -182,7 +182,7 @@ class Renderer:
             await asyncio.sleep(_WATCH_S)
             size = await asyncio.to_thread(browser.process.memory)
             if size > most or (size > most * _IDLE_SHARE and not browser.tabs):
-                browser.kill(msg("it took {size} of memory", size=amount(size)))
+                browser.kill(msg("the browser used {size} of memory", size=amount(size)))
 
     async def _end(self) -> None:
         browser, self._browser = self._browser, None

@@ -284,7 +284,7 @@ async def opened(
                 "Target.attachToTarget", targetId=blank["targetId"], flatten=True
             )
         except (TimeoutError, CommandRefused) as error:
-            hangs(msg("it opens no page"))
+            hangs(msg("the browser does not open a page"))
             raise BrowserGone from error
         yield Tab(tools, attached["sessionId"], subrequests, page)
     finally:
@@ -302,6 +302,6 @@ async def _close(tools: DevTools, context: str, hangs: Callable[[str], object]) 
     try:
         await tools.call("Target.disposeBrowserContext", "", _CLOSE_S, browserContextId=context)
     except TimeoutError:
-        hangs(msg("it does not close a page"))
+        hangs(msg("the browser does not close a page"))
     except (BrowserGone, CommandRefused):
         pass

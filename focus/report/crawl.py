@@ -51,7 +51,7 @@ def _verdict(figures: CrawlFigures) -> str:
     """Return a sentence with the relevant pages and, of a long crawl, the recent harvest."""
     crawl = figures.crawl
     if not crawl.pages:
-        return say("This crawl has no page yet.")
+        return say("This crawl has no pages yet.")
     statement = say(
         "{relevant:,} of {pages} are relevant ({rate:.0%})",
         relevant=crawl.relevant,
@@ -70,7 +70,7 @@ def _verdict(figures: CrawlFigures) -> str:
 
 def _summary_text(figures: CrawlFigures) -> str:
     crawl = figures.crawl
-    ended = say(crawl.reason or ("running" if crawl.running else "broken off"))
+    ended = say(crawl.reason or ("running" if crawl.running else "killed"))
     begun = datetime.fromtimestamp(crawl.started_at).astimezone()
     return say(
         "Crawl {crawl} by {strategy}, begun {begun}, {ended}. A page is relevant when the model "
@@ -95,7 +95,9 @@ def _head_tiles(figures: CrawlFigures) -> list[Tile]:
         Tile(say("harvest, last 500"), format_percent(figures.harvest_last_500)),
         Tile(say("harvest, last 100"), format_percent(figures.harvest_last_100)),
         Tile(say("time"), format_duration(figures.seconds)),
-        Tile(say("per minute"), f"{crawl.relevant / minutes:.1f}" if minutes else "–"),
+        Tile(
+            say("relevant pages per minute"), f"{crawl.relevant / minutes:.1f}" if minutes else "–"
+        ),
         Tile(say("received"), format_size(figures.bytes)),
     ]
 
@@ -106,8 +108,8 @@ def _label_agreement(figures: CrawlFigures) -> str:
     if not labels.labelled:
         return ""
     return say(
-        "Of {pages} that people labelled, {relevant:,} are relevant; the model calls "
-        "{said:,} so, {both:,} of them rightly.",
+        "Of {pages} with labels, {relevant:,} are relevant; the model judges {said:,} as "
+        "relevant, {both:,} of them correctly.",
         pages=format_count(labels.labelled, "page"),
         relevant=labels.relevant,
         said=labels.relevant_by_model,
@@ -141,12 +143,12 @@ def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
         ),
         (say("strategy"), settings.strategy + published + numbers(settings.params)),
         (say("relevance"), settings.relevance + threshold + numbers(settings.model_params)),
-        (say("how far"), settings.scope),
+        (say("limits"), settings.scope),
         (say("limits"), ", ".join(limits) or say("none")),
         (
             say("politeness"),
             say(
-                "{n} at once per host, {delay_s:g} s between",
+                "{n} at the same time per host, {delay_s:g} s apart",
                 n=settings.per_host,
                 delay_s=settings.delay_s,
             )
@@ -257,6 +259,6 @@ def crawl_pictures(figures: CrawlFigures) -> dict[str, str]:
     pictures = {"harvest": chart_document(_harvest_frame(figures, series), series, title=title)}
     if figures.best:
         pictures["links"] = svg_document(
-            draw_links(figures.links), title=say("{topic}: around the best pages", topic=topic)
+            draw_links(figures.links), title=say("{topic}: links of the best pages", topic=topic)
         )
     return pictures

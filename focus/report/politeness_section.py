@@ -40,9 +40,9 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
 
 def _smallest_delay_text(figures: CrawlFigures) -> str:
     if figures.smallest_s is None:
-        return say("No host was asked for two pages.")
+        return say("No host had two requests.")
     return say(
-        "The smallest rest of any host was {rest_s:.3f} s ({host}); {delay_s:g} s were asked for.",
+        "The shortest pause of any host was {rest_s:.3f} s ({host}); the delay is {delay_s:g} s.",
         rest_s=figures.smallest_s,
         host=printable(figures.smallest_host),
         delay_s=figures.settings.delay_s,

@@ -39,7 +39,7 @@ def resolve_params(
     if unknown:
         names = ", ".join(sorted(defaults)) or "none"
         raise ConfigError(
-            "--param {unknown}: {name} has no such parameter; known: {known}",
+            "--param {unknown}: {name} does not have this parameter; known: {known}",
             unknown=unknown[0],
             name=kind.name,
             known=names,

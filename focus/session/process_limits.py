@@ -28,8 +28,8 @@ def ensure_open_files(concurrency: int) -> None:
         possible = (limit - SPARE_FILES) // 2
         instead = f" or give --concurrency {possible}" if possible > 0 else ""
         raise ConfigError(
-            "--concurrency {concurrency} needs {needed:,} open files and this process may "
-            "have {most:,}; raise that (ulimit -n){instead}",
+            "--concurrency {concurrency} needs {needed:,} open files, but this process may open "
+            "only {most:,}; raise the limit (ulimit -n){instead}",
             concurrency=concurrency,
             needed=needed,
             most=limit,

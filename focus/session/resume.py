@@ -141,8 +141,8 @@ async def _restore_urls(
             frontier.defer(url_id, None, max(now, at))
     if len(url_table) != info.next_url:
         raise StoreError(
-            "the database has lost URLs of crawl {number}: {url_table:,} of {next_url:,} are "
-            "there; keep a copy of it, then begin anew with --fresh",
+            "the database has lost URLs of crawl {number}: only {url_table:,} of {next_url:,} "
+            "remain; keep a copy, then start a new crawl with --fresh",
             number=info.id,
             url_table=len(url_table),
             next_url=info.next_url,

@@ -155,7 +155,7 @@ def _report_archive_damage(archive: Path | None, watcher: Watcher) -> str | None
     if damage:
         watcher.say(
             msg(
-                "Note: the archive is damaged, and what is missing is a 404: {damage}",
+                "Note: the archive is damaged; missing pages are answered with 404: {damage}",
                 damage=damage,
             )
         )

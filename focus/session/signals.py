@@ -30,7 +30,7 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
 
     def on_signal(number: int) -> None:
         if crawl.stop_reason:
-            watcher.stopping(msg("dropping what is in flight"))
+            watcher.stopping(msg("cancelling requests in progress"))
             transport.cancel()
             loop.remove_signal_handler(number)
             return
@@ -38,8 +38,8 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
         grace_timers.append(loop.call_later(GRACE_S, transport.cancel))
         watcher.stopping(
             plural(
-                "letting {n} request finish, at most {grace_s:.0f} s",
-                "letting {n} requests finish, at most {grace_s:.0f} s",
+                "waiting for {n} request, at most {grace_s:.0f} s",
+                "waiting for {n} requests, at most {grace_s:.0f} s",
                 n=transport.in_flight,
                 grace_s=GRACE_S,
             )

@@ -55,9 +55,9 @@ def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> 
     """
     _require_database(database)
     if copy.exists() and not copy.is_file():
-        raise StoreError("{path} is no file; a copy cannot be written there", path=copy)
+        raise StoreError("{path} is not a regular file; choose another name", path=copy)
     if not replace and copy.exists():
-        raise StoreError("{path} is there; choose another name, or --force", path=copy)
+        raise StoreError("{path} already exists; choose another name, or give --force", path=copy)
     if copy.exists() and copy.samefile(database):
         raise StoreError("{path} is the database itself; choose another name", path=copy)
     copy = copy.resolve()  # a link stays a link
@@ -92,7 +92,7 @@ def restore(
         raise StoreError("{path} is the database itself; choose another name", path=copy)
     if database.exists() and not replace:
         raise StoreError(
-            "{path} is there; choose another --db, or --force, which keeps it beside",
+            "{path} already exists; choose another --db, or give --force, which keeps the old one",
             path=database,
         )
     private.create_folder(database)
@@ -176,7 +176,7 @@ def _check_copy(db: sqlite3.Connection, path: Path) -> CopySummary:
     (result,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if result != "ok":
         raise StoreError(
-            "{path} is damaged ({found}); keep it, and try `sqlite3 FILE .recover`",
+            "{path} is damaged ({found}); keep it and try `sqlite3 FILE .recover`",
             path=path,
             found=result,
         )
@@ -203,7 +203,7 @@ def _exclusive_access(database: Path) -> Iterator[None]:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise StoreError(
-                    "another program has {path} open (focus serve?); end it, then restore",
+                    "another program (focus serve?) is using {path}; stop it first",
                     path=database,
                 ) from error
         except sqlite3.DatabaseError:

@@ -64,8 +64,7 @@ def check_views(db: sqlite3.Connection, path: Path) -> None:
     )
     if (row := views.fetchone()) is not None:
         raise StoreError(
-            "{path} has a view ({row}), as no database of focus has; somebody else made it: "
-            "choose another --db",
+            "{path} has a view ({row}) that focus did not create; choose another --db",
             path=path,
             row=printable(str(row[0]), 40),
         )
@@ -114,8 +113,8 @@ def check_version(version: int, path: Path) -> None:
     """Raise StoreError if the file is of a newer version, or older than the first release."""
     if 0 < version <= schema.LAST_UNRELEASED_VERSION:
         raise StoreError(
-            "{path} was written before the first release, in a form that is no longer read; "
-            "choose another --db",
+            "{path} was written before the first release, in a format that cannot be read any "
+            "more; choose another --db",
             path=path,
         )
     if version > schema.VERSION:

@@ -24,7 +24,7 @@ def create_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            "cannot make the folder {parent}: {error}; choose another --db",
+            "cannot create the folder {parent}: {error}; choose another --db",
             parent=path.parent,
             error=error,
         ) from error

@@ -71,7 +71,7 @@ class DatabaseReader:
         self._deadline = math.inf
         if not file_check.check_file(path):
             raise StoreError(
-                "there is no database at {path}; `focus crawl` makes one (or use --db)", path=path
+                "there is no database at {path}; `focus crawl` creates one (or use --db)", path=path
             )
         self._path = path
         with self._store_errors():
@@ -130,7 +130,7 @@ class DatabaseReader:
     def crawl_id(self, crawl: str) -> int:
         """Return the last id of `crawl_ids`; ConfigError for a database without a crawl."""
         if not (ids := self.crawl_ids(crawl)):
-            raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=self._path)
+            raise ConfigError("{db} has no crawl yet; `focus crawl` starts one", db=self._path)
         return ids[-1]
 
     def status(self, crawl: int, summaries: Sequence[CrawlSummary] = ()) -> CrawlStatus:

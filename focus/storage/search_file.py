@@ -102,7 +102,8 @@ def _create_tables(db: sqlite3.Connection, path: Path, is_writable: bool) -> Non
         return
     if not is_writable:
         raise StoreError(
-            "{path} is not of this focus and cannot be written; check permissions", path=path
+            "{path} has the format of another version and cannot be written; check its permissions",
+            path=path,
         )
     with transaction(db):
         marks, (tables,) = (
@@ -112,7 +113,7 @@ def _create_tables(db: sqlite3.Connection, path: Path, is_writable: bool) -> Non
         if marks == (INDEX_ID, FORMAT_VERSION):  # another process was faster
             return
         if tables and marks[0] != INDEX_ID:
-            raise StoreError("{path} is no search index of ours; move it out of the way", path=path)
+            raise StoreError("{path} is not a search index of focus; move it away", path=path)
         for table in ("text_index", "doc", "crawl_seen"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in _SCHEMA.split(";\n"):
@@ -162,7 +163,7 @@ def to_index_error(error: sqlite3.Error, path: Path) -> Exception:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StoreError(
-            "the search index {path} is damaged; delete it, and the next search makes it anew",
+            "the search index {path} is damaged; delete it, and the next search creates it again",
             path=path,
         )
     return file_check.to_store_error(error, path) or error

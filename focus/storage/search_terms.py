@@ -134,7 +134,7 @@ def _check_terms(
         )
     if forbidden and not required:
         raise ConfigError(
-            "the query {shown!r} says only what pages must not have; add a word that they must",
+            "the query {shown!r} has only excluded words; add a word to find",
             shown=shown,
         )
     if not required:

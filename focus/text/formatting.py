@@ -141,8 +141,8 @@ def format_count(number: int, noun: str) -> str:
 def scripts_needed_message(pages: int) -> Msg:
     """Return the message `3 pages seem to need scripts: --render auto`."""
     return plural(
-        "{n:,} page seems to need scripts: --render auto",
-        "{n:,} pages seem to need scripts: --render auto",
+        "{n:,} page seems to need scripts; use --render auto",
+        "{n:,} pages seem to need scripts; use --render auto",
         n=pages,
     )
 
@@ -193,7 +193,7 @@ def parse_duration(text: str) -> float:
     text = text.strip().lower()
     if not _DURATION.fullmatch(text):
         raise ConfigError(
-            "{text!r} is no time; write 90 (seconds), 30m, 1h30m or 2d", text=printable(text)
+            "{text!r} is not a time; write 90 (seconds), 30m, 1h30m or 2d", text=printable(text)
         )
     return sum(float(n) * _UNITS_S[unit or "s"] for n, unit in _DURATION_PART.findall(text))
 
@@ -203,6 +203,6 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise ConfigError(
-            "{text!r} is no size; write 65536 (bytes), 64K, 500M or 2G", text=printable(text)
+            "{text!r} is not a size; write 65536 (bytes), 64K, 500M or 2G", text=printable(text)
         )
     return int(float(match[1]) * 1024 ** _SIZE_UNITS.index(match[2].upper()))

@@ -62,7 +62,8 @@ def from_words(words: str) -> Topic:
     keywords = tuple(_keyword(part) for part in parts if part.strip())
     if not keywords:
         raise TopicError(
-            "topic {words!r}: no word in it; write --topic 足球 or --topic 足球,英超", words=words
+            "topic {words!r}: contains no word; write --topic 足球 or --topic 足球,英超",
+            words=words,
         )
     return _validate(Topic(keywords[0].text, keywords))
 
@@ -75,7 +76,7 @@ def _keyword(part: str) -> Keyword:
         return Keyword(text.strip(), float(weight))
     except ValueError:
         raise TopicError(
-            "topic word {part!r}: weight {weight!r} is no number in (0, 1]",
+            "topic word {part!r}: weight {weight!r} is not a number in (0, 1]",
             part=part.strip(),
             weight=weight,
         ) from None
@@ -92,7 +93,7 @@ def _validate(topic: Topic) -> Topic:
     for keyword in chain(topic.keywords, narrower):
         if not any(char.isalnum() for char in keyword.text):
             raise TopicError(
-                "topic word {text!r}: holds no letter, digit or ideograph", text=keyword.text
+                "topic word {text!r}: contains no letter, digit or ideograph", text=keyword.text
             )
         if not (math.isfinite(keyword.weight) and 0 < keyword.weight <= 1):
             raise TopicError(

@@ -359,13 +359,11 @@ def seed_candidates(text: str) -> list[str]:
     if not seed:
         raise ConfigError("seed: is empty; give a web address such as https://example.com/")
     if re.search(r"[\s\x00-\x1f]", seed):
-        raise ConfigError(
-            "seed {seed!r}: has white space in it; give one address per --seed", seed=seed
-        )
+        raise ConfigError("seed {seed!r}: contains white space; give one URL per seed", seed=seed)
     scheme = _SCHEME.match(seed)
     if scheme and scheme[1].lower() not in ("http", "https"):
         raise ConfigError(
-            "seed {seed!r}: {scheme}: cannot be crawled, only http and https can",
+            "seed {seed!r}: only http and https can be crawled, not {scheme}:",
             seed=seed,
             scheme=scheme[1],
         )
@@ -373,13 +371,13 @@ def seed_candidates(text: str) -> list[str]:
     host = re.split(r"[/?#]", bare, maxsplit=1)[0]
     if not scheme and host.lower() != "localhost" and not re.search(r".[.。:].", host):
         raise ConfigError(
-            "seed {seed!r}: is no web address; give one such as https://example.com/", seed=seed
+            "seed {seed!r}: is not a web address; give one such as https://example.com/", seed=seed
         )
     spellings = [seed] if scheme else [f"https://{bare}", f"http://{bare}"]
     urls = [url for url in map(normalise, spellings) if url]
     if not urls:
         raise ConfigError(
-            "seed {seed!r}: is no valid web address (host, port or length)", seed=seed
+            "seed {seed!r}: is not a valid web address (host, port or length)", seed=seed
         )
     return urls
 

@@ -66,7 +66,7 @@ def _read(path: Path) -> dict[str, Any]:
             "{path}: is not UTF-8 (byte {start})", path=path, start=error.start
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError("{path}: is no TOML: {error}", path=path, error=error) from None
+        raise ConfigError("{path}: is not valid TOML: {error}", path=path, error=error) from None
 
 
 def database_path(config: ConfigFile | None) -> Path:

@@ -75,7 +75,7 @@ class Option(click.Option):
         value, source = super().consume_value(ctx, opts)
         if self.section == FILE_ONLY and source is ParameterSource.COMMANDLINE:
             raise ConfigError(
-                "{option} is no option: write {key} = … under [crawl] in focus.toml, or set "
+                "{option} is not an option: write {key} = … under [crawl] in focus.toml, or set "
                 "{variable}",
                 option=self.opts[0],
                 key=self.opts[0].removeprefix("--"),

@@ -82,9 +82,9 @@ def parse_failure_kinds(text: str) -> tuple[str, ...]:
         if kind != ANY_KIND and kind not in [*FailureKind]:
             near = get_close_matches(kind, [*FailureKind], 1)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(FailureKind)}"
-            raise ConfigError("{each!r} is no kind of failure; {hint}", each=kind, hint=hint)
+            raise ConfigError("{each!r} is not a kind of failure; {hint}", each=kind, hint=hint)
     if not kinds:
-        raise ConfigError("name a kind of failure, like timeout")
+        raise ConfigError("give a kind of failure, such as timeout")
     return tuple(sorted({*kinds, *TEMPORARY} - {ANY_KIND} if ANY_KIND in kinds else {*kinds}))
 
 
@@ -94,7 +94,7 @@ def parse_pattern(text: str) -> str:
         re.compile(text)
     except re.error as error:
         raise ConfigError(
-            "{text!r} is no regular expression: {error}", text=text, error=error
+            "{text!r} is not a regular expression: {error}", text=text, error=error
         ) from None
     return text
 
@@ -105,7 +105,7 @@ def parse_network(text: str) -> str:
         return str(ip_network(text, strict=False))
     except ValueError:
         raise ConfigError(
-            "{text!r} is no network; write one like 127.0.0.0/8 or ::1", text=text
+            "{text!r} is not a network; write one like 127.0.0.0/8 or ::1", text=text
         ) from None
 
 
@@ -127,7 +127,7 @@ def parse_proxy_url(text: str) -> str:
 def parse_header_text(text: str) -> str:
     """Return text that is valid in a request header."""
     if not text.strip() or not text.isascii() or not text.isprintable():
-        raise ConfigError("must be printable ASCII, as it goes into a request header")
+        raise ConfigError("must be printable ASCII, because it is sent in a request header")
     return text.strip()
 
 
@@ -137,7 +137,8 @@ def parse_contact(text: str) -> str:
     mail = r"(?:mailto:)?[^\s@<>(),;:]+@[^\s@<>(),;:]+\.[^\s@<>(),;:.]+"
     if not re.fullmatch(rf"https?://[^\s/?#()<>]+\.[^\s()<>]+|{mail}", address):
         raise ConfigError(
-            "{address!r} is no address; give one like https://example.com/bot or me@example.com",
+            "{address!r} is not an address; give one like https://example.com/bot or "
+            "me@example.com",
             address=address,
         )
     return address
@@ -153,7 +154,7 @@ def parse_plain_name(text: str) -> str:
 def parse_media_type(text: str) -> str:
     """Return type/subtype in lower case."""
     if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
-        raise ConfigError("{text!r} is no media type like text/html", text=text)
+        raise ConfigError("{text!r} is not a media type like text/html", text=text)
     return text.lower()
 
 

@@ -47,8 +47,7 @@ class GeneBase(Strategy):
         super().__init__(params, graph, as_published=as_published)
         if not 0.0 < params[self.decay_param] < 1.0:
             raise ConfigError(
-                "--param {factor}={share:g}: {name} hands this share of a message down each "
-                "off-topic link; give a number between 0 and 1",
+                "--param {factor}={share:g}: {name} needs a number between 0 and 1",
                 factor=self.decay_param,
                 share=params[self.decay_param],
                 name=self.name,

@@ -51,7 +51,7 @@ class Alerts(Statements):
         sql = "SELECT 1 FROM alert WHERE user = ? AND name = ? AND id <> ?"
         if self._db.fetch_row(sql, (user, name, except_id)):
             raise ConfigError(
-                "there is an alert {name!r} already; choose another name, or `focus watch edit`",
+                "an alert {name!r} already exists; choose another name, or use `focus watch edit`",
                 name=name,
             )
 
@@ -149,7 +149,7 @@ class Alerts(Statements):
         known = (
             ", ".join(stored.alert.name for stored in mine) or "none; `focus watch add` makes one"
         )
-        raise ConfigError("no alert {name!r}; there is {known}", name=name, known=known)
+        raise ConfigError("no alert {name!r}; existing alerts: {known}", name=name, known=known)
 
     def list_due(self, now: float) -> list[StoredAlert]:
         """Return the alerts that are due, in order of their time."""
