@@ -105,7 +105,7 @@ def test_why_shows_evidence_of_index_page(focus: Focus, home: Path) -> None:
     evidence, total = re.findall(r"evidence   (.*) = (\S+)", shown)[0]
     parts = [float(part) for part in re.findall(r"[+-]\d+\.\d+", evidence)]
     assert sum(parts) == pytest.approx(float(total), abs=1e-9)
-    assert f"at priority {float(total):.4g}, " in shown
+    assert f"priority {float(total):.4g}, " in shown
     products = re.findall(r"(\S+) x (\S+) = (\S+)", shown)
     bias, z = (float(re.findall(rf"{name}\s+(\S+)", shown)[0]) for name in ("bias", "sum"))
     assert sum(float(value) for *_, value in products) + bias == pytest.approx(z, abs=0.003)
