@@ -276,6 +276,7 @@ class Crawl:
             self._commit()
         )  # store hosts before the first request, so that a resumed crawl respects their delays
         while True:
+            await self._admit_shallow_urls()
             await self._load_waiting_urls()
             self._dispatch()
             if not self.stop_reason:
@@ -491,6 +492,20 @@ class Crawl:
         )
 
     # -- keeping ----------------------------------------------------
+
+    async def _admit_shallow_urls(self) -> None:
+        """Let URLs wait that were too deep until a shorter way to them was found."""
+        depths = self.link_handler.depths
+        if depths is None or not depths.admitted:
+            return
+        admitted, depths.admitted = depths.admitted, {}
+        addresses = {url_id: url for url_id, url in admitted.items() if url}
+        if self._crawl_store is not None:
+            await self._commit()  # some may not be in the database yet
+            stored_ids = [url_id for url_id in admitted if url_id not in addresses]
+            addresses |= await self._crawl_store.load_addresses(stored_ids)
+        for url_id, url in sorted(addresses.items()):
+            self.link_handler.readmit(url_id, url)
 
     async def _load_waiting_urls(self) -> None:
         """Load the addresses of queues that ran out of URLs, and fail those of abandoned hosts.

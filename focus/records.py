@@ -607,6 +607,7 @@ class Batch(msgspec.Struct):
 
     queues, hosts  new or changed ones
     urls           new ones
+    depths         URL id -> its depth by a shorter way
     fetching_ids   URLs whose request was started
     other_links    (request number, URL id, target ids) of responses that are not stored as pages
     hub_tallies    (URL id, requests for its links, their rewards)
@@ -624,6 +625,7 @@ class Batch(msgspec.Struct):
     hosts: list[HostRow] = []
     urls: list[UrlRow] = []
     priority_changes: list[PriorityChange] = []
+    depths: dict[int, int] = {}
     fetching_ids: list[int] = []
     outcomes: list[Outcome] = []
     pages: list[PageRow] = []

@@ -178,6 +178,11 @@ class Store:
             )
         return addresses
 
+    async def iter_refused(self, crawl: int) -> AsyncIterator[list[tuple[int, str, int, str]]]:
+        """Yield (URL id, URL, depth, reason) of URLs that the scope dropped, in lists."""
+        async for rows in self._iter_row_chunks(writer.SELECT_REFUSED, crawl, ROWS_PER_CALL):
+            yield rows
+
     async def iter_graph(
         self, crawl: int, *, chunk: int = 2_000
     ) -> AsyncIterator[list[tuple[int, array[int]]]]:

@@ -8,6 +8,7 @@
     intents — one record for each kind of decided change
     effects — applies intents in their order; the only module that changes the crawl
     links — adds the links of a page to the URL table, with link evidence and priority
+    depths — depth of URLs by the shortest way, where --max-depth limits the crawl
     ranking — the current priority of a waiting URL
     hit_rates — relevant pages per request of queues, hosts and hub pages; the resulting bonus
     templates — texts that a site repeats on its pages, which count for nothing

@@ -20,6 +20,7 @@ from focus.admission.scope import Scope
 from focus.admission.site_rules import Refusal
 from focus.admission.traps import Suspicion, Traps
 from focus.config import TrapConfig
+from focus.engine.depths import Depths
 from focus.engine.hit_rates import HitRates
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
@@ -31,6 +32,7 @@ from focus.records import (
     DropReason,
     FailureKind,
     Link,
+    Outcome,
     UrlRow,
     UrlState,
 )
@@ -73,6 +75,10 @@ class LinkHandler:
         self._nofollow = nofollow
         self._uses_site_rules = uses_site_rules
         self._source_ids: set[int] = set()  # sitemaps and feeds
+        self.depths: Depths | None = None
+        if scope.max_depth is not None:
+            graph = ranker.strategy.graph
+            self.depths = Depths(scope.max_depth, url_table, graph, unit_of_work)
         self._new_rows: dict[int, UrlRow] = {}  # new URLs without a priority yet
         self.hit_rates = HitRates(
             ranker,
@@ -102,12 +108,14 @@ class LinkHandler:
                 if (target := self._add_link(link, parent)) < 0:
                     continue
                 entered[link.key] = target
+            elif self.depths is not None:
+                self.depths.shorten(target, parent.depth + 1)
             targets.append(target)
             followed.append((target, link.anchor, link_evidence))
         risen = self.strategy.graph.add(parent.id, targets)
         state, waiting = self.url_table.state, UrlState.WAITING
         for target, anchor, link_evidence in followed:
-            if state[target] == waiting:
+            if state[target] == waiting or target in self._new_rows:
                 self._add_evidence(target, link_evidence, parent.id, anchor)
         if self.strategy.follows_graph:
             for target in sorted(risen):
@@ -144,12 +152,9 @@ class LinkHandler:
     def _add_link(self, link: Link, parent: Parent) -> int:
         """Add an unknown URL that a page links to; return its id.
 
-        Returns -1 if it is too deep, if its host exceeds the budget of its domain, or if by the
-        software of its host it is a known page or one that does not exist yet.
+        Returns -1 if its host exceeds the budget of its domain, or if by the software of its host
+        it is a known page or one that does not exist yet.
         """
-        max_depth = self.scope.max_depth
-        if max_depth is not None and parent.depth >= max_depth:
-            return -1
         if self._uses_site_rules:
             software = self._software(link.host)
             if site_rules.is_unwritten(link, parent.host, software):
@@ -227,6 +232,8 @@ class LinkHandler:
             rewritten = self._rewrite(row, host)
             if rewritten.url != row.url:
                 if (known := self.url_table.find(rewritten.key)) >= 0:
+                    if self.depths is not None:
+                        self.depths.shorten(known, row.depth)
                     return known
                 row, host, pattern = rewritten, self.frontier.host(url_host(rewritten.url)), ""
         if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
@@ -237,11 +244,9 @@ class LinkHandler:
         self.traps.count(host)
         self.domains.look()
         self.unit_of_work.add_place(host, queue)
-        reason = self.scope.reason_against(
-            row.url, host.name, listing=listing, is_seed=row.depth == 0
-        )
+        reason = self._scope_reason(row.url, host.name, row.depth, listing=listing)
         state, why, detail = UrlState.WAITING, "", ""
-        if reason is not None:
+        if reason is not None and refusal is None:
             state, why = UrlState.DROPPED, str(reason)
         elif not listing and (objection := self._objection(row, queue, refusal)) is not None:
             state, why, detail = UrlState.DROPPED, str(objection.reason), objection.detail
@@ -252,13 +257,15 @@ class LinkHandler:
             self._source_ids.add(url_id)
         self.url_table.parent[url_id] = -1 if row.parent_id is None else row.parent_id
         self.strategy.graph.reserve(url_id + 1)
-        if state is UrlState.WAITING:
-            self._new_rows[url_id] = row
+        row = msgspec.structs.replace(
+            row, id=url_id, queue_id=queue.id, state=state, reason=why, detail=detail
+        )
+        if state is UrlState.WAITING or reason is not None:
+            self._new_rows[url_id] = row  # the scope of a later run may be wider
         else:
-            dropped = msgspec.structs.replace(
-                row, id=url_id, queue_id=queue.id, state=state, reason=why, detail=detail
-            )
-            self.unit_of_work.add_url(dropped)
+            self.unit_of_work.add_url(row)
+        if reason is DropReason.DEPTH and self.depths is not None and refusal is None:
+            self.depths.too_deep[url_id] = "" if self.unit_of_work.keeps_rows else row.url
         return url_id
 
     def _rewrite(self, row: UrlRow, host: Host) -> UrlRow:
@@ -297,6 +304,28 @@ class LinkHandler:
         is_usable = table.state[known] != UrlState.FAILED
         return candidate, url if is_usable else ""
 
+    def _scope_reason(
+        self, url: str, host_name: str, depth: int, *, listing: bool = False
+    ) -> DropReason | None:
+        """Return why a URL is out of scope or too deep, None if it is neither."""
+        if self.scope.max_depth is not None and depth > self.scope.max_depth:
+            return DropReason.DEPTH
+        return self.scope.reason_against(url, host_name, listing=listing, is_seed=depth == 0)
+
+    def readmit(self, url_id: int, url: str) -> None:
+        """Let a URL wait that the scope dropped, unless the scope or another rule refuses it."""
+        queue = self.frontier.queues[self.url_table.queue[url_id]]
+        reason = self._scope_reason(url, queue.host.name, self.url_table.depth[url_id])
+        objection = self.refusal(url, queue.host) or self.traps.look(url, queue.host)
+        hops, why, detail = self.url_table.hops[url_id], str(reason or ""), ""
+        if not why and objection is not None:
+            why, detail = str(objection.reason), objection.detail
+        if why:
+            dropped = Outcome(url_id, UrlState.DROPPED, why, detail, hops=hops)
+            return self.unit_of_work.set_outcome(dropped)
+        self.unit_of_work.set_outcome(Outcome(url_id, UrlState.WAITING, hops=hops))
+        self.frontier.push(url_id, url, self.url_table.priority[url_id])
+
     def add_ranked_url(self, row: UrlRow, *, listing: bool = False) -> int:
         """Add a URL with its evidence and at least its priority; return its id.
 
@@ -305,6 +334,10 @@ class LinkHandler:
         url_id = self.url_table.find(row.key)
         if url_id < 0:
             url_id = self.add_url(row, listing=listing)
+        elif self.depths is not None:
+            self.depths.shorten(url_id, row.depth)
+        if self.depths is not None and row.hops and row.parent_id is not None:
+            self.depths.redirects[row.parent_id] = url_id
         self.raise_to(url_id, row.link_evidence, row.priority, row.parent_id)
         return url_id
 
@@ -397,14 +430,16 @@ class LinkHandler:
     ) -> None:
         """Add a new URL with its priority to the frontier, or drop it if that is too low."""
         queue = self.frontier.queues[self.url_table.queue[url_id]]
-        state, reason = UrlState.WAITING, ""
-        if self._min_priority is not None and priority < self._min_priority:
+        state, reason = row.state, row.reason
+        if state is not UrlState.WAITING:
+            self.url_table.priority[url_id] = priority
+        elif self._min_priority is not None and priority < self._min_priority:
             state, reason = UrlState.DROPPED, str(DropReason.PRIORITY)
         elif queue.host.is_abandoned:
             state, reason = UrlState.FAILED, str(FailureKind.HOST_ABANDONED)
         if state is UrlState.WAITING:
             self.frontier.push(url_id, row.url, priority)
-        else:
+        elif row.state is UrlState.WAITING:
             self.url_table.set_state(url_id, state)
         row = msgspec.structs.replace(
             row,
@@ -421,13 +456,13 @@ class LinkHandler:
         self, target: int, link_evidence: LinkEvidence, priority: float, parent: int | None
     ) -> None:
         """Give a waiting URL this evidence and at least this priority (seeds, redirect targets)."""
-        is_waiting = self.url_table.state[target] == UrlState.WAITING
-        if not is_waiting or self.url_table.priority[target] <= REVISIT_PRIORITY:
-            return
         fresh = self._new_rows.pop(target, None)
         if fresh is not None:
             self.url_table.set_link_evidence(target, link_evidence)
             self._enqueue_new(target, fresh, priority, link_evidence)
+            return
+        is_waiting = self.url_table.state[target] == UrlState.WAITING
+        if not is_waiting or self.url_table.priority[target] <= REVISIT_PRIORITY:
             return
         self._add_evidence(target, link_evidence, parent, "")
         if priority > self.url_table.priority[target]:

@@ -228,7 +228,7 @@ def _redirect_intents(url_id: int, task: Task, location: str, view: View) -> lis
         key=key,
         url=target,
         queue_id=-1,
-        depth=task.depth,
+        depth=view.url_table.depth[url_id],
         priority=math.nextafter(task.priority, math.inf),
         link_evidence=view.url_table.link_evidence(url_id),
         parent_id=url_id,
@@ -302,7 +302,7 @@ def _parent(url_id: int, task: Task, page: Page, view: View) -> Parent:
     return Parent(
         id=url_id,
         nth=view.unit_of_work.totals.pages + 1,
-        depth=task.depth,
+        depth=view.url_table.depth[url_id],
         host=task.host,
         pattern=view.queue(url_id).pattern,
         relevance=page.relevance,

@@ -116,6 +116,11 @@ class UnitOfWork:
         self._queues_known = len(self._frontier.queues)
 
     @property
+    def keeps_rows(self) -> bool:
+        """Whether rows are written to a database."""
+        return self._keep
+
+    @property
     def unwritten(self) -> int:
         """Number of responses since the last batch; a kill makes these requests again."""
         return self.totals.requests - self._written if self._keep else 0
@@ -174,6 +179,11 @@ class UnitOfWork:
                     anchor=anchor,
                 )
             )
+
+    def set_depth(self, url_id: int, depth: int) -> None:
+        """Write a smaller depth of a URL."""
+        if self._keep:
+            self._batch.depths[url_id] = depth
 
     def add_request(self, url_id: int) -> None:
         """Write that a URL is being fetched."""

@@ -140,9 +140,16 @@ class RunLengths:
     def __init__(self) -> None:
         self._firsts = array("I")
         self._values = array("H")
+        self._changed: dict[int, int] = {}
 
     def __getitem__(self, url_id: int) -> int:
+        if url_id in self._changed:
+            return self._changed[url_id]
         return self._values[bisect_right(self._firsts, url_id) - 1]
+
+    def set(self, url_id: int, value: int) -> None:
+        """Change the number of an id."""
+        self._changed[url_id] = value
 
     def is_zero(self) -> bool:
         """Return whether the number of every id is 0."""

@@ -11,13 +11,15 @@ from functools import partial
 
 import msgspec
 
+from focus.config import ScopeConfig
 from focus.crawler import Crawl
 from focus.engine.recent_harvest import WINDOW
 from focus.engine.unit_of_work import Totals
 from focus.engine.view import Request
 from focus.errors import StoreError
-from focus.records import RecentTally, Tally, UrlState
+from focus.records import DropReason, RecentTally, Tally, UrlState
 from focus.scheduling.retries import FAILURES_BEFORE_LAST_TRY, MAX_WAIT_S
+from focus.scheduling.url_table import RunLengths
 from focus.score.matching import topic_segmenter
 from focus.score.subtopics import TitledPage
 from focus.storage import writer
@@ -37,6 +39,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     _restore_queues(crawl, saved)
     crawl.link_handler.domains.restored()
     await _restore_urls(crawl, store, info, clock_setback_s)
+    await _restore_depths(crawl, store, info)
     _restore_seed_homes(crawl)
     await _restore_graph(crawl, store, info)
     hit_rates = crawl.link_handler.hit_rates
@@ -152,6 +155,46 @@ async def _restore_urls(
     url_table.build_index()
     for queue_id, count in enumerate(np.bincount(np.asarray(url_table.queue)).tolist()):
         crawl.link_handler.traps.count(frontier.queues[queue_id].host, count)
+
+
+async def _restore_depths(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    """Restore depths by shorter ways, and what is needed to find more of them."""
+    if (depths := crawl.link_handler.depths) is None:
+        return
+    import numpy as np
+
+    stored = await store.run_in_thread(partial(writer.load_depths, crawl=info.id))
+    if stored:
+        crawl.url_table.depth = RunLengths()
+        crawl.url_table.depth.extend(0, np.asarray(stored))
+    async for rows in store.iter_refused(info.id):
+        too_deep = [row[0] for row in rows if row[3] == DropReason.DEPTH]
+        depths.too_deep.update(dict.fromkeys(too_deep, ""))
+    parents = crawl.url_table.parent
+    depths.redirects = {parents[url_id]: url_id for url_id in crawl.url_table.hops}
+
+
+class _LastSettings(msgspec.Struct):
+    scope: ScopeConfig = ScopeConfig()
+
+
+async def readmit_urls(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
+    """Let URLs wait that the last run dropped by a scope that this run has widened.
+
+    The seeds must have been added. Without a change of the scope nothing is read.
+    """
+    last = msgspec.json.decode(info.last_config, type=_LastSettings)
+    if last.scope == crawl.config.scope:
+        return
+    depths, max_depth = crawl.link_handler.depths, crawl.config.scope.max_depth
+    async for rows in store.iter_refused(info.id):
+        for url_id, url, depth, _ in rows:
+            if max_depth is not None and depth > max_depth:
+                continue
+            if depths is not None:
+                depths.too_deep.pop(url_id, None)
+            if crawl.url_table.state[url_id] == UrlState.DROPPED:
+                crawl.link_handler.readmit(url_id, url)
 
 
 async def _restore_graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

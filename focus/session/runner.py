@@ -26,7 +26,7 @@ from focus.session.process_limits import (
     return_freed_memory,
 )
 from focus.session.report import RunReport, make_report
-from focus.session.resume import restore
+from focus.session.resume import readmit_urls, restore
 from focus.session.runtime import Runtime
 from focus.session.signals import stop_on_signals
 from focus.session.watcher import Watcher
@@ -92,6 +92,8 @@ async def run(
 
                 await schedule_revisits(crawl, store, info, config.refresh_s)
         crawl.add_seeds(config.seeds)
+        if info.last_config:
+            await readmit_urls(crawl, store, info)
         totals_before = msgspec.structs.replace(crawl.unit_of_work.totals)
         started_at = time.monotonic()
         with (

@@ -51,10 +51,9 @@ class PageLabel(NamedTuple):
 def load_crawl(db: sqlite3.Connection, *, crawl: int) -> tuple[str, CrawlInfo]:
     """Return the configuration of the last run as JSON, and the state of the crawl."""
     config, counters = db.execute(_CRAWL, (crawl,)).fetchone()
-    info = CrawlInfo(
-        crawl, True, False, "", msgspec.json.decode(counters), *next_free_ids(db, crawl)
-    )
-    return config, info
+    next_url, _, next_host = next_free_ids(db, crawl)
+    totals = msgspec.json.decode(counters)
+    return config, CrawlInfo(crawl, True, False, "", totals, next_url, next_host)
 
 
 def find_uncertain_pages(

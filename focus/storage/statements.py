@@ -57,6 +57,9 @@ _HUB = """
 INSERT INTO hub VALUES * ON CONFLICT (id) DO UPDATE SET
 fetched = excluded.fetched, yielded = excluded.yielded"""
 _URL = "INSERT INTO url_found VALUES *"
+_DEPTH = """
+WITH new (id, depth) AS (VALUES *)
+UPDATE url_found SET depth = new.depth FROM new WHERE url_found.id = new.id"""
 _FETCHING = "INSERT OR IGNORE INTO fetching VALUES *"
 _END_FETCHING = "WITH new (id) AS (VALUES *) DELETE FROM fetching WHERE id IN (SELECT id FROM new)"
 _STATE = """
@@ -139,6 +142,7 @@ def batch_statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]
     yield _QUEUE, [_queue(base, row) for row in batch.queues]
     yield _URL, [_url(base, row) for row in batch.urls]
     yield url_log.INSERT_URLS, url_log.pack_urls(crawl, batch.urls)
+    yield _DEPTH, [(base | number, depth) for number, depth in batch.depths.items()]
     changes = _merge_changes(batch.priority_changes)
     yield url_log.INSERT_EVIDENCE, url_log.pack_evidence(crawl, changes)
     yield url_log.UPSERT_ANCHORS, url_log.link_anchor_rows(crawl, changes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +16,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from focus.errors import StoreError
-from focus.records import Batch, FailureKind, HostRow, QueueRow, UrlRuleRow, UrlState
+from focus.records import (
+    Batch,
+    DropReason,
+    FailureKind,
+    HostRow,
+    QueueRow,
+    UrlRuleRow,
+    UrlState,
+)
 from focus.scheduling.retries import TEMPORARY
 from focus.storage import file_check, schema, statements
 from focus.storage.schema import id_range
@@ -32,6 +41,7 @@ class CrawlInfo(NamedTuple):
     counters     totals of its last batch; {} for a new crawl
     next_url, next_host   first free ids
     last_seen_at  time of its last write before this run
+    last_config   settings of its last run as JSON; "" for a new crawl
     """
 
     id: int
@@ -42,6 +52,7 @@ class CrawlInfo(NamedTuple):
     next_url: int
     next_host: int
     last_seen_at: float = 0.0
+    last_config: str = ""
 
 
 class QueuesAndHosts(NamedTuple):
@@ -130,6 +141,11 @@ def load_text_digests(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, 
     return [(number, digest & (1 << 64) - 1) for number, digest in rows]
 
 
+def load_depths(db: sqlite3.Connection, *, crawl: int) -> array[int]:
+    """Return the depths of all URLs of a crawl in order of id."""
+    return array("H", (min(depth, 65535) for (depth,) in db.execute(_DEPTHS, id_range(crawl))))
+
+
 def load_hubs(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int, float]]:
     """Return (URL id, requests for its links, their rewards) of hub pages."""
     return db.execute(_HUBS, id_range(crawl)).fetchall()
@@ -193,7 +209,7 @@ def begin_crawl(
             )  # they wait again, or keep their stored page
             _requeue_failed(db, crawl, retry_reasons)
         free = next_free_ids(db, crawl)
-    _, ended, reason, counters, seen_at = row or (crawl, None, None, "{}", now)
+    _, ended, reason, counters, seen_at, last_config = row or (crawl, None, None, "{}", now, "")
     return CrawlInfo(
         id=crawl,
         is_resumed=row is not None,
@@ -203,6 +219,7 @@ def begin_crawl(
         next_url=free[0],
         next_host=free[2],
         last_seen_at=seen_at,
+        last_config=last_config,
     )
 
 
@@ -285,7 +302,7 @@ def _execute_all(db: sqlite3.Connection, statement: str, values: list[statements
 
 
 LAST_CRAWL = """
-SELECT id, finished_at, reason, counters, heartbeat_at
+SELECT id, finished_at, reason, counters, heartbeat_at, config
 FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
 _NEW_CRAWL = """
@@ -308,6 +325,12 @@ WHERE id BETWEEN ? AND ? ORDER BY id"""
 SELECT_LINKS = f"""
 SELECT id & {schema.LAST_ID}, source, targets FROM link
 WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"""
+_DEPTHS = "SELECT depth FROM url_found WHERE id BETWEEN ? AND ? ORDER BY id"
+SELECT_REFUSED = f"""
+SELECT s.id & {schema.LAST_ID}, url, depth, reason FROM url_state s JOIN url_found USING (id)
+WHERE s.id BETWEEN ? AND ? AND state = {int(UrlState.DROPPED)} AND reason IN
+('{DropReason.SCOPE}', '{DropReason.DENIED}', '{DropReason.URL_TOO_LONG}', '{DropReason.DEPTH}')
+ORDER BY s.id LIMIT ?"""
 SELECT_URLS = f"""
 SELECT f.id & {schema.LAST_ID}, url FROM json_each(?) AS wanted
 JOIN url_found f ON f.id = wanted.value"""
