@@ -304,6 +304,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = True
     documents: bool = False  # as `ScopeConfig.documents`
+    hash_routes: bool = False  # read links to #/route: pages are rendered
     max_links: Annotated[
         int,
         Setting(FILE_ONLY, "Maximum number of links that are read from a page.", minimum=0),

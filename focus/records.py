@@ -294,6 +294,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     rendering    whether the page seems to need scripts, or the result of running them
     full_title   title with the name of the site; empty if nothing was cut from `title`
     site         name of the site: what was cut from the title, else as its metadata says
+    omitted_route_count  number of links to `#/route` that are not read, as pages are not rendered
+    has_endless_list  whether a list was still growing when it was rendered
     keyword_blocks  hashes of its own texts with a keyword, including those of the site's template
     software     web application that made it (`site_rules.detect_software`), "" if unknown
     """
@@ -332,6 +334,8 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     full_title: str = ""
     site: str = ""
     keyword_blocks: tuple[int, ...] = ()
+    omitted_route_count: int = 0
+    has_endless_list: bool = False
     software: str = ""
     text_length: int = 0
 

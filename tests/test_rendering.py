@@ -162,7 +162,7 @@ async def test_a_list_that_scripts_build_is_there_afterwards() -> None:
     assert first.rendering is second.rendering is Rendering.RENDERED
     assert b'<a href="/p/a">a</a><a href="/p/b">b</a>' in first.html
     asked = [each.split(" ")[1].removeprefix("shop.example") for each in log]
-    assert asked == ["/app.js", "/robots.txt", "/api/list", "/api/list"]  # the script is kept
+    assert asked == ["/app.js", "/robots.txt", "/api/list"]  # for both pages
 
 
 async def test_what_scripts_load_obeys_robots_txt() -> None:
@@ -218,6 +218,50 @@ async def test_an_address_that_a_script_has_changed_is_the_base_of_links() -> No
         "<head></head><a href=x>x</a><script>history.pushState(0, '', '/deep/')</script>"
     )
     assert b'<base href="https://shop.example/deep/">' in page.html
+
+
+GROWING = """<ul id=list></ul>%s<script>
+  let page = 0;
+  const more = () => fetch("/api/" + page++).then(r => r.json()).then(names => {
+    for (const name of names) list.innerHTML += `<li style="height:200px"><a href=/p/${name}>x</a>`;
+  });
+  const atEnd = () => scrollY + innerHeight > document.body.offsetHeight - 50;
+  more();
+  %s
+</script>"""
+
+
+@pytest.mark.parametrize(
+    ("button", "code", "found"),
+    [
+        ("", "", 10),
+        ("", "addEventListener('scroll', () => atEnd() && more())", 60),
+        ("", "onscroll = () => atEnd() && more()", 60),
+        ("<p id=end>…", "new IntersectionObserver(all => all[0].isIntersecting && more())"
+                        ".observe(end)", 60),
+        ("<button onclick='more()'>Load more</button>", "", 60),
+        ("<a href='#' onclick='more(); return false'>加载更多</a>", "", 60),
+        ("<button onclick='location.href=\"/p\"'>Load more</button>", "", 10),
+        ("<button onclick='history.pushState(0, 0, \"/p\");"
+         " list.innerHTML = \"<p>\".repeat(99)'>More</button>", "", 10),
+    ],
+)  # fmt: skip
+async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, found: int) -> None:
+    routes = {f"/api/{n}": web.json_response([f"{n}-{m}" for m in range(10)]) for n in range(6)}
+    async with serving(routes, []) as port:
+        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
+        page = await drawn(GROWING % (button, code), fetch=fetch)
+    assert page.rendering is Rendering.RENDERED and page.sent_to is None
+    assert (page.html.count(b"/p/"), page.goes_on) == (found + 1, False)  # and the script's own
+
+
+async def test_endless_list_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tab, "MAX_STEPS", 2)
+    routes = {f"/api/{n}": web.json_response([n]) for n in range(9)}
+    async with serving(routes, []) as port:
+        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
+        page = await drawn(GROWING % ("<button onclick='more()'>More</button>", ""), fetch=fetch)
+    assert page.goes_on and 3 <= page.html.count(b"/p/") <= 5
 
 
 # -- what hostile pages try -----------------------------------------------------------
@@ -481,7 +525,11 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
     """What a crawl of the site has: path -> what became of its scripts."""
     config = CrawlConfig(
         seeds=("http://site.example/",),
-        analysis=AnalysisConfig(topic=to_builtins(from_words("足球")), near_duplicates=False),
+        analysis=AnalysisConfig(
+            topic=to_builtins(from_words("足球")),
+            near_duplicates=False,
+            hash_routes=mode != "never",
+        ),
         fetch=FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",)),
         politeness=PolitenessConfig(delay_s=0.0),
         limits=LimitConfig(max_requests=50),
@@ -512,6 +560,31 @@ async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) ->
     assert {path for path, what in auto.items() if what == "rendered"} == lists
     assert {path for path, what in some.items() if what == "rendered"} == {"/list/1"}
     assert some["/list/0"] == "empty-root" and "/p/1a" in some
+
+
+ROUTER = """const show = () => {
+  const number = location.hash.split("/")[2];
+  fetch("/sidebar.md").then(r => r.text()).then(text => document.title = text);
+  if (number) fetch("/data/" + number).then(r => r.text()).then(text => app.textContent = text);
+  else app.innerHTML = [0, 1, 2, 3].map(n => `<p><a href="#/post/${n}">足球 ${n}</a>`).join("");
+};
+onhashchange = show; show();"""
+
+
+async def test_routes_behind_a_hash_are_pages_of_their_own(tmp_path: Path) -> None:
+    shell = f"<div id=app></div><script>{ROUTER}</script>"
+    routes = {"/": web.Response(text=shell, content_type="text/html")}
+    routes["/sidebar.md"] = web.Response(text="站")
+    routes |= {f"/data/{n}": web.Response(text=f"{ARTICLE} {n}") for n in range(4)}
+    log: list[str] = []
+    async with serving(routes, log) as port:
+        never = await crawled(tmp_path, port, "never")
+        auto = await crawled(tmp_path, port, "auto")
+    assert list(never) == ["/"]
+    assert auto == dict.fromkeys(["/", *(f"/#/post/{n}" for n in range(4))], "rendered")
+    asked = [entry.partition("/")[2] for entry in log]
+    assert [asked.count(f"data/{n}") for n in range(4)] == [1] * 4
+    assert asked.count("sidebar.md") == 1  # for all pages
 
 
 async def test_a_crawl_whose_browser_is_killed_goes_on(

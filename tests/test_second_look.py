@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from focus.alerts.alert import validate_alert
 from focus.commands.cluster import frontier
@@ -257,7 +258,7 @@ def test_a_browser_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="apt install chromium"):
         chromium.executable(None)
-    with pytest.raises(ConfigError, match="no program that can be run"):
+    with pytest.raises(ConfigError, match="is not an executable program"):
         chromium.executable(Path("/nowhere"))
 
 
@@ -292,7 +293,7 @@ def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "options, refusal",
     [
-        (["--browser", "/nowhere"], "no program that can be run"),
+        (["--browser", "/nowhere"], "is not an executable program"),
     ],
 )
 def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
@@ -314,3 +315,20 @@ def test_a_frontier_of_a_cluster_has_no_such_options() -> None:
     names = {each.key for each in DECLARED if each.setting.section == SCRIPT_SECTION}
     assert "render" in names
     assert names.isdisjoint(param.name for param in frontier.params)
+
+
+async def test_links_to_routes_need_a_rendered_page() -> None:
+    urls = [URL, f"{URL}#/1", f"{URL}#/2"]
+    page = replace(WHOLE, links=[Link(url=url, key=b"", host="a.test") for url in urls])
+    result, _ = await looked(page)
+    assert result.page is not None
+    assert [link.url for link in result.page.links] == [URL]
+    assert result.page.omitted_route_count == 2
+    result, _ = await looked(SHELL, becomes=page)
+    assert result.page is not None and len(result.page.links) == 3
+
+
+async def test_list_that_goes_on_is_noted() -> None:
+    result, _ = await looked(SHELL, drawn=DRAWN._replace(goes_on=True))
+    assert result.page is not None
+    assert result.page.has_endless_list and "goes on" in result.page.detail

@@ -74,3 +74,21 @@ def test_page_scorer_reports_shell() -> None:
     analyst = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球"))))
     page = analyst.score("http://a.test/", f"<div id=app></div>{SCRIPT}".encode(), "text/html")
     assert page.rendering is Rendering.EMPTY_ROOT
+
+
+@pytest.mark.parametrize(
+    ("hash_routes", "urls", "omitted"),
+    [
+        (True, ["http://a.test/#/1", "http://a.test/b/#!/2", "http://a.test/c"], 0),
+        (False, ["http://a.test/b/", "http://a.test/c"], 2),
+    ],
+)
+def test_page_scorer_reads_or_counts_routes(
+    hash_routes: bool, urls: list[str], omitted: int
+) -> None:
+    config = AnalysisConfig(topic=to_builtins(from_words("足球")), hash_routes=hash_routes)
+    hrefs = ("#/1", "#/1", "#!/" if hash_routes else "#/3", "#top", "/b/#!/2", "/c")
+    html = "".join(f"<a href='{href}'>x</a>" for href in hrefs)
+    page = PageScorer(config).score("http://a.test/", html.encode(), "text/html")
+    assert [link.url for link in page.links] == urls
+    assert page.omitted_route_count == omitted

@@ -14,6 +14,7 @@ from focus.urls.normal_form import (
     UrlJoiner,
     duplicate_key,
     folder_words,
+    hash_route,
     normalise,
     registrable_domain,
     seed_candidates,
@@ -308,3 +309,21 @@ def test_folder_words_excludes_page_name() -> None:
     assert folder_words("http://h/sport/football/") == "sport"
     for url in ("http://h/football/", "http://h/football", "http://h", "https://h/"):
         assert folder_words(url) == ""
+
+
+@pytest.mark.parametrize(
+    ("href", "route"),
+    [
+        ("#/post/4", "#/post/4"),
+        ("/app/#!/post/4?x=1", "#!/post/4?x=1"),
+        ("#/足 球", "#/%E8%B6%B3%20%E7%90%83"),
+        ("#/", ""),
+        ("#!/", ""),
+        ("#top", ""),
+        ("/post/4", ""),
+    ],
+)
+def test_hash_route(href: str, route: str) -> None:
+    assert hash_route(href) == route
+    assert duplicate_key(f"https://h/{href[href.find('#') :]}") == f"http://h/{route}" or not route
+    assert hash_route(route) == route

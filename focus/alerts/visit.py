@@ -304,7 +304,11 @@ def _due_hubs(store: AlertStore, site: WatchedSite, *, now: float, limit: int) -
 def _crawl_config(
     store: AlertStore, site: WatchedSite, web: PageSource, requests: int
 ) -> CrawlConfig:
-    analysis = AnalysisConfig(topic=to_builtins(_common_topic(store, site)), agent=web.agent)
+    analysis = AnalysisConfig(
+        topic=to_builtins(_common_topic(store, site)),
+        agent=web.agent,
+        hash_routes=web.render.mode != "never",
+    )
     # A section may have been given without a scheme: https is tried first, then http.
     seeds = tuple(url.removeprefix("https://") for url in store.sites.list_sections(site.id))
     return CrawlConfig(

@@ -150,6 +150,20 @@ def summary_lines(report: RunReport) -> list[str]:
         )
     if totals.shells:
         lines.append(translate(scripts_needed_message(totals.shells)))
+    if totals.omitted_routes:
+        lines.append(
+            say(
+                "{links} to parts of pages behind #/ were not followed: --render auto",
+                links=format_count(totals.omitted_routes, "link"),
+            )
+        )
+    if totals.endless_lists:
+        lines.append(
+            say(
+                "{pages} with a list that goes on: only its beginning was read",
+                pages=format_count(totals.endless_lists, "page"),
+            )
+        )
     if totals.pages:  # otherwise `failure_lines` lists them
         lines += failed_seed_lines(report)
     if report.redirected_seeds and not _has_only_redirects(

@@ -171,6 +171,7 @@ def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ..
             as_published=config.as_published,
             agent=agent,
             documents=config.scope.documents,
+            hash_routes=config.render.mode != "never",
         ),
     )
 

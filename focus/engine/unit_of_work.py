@@ -45,6 +45,8 @@ class Totals(msgspec.Struct):
     active_s         seconds on the crawl's clock
     shells           pages that seem to need scripts and were not rendered
     rendered, unrendered   pages that were rendered, and pages whose rendering failed
+    omitted_routes   links to `#/route` of pages that were not rendered
+    endless_lists    rendered pages with a list that was still growing
     unfollowed   pages that forbid following their links
     newcomers, newcomers_yielded   requested newcomers, and the rewards of their first pages
     looked, unchanged, changed, gone, unanswered   revisits by result
@@ -64,6 +66,8 @@ class Totals(msgspec.Struct):
     rendered: int = 0
     unrendered: int = 0
     unfollowed: int = 0
+    omitted_routes: int = 0
+    endless_lists: int = 0
     looked: int = 0
     unchanged: int = 0
     changed: int = 0
@@ -214,6 +218,8 @@ class UnitOfWork:
         totals.shells += rendering.is_shell
         totals.rendered += rendering is Rendering.RENDERED
         totals.unrendered += rendering.is_failure
+        totals.omitted_routes += row.page.omitted_route_count
+        totals.endless_lists += row.page.has_endless_list
         if self._keep:
             self._batch.pages.append(row)
 

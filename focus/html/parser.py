@@ -34,7 +34,12 @@ _WITHOUT_EVENTS = LexborDocumentOptions.WO_EVENTS.value
 
 
 def parse(
-    html: str | bytes, *, max_links: int = 2000, context: bool = False, agent: str = "focus"
+    html: str | bytes,
+    *,
+    max_links: int = 2000,
+    context: bool = False,
+    agent: str = "focus",
+    routes: bool = False,
 ) -> ParsedPage:
     """Parse a page. Any string is accepted; only running out of memory raises.
 
@@ -42,13 +47,16 @@ def parse(
     max_links  later links are only counted
     context    whether to fill `RawLink.context`
     agent      our product token, as in `<meta name=AGENT content=noindex>`
+    routes     whether `#/route` is a link; else such links are counted
     """
     source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
     tree = LexborHTMLParser(limit_markup(source), options=_WITHOUT_EVENTS)
     page = ParsedPage(_tree=tree)
     root = tree.root
     if root is not None:
-        ElementReader(page, max_links=max_links, context=context, agent=agent).read(root)
+        ElementReader(page, max_links=max_links, context=context, agent=agent, routes=routes).read(
+            root
+        )
     return page
 
 

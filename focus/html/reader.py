@@ -43,6 +43,7 @@ _NOFOLLOW_RELS = frozenset(("nofollow", "ugc", "sponsored"))
 _TAG_RELS = frozenset(("tag", "category"))
 _PAGINATION_RELS = frozenset(("next", "prev", "previous"))
 _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
+_ROUTE_PREFIXES = ("#/", "#!/")
 _NON_PAGE_PREFIXES = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
@@ -81,6 +82,7 @@ class ParsedPage:
     links          a, area, frame, iframe and a late refresh in document order; not #fragment,
                    javascript:, mailto:…
     omitted_links  number of links beyond `max_links`
+    omitted_routes  links to `#/route`, unless they are read as links
     crumbs         the breadcrumb from links and from JSON-LD; a crumb may occur twice
     headings       texts of h1 to h3
     generator      software that the page names
@@ -100,6 +102,7 @@ class ParsedPage:
     robots: RobotsTag = NO_RULES
     links: list[RawLink] = field(default_factory=list)
     omitted_links: int = 0
+    omitted_routes: set[str] = field(default_factory=set)
     crumbs: list[Crumb] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
     feed_urls: list[str] = field(default_factory=list)
@@ -133,8 +136,11 @@ class ParsedPage:
 class ElementReader:
     """Fills a `ParsedPage` while walking its elements in document order."""
 
-    def __init__(self, page: ParsedPage, *, max_links: int, context: bool, agent: str) -> None:
+    def __init__(
+        self, page: ParsedPage, *, max_links: int, context: bool, agent: str, routes: bool
+    ) -> None:
         self.page = page
+        self.reads_routes = routes
         self.agent = agent.lower()
         self.has_refresh = False
         self.max_links = max_links
@@ -275,8 +281,15 @@ class ElementReader:
 
     def _accept_href(self, href: str) -> bool:
         """Return whether to store a link; count it if there are too many."""
-        if not href or href.startswith(_NON_PAGE_PREFIXES):
+        if not href:
             return False
+        if href.startswith(_NON_PAGE_PREFIXES):
+            if not href.startswith(_ROUTE_PREFIXES) or len(href.lstrip("#!")) < 2:
+                return False
+            if not self.reads_routes:
+                if len(self.page.omitted_routes) < self.max_links:
+                    self.page.omitted_routes.add(href)
+                return False
         if len(self.page.links) < self.max_links:
             return True
         self.page.omitted_links += 1

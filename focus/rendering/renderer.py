@@ -31,6 +31,7 @@ class Rendered(NamedTuple):
     """A page that was rendered: its HTML, or where it was sent, or why neither.
 
     raw_bytes   off the sockets, of all that it asked for
+    goes_on     a list on it was growing when the limit was reached
     """
 
     rendering: Rendering
@@ -38,6 +39,7 @@ class Rendered(NamedTuple):
     sent_to: str | None = None
     detail: str = ""
     raw_bytes: int = 0
+    goes_on: bool = False
 
 
 class _Browser:
@@ -139,7 +141,9 @@ class Renderer:
         except TabCrashed as error:
             rendered = Rendered(Rendering.CRASH, detail=str(error))
         else:
-            rendered = Rendered(Rendering.RENDERED, drawn.html, drawn.sent_to)
+            rendered = Rendered(
+                Rendering.RENDERED, drawn.html, drawn.sent_to, goes_on=drawn.goes_on
+            )
         self._deaths = 0
         return rendered._replace(raw_bytes=page.allowance.bytes)
 

@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from focus.config import RenderConfig
 from focus.documents.kinds import document_kind
 from focus.engine.transports import Scorer
+from focus.i18n import msg
 from focus.records import FetchResult, Page, Rendering, Result
 from focus.rendering.renderer import Rendered, Renderer
+from focus.rendering.tab import MAX_STEPS
 
 VALIDATORS = "etag", "last-modified"
 """Fields that a page is kept without that was to be rendered: a shell stays as it is while its list
@@ -38,7 +40,7 @@ class SecondLook:
         """The result of the rendered page, or the one that came."""
         page = result.page
         if page is None or not self._wants(result.fetch, page):
-            return result
+            return replace(result, page=page and _without_routes(page))
         await asyncio.sleep(result.task.crawl_delay_s)  # it is one more request to that host
         drawn = await self._renderer.render(result.fetch, page.charset)
         fetch = replace(
@@ -63,6 +65,7 @@ class SecondLook:
     async def _page(self, result: Result, came: Page, drawn: Rendered) -> Page:
         """The page that counts."""
         if drawn.rendering is not Rendering.RENDERED:
+            came = _without_routes(came)
             return replace(came, rendering=drawn.rendering, detail=drawn.detail)
         page = await self._scorer.score(
             result.task.url,
@@ -73,11 +76,21 @@ class SecondLook:
             software=result.task.software,
         )
         if page.failure is not None or page.rendering.is_shell:
-            return replace(came, rendering=Rendering.EMPTY)
+            return replace(_without_routes(came), rendering=Rendering.EMPTY)
         return replace(
             page,
             rendering=Rendering.RENDERED,
+            detail=msg("a list goes on after {n} steps", n=MAX_STEPS) if drawn.goes_on else "",
+            has_endless_list=drawn.goes_on,
+            canonical=None if "#" in result.task.url else page.canonical,
             noindex=page.noindex or came.noindex,
             nofollow=page.nofollow or came.nofollow,
             unavailable_after=min(page.unavailable_after, came.unavailable_after),
         )
+
+
+def _without_routes(page: Page) -> Page:
+    """Return a page that is not rendered without links to `#/route`, which need its scripts."""
+    links = [link for link in page.links if "#" not in link.url]
+    routes = len(page.links) - len(links)
+    return replace(page, links=links, omitted_route_count=routes) if routes else page

@@ -3,8 +3,9 @@
 Answered are scripts and what scripts load (XHR, fetch), by GET alone: nobody's data are changed.
 Stylesheets are answered empty, without asking: some scripts wait for theirs. All else (pictures,
 fonts, media, frames, beacons, uploads) fails. What scripts load obeys the robots.txt of its host;
-a script is part of the page. Each host is asked for one thing at a time, and scripts are
-kept for the pages to come, so that a site's are asked for once.
+a script is part of the page. Each host is asked for one thing at a time. Responses are cached for
+later pages of the crawl, so that what all pages of a site load is requested once; a page that
+requests the same data again gets it from the server.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAX_REQUESTS = 100
 MAX_BYTES = 32 * 2**20
 """What it may receive in all."""
 KEPT_BYTES = 32 * 2**20
-"""Of scripts that are kept for other pages."""
+"""Of responses that are cached for other pages."""
 _MAX_HOPS = 5
 _MAX_RULES = 1_000  # hosts whose robots.txt is kept
 _MAX_FIELDS, _MAX_VALUE = 30, 4_000
@@ -33,6 +34,10 @@ _DATA = ("XHR", "Fetch")
 _NOT_SENT = ("host", "user-agent", "cookie", "connection", "content-length", "range", "te")
 _NOT_SENT_PREFIXES = ("sec-", "proxy-", "if-", "accept-encoding", "transfer-", "upgrade")
 _NOT_PASSED = ("set-cookie", "content-encoding", "content-length", "transfer-encoding", "refresh")
+
+
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+"""URL and headers of a request."""
 
 
 class Answer(NamedTuple):
@@ -47,10 +52,14 @@ _STYLES = Answer(200, (("content-type", "text/css"), ("access-control-allow-orig
 
 
 class Allowance:
-    """The tally of one page: what it has asked for so far; `bytes` off the sockets."""
+    """The tally of one page: what it has asked for so far; `bytes` off the sockets.
+
+    loaded   requests for data that were answered
+    """
 
     def __init__(self) -> None:
         self.requests = self.bytes = 0
+        self.loaded: set[_Key] = set()
 
     @property
     def is_used_up(self) -> bool:
@@ -69,7 +78,7 @@ class SubRequests:
         self._own, self._others = own, others
         self._agent = agent
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._scripts: OrderedDict[str, Answer] = OrderedDict()
+        self._cache: OrderedDict[_Key, Answer] = OrderedDict()
         self._kept_bytes = 0
         self._rules: OrderedDict[str, Robots] = OrderedDict()
 
@@ -89,25 +98,30 @@ class SubRequests:
         if method != "GET" or kind not in ("Script", *_DATA) or "sec-purpose" in headers:
             return None  # the last: prefetched for another page
         async with self._turns.setdefault(url_host(url), asyncio.Lock()):
-            if kind == "Script" and (kept := self._scripts.get(url)) is not None:
-                self._scripts.move_to_end(url)
-                return kept
+            sent = () if kind == "Script" else tuple(_sent(headers))
+            key = url, tuple(field for field in sent if field[0] != "referer")
+            if key not in allowance.loaded and (cached := self._cache.get(key)) is not None:
+                self._cache.move_to_end(key)
+                allowance.loaded.update([key] if kind in _DATA else [])
+                return cached
             if kind in _DATA and not await self._is_allowed(url, allowance):
                 return None
-            fetch = await self._ask(page, url, headers, allowance)
+            fetch = await self._ask(page, url, sent or tuple(_sent(headers)), allowance)
         answer = None if fetch is None else _answer(fetch)
-        if kind == "Script" and answer is not None and answer.status == 200:
-            self._keep(url, answer)
+        if kind in _DATA:
+            allowance.loaded.add(key)
+        if answer is not None and answer.status == 200:
+            self._store(key, answer)
         return answer
 
     async def _ask(
-        self, page: str, url: str, headers: Mapping[str, str], allowance: Allowance
+        self, page: str, url: str, sent: tuple[tuple[str, str], ...], allowance: Allowance
     ) -> FetchResult | None:
         if allowance.is_used_up:
             return None
         allowance.requests += 1
         fetcher = self._own if url_host(page) == url_host(url) else self._others
-        fetch = await fetcher.fetch(url, conditions=tuple(_sent(headers)))
+        fetch = await fetcher.fetch(url, conditions=sent)
         allowance.bytes += fetch.raw_bytes
         return fetch
 
@@ -134,14 +148,15 @@ class SubRequests:
             return robots_from_response(404, b"")
         return robots_from_response(None if fetch.failure else fetch.status, fetch.body)
 
-    def _keep(self, url: str, answer: Answer) -> None:
-        """Keep a script for other pages, unless its server asks us not to."""
+    def _store(self, key: _Key, answer: Answer) -> None:
+        """Cache a response for other pages, unless its server forbids it."""
         if "no-store" in dict(answer.headers).get("cache-control", ""):
             return
-        self._scripts[url] = answer
-        self._kept_bytes += len(answer.body)
+        old = self._cache.pop(key, None)
+        self._kept_bytes += len(answer.body) - (0 if old is None else len(old.body))
+        self._cache[key] = answer
         while self._kept_bytes > KEPT_BYTES:
-            self._kept_bytes -= len(self._scripts.popitem(last=False)[1].body)
+            self._kept_bytes -= len(self._cache.popitem(last=False)[1].body)
 
     async def close(self) -> None:
         """Give up all connections."""

@@ -5,6 +5,10 @@ a script sends the tab elsewhere, that address is the result, as of a redirect. 
 for besides goes to `SubRequests`. The page is done when it has loaded and asked for nothing in
 `QUIET_S`, nor in `QUIET_TURNS` turns of its own event loop; or as it stands when its time is nearly
 over.
+
+A page that listens for scrolling, or has a button such as "load more", is scrolled down and the
+button is pressed, up to `MAX_STEPS` times, as long as the page grows. The document is read before
+that as well: it counts if a button leads to another page of the application.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ QUIET_TURNS = 5
 MAX_ELEMENTS = 200_000
 """Of a document that is read; the largest honest ones have some 50,000."""
 READ_SHARE = 0.25  # of a page's time that is left for reading it
+MAX_STEPS = 10
+"""How often a list is made longer."""
 _CLOSE_S = 5.0
 _PASSED = ("content-security-policy", "content-language", "referrer-policy")
 _BEFORE = """
@@ -38,11 +44,77 @@ try { delete Navigator.prototype.serviceWorker; } catch {}
 globalThis.requestAnimationFrame = then => setTimeout(() => then(performance.now()), 16);
 globalThis.cancelAnimationFrame = clearTimeout;
 globalThis.open = () => null; globalThis.print = () => {};
+const listen = EventTarget.prototype.addEventListener, watchers = new Set();
+const grows = (() => { globalThis.focusGrows = true; });
+EventTarget.prototype.addEventListener = function (kind, ...rest) {
+  if (kind === "scroll") grows();
+  return listen.call(this, kind, ...rest);
+};
+let isDue = false;
+const check = () => {
+  if (isDue) return;
+  isDue = true;
+  setTimeout(() => { isDue = false; for (const each of watchers) each.check(); }, 20);
+};
+globalThis.IntersectionObserver = class {
+  constructor(then, options) {
+    const margins = String(options?.rootMargin || "0px").split(/\\s+/);
+    this.then = then; this.targets = new Map(); this.margin = parseFloat(margins[2] ?? margins[0]);
+  }
+  observe(target) { grows(); this.targets.set(target, null); watchers.add(this); check(); }
+  unobserve(target) { this.targets.delete(target); }
+  disconnect() { this.targets.clear(); watchers.delete(this); }
+  takeRecords() { return []; }
+  check() {
+    const entries = [];
+    for (const [target, before] of this.targets) {
+      const box = target.getBoundingClientRect();
+      const isIntersecting = target.getClientRects().length > 0 &&
+        box.top <= innerHeight + this.margin && box.bottom >= -this.margin;
+      if (isIntersecting === before) continue;
+      this.targets.set(target, isIntersecting);
+      entries.push({target, isIntersecting, intersectionRatio: +isIntersecting,
+        boundingClientRect: box, intersectionRect: box, rootBounds: null,
+        time: performance.now()});
+    }
+    if (entries.length) this.then(entries, this);
+  }
+};
+listen.call(globalThis, "scroll", check, true);
+new MutationObserver(check).observe(document, {childList: true, subtree: true});
 """
 # A hidden tab has no window to be made for it (.4 instead of 1.4 CPU seconds a page), hence neither
 # a size nor frames: both are told to the page.
 _SIZE = {"width": 1280, "height": 1600, "deviceScaleFactor": 1, "mobile": False}
 # Run where the page's own scripts cannot have changed what anything means.
+# The number of elements, as it was before the page was scrolled and a button pressed; 0 for a page
+# with nothing to press that does not listen for scrolling.
+_GROW = r"""(() => {
+  const size = document.getElementsByTagName("*").length;
+  const english = /^(?:(?:load|show|view|see|get) (?:\d+ )?(?:more|older)\b.*|older posts|more)$/i;
+  const chinese = /^(?:(?:点击|點擊)?(?:加载|载入|載入|查看|显示|顯示|展开)更多.*|更多|下一批)$/;
+  const leadsOn = each => each.localName === "a"
+    && !/^(?:#|javascript:|$)/i.test(each.getAttribute("href") || "");
+  const isMore = each => {
+    const text = (each.value || each.textContent || "").trim().slice(0, 40);
+    return (english.test(text) || chinese.test(text)) && !each.disabled && !each.form
+      && !leadsOn(each) && each.getClientRects().length > 0;
+  };
+  const button = [...document.querySelectorAll("button, a, [role=button], input[type=button]")]
+    .find(isMore);
+  if (!button && !%s) return 0;
+  const boxes = [...document.querySelectorAll("main, div, section, ul")].slice(0, 2000)
+    .filter(each => each.clientHeight > 300 && each.scrollHeight > each.clientHeight + 50
+      && /auto|scroll/.test(getComputedStyle(each).overflowY)).slice(0, 5);
+  for (const each of boxes) {
+    each.scrollTop = each.scrollHeight;
+    each.dispatchEvent(new Event("scroll"));
+  }
+  scrollTo(0, document.documentElement.scrollHeight);
+  document.dispatchEvent(new Event("scroll", {bubbles: true}));
+  button?.click();
+  return size;
+})()"""
 _READ = """(() => {
   const all = document.getElementsByTagName("*");
   if (all.length > %d) return {large: all.length + " elements"};
@@ -70,10 +142,14 @@ class TooLarge(Exception):
 
 
 class Snapshot(NamedTuple):
-    """A page as its scripts have left it, in UTF-8; or where they have sent it."""
+    """A page as its scripts have left it, in UTF-8; or where they have sent it.
+
+    goes_on   a list on it was growing when the limit was reached
+    """
 
     html: bytes
     sent_to: str | None = None
+    goes_on: bool = False
 
 
 class Came(NamedTuple):
@@ -93,7 +169,7 @@ class Tab:
         self._subrequests = subrequests
         self._fetch, self._charset, self._allowance = page
         self._frame = ""
-        self._is_filled = self._is_loaded = self._is_over = False
+        self._is_filled = self._is_loaded = self._is_over = self._is_growing = False
         self._sent_to: str | None = None
         self._failed: Exception | None = None
         self._under_way: set[asyncio.Task[None]] = set()
@@ -107,10 +183,12 @@ class Tab:
         try:
             async with asyncio.timeout_at(ends_at):
                 await self._open()
-                await self._settled(ends_at - READ_SHARE * limit_s)
+                until = ends_at - READ_SHARE * limit_s
+                await self._settled(until)
                 if self._sent_to is not None:
                     return Snapshot(b"", self._sent_to)
-                return Snapshot(await self._read(ends_at - loop.time(), max_bytes))
+                first = Snapshot(await self._read(ends_at - loop.time(), max_bytes))
+                return await self._grown(first, until, ends_at, max_bytes)
         except CommandRefused as error:
             raise TabCrashed(str(error)) from error
         finally:
@@ -161,22 +239,63 @@ class Tab:
                 each.cancel()
             await asyncio.gather(*both, return_exceptions=True)  # a browser that is gone stirs
 
+    async def _grown(
+        self, first: Snapshot, until: float, ends_at: float, max_bytes: int
+    ) -> Snapshot:
+        """Return the page after its lists were made longer; `first` if nothing was."""
+        time, self._is_growing = asyncio.get_running_loop().time, True
+        place = await self._evaluate("location.href", ends_at - time())
+        size, steps = 0, 0
+        while time() < until:
+            before = await self._grow(ends_at - time())
+            if before <= size or before > MAX_ELEMENTS / 2:
+                break
+            size, steps = before, steps + 1
+            if steps > MAX_STEPS or self._allowance.is_used_up:
+                break
+            await self._settled(until)
+        if steps < 2 or await self._evaluate("location.href", ends_at - time()) != place:
+            return first
+        goes_on = steps > MAX_STEPS or self._allowance.is_used_up or time() >= until
+        with contextlib.suppress(TooLarge):
+            return Snapshot(await self._read(ends_at - time(), max_bytes), None, goes_on)
+        return first._replace(goes_on=True)
+
+    async def _grow(self, limit_s: float) -> int:
+        """Scroll down and press a button; return the number of elements before that."""
+        can_scroll = "globalThis.focusGrows === true || !!onscroll || !!document.onscroll"
+        listens = await self._evaluate(can_scroll, limit_s)
+        world = await self._world(limit_s)
+        size = await self._evaluate(_GROW % json.dumps(listens is True), limit_s, contextId=world)
+        return size if isinstance(size, int) else 0
+
+    async def _evaluate(self, expression: str, limit_s: float, **context: int) -> Any:
+        """Return the value of an expression in the page."""
+        answer = await self._tools.call(
+            "Runtime.evaluate",
+            self._session,
+            limit_s,
+            expression=expression,
+            returnByValue=True,
+            **context,
+        )
+        return answer.get("result", {}).get("value")
+
+    async def _world(self, limit_s: float) -> int:
+        """Return a context in which the page's own scripts have changed nothing."""
+        world = await self._tools.call(
+            "Page.createIsolatedWorld",
+            self._session,
+            limit_s,
+            frameId=self._frame,
+            worldName="focus",
+        )
+        return int(world["executionContextId"])
+
     async def _read(self, limit_s: float, max_bytes: int) -> bytes:
         """The document as HTML."""
-        call, session = self._tools.call, self._session
-        world = await call(
-            "Page.createIsolatedWorld", session, limit_s, frameId=self._frame, worldName="focus"
-        )
         read = _READ % (MAX_ELEMENTS, max_bytes, max_bytes, json.dumps(self._fetch.url))
-        answer = await call(
-            "Runtime.evaluate",
-            session,
-            limit_s,
-            expression=read,
-            contextId=world["executionContextId"],
-            returnByValue=True,
-        )
-        value = answer.get("result", {}).get("value")
+        value = await self._evaluate(read, limit_s, contextId=await self._world(limit_s))
         if not isinstance(value, dict):
             raise TabCrashed("its document cannot be read")
         html = str(value.get("html", "")).encode("utf-8", "replace")
@@ -221,9 +340,12 @@ class Tab:
             self._fulfil(number, Answer(200, (html, *headers), self._fetch.body))
         else:
             self._refuse(number, "Aborted")
+            if self._is_growing:
+                return
             self._is_loaded = True  # what it was loading, it has given up
             target = normalise(str(request.get("url", "")))
-            if request.get("method") == "GET" and target not in (None, self._fetch.url):
+            known = None, self._fetch.url.partition("#")[0]
+            if request.get("method") == "GET" and target not in known:
                 self._sent_to = self._sent_to or target
 
     def _answered(self, answering: asyncio.Task[None]) -> None:

@@ -90,6 +90,7 @@ class PageScorer:
             max_links=self.config.max_links,
             context=self.config.contexts,
             agent=self.config.agent,
+            routes=self.config.hash_routes,
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = UrlJoiner(base or url, charset)
@@ -123,6 +124,7 @@ class PageScorer:
             top_terms=judgement.terms if is_relevant else {},
             links=links,
             omitted_link_count=parsed.omitted_links,
+            omitted_route_count=len(parsed.omitted_routes),
             simhash=simhash(document.full_content, parsed.title)
             if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,

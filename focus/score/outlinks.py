@@ -14,7 +14,14 @@ from focus.records import Link, Region
 from focus.score.index_pages import Role, address_role, is_pagination_text, series_address
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
-from focus.urls.normal_form import UrlJoiner, url_fingerprint, url_host, url_pattern, url_words
+from focus.urls.normal_form import (
+    UrlJoiner,
+    hash_route,
+    url_fingerprint,
+    url_host,
+    url_pattern,
+    url_words,
+)
 
 _MAX_TARGETS = 30_000  # cached addresses, and cached hrefs, absolute and per site
 _MAX_SITES = 5_000
@@ -126,6 +133,8 @@ class OutlinkReader:
         address = joiner.join(href)
         if address is None:
             return None
+        if self._config.hash_routes and (route := hash_route(href)):
+            return self._targets[address + route]  # not cached by a relative href
         target = self._targets[address]
         if len(href) <= _MAX_CACHED_HREF and joiner.is_same_for_site(href):
             known[href] = target

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Final
+from urllib.parse import quote
 
 import ada_url
 
@@ -198,11 +199,12 @@ def duplicate_key(url: str) -> str:
 
     http and https of a host are one; so are `%e4` and `%E4`, `%7E` and `~`, `x` and `x?`.
     Parameters that name where the visitor came from, or the visit, are removed. Nothing is
-    sorted. The key of a key is that key.
+    sorted. A fragment counts if it is a `hash_route`. The key of a key is that key.
     """
     if _MATCH_PLAIN_KEY(url):
         return url if url[4] == ":" else "http" + url[5:]
-    authority, _, tail = url.partition("://")[2].partition("#")[0].partition("/")
+    address, mark, fragment = url.partition("://")[2].partition("#")
+    authority, _, tail = address.partition("/")
     path, _, query = tail.partition("?")
     path = _PATH_SESSION.sub("", "/" + _canonicalise_escapes(path))
     path = _ASPNET_SESSION.sub("", path)  # may be followed by a `;jsessionid=`
@@ -210,7 +212,8 @@ def duplicate_key(url: str) -> str:
     filtered = _IGNORED_PARAMETERS.sub("", query)
     if filtered != query:
         query = filtered.removeprefix("&")
-    return f"http://{_DEFAULT_PORT.sub('', authority)}{path}{'?' if query else ''}{query}"
+    route = hash_route(mark + fragment) if mark else ""
+    return f"http://{_DEFAULT_PORT.sub('', authority)}{path}{'?' if query else ''}{query}{route}"
 
 
 def url_fingerprint(url: str) -> bytes:
@@ -293,6 +296,17 @@ _READABLE: Final = re.compile(
 
 
 # Hosts
+
+
+def hash_route(href: str) -> str:
+    """Return the fragment of a link to a part of a script application: `#/post/4` or `#!/post/4`.
+
+    Empty if there is none.
+    """
+    _, mark, fragment = href.partition("#")
+    if not mark or len(fragment.lstrip("!")) < 2 or not fragment.startswith(("/", "!/")):
+        return ""
+    return "#" + quote(_replace_surrogates(fragment), safe="!/?&=%:@,;+$*'()~")
 
 
 def normalise_host(text: str) -> str:
