@@ -27,6 +27,8 @@ ALL = {
     "xlsx": documents.sheet(),
     "pptx": documents.slides(),
     "epub": documents.epub(),
+    "odt": documents.odt(),
+    "rtf": documents.rtf(),
     "txt": "# 足球比赛\n\n赛程见 https://a.test/match\n".encode(),
 }
 LINKED = set(ALL) - {"xlsx"}
@@ -59,6 +61,8 @@ def test_to_html_every_kind_contains_its_links(kind: str) -> None:
         ("pdf", "足球"),
         ("docx", "足球报告"),
         ("epub", "足球史"),
+        ("odt", "足球文"),
+        ("rtf", "Report"),
         ("xlsx", "积分"),
         ("txt", "足球比赛"),
     ],
@@ -227,8 +231,10 @@ def test_score_unreadable_document_is_a_failure() -> None:
     assert (page.failure, page.detail) == (FailureKind.UNREADABLE, "PDF: it asks for a password")
 
 
-def test_to_html_pdf_with_cyclic_page_tree_ends() -> None:
-    assert documents.TEXT not in to_html("pdf", documents.pdf(kids="2 0 R"))
+@pytest.mark.parametrize("body", [documents.pdf(kids="2 0 R"), documents.pdf(" ")])
+def test_to_html_pdf_without_text_names_the_fault(body: bytes) -> None:
+    with pytest.raises(DocumentError, match="PDF: it has no text, like a scan"):
+        to_html("pdf", body)
 
 
 def test_to_html_long_pdf_is_bounded() -> None:

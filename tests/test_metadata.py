@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ExportError
-from focus.html.markdown import to_markdown
+from focus.html.markdown import to_markdown, to_text
 from focus.html.metadata import PageMetadata, read_metadata
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
@@ -102,6 +102,11 @@ def test_to_markdown_keeps_headings_links_and_tables() -> None:
     text = to_markdown(ARTICLE, URL)
     assert "# 标题" in text and "[战报](https://a.test/m)" in text and "| 皇马 | 3 |" in text
     assert "首页" not in text
+
+
+def test_to_text_keeps_the_article_without_markup() -> None:
+    text = to_text(ARTICLE, URL)
+    assert "今天晚上的比赛非常精彩" in text and "首页" not in text and "](" not in text
 
 
 def test_to_markdown_without_content_is_empty() -> None:

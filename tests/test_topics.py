@@ -392,6 +392,10 @@ def test_export_main_content_in_every_format(focus: Focus) -> None:
     assert list(json.loads(focus("export", "--db", "c.db", "--text")[1].splitlines()[0]))[-1] == (
         "text"
     )
+    by_other = focus("export", "--db", "c.db", *fields, "--text-by", "trafilatura")[1]
+    others = [json.loads(line) for line in by_other.splitlines()]
+    assert [row["url"] for row in others] == [row["url"] for row in rows] and others[0]["text"]
+    assert focus("export", "--db", "c.db", *fields, "--since-published", "1d")[1] == ""
     assert focus("export", "--db", "c.db", *fields, "--format", "csv", "-o", "x.csv")[0] == 0
     with Path("x.csv").open(encoding="utf-8", newline="") as file:
         assert [row["text"] for row in csv.DictReader(file)] == [row["text"] for row in rows]

@@ -50,6 +50,12 @@ _PUBLISHED = ("since_published", "until_published")
     help="Add the main content as the field text, where it is stored.",
 )
 @option(
+    "--text-by",
+    type=click.Choice(["focus", "trafilatura"]),
+    default="focus",
+    help="Extract the field text with focus or with trafilatura (extra markdown).",
+)
+@option(
     "--sort",
     type=click.Choice(["quality", "relevance", "authority", "hub", "fetched", "published"]),
     show_default="order of fetching",
@@ -104,7 +110,10 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         or options["sort"] == "published"
         or any(options[name] is not None for name in _PUBLISHED),
     ) as reader:
-        rows = reader.iter_rows(selection, names or FIELDS)
+        fields = names or FIELDS
+        if options["text_by"] == "trafilatura":
+            fields = ["trafilatura_text" if name == "text" else name for name in fields]
+        rows = reader.iter_rows(selection, fields)
         number = write(rows, types, format=file_format, out=out, bom=options["bom"])
     if out is not None:
         print_note("{pages} in {file}", pages=format_count(number, "page"), file=out)

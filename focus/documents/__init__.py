@@ -1,10 +1,13 @@
-"""Conversion of PDF, Word, Excel, PowerPoint, EPUB and plain text to HTML pages.
+"""Conversion of PDF, Office, OpenDocument, RTF, EPUB and plain text to HTML pages.
 
     kinds — the kinds of documents: media types, file name extensions, first bytes
     convert — `to_html`, which calls the reader of the kind
     pdf — PDF, with pdfium
     office — DOCX, XLSX and PPTX, with python-docx, openpyxl and python-pptx
+    opendocument — ODT: texts of LibreOffice and others
+    rtf — Rich Text Format
     epub — EPUB: the chapters of the zip file, one after the other
+    zipped_xml — XML files in a zip file
     plain — text without markup: paragraphs, headings, URLs
     html_writer — the HTML page: title, paragraphs, links and dates
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from zipfile import BadZipFile, ZipFile
 
-from focus.documents import epub, office, pdf, plain
+from focus.documents import epub, office, opendocument, pdf, plain, rtf
 from focus.documents.html_writer import HtmlWriter
 from focus.documents.kinds import DocumentError
 
@@ -33,6 +33,8 @@ def to_html(kind: str, body: bytes, content_type: str | None = None) -> str:
             plain.read_text(body, content_type, writer)
         elif kind == "pdf":
             pdf.read_pdf(body, writer)
+        elif kind == "rtf":
+            rtf.read_rtf(body, writer)
         else:
             _read_zip(kind, body, writer)
     except ImportError as error:
@@ -56,6 +58,8 @@ def _read_zip(kind: str, body: bytes, writer: HtmlWriter) -> None:
             raise DocumentError(f"{kind}: it asks for a password")
         if kind == "epub":
             epub.read_epub(archive, writer)
+        elif kind == "odt":
+            opendocument.read_odt(archive, writer)
         else:
             _READERS[kind](body, writer)
     except (DocumentError, ImportError, MemoryError):

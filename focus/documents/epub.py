@@ -13,12 +13,12 @@ from selectolax.lexbor import LexborHTMLParser
 
 from focus.documents.html_writer import HtmlWriter
 from focus.documents.kinds import DocumentError
+from focus.documents.zipped_xml import read_xml
 
 MAX_CHAPTERS = 500
 """Chapters read of one book."""
 
 _CONTAINER = "META-INF/container.xml"
-_DTD_DECLARATION = re.compile(rb"<!(?:DOCTYPE[^>]*\[|ENTITY)", re.I)
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _WEB_URL = re.compile(r"https?://", re.I)
 
@@ -27,7 +27,7 @@ def read_epub(book: ZipFile, writer: HtmlWriter) -> None:
     """Write the chapters of a book in reading order; raise DocumentError if it has no contents."""
     try:
         path = _package_path(book)
-        package = _read_xml(book, path)
+        package = read_xml(book, path, "EPUB")
     except (KeyError, ET.ParseError) as error:
         raise DocumentError("EPUB: it has no table of contents") from error
     names = {"title": "", "creator": "", "date": "", "description": "", "language": ""}
@@ -46,17 +46,10 @@ def read_epub(book: ZipFile, writer: HtmlWriter) -> None:
 
 
 def _package_path(book: ZipFile) -> str:
-    root = _read_xml(book, _CONTAINER).find(".//{*}rootfile")
+    root = read_xml(book, _CONTAINER, "EPUB").find(".//{*}rootfile")
     if root is None or not root.get("full-path"):
         raise KeyError(_CONTAINER)
     return root.get("full-path", "")
-
-
-def _read_xml(book: ZipFile, name: str) -> ET.Element:
-    data = book.read(name)
-    if _DTD_DECLARATION.search(data):
-        raise DocumentError(f"EPUB: {name} declares entities of its own")
-    return ET.fromstring(data)
 
 
 def _chapter_names(package: ET.Element, folder: str) -> Iterator[str]:

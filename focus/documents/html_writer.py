@@ -30,6 +30,11 @@ class HtmlWriter:
         """Whether the page has `MAX_CHARS` characters."""
         return self._chars >= MAX_CHARS
 
+    @property
+    def has_text(self) -> bool:
+        """Whether a line of text was added."""
+        return bool(self._first_line)
+
     def set_title(self, text: str | None) -> None:
         """Set the title; a document without one gets its first line as title."""
         self._title = clean_text(text)[:300]

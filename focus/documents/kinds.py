@@ -13,6 +13,9 @@ KIND_BY_MEDIA_TYPE = {
     _OPEN_XML + "spreadsheetml.sheet": "xlsx",
     _OPEN_XML + "presentationml.presentation": "pptx",
     "application/epub+zip": "epub",
+    "application/vnd.oasis.opendocument.text": "odt",
+    "application/rtf": "rtf",
+    "text/rtf": "rtf",
     "text/plain": "txt",
     "text/markdown": "txt",
 }
@@ -28,8 +31,8 @@ FILE_EXTENSION = re.compile(
 
 _KIND_BY_FOLDER = {b"word/": "docx", b"xl/": "xlsx", b"ppt/": "pptx"}
 _HTML_START = re.compile(rb"\s*<(?:!doctype\s+html|html)[\s>]", re.I)  # sent as text/plain
-_ZIP_KINDS = {"docx", "xlsx", "pptx", "epub"}
-_EPUB_START = b"mimetypeapplication/epub+zip"
+_ZIP_KINDS = {"docx", "xlsx", "pptx", "epub", "odt"}
+_TYPE_IN_ZIP = re.compile(rb"mimetype(application/(?:epub\+zip|vnd\.oasis\.opendocument\.text))")
 
 
 class DocumentError(Exception):
@@ -37,7 +40,7 @@ class DocumentError(Exception):
 
 
 def document_kind(content_type: str | None, head: bytes) -> str | None:
-    """Return pdf, docx, xlsx, pptx, epub or txt; None for anything else.
+    """Return pdf, docx, xlsx, pptx, odt, epub, rtf or txt; None for anything else.
 
     content_type  the header as sent, None when missing
     head          the first bytes, or all; they overrule a header that is vague or wrong
@@ -48,9 +51,11 @@ def document_kind(content_type: str | None, head: bytes) -> str | None:
     declared = KIND_BY_MEDIA_TYPE.get((content_type or "").partition(";")[0].strip().lower())
     if head.lstrip()[:5] == b"%PDF-":
         return "pdf"
+    if head.startswith(b"{\\rtf"):
+        return "rtf"
     if head.startswith(b"PK\x03\x04"):
-        if _EPUB_START in head[:100]:
-            return "epub"
+        if stated := _TYPE_IN_ZIP.search(head[:120]):
+            return KIND_BY_MEDIA_TYPE[stated[1].decode()]
         positions = [
             (at, kind) for sign, kind in _KIND_BY_FOLDER.items() if (at := head.find(sign)) >= 0
         ]

@@ -46,6 +46,8 @@ def read_pdf(body: bytes, writer: HtmlWriter) -> None:
             if writer.is_full:
                 break
             _read_page(document, number, writer)
+        if not writer.has_text and len(document):
+            raise DocumentError("PDF: it has no text, like a scan")
     finally:
         document.close()
 

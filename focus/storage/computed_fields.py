@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 
-from focus.html.markdown import to_markdown
+from focus.html.markdown import to_markdown, to_text
 from focus.html.metadata import PageMetadata, read_metadata
 from focus.html.parser import main_text_from_html
 from focus.html.publication_date import read_publication_time
@@ -48,6 +48,8 @@ def compute_field(name: str, source: StoredSource) -> str | None:
         return None
     if name == "text":
         return main_text_from_html(source.html)
+    if name == "trafilatura_text":
+        return to_text(source.html, source.url)
     if name == "markdown":
         return to_markdown(source.html, source.url)
     value = getattr(source.metadata, name)

@@ -50,7 +50,7 @@ class Selection(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
-COMPUTED_FIELDS = ("published", "modified", "author", "text", "markdown")
+COMPUTED_FIELDS = ("published", "modified", "author", "text", "markdown", "trafilatura_text")
 """Fields that are computed from the stored source of a page (`computed_fields`)."""
 
 PUBLISHED = (

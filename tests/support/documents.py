@@ -50,6 +50,32 @@ def epub(*, package: str = _PACKAGE) -> bytes:
     )
 
 
+_OD = "urn:oasis:names:tc:opendocument:xmlns:"
+
+
+def odt() -> bytes:
+    """A text of LibreOffice: title, heading, paragraph with a link."""
+    content = (
+        f'<office:document-content xmlns:office="{_OD}office:1.0" xmlns:text="{_OD}text:1.0"'
+        ' xmlns:xlink="http://www.w3.org/1999/xlink"><office:body><office:text>'
+        f'<text:h text:outline-level="1">{TEXT}</text:h><text:p>见<text:a xlink:href='
+        '"https://a.test/match">战报</text:a></text:p></office:text></office:body>'
+        "</office:document-content>"
+    )
+    meta = '<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>足球文</dc:title></m>'
+    kind = "application/vnd.oasis.opendocument.text"
+    return packed([("mimetype", kind), ("content.xml", content), ("meta.xml", meta)])
+
+
+def rtf() -> bytes:
+    """A document in code page 936 with a Unicode character."""
+    text = "".join(f"\\'{byte:02x}" for byte in TEXT.encode("gbk"))
+    return (
+        rf"{{\rtf1\ansi\ansicpg936{{\fonttbl{{\f0 Arial;}}}}{{\info{{\title Report}}}}"
+        rf"\pard {text}\par see https://a.test/match \u36275?\par}}"
+    ).encode("ascii")
+
+
 def word() -> bytes:
     """A Word file: title, heading, paragraph with a bare address, table."""
     document = docx.Document()
