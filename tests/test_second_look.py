@@ -286,7 +286,7 @@ def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> Non
     options = ["--seed", "a.test", "--topic", "t", "--archive", str(tmp_path / "web.warc")]
     result = CliRunner().invoke(cli, ["crawl", *options, "--render", "auto"])
     assert isinstance(result.exception, ConfigError)
-    assert "--archive is to crawl a recorded one" in str(result.exception)
+    assert "--archive crawls a recorded one" in str(result.exception)
 
 
 @pytest.mark.parametrize("command", [["serve"], ["watch", "run"]])
