@@ -22,10 +22,13 @@ from focus.cluster.messages import (
     unpack,
 )
 from focus.cluster.reach import Reach, beyond
+from focus.cluster.transport import ClusterTransport
 from focus.cluster.worker import Worker, WorkerOptions
 from focus.config import AnalysisConfig, FetchConfig
 from focus.errors import ClusterError, ConfigError
-from focus.records import FetchResult, Link, Page, Result, Task
+from focus.records import NO_TEMPLATE, FetchResult, Link, Page, Result, SiteTemplate, Task
+from focus.text.site_texts import hash_text
+from focus.topic.topic import from_words, to_builtins
 
 # -- messages -----------------------------------------------------------------------
 
@@ -158,3 +161,24 @@ def test_cluster_start_gives_workers_the_reach_of_the_crawl() -> None:
     assert _reach_arguments(text.split()) == options.split()
     assert _reach_arguments(["--connect-to", "127.0.0.1:80"]) == ["--connect-to", "127.0.0.1:80"]
     assert _reach_arguments(["--seed", "a.test"]) == []
+
+
+# -- pages scored again ---------------------------------------------------------------
+
+
+async def test_frontier_scores_a_stored_page_again() -> None:
+    analysis = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="boolean")
+    setup = WorkerSetup("r", FetchConfig(), analysis, parse_limit_s=9.0)
+    transport = ClusterTransport(
+        read_address("amqp://guest:guest@127.0.0.1/", None), setup, clock=float
+    )
+    template = SiteTemplate(frozenset({hash_text("足球博客")}))
+    source = "<title>x</title><p>足球博客<p>其他".encode()
+    try:
+        for used, relevant in ((NO_TEMPLATE, True), (template, False)):
+            page = await transport.score_again("http://a.test/", source, used)
+            assert page is not None and page.is_relevant is relevant
+        assert await transport.score_again("http://a.test/", b"", template) is None
+    finally:
+        assert transport._scorer is not None
+        await transport._scorer.close()

@@ -35,10 +35,11 @@ from focus.cluster.messages import (
     unpack,
 )
 from focus.cluster.queues import CONFIRM_S, DELIVERY_LIMIT, Queues
-from focus.engine.transports import wait_for
+from focus.engine.transports import score_stored_page, wait_for
 from focus.errors import ClusterError
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Page, Result, SiteTemplate, Task
+from focus.workers import WorkerPool
 
 POLL_S = 2.0
 """Seconds between two counts of the workers."""
@@ -77,6 +78,7 @@ class ClusterTransport:
         self._suspects: list[int] = []  # the first is at a worker, the others wait for its result
         self._results: list[Result] = []
         self._ready = asyncio.Event()
+        self._scorer: WorkerPool | None = None
         self._is_cancelled = False
         self._is_open = False
         self._background: set[asyncio.Task[None]] = set()
@@ -257,11 +259,23 @@ class ClusterTransport:
     async def update(self, payload: bytes) -> None:
         """Send a changed topic or model to all workers."""
         self.setup = replace(self.setup, update=payload)
+        if self._scorer is not None:
+            await self._scorer.update(payload)
         with suppress(*LOST):  # workers receive it with the setup of the next run
             await self._queues.broadcast("update", payload)
 
     async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
-        """Return None: pages are scored by workers, which have no task for this."""
+        """Return the page as a scorer process of this machine scores it; None without its source.
+
+        Few pages are scored again, so the process starts with the first of them.
+        """
+        if self._scorer is None:
+            limit_s = self.setup.parse_limit_s
+            self._scorer = WorkerPool(self.setup.analysis, workers=1, limit_s=limit_s)
+            self._scorer.start_in_background()
+            if self.setup.update is not None:
+                await self._scorer.update(self.setup.update)
+        return await score_stored_page(self._scorer, url, source, template)
 
     def wake(self) -> None:
         """End a waiting `receive`."""
@@ -285,4 +299,6 @@ class ClusterTransport:
                 async with asyncio.timeout(CONFIRM_S):
                     await self._queues.tasks.purge()
                     await self._queues.broadcast("run", "")
+        if self._scorer is not None:
+            await self._scorer.close()
         await self._link.close()

@@ -168,9 +168,10 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     return Result(task, *apply_refresh(fetch, page))
 
 
-async def _score_source_again(
+async def score_stored_page(
     scorer: Scorer, url: str, source: bytes, template: SiteTemplate
 ) -> Page | None:
+    """Return a page scored from its source in UTF-8; None without it."""
     if not source:
         return None
     return await scorer.score(url, source, _UTF8_HTML, wording=False, template=template)
@@ -358,7 +359,7 @@ class LiveTransport:
 
     async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
         """Return the page as a worker scores it; None without its source."""
-        return await _score_source_again(self._scorer, url, source, template)
+        return await score_stored_page(self._scorer, url, source, template)
 
     def wake(self) -> None:
         """End a waiting `receive`."""
@@ -460,7 +461,7 @@ class ReplayTransport:
         """Return the page as the scorer scores it; None without its source."""
         if self._score_again is not None:
             return await self._score_again(url, template)
-        return await _score_source_again(self._scorer, url, source, template)
+        return await score_stored_page(self._scorer, url, source, template)
 
     def wake(self) -> None:
         """Do nothing: `receive` never waits."""
