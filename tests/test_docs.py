@@ -142,3 +142,15 @@ def test_design_shows_the_layers_that_import_linter_checks() -> None:
         cells = re.findall(r"^\| \d+ \| (.*?) \|", page.read_text(encoding="utf-8"), re.M)
         rows = [[name.strip("/") for name in re.findall(r"`([^`]+)`", cell)] for cell in cells]
         assert rows == [layer.split(" | ") for layer in reversed(layers)], page
+
+
+def test_security_page_names_existing_tests() -> None:
+    """Each promise of SECURITY.md names the tests that hold it."""
+    page = (DOCS.parent / "SECURITY.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| promise \| test \|\n\|[-|]+\|\n((?:\|.*\n)+)", page, re.M)
+    for row in "".join(cells).splitlines():
+        named = re.findall(r"`(test_\w+\.py)::(\w+)`", row.rpartition(" | ")[2])
+        assert named, row
+        for file, function in named:
+            text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+            assert f"def {function}(" in text, f"{file}::{function}"
