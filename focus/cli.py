@@ -63,7 +63,7 @@ def cli(ctx: click.Context) -> None:
     }
     for group in (topic, watch):
         ctx.default_map[str(group.name)] = dict.fromkeys(group.commands, network_defaults)
-    ctx.default_map["research"] = {"train": {"db": database}}
+    ctx.default_map["research"] = {"train": {"db": database}, "compare": {"db": database}}
     ctx.default_map["serve"] = network_defaults
     reach_defaults = {key: crawl_defaults[key] for key in REACH_NAMES if key in crawl_defaults}
     ctx.default_map["cluster"] = {"frontier": crawl_defaults, "worker": reach_defaults}

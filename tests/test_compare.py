@@ -1,6 +1,8 @@
 """Comparing strategies on a recorded web."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -19,6 +21,7 @@ from focus.evaluate.link_graph import (
 )
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import list_variants
+from tests.support.command import runner, settle
 from tests.support.recorded import GOOD, HOST, page, record, spec, write_labels
 
 GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]
@@ -318,3 +321,53 @@ def test_group_trials_splits_few_groups_for_jobs() -> None:
     trials = [Trial(str(n), "v", "t", n, CrawlConfig()) for n in range(5)]
     assert sorted(len(batch.trials) for batch in group_trials(trials, 2)) == [2, 3]
     assert len(group_trials(trials, 1)) == 1
+
+
+# A crawl in a database
+
+
+def test_compare_command_uses_crawl_in_database(
+    web: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    settle(tmp_path, monkeypatch)
+    focus = runner(capfd)
+    crawl = ["crawl", f"{HOST}/", "--topic", "足球", "--archive", str(web / "web.warc.gz")]
+    assert focus(*crawl, "--db", "f.db", "-q").code == 0
+    command = ["research", "compare", "--db", "f.db", "--strategy", "bfs", "--strategy", "yield"]
+    judged = focus(*command, "--jobs", "1", "-o", "judged")
+    assert judged.code == 0, judged.err
+    assert "evidence judges" in judged.err
+    assert load_comparison(Path("judged/results.json")).settings["seed_orders"] == 1
+    with closing(sqlite3.connect("f.db")) as db:
+        pages = db.execute("SELECT id, url, url LIKE '%/g/%' FROM page_text").fetchall()
+        rows = [("足球", url, number, is_good, 0.0) for number, url, is_good in pages]
+        db.executemany("INSERT INTO label VALUES (?, ?, ?, ?, ?)", rows)
+        db.commit()
+    assert focus(*command, "--jobs", "1", "-o", "labelled").code == 0
+    comparison = load_comparison(Path("labelled/results.json"))
+    assert comparison.judge == "labels"
+    assert comparison.topics[0].targets == sum(is_good for *_, is_good in pages) >= GOOD
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--archive", "web.warc.gz"], "--archive needs --topics"),
+        (["--labels", "l.tsv"], "--labels needs --archive"),
+        (["--db", "no.db"], "there is no database at no.db"),
+    ],
+)
+def test_compare_command_contradicting_input_raises_error(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    settle(tmp_path, monkeypatch)
+    ended = runner(capfd)("research", "compare", "--strategy", "bfs", "-o", "out", *options)
+    assert ended.code != 0 and message in ended.err
+    assert not Path("out").exists()

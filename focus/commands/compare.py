@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import Command, option, print_lines, print_note
+from focus.commands.options.option import CRAWL, DB, Command, option, print_lines, print_note
 from focus.commands.options.value_types import checked_type
 from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError
@@ -50,11 +50,16 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
 @_web_option(
     "--archive",
     kind="file",
-    required=True,
+    show_default="the stored pages of a crawl",
     help="Recorded web (.warc or .arc, also .gz, .zst).",
 )
+@DB
+@CRAWL
 @_web_option(
-    "--topics", kind="file", required=True, help="JSON file with a list of {name, keywords, seeds}."
+    "--topics",
+    kind="file",
+    show_default="with a crawl its topic and seeds",
+    help="JSON file with a list of {name, keywords, seeds}.",
 )
 @_web_option(
     "--labels",
@@ -169,8 +174,13 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     cannot see determine how many relevant pages it found. The same command continues after an
     interruption and gives the same results again.
 
+    Without --archive the pages are those of a crawl in the database, with its topic and seeds. The
+    labels are those of `focus label`; without any, the relevance model of the crawl judges. The
+    files are written to FOLDER.
+
     \b
     Example:
+        focus research compare --strategy bfs --strategy yield -o out/
         focus research compare --archive web.warc.zst --topics topics.json \\
             --strategy bfs --strategy best-first --strategy yield -o out/
     """
@@ -180,6 +190,10 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     from focus.report.pictures import check_png_support, render_png
     from focus.storage.whole_file import write_whole
 
+    if options["archive"] is None:
+        _use_crawl(options)
+    elif options["topics"] is None:
+        raise ConfigError("--archive needs --topics FILE")
     spec = _make_spec(options)
     if options["png"]:
         check_png_support()
@@ -200,6 +214,28 @@ def compare_command(**options: Any) -> None:  # fmt: skip
 
 _SPEC_FIELDS = ("archive", "topics", "judge", "budget", "seed_orders", "concurrency", "eager")
 """Options with the names of fields of `ComparisonSpec`."""
+
+
+def _use_crawl(options: dict[str, Any]) -> None:
+    """Set the options of web and labels to files made from a crawl in the database."""
+    from focus.evaluate.own_crawl import write_inputs
+
+    given = [name for name in ("topics", "labels", "hubs", "aliases") if options[name]]
+    if given:
+        raise ConfigError("--{option} needs --archive FILE", option=given[0])
+    folder = options["output"]
+    inputs = write_inputs(options["db"].expanduser(), options["crawl"], folder / "crawl")
+    options |= {"archive": inputs.archive, "topics": inputs.topics, "labels": inputs.labels}
+    if options["judge"]:
+        options["labels"] = None
+    elif inputs.labels is None:
+        options["judge"] = inputs.relevance
+        print_note(
+            "There are no labels of `focus label`: {model} judges, as it did the crawl",
+            model=inputs.relevance,
+        )
+    if inputs.seeds == 1:
+        options["seed_orders"] = 1  # there is one order only
 
 
 def _make_spec(options: dict[str, Any]) -> ComparisonSpec:

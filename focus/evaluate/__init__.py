@@ -1,5 +1,6 @@
 """Comparisons of strategies and parameters on a recorded web (`focus research compare`).
 
+    own_crawl — the files of a comparison, made from a crawl in a database
     judgments — topics, labels and relevance judgments (TREC qrels) from files
     link_graph — which recorded page links to which, as a crawl would see it
     ground_truth — per topic: relevant pages, budget and oracle
