@@ -3,7 +3,7 @@
 Usage: python docs/make_report_picture.py
 
 It needs Chromium and `pip install playwright`, and takes about a minute: `focus demo` crawls a
-generated web, and the top of the report on its last crawl is taken.
+generated web, and the harvest curve and the best pages of the report on its last crawl are taken.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.support import browser
 
 PICTURE = Path(__file__).with_name("pictures") / "report.webp"
-WIDTH, HEIGHT, QUALITY = 1000, 900, 78
+WIDTH, HEIGHT, QUALITY = 1000, 760, 78
 
 
 def main() -> None:
@@ -29,8 +29,13 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "focus", "demo", "--db", str(database)], check=True)
         page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(database.with_name("report.html").as_uri())
+        top = page.get_by_role("heading", name="Harvest over the crawl").bounding_box()["y"]
+        clip = {"x": 0, "y": top - 20, "width": WIDTH, "height": HEIGHT, "scale": 1}
         session = page.context.new_cdp_session(page)
-        answer = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+        answer = session.send(
+            "Page.captureScreenshot",
+            {"format": "webp", "quality": QUALITY, "captureBeyondViewport": True, "clip": clip},
+        )
         PICTURE.write_bytes(base64.b64decode(answer["data"]))
         print(f"{PICTURE.stat().st_size:,} {PICTURE.name}")
 

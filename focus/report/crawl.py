@@ -143,7 +143,7 @@ def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
         ),
         (say("strategy"), settings.strategy + published + numbers(settings.params)),
         (say("relevance"), settings.relevance + threshold + numbers(settings.model_params)),
-        (say("limits"), settings.scope),
+        (say("scope"), settings.scope),
         (say("limits"), ", ".join(limits) or say("none")),
         (
             say("politeness"),
@@ -154,8 +154,8 @@ def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
             )
             + robots,
         ),
-        (say("at once"), format_count(settings.concurrency, "request")),
-        (say("known as"), printable(settings.agent)),
+        (say("at the same time"), format_count(settings.concurrency, "request")),
+        (say("User-Agent"), printable(settings.agent)),
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in figures.states.items())),
     ]
 
