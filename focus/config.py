@@ -433,6 +433,13 @@ class CrawlConfig(msgspec.Struct, frozen=True):
         Setting(CRAWL_SECTION, "Order of the links; see `focus strategies`.", kind="strategy"),
     ] = "yield"
     params: dict[str, float] = {}
+    terms: Annotated[
+        str,
+        Setting(
+            CRAWL_SECTION,
+            "Related terms of the topic: library, none, or a file with one per line.",
+        ),
+    ] = "library"
     as_published: Annotated[
         bool,
         Setting(

@@ -72,7 +72,7 @@ from focus.scheduling.revisits import DECAY_RATIO
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.pagerank import PageRank
 from focus.score.strategy import make_strategy
-from focus.topic.topic import parse_narrower_terms
+from focus.topic.topic import from_builtins
 
 MAX_BATCH = 64  # responses per transaction; less if a quarter of the requests in flight is less
 MIN_BATCH = 8  # responses per transaction at least, unless the window is small
@@ -152,7 +152,7 @@ class Crawl:
         self.strategy = make_strategy(
             config.strategy, config.params, self.graph, as_published=config.as_published
         )
-        self.strategy.set_narrower_terms(parse_narrower_terms(config.analysis.topic).narrower)
+        self.strategy.set_terms(from_builtins(config.analysis.topic).terms)
         self.url_table = UrlTable(self.strategy.width)
         self.ranker = Ranker(self.strategy, self.url_table)
         self.frontier = Frontier(

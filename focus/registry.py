@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _VECTORS_REMOVED = mark(
-    "--vectors was removed; give --kb FILE, or write the words under [narrower] in the topic file"
+    "--vectors was removed; give --kb FILE, or write the words under [terms] in the topic file"
 )
 _SHARDS_REMOVED = mark(
     "a cluster has no shards any more: one frontier with any number of workers; to go beyond one "

@@ -27,6 +27,7 @@ from focus.engine.unit_of_work import Totals
 from focus.http.zstd import ZstdCompressor
 from focus.session import RunReport
 from focus.session.signals import stop_on_signals
+from focus.storage.reader import DatabaseReader
 from tests.support.command import Ended, Focus, record, runner, settle
 
 ROOT = Path(__file__).parents[1]
@@ -139,7 +140,7 @@ def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> Non
     )
 
 
-def test_why_shows_narrower_terms_with_sources(focus: Focus, home: Path) -> None:
+def test_why_shows_terms_of_old_topic_file_with_sources(focus: Focus, home: Path) -> None:
     pages = {
         "/": ("Portal", [("/rain", "rain"), ("/one", "MySQL 8")]),
         "/one": ("MySQL", []),
@@ -161,12 +162,27 @@ def test_why_shows_narrower_terms_with_sources(focus: Focus, home: Path) -> None
     assert "(mysql: knowledge base: 类别 数据库)" in shown
 
 
-def test_topic_new_adds_narrower_terms_of_knowledge_base(focus: Focus, home: Path) -> None:
+def test_topic_new_adds_terms_of_knowledge_base(focus: Focus, home: Path) -> None:
     (home / "dump.tsv").write_text("MySQL\t类别\t数据库\n", "utf-8")
     focus("research", "kb", "import", "dump.tsv", "--kb", "kb.db")
     made = focus("topic", "new", "数据库", "--kb", "kb.db", "-o", "t.toml")
-    assert "1 keyword, 1 narrower term" in made.err
+    assert "related terms" in made.err
     assert "mysql" in focus("topic", "show", "t.toml").out
+
+
+def test_crawl_keeps_library_terms_that_it_began_with(
+    focus: Focus, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web = recorded(home, {"/": ("Portal", [("/one", "one"), ("/two", "two")]), "/one": ("1", [])})
+    focus(*on(web, "--max-pages", "1"))
+    monkeypatch.setattr("focus.learn.library.find_topic", lambda name: None)  # another version
+    assert "no related terms for 足球" in focus(*on(web, "--max-pages", "2")).err
+    focus(*on(web, "--max-pages", "1", "--terms", "none"))
+    with DatabaseReader(home / "a.db") as reader:
+        topics = [json.loads(reader.config_json(crawl))["analysis"]["topic"] for crawl in (1, 2)]
+        assert len(reader.crawls()) == 2
+    assert "越位" in topics[0]["terms"]
+    assert "terms" not in topics[1]
 
 
 # -- a crawl, whole -----------------------------------------------------------------

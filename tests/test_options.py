@@ -48,7 +48,7 @@ def sample(option: Declared) -> tuple[str, Any]:
     if option.kind == "count":
         number = (option.default or option.setting.minimum) + 1
         return str(number), number
-    typed, value = SAMPLES[option.kind]
+    typed, value = ("none", "none") if option.name == "terms" else SAMPLES[option.kind]
     if option.kind == "flag":
         return typed, not option.default
     return typed, (value,) if option.is_many else value

@@ -36,7 +36,7 @@ def test_to_toml_then_from_toml_returns_same_topic(topic: Topic) -> None:
 def test_to_toml_contains_explaining_comments() -> None:
     text = to_toml(Topic("football", (Keyword("足球"), Keyword("英超", 0.8))))
     assert 'name = "football"' in text
-    assert '"英超" = 0.8' in text
+    assert '"英超" = { role = "name", weight = 0.8 }' in text
     assert '# relevance = "evidence"' in text
     assert "focus topic test" in text
 

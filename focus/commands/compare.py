@@ -122,6 +122,12 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
     help="Links missing in the recording: request them (404) or skip them (repeatable).",
 )
 @_variant_option(
+    "--terms",
+    default="library",
+    metavar="TEXT",
+    help="Related terms of the topics: library, none, or a file with one per line.",
+)
+@_variant_option(
     "--topic", multiple=True, metavar="NAME", help="Compare only this topic (repeatable)."
 )
 @_variant_option(
@@ -212,7 +218,9 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     print_note("results.json, results.csv and report.html are in {folder}", folder=spec.out)
 
 
-_SPEC_FIELDS = ("archive", "topics", "judge", "budget", "seed_orders", "concurrency", "eager")
+_SPEC_FIELDS = (
+    "archive", "topics", "judge", "terms", "budget", "seed_orders", "concurrency", "eager",
+)  # fmt: skip
 """Options with the names of fields of `ComparisonSpec`."""
 
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from focus.commands.status import limits_text
 from focus.commands.strategies import params_text
 from focus.config import CrawlConfig, ScopeConfig
+from focus.i18n import mark, say
 from focus.score.parameters import resolve_params
 from focus.score.relevance import Model, model_class
 from focus.score.strategy import Strategy, strategy_class
 from focus.text.formatting import format_duration, format_table, printable
+from focus.topic.terms import LIBRARY
 from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates
 
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
     from focus.commands.settings import CrawlPlan, Params
 
 MAX_WORDS = 20  # of a topic that are shown
+NO_TERMS = mark(
+    "none; the library does not have this topic: give a file with --terms FILE, or write them "
+    "under [terms] in a topic file"
+)
 OPTIONS_WITH_ROWS = frozenset(
     "strategy relevance scope allow deny max_pages max_requests max_time max_bytes target "
-    "delay per_host ignore_robots archive".split()
+    "delay per_host ignore_robots archive terms".split()
 )
 """Declared options that have rows of their own in a dry run."""
 
@@ -41,6 +47,7 @@ def dry_run_lines(
     rows = [
         *_seed_rows(config.seeds),
         ("topic", _topic_text(plan.topic)),
+        ("terms", _terms_text(plan.topic)),
         ("strategy", strategy),
         ("relevance", model),
         ("scope", _scope_text(config.scope)),
@@ -56,9 +63,20 @@ def dry_run_lines(
 
 
 def _topic_text(topic: Topic) -> str:
-    words = [k.text if k.weight == 1 else f"{k.text}:{k.weight:g}" for k in topic.keywords]
+    keywords = [k for k in topic.keywords if topic.sources.get(k.text) != LIBRARY]
+    words = [k.text if k.weight == 1 else f"{k.text}:{k.weight:g}" for k in keywords]
     more = " …" if len(words) > MAX_WORDS else ""
     return printable(f"{topic.name}: {', '.join(words[:MAX_WORDS])}{more}")
+
+
+def _terms_text(topic: Topic) -> str:
+    """Return the related terms by source, or how to get some."""
+    by_source: dict[str, list[str]] = {}
+    other_names = [k.text for k in topic.keywords if topic.sources.get(k.text) == LIBRARY]
+    for term in (*other_names, *topic.terms):
+        by_source.setdefault(topic.sources.get(term, "topic file"), []).append(term)
+    texts = [f"{source}: {', '.join(terms)}" for source, terms in by_source.items()]
+    return printable("; ".join(texts)) if texts else say(NO_TERMS)
 
 
 def _scope_text(scope: ScopeConfig) -> str:

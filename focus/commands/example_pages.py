@@ -34,7 +34,7 @@ KB = option(
     kind="file",
     help="Know other names of things from this knowledge base (`focus research kb import`); "
     "football: the "
-    "one that comes with focus. What it puts under the topic becomes its narrower terms.",
+    "one that comes with focus. What it puts under the topic becomes related terms.",
 )
 
 

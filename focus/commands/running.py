@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from focus.commands.options.option import print_lines, to_json
 from focus.i18n import msg
+from focus.topic.terms import LIBRARY
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlPlan
@@ -37,6 +38,13 @@ def run_crawl_command(
         reporter.say(msg("Database {database}", database=plan.paths.db))
         if plan.is_anonymous and plan.uses_network:
             reporter.say(msg("Note: site owners cannot reach you; set --contact URL or MAIL"))
+        if plan.config.terms == LIBRARY and not plan.topic.terms:
+            reporter.say(
+                msg(
+                    "Note: the library has no related terms for {topic}; --terms FILE gives some",
+                    topic=plan.topic.name,
+                )
+            )
         for line in notes:
             reporter.say(msg("Note: {line}", line=line))
         report = work(reporter)

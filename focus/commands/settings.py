@@ -30,6 +30,7 @@ from focus.config import (
 )
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, LIBRARIES
 from focus.errors import ConfigError, TopicError
+from focus.learn.library import choose_terms
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import apply_model
 from focus.registry import check_removed
@@ -37,6 +38,7 @@ from focus.rendering import usable
 from focus.score.parameters import PublishedParams, default_params
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
+from focus.topic.terms import LIBRARY
 from focus.topic.topic import Topic, from_words, to_builtins
 from focus.topic.topic_file import read_topic_file
 from focus.urls.normal_form import seed_candidates, url_host
@@ -81,7 +83,7 @@ def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
     paths = _run_paths(options)
     for out in (options["warc"], options["summary"], options["log_file"]):
         check_folder(out)
-    config = _crawl_config(options, topic, seeds)
+    config, topic = _crawl_config(options, topic, seeds)
     is_anonymous = not (options["user_agent"] or options["contact"])
     return CrawlPlan(config, paths, topic, is_anonymous)
 
@@ -131,7 +133,10 @@ def read_text(path: Path, what: str) -> str:
 # -- the configuration --------------------------------------------------------------
 
 
-def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]) -> CrawlConfig:
+def _crawl_config(
+    options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ...]
+) -> tuple[CrawlConfig, Topic]:
+    """Return the settings of the crawl, and the topic with its related terms."""
     strategy = options["strategy"]
     strategy_type = strategy_class(strategy)
     published = options["as_published"]
@@ -144,16 +149,21 @@ def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ..
     )
     if published and strategy_type.published_topic == "keywords":
         topic = msgspec.structs.replace(topic, features={})
+    terms = "none" if published else options["terms"]
+    if terms == LIBRARY and (topic.terms or relevance != AnalysisConfig().relevance):
+        terms = ""  # those of the topic file, which identify the crawl, or none
+    topic = choose_terms(topic, terms) if terms else topic
     if not published:
         strategy_params = {**topic_params(topic, strategy_type), **strategy_params}
         model_params = {**topic_params(topic, model_class(relevance)), **model_params}
-    topic, trained = apply_model(topic, relevance, model_params)
+    bare_topic, trained = apply_model(topic, relevance, model_params)
     config = fill_record(CrawlConfig, options)
     agent = product_token(options["user_agent"])
     uses_proxy = options["proxy"] or options["connect_to"]
-    return replace(
+    config = replace(
         config,
         seeds=seeds,
+        terms=terms if terms in (LIBRARY, "none") else "",
         params=strategy_params,
         agent=agent,
         fetch=replace(
@@ -164,7 +174,7 @@ def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ..
         politeness=replace(config.politeness, per_ip=0) if uses_proxy else config.politeness,
         analysis=replace(
             config.analysis,
-            topic=to_builtins(topic),
+            topic=to_builtins(bare_topic),
             relevance=relevance,
             params=model_params,
             trained=trained,
@@ -174,6 +184,7 @@ def _crawl_config(options: Mapping[str, Any], topic: Topic, seeds: tuple[str, ..
             hash_routes=config.render.mode != "never",
         ),
     )
+    return config, topic
 
 
 def _fetch_config(options: Mapping[str, Any]) -> FetchConfig:

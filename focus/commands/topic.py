@@ -25,6 +25,7 @@ from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError, TopicError
 from focus.i18n import say
 from focus.text.formatting import format_count, printable
+from focus.topic.terms import LIBRARY
 
 if TYPE_CHECKING:
     from focus.learn.memory_crawl import PageSource
@@ -75,6 +76,12 @@ def topic() -> None:
     "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
 )
 @KB
+@option(
+    "--terms",
+    default=LIBRARY,
+    metavar="TEXT",
+    help="Related terms: library, none, or a file with one per line.",
+)
 @option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
 @option("--force", is_flag=True, help="Write over a file that is there.")
 @page_options
@@ -93,7 +100,8 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         focus topic new football --keyword 足球 --keyword 英超:0.8 \\
             --seed sports.sina.com.cn --example pages/ -o football.toml
     """
-    from focus.learn.narrower_terms import add_narrower_terms
+    from focus.learn.kb_terms import add_kb_terms
+    from focus.learn.library import choose_terms
     from focus.learn.page_sources import collect_pages
     from focus.learn.topic_building import (
         add_aliases,
@@ -118,8 +126,9 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         subject = add_features(subject, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             subject = add_entity_features(subject, base, on)
+        subject = choose_terms(subject, options["terms"])
         if base is not None:
-            subject = add_narrower_terms(subject, base)
+            subject = add_kb_terms(subject, base)
     _write_topic(target, subject)
     print_lines(_created_lines(subject, target, on, off), err=True)
 
@@ -152,7 +161,7 @@ def _created_lines(
         features = format_count(len(subject.features), "feature")
         words += f", {features} of {format_count(len(on), 'example')}"
         words += f" and {len(off):,} others" if off else ""
-    words += f", {format_count(len(subject.narrower), 'narrower term')}" if subject.narrower else ""
+    words += f", {format_count(len(subject.terms), 'related term')}" if subject.terms else ""
     yield f"Topic {printable(subject.name)} in {target}: {words}"
     if subject.relevance == "cosine" and on:
         yield say(
@@ -170,15 +179,18 @@ def _created_lines(
 @click.argument("file", metavar="FILE|WORDS")
 @JSON
 def show(file: str, as_json: bool) -> None:
-    """Show a topic: words, weights, and where they came from.
+    """Show a topic: its words with their weights and sources.
+
+    The related terms are those that `focus crawl` would use.
 
     \b
     Example:
         focus topic show football.toml
     """
     from focus.commands.settings import read_topic
+    from focus.learn.library import add_library_terms
 
-    subject = read_topic(file)
+    subject = add_library_terms(read_topic(file))
     if as_json:
         from focus.topic.topic import to_builtins
 
@@ -285,11 +297,11 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         focus topic expand football.toml --explain -o wide.toml
     """
     from focus.commands.settings import read_topic
-    from focus.learn.narrower_terms import add_narrower_terms
+    from focus.learn.kb_terms import add_kb_terms
     from focus.learn.page_sources import collect_pages
     from focus.learn.topic_building import (
         add_aliases,
-        add_proposed_keywords,
+        add_proposed_terms,
         propose_topic_keywords,
     )
 
@@ -309,8 +321,8 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         judged_pages = _read_judged_pages(subject, paths, options, stack)
         expansion = propose_topic_keywords(subject, judged_pages, **limits, on=on, off=off)
         if base is not None:
-            subject = add_narrower_terms(subject, base)
-    wide = add_proposed_keywords(subject, expansion)
+            subject = add_kb_terms(subject, base)
+    wide = add_proposed_terms(subject, expansion)
     if options["as_json"]:
         print_json(expansion)
     else:
@@ -319,8 +331,8 @@ def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
         print_lines(expansion_lines(expansion, explain=options["explain"]))
     if options["output"] is not None:
         _write_topic(options["output"], wide)
-        keywords = format_count(len(wide.keywords), "keyword")
-        print_note("Topic in {file}: {keywords}", file=options["output"], keywords=keywords)
+        terms = format_count(len(wide.terms), "related term")
+        print_note("Topic in {file}: {terms}", file=options["output"], terms=terms)
 
 
 def _read_judged_pages(

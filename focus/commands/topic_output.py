@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from focus.commands.dry_run import NO_TERMS
 from focus.i18n import say, say_all
 from focus.learn.topic_building import ModelJudgement, SourcedPage
 from focus.score.relevance import relevance_threshold
@@ -39,15 +40,14 @@ def topic_lines(topic: Topic, where: str) -> list[str]:
     keywords = {keyword.text: keyword.weight for keyword in topic.keywords}
     lines = [f"{printable(topic.name)} ({where})", *format_table(rows)]
     lines += ["", format_count(len(keywords), "keyword"), *_word_lines(keywords, topic, "given")]
+    lines += ["", format_count(len(topic.terms), "related term")]
+    lines += _word_lines(topic.terms, topic, "given") if topic.terms else [f"  {say(NO_TERMS)}"]
     if topic.features:
         lines += [
             "",
             format_count(len(topic.features), "feature"),
             *_word_lines(topic.features, topic, ""),
         ]
-    if topic.narrower:
-        lines += ["", format_count(len(topic.narrower), "narrower term")]
-        lines += _word_lines(topic.narrower, topic, "given")
     return lines
 
 

@@ -48,10 +48,19 @@ from focus.evaluate.ranking import (
 )
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 from focus.i18n import mark
+from focus.learn.library import choose_terms
 from focus.score.strategy.base import OPTIONAL_LINK_SCORES
 
 RUNS_FILE = "runs.jsonl"
-_REPORTED_SETTINGS = ("budget", "seed_orders", "concurrency", "eager", "delay_s", "baseline")
+_REPORTED_SETTINGS = (
+    "terms",
+    "budget",
+    "seed_orders",
+    "concurrency",
+    "eager",
+    "delay_s",
+    "baseline",
+)
 
 
 def _ignore_progress(what: str, done: int, total: int) -> None: ...
@@ -69,6 +78,9 @@ def run_comparison(spec: ComparisonSpec, progress: Progress = _ignore_progress) 
     inputs = InputFiles(spec)
     text = inputs.read_text("topics", spec.topics)
     tasks = select_topics(read_topics(text, spec.topics.name, spec.topics.parent), spec.topic_names)
+    tasks = [
+        msgspec.structs.replace(task, topic=choose_terms(task.topic, spec.terms)) for task in tasks
+    ]
     remarks = Remarks()
     judge, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
     trials = [

@@ -37,6 +37,7 @@ from focus.metrics.measures import area_under_recall
 from focus.metrics.oracle import oracle_curve, reachable_targets
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
+from focus.topic.terms import LIBRARY, remove_library_terms
 from focus.topic.topic import to_builtins
 
 EXTRA_REQUESTS = 20
@@ -50,6 +51,7 @@ class ComparisonSpec(msgspec.Struct, frozen=True, kw_only=True):
         archive: Recorded web (.warc, .warc.gz, .warc.zst).
         topics: Path of topics.json.
         judge: Relevance model that judges if there are no labels.
+        terms: Related terms of the topics, as in `focus crawl --terms`.
         topic_names: Names of the topics to use; empty for all.
         budget: Requests per crawl: "800", or "3x" for 3 times the targets + 20.
         baseline: Strategy that the others are tested against; None for the first variant's.
@@ -64,6 +66,7 @@ class ComparisonSpec(msgspec.Struct, frozen=True, kw_only=True):
     hubs: Path | None = None
     aliases: Path | None = None
     judge: str | None = None
+    terms: str = LIBRARY
     topic_names: tuple[str, ...] = ()
     budget: str = "3x"
     seed_orders: int = 6
@@ -278,6 +281,8 @@ def analysis_config(
     published = variant is not None and variant.form == "published"
     if published and strategy is not None and strategy.published_topic == "keywords":
         topic = msgspec.structs.replace(topic, features={})
+    if published or relevance != AnalysisConfig().relevance:
+        topic = remove_library_terms(topic)
     analysis = AnalysisConfig(
         topic=to_builtins(topic),
         relevance=relevance,

@@ -3,7 +3,8 @@
     page_sources — the pages that a user names: files, folders, URLs
     memory_crawl — a small crawl that fetches them and keeps its pages in memory
     topic_building — features, aliases and keywords of a topic from pages (`focus topic`)
-    narrower_terms — narrower terms of a topic, from a knowledge base
+    kb_terms — related terms of a topic, from a knowledge base
+    library — other names and terms of a topic, from the library that comes with focus
     corpus — labelled pages from folders, files and crawls
     training — a tested classifier from labelled pages (`focus research train`)
     labelling — questions about uncertain pages; the model updated from labels (`focus label`)

@@ -2,7 +2,7 @@
 
 add_features             keywords and example pages → features, model and threshold
 ModelSet.judge           a page → the judgement of each relevance model, part by part
-propose_topic_keywords   pages of a crawl or examples → further keywords, with their evidence
+propose_topic_keywords   pages of a crawl or examples → related terms, with their evidence
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from focus.storage import labels
 from focus.storage.reader import DatabaseReader
 from focus.text.formatting import format_count
 from focus.text.tokenisation import Segmenter, fold
+from focus.topic.terms import add_terms
 from focus.topic.topic import Keyword, Topic
 from focus.urls.normal_form import url_host, url_words
 
@@ -310,19 +311,12 @@ def _make_page_words(sourced: SourcedPage, segmenter: Segmenter) -> PageWords:
     return PageWords(sourced.host, title.union(filter(is_term, content)), title)
 
 
-def add_proposed_keywords(topic: Topic, expansion: TopicExpansion) -> Topic:
-    """Return the topic with the proposed words as keywords, and their sources."""
-    new_keywords = tuple(
-        Keyword(proposal.word, proposal.weight) for proposal in expansion.proposals
-    )
+def add_proposed_terms(topic: Topic, expansion: TopicExpansion) -> Topic:
+    """Return the topic with the proposed words as related terms, and their sources."""
     sources = {
         proposal.word: f"expanded: on {proposal.on} of {expansion.on} relevant pages, "
         f"{proposal.off} of {expansion.off} others"
         for proposal in expansion.proposals
     }
-    keyword_sources = {proposal.text: "given" for proposal in topic.keywords}
-    return msgspec.structs.replace(
-        topic,
-        keywords=(*topic.keywords, *new_keywords),
-        sources={**keyword_sources, **topic.sources, **sources},
-    )
+    weights = {proposal.word: proposal.weight for proposal in expansion.proposals}
+    return add_terms(topic, sources, sources, weights=weights)

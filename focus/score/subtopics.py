@@ -8,7 +8,7 @@ keywords therefore prevent drift.
     Subtopics.add_page    counts the title of a page
     Subtopics.weights     link text -> certainty that it names a sub-topic, 0…1
 
-Narrower terms of the topic file (`Topic.narrower`) have a weight from the beginning, as if a few
+Related terms of the topic (`Topic.terms`) have a weight from the beginning, as if a few
 pages had confirmed it. Later pages confirm a term, or it is dropped.
 
 Only the last `WINDOW` pages count, without index pages. Words that stop being useful fade, and a
@@ -110,10 +110,10 @@ class Subtopics:
         weights      link text -> weight of its best sub-topic, 0.0 for none
 
     Args:
-        narrower: Narrower term of the topic -> its expected weight, 0…1.
+        terms: Related term of the topic -> its expected weight, 0…1.
     """
 
-    def __init__(self, narrower: Mapping[str, float] = _NO_TERMS) -> None:
+    def __init__(self, terms: Mapping[str, float] = _NO_TERMS) -> None:
         self.page_count = 0
         self.words: dict[str, float] = {}
         self._window: deque[_CountedPage | None] = deque()
@@ -124,7 +124,7 @@ class Subtopics:
         self._next_update = FIRST_UPDATE
         self._word_pattern = _MATCH_NOTHING
         self.weights: Memo[float] = Memo(self._link_weight, 20_000)
-        self._expected = {fold_body(word): weight for word, weight in narrower.items()}
+        self._expected = {fold_body(word): weight for word, weight in terms.items()}
         self._expected_pattern = _any_pattern(self._expected)
         self._update_words()
 

@@ -10,10 +10,12 @@ import contextlib
 import os
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import Crawl
@@ -30,7 +32,10 @@ from focus.session.resume import readmit_urls, restore
 from focus.session.runtime import Runtime
 from focus.session.signals import stop_on_signals
 from focus.session.watcher import Watcher
+from focus.storage import writer
 from focus.store import Store
+from focus.topic.terms import LIBRARY, remove_library_terms
+from focus.topic.topic import from_builtins, to_builtins
 
 _NUMPY_AFTER_S = 0.05  # the first requests have been sent by then
 
@@ -64,9 +69,11 @@ async def run(
     runtime = runtime or Runtime()
     async with _open_store(paths) as store, contextlib.AsyncExitStack() as stack:
         damage = _report_archive_damage(paths.archive, watcher)
+        identity = identity or crawl_identity(config)
+        config = await _with_first_terms(config, store, identity, fresh=paths.fresh)
         config_json = msgspec.json.encode(config).decode()
         info = await store.begin_crawl(
-            identity or crawl_identity(config),
+            identity,
             config_json,
             fresh=paths.fresh,
             now=time.time(),
@@ -113,10 +120,18 @@ async def run(
 
 
 def crawl_identity(config: CrawlConfig) -> dict[str, object]:
-    """Return the values that identify a crawl: a run with the same values continues it."""
+    """Return the values that identify a crawl: a run with the same values continues it.
+
+    Terms of the library are not among them: a crawl keeps those that it began with, also when a
+    later version of focus has others or an earlier one had none.
+    """
+    topic = config.analysis.topic
+    if config.terms == LIBRARY:
+        topic = to_builtins(remove_library_terms(from_builtins(topic)))
     return {
+        **({"terms": "none"} if config.terms == "none" else {}),
         "seeds": list(config.seeds),
-        "topic": config.analysis.topic,
+        "topic": topic,
         "strategy": config.strategy,
         "params": config.params,
         "as_published": config.as_published,
@@ -124,6 +139,19 @@ def crawl_identity(config: CrawlConfig) -> dict[str, object]:
         "relevance_params": config.analysis.params,
         "threshold": config.analysis.threshold,
     }
+
+
+async def _with_first_terms(
+    config: CrawlConfig, store: Store, identity: dict[str, object], *, fresh: bool
+) -> CrawlConfig:
+    """Return the settings with the library's terms that the crawl, if there is one, began with."""
+    if fresh or config.terms != LIBRARY:
+        return config
+    stored = await store.run_in_thread(partial(writer.load_config, identity=identity))
+    if stored is None:
+        return config
+    topic = msgspec.json.decode(stored)["analysis"]["topic"]
+    return replace(config, analysis=replace(config.analysis, topic=topic))
 
 
 def _import_numpy() -> None:

@@ -19,7 +19,7 @@ from focus.storage import url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import PrecedingUrls, Why
-from focus.topic.topic import from_builtins, parse_narrower_terms
+from focus.topic.topic import from_builtins
 from focus.urls.normal_form import url_words
 
 _MIN_PART = 0.0005
@@ -66,13 +66,13 @@ def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     named_parts = {name: round(part, 4) for name, part in parts.items() if abs(part) > _MIN_PART}
     if "subtopic" not in named_parts:
         return msgspec.structs.replace(why, evidence=named_parts)
-    narrower_terms = parse_narrower_terms(ordering.analysis.topic)
+    topic = from_builtins(ordering.analysis.topic)
     segmenter = topic_segmenter(ordering.analysis.topic)
-    known = Subtopics(narrower_terms.narrower)
+    known = Subtopics(topic.terms)
     for row in reader.latest_titles(crawl, RESUME_PAGES):
         known.add_page(TitledPage.from_title(*row, segmenter))
     named = known.subtopics_in(why.path[-1].anchor)
-    sources_by_word = {fold_body(word): source for word, source in narrower_terms.sources.items()}
+    sources_by_word = {fold_body(word): source for word, source in topic.sources.items()}
     sources = {word: sources_by_word[word] for word in named if word in sources_by_word}
     return msgspec.structs.replace(
         why, evidence=named_parts, subtopics=named, subtopic_sources=sources

@@ -181,6 +181,12 @@ def identity_digest(identity: dict[str, Any]) -> tuple[bytes, bytes]:
     return canonical, hashlib.sha256(canonical).digest()
 
 
+def load_config(db: sqlite3.Connection, *, identity: dict[str, Any]) -> str | None:
+    """Return the stored settings of the crawl that has this identity; None if there is none."""
+    row = db.execute(_CONFIG, (identity_digest(identity)[1],)).fetchone()
+    return None if row is None else str(row[0])
+
+
 def begin_crawl(
     db: sqlite3.Connection,
     *,
@@ -305,6 +311,7 @@ LAST_CRAWL = """
 SELECT id, finished_at, reason, counters, heartbeat_at, config
 FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE digest = ? ORDER BY id DESC LIMIT 1"""
+_CONFIG = "SELECT config FROM crawl WHERE digest = ? ORDER BY id DESC LIMIT 1"
 _NEW_CRAWL = """
 INSERT INTO crawl (topic, strategy, started_at, opened_at, digest, identity, config)
 VALUES (?, ?, ?, ?, ?, ?, ?)"""

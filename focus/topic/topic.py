@@ -11,13 +11,15 @@ import re
 import tomllib
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from focus.errors import TopicError
 
 MAX_KEYWORDS = 1000
+TERM_WEIGHT = 0.3
+"""Usual weight of a related term; three of them in the title or the lead make a page likely."""
 
 
 class Keyword(msgspec.Struct, frozen=True):
@@ -30,10 +32,10 @@ class Keyword(msgspec.Struct, frozen=True):
 class Topic(msgspec.Struct, frozen=True):
     """A topic.
 
-    keywords   words chosen by a person; any of them indicates the topic
+    keywords   words that name the topic; any of them indicates it
     features   word -> weight, learned from example pages (TF-IDF, `focus.score.statistics.profile`)
-    narrower   narrower term -> expected weight of a link text that contains it, (0, 1]
-    sources    word -> origin of its weight, for `focus topic show`
+    terms      related term -> weight, (0, 1]; several terms together indicate the topic
+    sources    keyword, term or feature -> its origin, for `focus topic show`
     relevance  relevance model that the topic was tuned with; None for the default model
     threshold  relevance above which a page is relevant; None for the model's own threshold
     model      path of the model file, if anything was learned
@@ -43,7 +45,7 @@ class Topic(msgspec.Struct, frozen=True):
     name: str
     keywords: tuple[Keyword, ...]
     features: dict[str, float] = {}
-    narrower: dict[str, float] = {}
+    terms: dict[str, float] = {}
     sources: dict[str, str] = {}
     seeds: tuple[str, ...] = ()
     relevance: str | None = None
@@ -89,8 +91,8 @@ def _validate(topic: Topic) -> Topic:
             name=topic.name,
             max_keywords=MAX_KEYWORDS,
         )
-    narrower = (Keyword(text, weight) for text, weight in topic.narrower.items())
-    for keyword in chain(topic.keywords, narrower):
+    terms = (Keyword(text, weight) for text, weight in topic.terms.items())
+    for keyword in chain(topic.keywords, terms):
         if not any(char.isalnum() for char in keyword.text):
             raise TopicError(
                 "topic word {text!r}: contains no letter, digit or ideograph", text=keyword.text
@@ -118,7 +120,7 @@ def from_toml(text: str, where: str) -> Topic:
             line=line[1] if line else last,
             message=message or error,
         ) from None
-    unknown = sorted(set(data) - set(Topic.__struct_fields__))
+    unknown = sorted(set(data) - {*Topic.__struct_fields__, "narrower"})
     if unknown:
         known = ", ".join(Topic.__struct_fields__)
         at = _locate(text, where, unknown[0])
@@ -126,7 +128,7 @@ def from_toml(text: str, where: str) -> Topic:
             "{at}: unknown key {unknown!r}; known: {known}", at=at, unknown=unknown[0], known=known
         )
     try:
-        topic = _validate(msgspec.convert(_normalise_keywords(data), Topic))
+        topic = _validate(msgspec.convert(_split_terms(_normalise_keywords(data)), Topic))
     except (msgspec.ValidationError, TopicError) as error:
         raise TopicError(
             "{where}: {what}", where=_locate(text, where, *_quoted_names(str(error))), what=error
@@ -167,28 +169,50 @@ def _normalise_keywords(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "keywords": keywords}
 
 
-class NarrowerTerms(msgspec.Struct, frozen=True):
-    """Narrower terms of a topic (`Topic.narrower`) and their sources."""
+class _TermRow(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of the table `[terms]` in a topic file."""
 
-    narrower: dict[str, float] = {}
-    sources: dict[str, str] = {}
+    role: Literal["name", "term"] = "term"
+    weight: float | None = None
+    source: str | None = None
 
 
-def parse_narrower_terms(data: Mapping[str, object]) -> NarrowerTerms:
-    """Return the narrower terms of a topic that is plain data; none if it has no such table."""
-    return msgspec.convert(data, NarrowerTerms)
+def _split_terms(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with the rows of `[terms]` as keywords, terms and sources.
+
+    Files of earlier versions have keywords in `[keywords]`, terms in `[narrower]`.
+    """
+    rows = msgspec.convert(
+        {**data.get("narrower", {}), **data.get("terms", {})}, dict[str, _TermRow | float]
+    )
+    keywords, terms, sources = list(data["keywords"]), dict[str, float](), dict[str, str]()
+    for text, value in rows.items():
+        row = value if isinstance(value, _TermRow) else _TermRow(weight=value)
+        if row.role == "name":
+            weight = 1.0 if row.weight is None else row.weight
+            keywords.append({"text": text, "weight": weight})
+        else:
+            terms[text] = TERM_WEIGHT if row.weight is None else row.weight
+        if row.source is not None:
+            sources[text] = row.source
+    split = {
+        "keywords": keywords,
+        "terms": terms,
+        "sources": {**sources, **data.get("sources", {})},
+    }
+    return {key: value for key, value in {**data, **split}.items() if key != "narrower"}
 
 
 def to_builtins(topic: Topic) -> dict[str, Any]:
     """Return the topic as plain data, for workers and the database.
 
-    An empty table of narrower terms is omitted, so that the stored topics of crawls from earlier
-    versions are still equal.
+    An empty table of terms is omitted, so that the stored topics of crawls from earlier versions
+    are still equal.
     """
     plain: dict[str, Any] = msgspec.to_builtins(topic)
-    return {key: value for key, value in plain.items() if value or key != "narrower"}
+    return {key: value for key, value in plain.items() if value or key != "terms"}
 
 
-def from_builtins(data: dict[str, Any]) -> Topic:
-    """Return the topic for plain data of `to_builtins`."""
-    return msgspec.convert(data, Topic)
+def from_builtins(data: Mapping[str, Any]) -> Topic:
+    """Return the topic for plain data of `to_builtins`, also of earlier versions."""
+    return msgspec.convert({"terms": data.get("narrower", {}), **data}, Topic)

@@ -55,27 +55,25 @@ def to_toml(topic: Topic) -> str:
         lines += ["seeds = [", *(f"    {_toml_string(seed)}," for seed in topic.seeds), "]"]
     lines += [
         "",
-        "# Words of the topic. Weight 1 names it, 0.3 is a hint; several hints add up.",
+        "# Terms of the topic. A name of it, weight 1, is enough for a page; of related terms",
+        '# (role = "term", usual weight 0.3) a page needs several.',
+        "[terms]",
+        *_term_lines(topic),
     ]
-    lines += _table_lines("keywords", {keyword.text: keyword.weight for keyword in topic.keywords})
     if topic.features:
         lines += ["", "# Words that pages of the topic have, for the models that compare vectors"]
         lines += ["# (cosine, euclid, adaptive). A keyword's weight goes before a feature's."]
         lines += _table_lines("features", topic.features)
-    if topic.narrower:
-        lines += [
-            "",
-            "# Narrower terms: links that name one come sooner, until its pages disprove it.",
-        ]
-        lines += _table_lines("narrower", topic.narrower)
     for owner, numbers in topic.params.items():
         lines += ["", f"# Numbers for `--strategy {owner}` or `--relevance {owner}`."]
         lines += _table_lines(f"params.{_toml_key(owner)}", numbers)
-    if topic.sources:
-        lines += ["", "# Where words came from; for people, and for `focus topic show`."]
+    names = {keyword.text for keyword in topic.keywords} | topic.terms.keys()
+    other_sources = {word: text for word, text in topic.sources.items() if word not in names}
+    if other_sources:
+        lines += ["", "# Where features came from; for people, and for `focus topic show`."]
         lines += [
             "[sources]",
-            *(f"{_toml_key(w)} = {_toml_string(s)}" for w, s in topic.sources.items()),
+            *(f"{_toml_key(w)} = {_toml_string(s)}" for w, s in other_sources.items()),
         ]
     return "\n".join(lines) + "\n"
 
@@ -87,6 +85,17 @@ def _relevance_lines(topic: Topic) -> Iterable[str]:
     model, threshold = topic.relevance, topic.threshold
     yield '# relevance = "evidence"' if model is None else f"relevance = {_toml_string(model)}"
     yield "# threshold = 0.5" if threshold is None else f"threshold = {_toml_float(threshold)}"
+
+
+def _term_lines(topic: Topic) -> Iterable[str]:
+    """Yield a row of the table of terms for each keyword and each related term."""
+    names = {keyword.text: keyword.weight for keyword in topic.keywords}
+    for role, weights in (("name", names), ("term", topic.terms)):
+        for word, weight in weights.items():
+            source = topic.sources.get(word)
+            shown_source = "" if source is None else f", source = {_toml_string(source)}"
+            row = f'role = "{role}", weight = {_toml_float(weight)}{shown_source}'
+            yield f"{_toml_key(word)} = {{ {row} }}"
 
 
 def _table_lines(name: str, weights: Mapping[str, float]) -> list[str]:

@@ -120,8 +120,8 @@ class Strategy:
         """Return the current priority of a waiting URL with this evidence."""
         return 0.0
 
-    def set_narrower_terms(self, narrower: Mapping[str, float]) -> None:
-        """Set the narrower terms of the topic (`Topic.narrower`), before any other call."""
+    def set_terms(self, terms: Mapping[str, float]) -> None:
+        """Set the related terms of the topic (`Topic.terms`), before any other call."""
 
     def learn_from_page(self, page: TitledPage) -> None:
         """Learn from the title of a stored page."""

@@ -97,8 +97,8 @@ class Yield(BestLink):
         super().__init__(params, graph, as_published=as_published)
         self.subtopics = Subtopics()
 
-    def set_narrower_terms(self, narrower: Mapping[str, float]) -> None:
-        self.subtopics = Subtopics(narrower)
+    def set_terms(self, terms: Mapping[str, float]) -> None:
+        self.subtopics = Subtopics(terms)
 
     def learn_from_page(self, page: TitledPage) -> None:
         self.subtopics.add_page(page)

@@ -1,0 +1,93 @@
+"""The library of topics that comes with focus: other names and specific terms of a topic.
+
+Its sources are `topics/*.txt` in the repository; `python topics/pack.py` writes `library.zst` from
+them. The packed text has three lines a topic: `|name|other name|`, folded; Chinese terms; English
+terms. A topic is found by any of its names.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from focus.errors import ConfigError
+from focus.http import zstd
+from focus.text.tokenisation import fold
+from focus.topic.terms import LIBRARY, add_terms, parse_terms
+from focus.topic.topic import Keyword, Topic
+
+LIBRARY_FILE = Path(__file__).parent / "library.zst"
+_MAX_BYTES = 10_000_000  # of the unpacked text
+_NAME_WEIGHT = 0.8  # of another name, which may have a second meaning
+
+
+class LibraryTopic(NamedTuple):
+    """A topic of the library: its names, folded, and its terms in both languages."""
+
+    names: tuple[str, ...]
+    terms: tuple[str, ...]
+
+
+def find_topic(name: str) -> LibraryTopic | None:
+    """Return the topic with this name, or None. Raises ConfigError for a damaged library."""
+    text = library_text()
+    start = text.find(f"|{fold(name.strip())}|")
+    if start < 0 or not name.strip():
+        return None
+    names, *term_lines = text[text.rfind("\n", 0, start) + 1 :].split("\n", 3)[:3]
+    terms = (term.strip() for line in term_lines for term in line.split(","))
+    return LibraryTopic(tuple(names.strip("|").split("|")), tuple(filter(None, terms)))
+
+
+@lru_cache(maxsize=1)
+def library_text() -> str:
+    """Return the unpacked library. Raises ConfigError for a damaged file."""
+    try:
+        return zstd.decompress_bounded(LIBRARY_FILE.read_bytes(), _MAX_BYTES).decode()
+    except (OSError, zstd.ZstdError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            "the library of topics {path} cannot be read: {error}; install focus again, or "
+            "crawl with --terms none",
+            path=LIBRARY_FILE,
+            error=error,
+        ) from None
+
+
+def add_library_terms(topic: Topic) -> Topic:
+    """Return the topic with the other names and the terms that the library has for it.
+
+    The first of its keywords, or else its name, that the library knows decides. A topic with terms
+    of its own is returned unchanged, and so is one that the library does not have.
+    """
+    words = [*(keyword.text for keyword in topic.keywords), topic.name]
+    found = None if topic.terms else next(filter(None, map(find_topic, words)), None)
+    if found is None:
+        return topic
+    known = {fold(word) for word in words}
+    names = [name for name in found.names if name not in known]
+    topic = msgspec.structs.replace(
+        topic,
+        keywords=(*topic.keywords, *(Keyword(name, _NAME_WEIGHT) for name in names)),
+        sources={**topic.sources, **dict.fromkeys(names, LIBRARY)},
+    )
+    return add_terms(topic, found.terms, LIBRARY)
+
+
+def choose_terms(topic: Topic, choice: str) -> Topic:
+    """Return the topic with the terms of `--terms`: `library`, `none` or a file of words."""
+    if choice == "none":
+        return msgspec.structs.replace(topic, terms={})
+    if choice == LIBRARY:
+        return add_library_terms(topic)
+    try:
+        words = parse_terms(Path(choice).read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            "--terms {choice}: neither library nor none nor a file of words: {error}",
+            choice=choice,
+            error=error,
+        ) from None
+    return add_terms(topic, words, f"file {Path(choice).name}")
