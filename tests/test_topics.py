@@ -3,8 +3,8 @@
 import asyncio
 import csv
 import json
-import re
 import math
+import re
 from pathlib import Path
 from typing import Any
 

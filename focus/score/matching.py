@@ -5,8 +5,10 @@ words or phrases (`java` does not match `javascript`), in singular and plural (`
 `game`), phrases also with hyphens or as one word. Traditional and simplified forms match each
 other: each keyword is searched for in both scripts, which is cheaper than converting every page.
 
-Pages are scored by keywords only. Links are also scored by the topic's features: the anchor 欧冠 is
-a hint for a topic 足球 that learned the word from example pages.
+Pages are scored by keywords, and by related terms if there are enough of them. Links are scored by
+keywords and by the topic's features: the anchor 欧冠 is a hint for a topic 足球 that learned the
+word from example pages. Terms in links are weighed by what their pages turn out to be
+(`focus.score.subtopics`).
 """
 
 from __future__ import annotations
@@ -67,11 +69,14 @@ class Matcher:
     """
 
     def __init__(self, topic: Topic, segmenter: Segmenter | None = None) -> None:
-        all_words = [*(k.text for k in topic.keywords), *topic.features]
+        all_words = [*(k.text for k in topic.keywords), *topic.terms, *topic.features]
         convert = _converters() if any(map(has_han, all_words)) else ()
         self.topic = topic
         self._keywords = [_make_word(k.text, k.weight, convert) for k in topic.keywords]
         first_forms = {word.forms[0] for word in self._keywords}
+        self.terms = TermFinder(
+            [_make_word(text, weight, convert) for text, weight in topic.terms.items()]
+        )
         features = [_make_word(text, weight, convert) for text, weight in topic.features.items()]
         self._features = [word for word in features if word.forms[0] not in first_forms]
         self._forms = {form for word in self._keywords for form in word.forms}
@@ -82,9 +87,10 @@ class Matcher:
         self._heads |= {word.head for word in self._keywords if word.pattern}
         self._hint_pattern = _any_pattern(self._heads)
         self.source_search = SourceSearch(self._forms)
-        forms = (form for word in (*self._keywords, *self._features) for form in word.forms)
-        self.may_match_ascii = any(map(str.isascii, forms))
+        link_words = (*self._keywords, *self._features)
+        self.may_match_ascii = any(form.isascii() for word in link_words for form in word.forms)
         self.keyword_score = Memo(self._keyword_score, 50_000)
+        self.term_score = Memo(self._term_score, 50_000)
         self.link_score = Memo(self._link_score, 50_000) if self._features else self.keyword_score
         self.token_counts = Memo(self._token_counts, 20_000)
         self.cosine = Memo(self._cosine, 20_000)
@@ -129,6 +135,10 @@ class Matcher:
         """Return whether a keyword occurs in the UTF-8 source of a page (`SourceSearch`)."""
         return self.source_search.contains_keyword(source)
 
+    def may_contain_keyword(self, text: str) -> bool:
+        """Return whether a keyword may occur in a long folded text; faster than counting."""
+        return any(head in text for head in self._heads)
+
     def keyword_spans(self, text: str) -> list[tuple[int, int, str]]:
         """Return the places of keywords in a folded text, unordered: [(0, 2, "足球")]."""
         return [
@@ -145,7 +155,7 @@ class Matcher:
         """
         names = set(names)
         miss = 1.0
-        for word in self._keywords:
+        for word in (*self._keywords, *self.terms.words):
             if word.name in names:
                 miss *= 1.0 - word.weight
         return 1.0 - miss
@@ -158,6 +168,11 @@ class Matcher:
             else 0.0
         )
 
+    def _term_score(self, text: str) -> float:
+        """Return `combined_weight` of the keywords and terms in a text."""
+        miss = 1.0 - self.keyword_score[text]
+        return 1.0 - miss * (1.0 - self.combined_weight(self.terms.counts(fold(text))))
+
     def _link_score(self, text: str) -> float:
         """Return 1 - (1 - keyword_score)·Π(1 - s·weight) over its features.
 
@@ -165,8 +180,9 @@ class Matcher:
 
         Example: no keyword and features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
         """
+        folded = fold(text)
         miss = 1.0 - self.keyword_score[text]
-        for feature in self._features_in(fold(text)):
+        for feature in self._features_in(folded):
             miss *= 1.0 - FEATURE_LINK_WEIGHT * feature.weight
         return 1.0 - miss
 
@@ -239,6 +255,42 @@ class Matcher:
         )
 
 
+class TermFinder:
+    """Finds related terms in folded texts, with one pattern for each script."""
+
+    def __init__(self, words: Sequence[_SearchWord]) -> None:
+        self.words = words
+        self._names = {_squeeze(form): word.name for word in words for form in word.forms}
+        han_forms = [form for word in words if word.pattern is None for form in word.forms]
+        latin_words = [word for word in words if word.pattern is not None]
+        self._han_pattern = _any_pattern(han_forms)
+        self._latin_heads = [(word.head, word) for word in latin_words]
+        self._latin_stems = [_common_start(word.forms[:2]) for word in latin_words]
+
+    def counts(self, folded: str) -> dict[str, int]:
+        """Return how often each term occurs: {"越位": 2}."""
+        counts: dict[str, int] = {}
+        for form in self._han_pattern.findall(folded):
+            name = self._names[_squeeze(form)]
+            counts[name] = counts.get(name, 0) + 1
+        for head, word in self._latin_heads:
+            if head in folded and (number := _count_word(word, folded)):
+                counts[word.name] = number
+        return counts
+
+    def has_different(self, folded: str, number: int) -> bool:
+        """Return whether this number of different terms may occur in a long text, a fast check."""
+        names = {self._names[_squeeze(form)] for form in self._han_pattern.findall(folded)}
+        number -= len(names)
+        if number > 0:
+            number -= sum(stem in folded for stem in self._latin_stems)
+        return number <= 0
+
+
+def _squeeze(form: str) -> str:
+    return form.replace(" ", "")
+
+
 def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _SearchWord:
     folded = " ".join(fold(text).split())
     if has_han(folded):
@@ -248,9 +300,7 @@ def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], st
     alternatives = "|".join(r"[\s_-]+".join(map(re.escape, form.split(" "))) for form in forms)
     not_after_letter = rf"(?<![{_LATIN}])" if folded[0].isalnum() else ""
     not_before_letter = rf"(?![{_LATIN}])" if folded[-1].isalnum() else ""
-    head = forms[0].split(" ", 1)[0]
-    while not all(form.startswith(head) for form in forms):
-        head = head[:-1]
+    head = _common_start((forms[0].split(" ", 1)[0], *forms))
     return _SearchWord(
         text,
         weight,
@@ -258,6 +308,14 @@ def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], st
         re.compile(f"{not_after_letter}(?:{alternatives}){not_before_letter}"),
         head,
     )
+
+
+def _common_start(forms: Sequence[str]) -> str:
+    """Return the longest text with which all forms begin."""
+    start = forms[0]
+    while not all(form.startswith(start) for form in forms):
+        start = start[:-1]
+    return start
 
 
 def _latin_forms(text: str) -> tuple[str, ...]:
@@ -272,7 +330,9 @@ def _latin_forms(text: str) -> tuple[str, ...]:
 
 
 def _any_pattern(parts: Iterable[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, sorted(parts))))
+    """Return a pattern for any of the parts, the longest first; for no part it matches nothing."""
+    longest_first = sorted(parts, key=lambda part: (-len(part), part))
+    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
 
 def _count_word(word: _SearchWord, text: str) -> int:

@@ -23,6 +23,7 @@ _OWN_REGIONS = (_BODY, Region.HEADER)
 
 MAX_TEMPLATE_CHARS = 300  # a longer text is never part of a template
 MAX_KEYWORD_BLOCKS = 16  # hashes per page
+MAX_TERM_CHARS = 10_000  # of the body, in which a page without a keyword must have its terms
 _MAX_CITED = 10  # a page with more addresses on other hosts is a list
 
 
@@ -36,6 +37,7 @@ class Document:
     blocks   function that returns the blocks of visible text, in document order
     region   function that returns the region of the block with an index
     template_blocks  hashes of texts that the site repeats: they are not part of the page
+    raw_text function that returns all text of the body, scripts included
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Document:
         blocks: Callable[[], Sequence[Block]] = tuple,
         region: Callable[[int], Region] = lambda _: Region.BODY,
         template_blocks: frozenset[int] = frozenset(),
+        raw_text: Callable[[], str] | None = None,
     ) -> None:
         self.title = title
         self._repeatable = [text for text in (keywords, description) if text]
@@ -67,6 +70,7 @@ class Document:
         self.source = source
         self._make_blocks = blocks
         self._region_at = region
+        self._read_raw_text = raw_text
 
     @classmethod
     def from_parsed(
@@ -76,6 +80,7 @@ class Document:
         names = ("title", "keywords", "description", "headings", "links", "crumbs")
         fields: dict[str, Any] = {name: getattr(page, name) for name in names}
         fields |= {"blocks": page.extract_blocks, "region": page.block_region}
+        fields["raw_text"] = page.raw_text
         return cls(source=source, **fields | overrides)
 
     def may_contain_keyword(self, matcher: Matcher) -> bool:
@@ -94,6 +99,21 @@ class Document:
     def _numbered_blocks(self) -> Sequence[tuple[int, Block]]:
         """Blocks that are not part of the site's template, with their index in `all_blocks`."""
         return [pair for pair in enumerate(self.all_blocks) if not self._is_template(pair[1].text)]
+
+    def search(self, matcher: Matcher, number: int) -> tuple[bool, bool]:
+        """Return whether a keyword, and this number of different terms, may occur on the page.
+
+        A topic without terms is searched for in the source, which takes less time than the text
+        of the body. Terms are searched for in its first `MAX_TERM_CHARS` characters only.
+        """
+        if not matcher.terms.words:
+            return self.may_contain_keyword(matcher), False
+        text = self.main_text if self._read_raw_text is None else self._read_raw_text().lower()
+        head = "\n".join((self.title, self.keywords, self.description)).lower()
+        return (
+            matcher.may_contain_keyword(text),
+            matcher.terms.has_different(f"{head}\n{text[:MAX_TERM_CHARS]}", number),
+        )
 
     @cached_property
     def blocks(self) -> Sequence[Block]:

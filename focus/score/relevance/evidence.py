@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from focus.html.parser import RawLink
 
 LEAD_CHARS = 300
+MIN_TERMS = 3  # different related terms that a page without a keyword needs
 _MAX_MATCHED_LINKS = 10  # links whose anchors are searched for matched keywords
 _TAG_EXTRA_CHARS = 6  # a tag may contain a hash sign, a count or the name of an icon
 _SHORT_ANCHOR_CHARS = 12
@@ -34,7 +35,8 @@ _MAX_RUNS = 20_000  # cached results, by digest of the run
 class Evidence(Model):
     """relevance = 1 / (1 + e^-z), z = bias + Σ weight·part, each part in 0…1.
 
-    A page without any keyword has relevance 0.
+    A page without any keyword, and with fewer than `MIN_TERMS` different related terms, has
+    relevance 0. On other pages a related term counts like a keyword of its weight.
 
     title, keywords, description, url, lead   certainty that their keywords mean the topic,
                1 - Π(1 - weight of keyword); lead is the first 300 characters of the text
@@ -93,18 +95,39 @@ class Evidence(Model):
             texts["section"] = fold_body(page.section)
         if page.ancestor_pages:
             texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.ancestor_pages))
-        if may_be_on_topic := page.may_contain_keyword(self.matcher):
-            text = page.own_text(self.matcher) if self._may_mention_topic(page) else ""
+        text = ""
+        may_be_named, may_have_terms = page.search(self.matcher, MIN_TERMS)
+        if may_have_terms or (may_be_named and self._may_mention_topic(page)):
+            text = page.own_text(self.matcher)
             texts["lead"] = text[:LEAD_CHARS]
         matched = self.matched_keywords(**texts)
+        counts = self.matcher.keyword_counts(text)
+        terms = self._find_terms({**texts, "text": text}, is_named=bool(matched or counts))
+        for part in texts.keys() & terms.keys():
+            matched[part] = [*matched.get(part, ()), *terms[part]]
+        counts |= terms.get("text", {})
         parts = {part: self.matcher.combined_weight(words) for part, words in matched.items()}
-        if may_be_on_topic:
-            self._judge_text(text, parts, matched)
-            self._judge_links(page, parts, matched)
+        self._judge_text(text, counts, parts, matched)
+        if may_be_named or terms:
+            self._judge_links(page, parts, matched, uses_terms=bool(terms))
         if not parts:
             return Judgement(0.0, parts, matched)
         z = self.params["bias"] + sum(self.params[part] * value for part, value in parts.items())
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
+
+    def _find_terms(self, texts: Mapping[str, str], *, is_named: bool) -> dict[str, dict[str, int]]:
+        """Return the related terms of each text with their numbers, without texts that have none.
+
+        A page without a keyword needs `MIN_TERMS` different terms: a single word of wide use would
+        otherwise let in pages of other topics.
+        """
+        if not self.matcher.terms.words or not (is_named or texts["text"]):
+            return {}
+        counts = {part: self.matcher.terms.counts(text) for part, text in texts.items()}
+        different = {term for part_counts in counts.values() for term in part_counts}
+        if not is_named and len(different) < MIN_TERMS:
+            return {}
+        return {part: part_counts for part, part_counts in counts.items() if part_counts}
 
     def _may_mention_topic(self, page: Document) -> bool:
         """Return whether a keyword may occur in the page's own text, not only in menus and lists.
@@ -140,9 +163,12 @@ class Evidence(Model):
         return mentions_topic
 
     def _judge_text(
-        self, text: str, parts: dict[str, float], matched: dict[str, list[str]]
+        self,
+        text: str,
+        counts: Mapping[str, int],
+        parts: dict[str, float],
+        matched: dict[str, list[str]],
     ) -> None:
-        counts = self.matcher.keyword_counts(text)
         if not counts:
             return
         matched["text"] = list(counts)
@@ -154,18 +180,23 @@ class Evidence(Model):
         parts["text"] = 1.0 - miss
 
     def _judge_links(
-        self, page: Document, parts: dict[str, float], matched: dict[str, list[str]]
+        self,
+        page: Document,
+        parts: dict[str, float],
+        matched: dict[str, list[str]],
+        *,
+        uses_terms: bool,
     ) -> None:
         cited_scores = [self.matcher.keyword_score[words] for words in page.cited_folders]
         if any(cited_scores):
             parts["cited"] = sum(cited_scores) / len(cited_scores)
             matched |= self.matched_keywords(cited=fold_body("\n".join(page.cited_folders)))
-        coverage = self.matcher.keyword_score
+        coverage = self.matcher.term_score if uses_terms else self.matcher.keyword_score
         hits = [(score, link) for link in page.links if (score := coverage[link.anchor]) > 0.0]
         if not hits:
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
-        matched |= self.matched_keywords(anchors=_join_anchors(link for _, link in hits))
+        matched["anchors"] = self._list_words(_join_anchors(link for _, link in hits), uses_terms)
         max_chars = self.matcher.max_keyword_length + _TAG_EXTRA_CHARS
         tags = [hit for hit in hits if hit[1].region == _BODY and len(hit[1].anchor) <= max_chars]
         if tags:
@@ -173,9 +204,12 @@ class Evidence(Model):
             short_links = sum(0 < length <= _SHORT_ANCHOR_CHARS for length in lengths)
             best = max(score for score, _ in tags)
             parts["tag"] = best / (1.0 + short_links / self.params["crowd"])
-            matched |= self.matched_keywords(
-                tag=_join_anchors(link for score, link in tags if score == best)
-            )
+            best_tags = _join_anchors(link for score, link in tags if score == best)
+            matched["tag"] = self._list_words(best_tags, uses_terms)
+
+    def _list_words(self, text: str, uses_terms: bool) -> list[str]:
+        terms = self.matcher.terms.counts(text) if uses_terms else ()
+        return [*self.matcher.keyword_counts(text), *terms]
 
 
 def _join_anchors(links: Iterable[RawLink]) -> str:
