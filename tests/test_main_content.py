@@ -102,6 +102,18 @@ def test_main_text_forum_keeps_all_posts() -> None:
     assert text.count("Post") == 8 and "user" not in text
 
 
+def test_main_text_comments_in_code_stay() -> None:
+    code = "<pre><span class=comment># the loop</span>\nfor x in y:</pre>"
+    page = f"<main><p>{ENGLISH}</p>{code}<p>{TEXT}</p></main>"
+    assert "# the loop for x in y:" in main_text_from_html(page)
+
+
+def test_main_text_index_page_keeps_titles_of_entries() -> None:
+    entry = "<article><h2><a href=/{n}>Match number {n}</a></h2><p>{text}</p></article>"
+    page = "".join(entry.format(n=n, text=ENGLISH[:130]) for n in range(5))
+    assert main_text_from_html(f"<main>{page}</main>").count("Match number") == 5
+
+
 def test_main_text_list_of_cards_keeps_title_and_sentence() -> None:
     card = "<li><a href=/{n}><h3>Match number {n} of the cup</h3><p>{text}</p></a></li>"
     cards = "".join(card.format(n=n, text=ENGLISH[:90]) for n in range(12))

@@ -19,7 +19,8 @@ _UNNAMED_TAGS = tag_ids(
     "a abbr acronym b bdi bdo big code dd del dt em font h1 h2 h3 h4 h5 h6 i ins kbd li mark q ruby"
     " s samp small strike strong sub sup tbody td th thead tr tt u var wbr"
 )
-"""Elements whose names tell nothing; not to read their attributes saves a quarter of the time."""
+"""Elements whose names tell nothing; not to read their attributes saves a quarter of the time. In
+code, comments are elements with that name."""
 _NON_WORD = re.compile(r"[\W_]")
 _TAG = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _HIDDEN_TAGS = frozenset((b"script", b"style", b"title"))
@@ -117,7 +118,7 @@ class BlockReader:
                 node = node.next
                 continue
             inner, root = context, None
-            if is_hidden or tag_id not in _UNNAMED_TAGS:
+            if is_hidden or (tag_id not in _UNNAMED_TAGS and context.tag != "pre"):
                 inner, root = self._enter(node, context, is_hidden=is_hidden)
             elif tag_id in BLOCKS:
                 inner = _Context(BLOCKS[tag_id], context.parts)

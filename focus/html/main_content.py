@@ -90,10 +90,8 @@ def select_main(blocks: Sequence[Block], roots: Sequence[Root], *, is_forum: boo
     sizes = []
     sums: dict[int, tuple[int, int]] = {}
     for block in blocks:
-        link_chars = block.link_chars
-        own = size = len(block.text) - link_chars
-        if link_chars > LINK_WORD_CHARS:
-            size += link_chars - LINK_WORD_CHARS
+        own = size = len(block.text) - block.link_chars
+        size += _title_chars(block)
         sizes.append(size)
         total = sums.get(block.parts, (0, 0))
         sums[block.parts] = (total[0] + own, total[1] + size)
@@ -102,6 +100,8 @@ def select_main(blocks: Sequence[Block], roots: Sequence[Root], *, is_forum: boo
         block.parts &= out
         if block.parts:
             block.is_main, sizes[at] = False, 0
+    if sum(root.certainty == 3 for root in roots) > 2:  # several articles on an index page
+        roots = [root for root in roots if root.certainty != 3]
     if is_forum:  # the elements that enclose one post each are no roots
         roots = [root for root in roots if root.certainty != 2]
     root = _narrowest_root(sizes, roots)
@@ -157,14 +157,24 @@ def _without_link_lists(blocks: list[Block]) -> list[Block]:
     own = [
         block
         for block in blocks
-        if block.link_chars <= MAX_LINK_SHARE * len(block.text) and not _is_imprint(block)
+        if (
+            block.link_chars <= MAX_LINK_SHARE * len(block.text)
+            or block.tag in ("h1", "h2", "h3", "h4")
+        )
+        and not _is_imprint(block)
     ]
     return blocks if _total_size(blocks) > 2 * _total_size(own) else own
 
 
 def _total_size(blocks: Iterable[Block]) -> int:
     """Return the number of characters, with the first ones of each block's links left out."""
-    return sum(len(block.text) - min(block.link_chars, LINK_WORD_CHARS) for block in blocks)
+    return sum(len(block.text) - block.link_chars + _title_chars(block) for block in blocks)
+
+
+def _title_chars(block: Block) -> int:
+    """Return the number of link characters beyond those of a word in a menu."""
+    word_chars = LINK_WORD_CHARS if block.text.isascii() else LINK_WORD_CHARS // 3
+    return max(0, block.link_chars - word_chars)
 
 
 def _without_repetitions(blocks: Sequence[Block]) -> list[Block]:
