@@ -1,10 +1,11 @@
 """Tests crawls with kills, power cuts, full disks and clock changes.
 
     python -m bench.torture [TRIALS …] [--kills 200] [--cuts 50] [--few 6] [--pages 10000]
-        [--seed 1] [--workers 3] [--skew 0.0]
+        [--seed 1] [--workers 3] [--skew 0.0] [--delay 0.0]
 
 The trial `cluster` injects --kills faults and --few cut networks into a cluster
-(--workers; --skew: its clocks are wrong by up to that many seconds); it needs RabbitMQ.
+(--workers; --skew: its clocks are wrong by up to that many seconds); it needs RabbitMQ. With
+--delay the server checks that no host is requested sooner than that after its last request.
 
 The trials are in tests/support/torture.py. Prints a row for each trial; the exit code is 1 if a
 guarantee was broken. Linux only.
@@ -37,6 +38,7 @@ def main() -> int:
             faults=drawn_faults(options.kills, options.few, random.Random(options.seed)),
             workers=options.workers,
             skew_s=options.skew,
+            delay_s=options.delay,
         ),
     }
     if unknown := set(options.trials) - set(trials):

@@ -226,6 +226,29 @@ async def test_worker_dies_its_tasks_go_to_another(
     assert pages(cluster.db) == wanted
 
 
+async def test_worker_dies_between_result_and_acknowledgement_its_page_is_requested_once(
+    cluster: Cluster, site: DemoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = len(site.log)
+    dying = cluster.worker(slots=1)
+    acknowledge = cluster_worker._acknowledge
+
+    async def die(message: Any) -> None:
+        monkeypatch.setattr(cluster_worker, "_acknowledge", acknowledge)
+        dying._ending.set_exception(EOFError("killed"))
+
+    monkeypatch.setattr(cluster_worker, "_acknowledge", die)
+    death = asyncio.create_task(dying.run())
+    crawl = asyncio.create_task(cluster.crawl(config(site)))
+    await asyncio.wait([death])
+    assert isinstance(death.exception(), EOFError)
+    async with cluster.workers(cluster.worker()):
+        assert (await crawl).stop_reason == "frontier empty"
+    first = site.log[begin]
+    requests = [entry for entry in site.log[begin:] if entry[1:3] == first[1:3]]
+    assert len(requests) == 1
+
+
 async def test_frontier_dies_and_continues(
     cluster: Cluster, site: DemoServer, tmp_path: Path
 ) -> None:

@@ -59,6 +59,14 @@ class TaskMessage(msgspec.Struct, frozen=True, array_like=True):
     task: Task
 
 
+class Claim(msgspec.Struct, frozen=True, array_like=True):
+    """The question whether a redelivered task still waits for a result, and its answer."""
+
+    run: str
+    number: int
+    is_open: bool = False
+
+
 class ResultMessage(msgspec.Struct, frozen=True, array_like=True):
     """The result of a task. `age_s` is the time from the start of the request to the sending."""
 

@@ -2,10 +2,12 @@
 
 A run begins when the frontier connects, and again after each loss of the connection: the task
 queue is purged, all workers drop what they have, and the tasks in flight are published anew. So
-a task is never at two workers because of the frontier, whatever the broker has lost. A task whose
-worker dies is delivered to another worker by the broker, `queues.DELIVERY_LIMIT` times. After that
-it is a suspect: it may have killed its workers, or was at them together with such a page. Suspects
-are sent once more, one at a time; if that fails as well, the page is poison.
+a task is never at two workers because of the frontier, whatever the broker has lost.
+
+A task whose worker dies is delivered to another worker by the broker, `queues.DELIVERY_LIMIT`
+times; that worker first asks whether the result has arrived (`Claim`). After that the task is a
+suspect: it may have killed its workers, or was at them together with such a page. Suspects are sent
+once more, one at a time; if that fails as well, the page is poison.
 
 Politeness does not depend on the number of workers. The frontier sends one request at a time to a
 host, and starts the crawl delay when the result has arrived; a slot of an IP address is held for
@@ -27,6 +29,7 @@ from msgspec.structs import replace
 from focus.cluster.address import Address
 from focus.cluster.broker import CUT_OFF_S, LOST, BrokerLink
 from focus.cluster.messages import (
+    Claim,
     Hello,
     ResultMessage,
     TaskMessage,
@@ -165,6 +168,8 @@ class ClusterTransport:
         try:
             if message.type == "hello":
                 await self._greet(unpack(message.body, Hello), message.reply_to or "")
+            elif message.type == "claim":
+                await self._answer_claim(unpack(message.body, Claim), message.reply_to or "")
             elif message.type == "result":
                 result = unpack(message.body, ResultMessage)
                 if (task := self._end_task(result.run, result.number)) is not None:
@@ -185,6 +190,11 @@ class ClusterTransport:
             self._slots[hello.worker] = hello.slots
         self._worker_count = max(self._worker_count, 1)
         self._ready.set()
+
+    async def _answer_claim(self, claim: Claim, reply_to: str) -> None:
+        is_open = claim.run == self.setup.run and claim.number in self._tasks
+        with suppress(*LOST):  # the worker has gone
+            await self._queues.send(reply_to, "claim", replace(claim, is_open=is_open))
 
     def _end_task(self, run: str, number: int) -> Task | None:
         """Remove and return a task whose result has arrived; None if no result is awaited."""

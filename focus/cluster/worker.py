@@ -25,7 +25,7 @@ from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.cluster.address import Address
 from focus.cluster.broker import CUT_OFF_S, LOST, RECONNECT_S, BrokerLink
-from focus.cluster.messages import Hello, TaskMessage, WorkerSetup, to_message, unpack
+from focus.cluster.messages import Claim, Hello, TaskMessage, WorkerSetup, to_message, unpack
 from focus.cluster.queues import Queues
 from focus.cluster.reach import Reach, beyond
 from focus.engine.body_memory import BodyMemory
@@ -87,6 +87,7 @@ class Worker:
         self._stack = AsyncExitStack()
         self._deliveries: dict[int, Delivery] = {}  # by identity of the task
         self._unknown: list[Delivery] = []  # of a run that is not the present one, or not yet
+        self._claims: dict[int, Delivery] = {}  # redelivered, by number of the task
         self._greetings = 0
         self._queues: Queues
         self._own_queue: AbstractQueue
@@ -166,14 +167,17 @@ class Worker:
     # -- setup --------------------------------------------------------------------
 
     async def _greet(self) -> None:
-        """Ask the frontier for the setup, until the broker has confirmed the message."""
+        """Ask the frontier for the setup."""
         self._greetings += 1
-        number = self._greetings
-        hello = Hello(self.name, self._options.slots, number)
-        while number == self._greetings:  # not asked again meanwhile
+        hello = Hello(self.name, self._options.slots, self._greetings)
+        await self._send("hello", hello, lambda: hello.number == self._greetings)
+
+    async def _send(self, kind: str, message: object, is_needed: Callable[[], bool]) -> None:
+        """Send a message to the frontier until the broker has confirmed it."""
+        while is_needed():
             try:
                 await self._queues.send(
-                    self._queues.frontier, "hello", hello, reply_to=self._own_queue.name
+                    self._queues.frontier, kind, message, reply_to=self._own_queue.name
                 )
             except LOST:  # also if there is no frontier
                 await asyncio.sleep(RECONNECT_S)
@@ -191,6 +195,8 @@ class Worker:
                         reason=reason,
                     )
                 )
+        elif message.type == "claim":
+            self._end_claim(unpack(message.body, Claim))
         elif message.type == "setup":
             self._control.put_nowait(unpack(message.body, WorkerSetup))
         elif message.type == "update":
@@ -290,12 +296,32 @@ class Worker:
                 await self._greet()
 
     def _start_task(self, delivery: Delivery) -> None:
-        live, message = self._live, delivery.task
+        """Request the URL of a task; of a redelivered one if the frontier still needs it."""
+        if not delivery.message.redelivered:
+            self._request(delivery, 0.0)
+            return
+        number = delivery.task.number
+        self._claims[number] = delivery
+        claim = Claim(delivery.task.run, number)
+        self._start(self._send("claim", claim, lambda: self._claims.get(number) is delivery))
+
+    def _end_claim(self, claim: Claim) -> None:
+        delivery = self._claims.get(claim.number)
+        if delivery is None or delivery.task.run != claim.run:
+            return
+        del self._claims[claim.number]
+        if claim.is_open:
+            # The worker that had the task may have sent the request just before it was cut off.
+            self._request(delivery, delivery.task.task.crawl_delay_s + CUT_OFF_S)
+        else:
+            self._start(_acknowledge(delivery.message))
+
+    def _request(self, delivery: Delivery, pause_s: float) -> None:
+        live = self._live
         if live is None:
             return  # the worker is ending, and the broker delivers the task again
-        # The worker that had the task may have sent the request just before it was cut off.
-        pause_s = message.task.crawl_delay_s + CUT_OFF_S if delivery.message.redelivered else 0.0
-        task = replace(message.task, start_at=live.now() + pause_s, should_report_send=False)
+        start_at = live.now() + pause_s
+        task = replace(delivery.task.task, start_at=start_at, should_report_send=False)
         self._deliveries[id(task)] = delivery
         live.send(task)
 
@@ -307,21 +333,18 @@ class Worker:
     async def _report(self, result: Result, now: float) -> None:
         """Publish a result until the broker confirms it or the task is dropped."""
         key = id(result.task)
-        while (delivery := self._deliveries.get(key)) is not None:
-            message = to_message(delivery.task.run, delivery.task.number, result, now)
-            try:
-                await self._queues.send(self._queues.frontier, "result", message)
-            except LOST:
-                await asyncio.sleep(RECONNECT_S)
-                continue
-            if self._deliveries.pop(key, None) is not None:
-                await _acknowledge(delivery.message)
-                self.pages += result.page is not None
+        if (delivery := self._deliveries.get(key)) is None:
+            return
+        message = to_message(delivery.task.run, delivery.task.number, result, now)
+        await self._send("result", message, lambda: key in self._deliveries)
+        if self._deliveries.pop(key, None) is not None:
+            await _acknowledge(delivery.message)
+            self.pages += result.page is not None
 
     def _drop_tasks(self) -> None:
         """Drop all tasks: the broker delivers them again, or the frontier has begun a new run."""
-        deliveries = [*self._deliveries.values(), *self._unknown]
-        self._deliveries, self._unknown = {}, []
+        deliveries = [*self._deliveries.values(), *self._claims.values(), *self._unknown]
+        self._deliveries, self._claims, self._unknown = {}, {}, []
         if self._live is not None:
             self._live.cancel()
         for delivery in deliveries:

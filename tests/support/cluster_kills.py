@@ -2,13 +2,15 @@
 
 import random
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from tests.support.processes import LIFE_S, asked_again, done, ends, integrity
+from focus.demo.server import LogEntry
+from tests.support.processes import LIFE_S, asked_again, done, endings, integrity
 from tests.support.roles import DONE, Crew, Role, crew
-from tests.support.torture import Rack, Verdict
+from tests.support.torture import Rack, Verdict, differing_ends
 
 AT_ONCE = 0.2  # share of the faults that follow soon after the one before
 AT_ONCE_S = 3.0
@@ -105,6 +107,14 @@ def drawn_faults(kills: int, cuts: int, rng: random.Random) -> list[str]:
     return faults
 
 
+def host_gaps(log: Sequence[LogEntry]) -> list[float]:
+    """Return the seconds between the arrivals of successive requests to each host."""
+    times = defaultdict(list)
+    for entry in log:
+        times[entry.host].append(entry.time)
+    return [later - earlier for host in times.values() for earlier, later in pairwise(host)]
+
+
 def cluster(
     rack: Rack,
     faults: Sequence[str],
@@ -112,35 +122,45 @@ def cluster(
     workers: int = 3,
     slots: int = 32,
     skew_s: float = 0.0,
+    delay_s: float = 0.0,
 ) -> Verdict:
-    """Crawl with a cluster under faults; the clocks of its roles are wrong by up to `skew_s`."""
+    """Crawl with a cluster under faults; the clocks of its roles are wrong by up to `skew_s`.
+
+    With a crawl delay the requests of each host are timed by the server.
+    """
     folder, log = rack.folder("cluster"), rack.server.log
     begin = len(log)
     skews = (-skew_s, -skew_s / 7, 0.0, skew_s) if skew_s else (0.0,)
     size = {"workers": workers, "slots": slots}
-    with crew(rack.server, folder, **size, more=rack.more, skews=skews) as victim:
+    more = [*rack.more, f"--delay={delay_s}s", "--per-host=1"] if delay_s else rack.more
+    with crew(rack.server, folder, **size, more=more, skews=skews) as victim:
         tormentor = Tormentor(rack, victim)
         is_done = tormentor.run(faults, max(1, int(1.6 * rack.asked / (len(faults) + 1))))
         is_done &= all(role.code in DONE for role in victim.frontiers)
-        databases = victim.databases()
+        db = victim.db
     marks = [begin, *(fault.mark for fault in tormentor.faults), len(log)]
     repeats = asked_again(log, marks, log[: rack.asked])
     again = Counter(first for first, later, _ in repeats if first != later)
-    in_flight = workers * slots * len(tormentor.faults)
-    pages, ended = set().union(*map(done, databases)), sum(map(ends, databases), Counter())
+    in_flight = sum(
+        slots * (1 if fault.what.startswith("worker") else workers) for fault in tormentor.faults
+    )
+    pages, other_ends = done(db), differing_ends(rack.endings, endings(db))
     lost, said = len(rack.pages - pages), victim.said()
+    gaps = host_gaps(log[begin:])
     found = (
         f"{Counter(fault.what for fault in tormentor.faults)}; lost {lost} of {len(rack.pages)}; "
         f"{again.total()} requests made again, at most {in_flight} were in flight; "
-        f"ends {dict(ended - rack.ends)} instead of {dict(rack.ends - ended)}"
+        f"other ends {other_ends[:9]}; {len(log) - begin} requests, "
+        f"shortest time between two of a host {min(gaps):.3f} s"
     )
     broken = {
         "lost": lost,
         "extra": pages - rack.pages,
-        "other_ends": (ended - rack.ends) + (rack.ends - ended),
+        "other_ends": other_ends,
+        "too_fast": min(gaps) < delay_s,
         "repeated": again.total() > in_flight,
         "too_few_faults": len(tormentor.faults) < len(faults),
-        "unsound": {integrity(db) for db in databases} != {"ok"},
+        "unsound": integrity(db) != "ok",
         "not_done": not is_done,
         "breakdowns": victim.breakdowns,
         "traceback": "Traceback" in said,

@@ -220,11 +220,6 @@ def history(db: Path) -> list[tuple[object, ...]]:
     return read_copy(db, sql)
 
 
-def ends(db: Path) -> Counter[tuple[object, ...]]:
-    """(state, reason) -> URLs that came to that end."""
-    return Counter(read_copy(db, "SELECT state, reason FROM url"))
-
-
 def endings(db: Path) -> dict[object, object]:
     """Every URL with its state and the reason for it."""
     rows = read_copy(db, "SELECT url, state, reason FROM url")

@@ -125,9 +125,10 @@ class Crew:
         for role in self.roles:
             role.end()
 
-    def databases(self) -> list[Path]:
+    @property
+    def db(self) -> Path:
         """The database of the frontier."""
-        return [self.folder / "frontier.db"]
+        return self.folder / "frontier.db"
 
     def said(self) -> str:
         """All that the roles have said."""
