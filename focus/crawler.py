@@ -474,7 +474,7 @@ class Crawl:
         state = None if task.id is None else UrlState(self.url_table.state[task.id])
         scored = page if state is UrlState.DONE else None
         if not is_revisit:
-            self.recent_harvest.add([scored is not None and scored.is_relevant])
+            self.recent_harvest.add([scored is not None and scored.is_result])
         self._observe(
             Event(
                 nth=self.unit_of_work.totals.requests,
@@ -483,7 +483,7 @@ class Crawl:
                 state=state,
                 reason=str(fetch.failure or (page and page.failure) or ""),
                 relevance=scored.relevance if scored else 0.0,
-                relevant=scored.is_relevant if scored else False,
+                relevant=scored.is_result if scored else False,
                 title=scored.title if scored else "",
                 priority=task.priority,
                 depth=task.depth,

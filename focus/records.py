@@ -339,6 +339,11 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     software: str = ""
     text_length: int = 0
 
+    @property
+    def is_result(self) -> bool:
+        """Whether the page is a result of the crawl: relevant, and no list of other pages."""
+        return self.is_relevant and not self.is_index_page
+
 
 class Task(msgspec.Struct, frozen=True):
     """Request that the crawl hands to its transport.

@@ -80,7 +80,7 @@ class AlertsFixture:
         ]
 
     def baseline(self, alert: int) -> int:
-        sql = "SELECT count(*) FROM alert_match WHERE alert = ? AND baseline"
+        sql = "SELECT count(*) FROM alert_match WHERE alert = ? AND baseline = 1"
         return int(self.store.database.fetch_rows(sql, (alert,))[0][0])
 
 
@@ -100,6 +100,20 @@ def test_first_check_marks_what_exists_and_sends_the_five_best(alerts: AlertsFix
     assert (found.pages, found.news, found.old) == (13, 0, 8)
     assert len(alerts.sent(alert)) == 5
     assert alerts.baseline(alert) == 3
+    assert [match.is_example for match in alerts.store.matches.list_new(alert, limit=9)] == [
+        True
+    ] * 5
+
+
+def test_discussion_is_sent_once_and_lists_never(alerts: AlertsFixture) -> None:
+    alert = alerts.alert()
+    alerts.check()
+    for number, path in enumerate(("/t/7", "/t/7?page=2", "/tags/x/", "/t/8")):
+        is_index = path == "/tags/x/"
+        alerts.crawled.page(path, f"足球 {number}", article("足球", number), is_index_page=is_index)
+    found = alerts.check()
+    assert (found.news, found.folded) == (2, 1)
+    assert alerts.sent(alert) == ["/t/7", "/t/8"]
 
 
 def test_later_page_is_sent_once(alerts: AlertsFixture) -> None:

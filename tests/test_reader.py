@@ -132,6 +132,7 @@ def test_iter_rows_returns_all_fields(path: Path) -> None:
         "language": "",
         "relevance": 0.0,
         "relevant": False,
+        "is_list": False,
         "priority": 9.0,
         "pagerank": 0.04,
         "authority": 0.0,

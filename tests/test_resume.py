@@ -13,6 +13,8 @@ from focus.engine.transports import ReplayTransport
 from focus.errors import ConfigError, StoreError
 from focus.records import FailureKind, FetchResult, UrlState
 from focus.session.process_limits import ensure_open_files
+from focus.storage.reader import DatabaseReader
+from focus.storage.results import Selection
 from tests.support.crawl_runs import SCORER, CrawlRuns
 from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import World
@@ -200,3 +202,24 @@ async def test_restore_host_keeps_its_software(tmp_path: Path) -> None:
     await lives.live(requests=2)
     await lives.live()
     assert lives.crawl.frontier.host("a.test").software == "WordPress"
+
+
+async def test_list_is_stored_but_is_no_result(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.page(
+        "http://a.test/", title="首页：足球", keywords="足球 首页", links=["/goal", "/tags/x/"]
+    )
+    web.page("http://a.test/goal", title="足球比赛", keywords="足球 进球", text="足球赛进了一球")
+    web.page("http://a.test/tags/x/", title="足球的文章", keywords="足球 标签")
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live(requests=2)
+    await lives.live()
+    assert lives.crawl.unit_of_work.totals.relevant == 1
+    with DatabaseReader(tmp_path / "x.db") as reader:
+
+        def paths(**which: bool) -> list[str]:
+            rows = reader.iter_rows(Selection(**which), ["url"])
+            return sorted(url.removeprefix("http://a.test") for (url,) in rows)
+
+        assert paths(relevant=True) == paths(lists=False) == ["/goal"]
+        assert paths(relevant=True, lists=True) == paths() == ["/", "/goal", "/tags/x/"]

@@ -206,8 +206,14 @@ def is_action_link(link: Link) -> bool:
 
 def is_index_url(url: str, software: str) -> bool:
     """Return whether a URL of an application lists other pages."""
-    application = load_knowledge().applications.get(software)
+    application = load_knowledge().applications.get(software) if software else None
     return application is not None and bool(application.search("index", url[url.find("/", 8) :]))
+
+
+def has_index_rules(software: str) -> bool:
+    """Return whether the index pages of an application are known by their URLs."""
+    application = load_knowledge().applications.get(software) if software else None
+    return application is not None and bool(application.patterns("index"))
 
 
 def is_unwritten(link: Link, parent_host: str, software: str) -> bool:

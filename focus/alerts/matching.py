@@ -190,7 +190,9 @@ class _SiteMatching:
             for site_alert, match, is_news in drafts:
                 texts = self._texts(site_alert)
                 earlier = texts.find(match.simhash, match.url)
-                match = msgspec.structs.replace(match, original_id=earlier, baseline=not is_news)
+                match = msgspec.structs.replace(
+                    match, original_id=earlier, baseline=int(not is_news)
+                )
                 match_id = self.store.matches.add(match)
                 if match_id is None:
                     continue  # the alert has this match already

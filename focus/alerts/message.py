@@ -27,6 +27,7 @@ UNTITLED = msg("(no title)")
 _INBOX = msg("Open the inbox")
 _STOP = msg("Unsubscribe")
 _WHY = msg("You receive this because an alert in focus sends to this address.")
+_EXAMPLE = msg("existed before the alert")
 
 
 class MessageItem(msgspec.Struct, frozen=True):
@@ -159,18 +160,22 @@ def split_snippet(snippet: str) -> tuple[str, ...]:
 def _subject_line(sections: Sequence[AlertSection], language: str) -> str:
     total = sum(len(section.items) + section.more for section in sections)
     first = sections[0]
-    if total == 1:
+    if total == 1 and not first.items[0].match.is_example:
         title = first.items[0].title
         subject = msg("{name}: {title}", name=first.name, title=title)
     elif len(sections) == 1:
-        subject = msg("{name}: {pages}", name=first.name, pages=_page_count(total))
+        subject = msg("{name}: {pages}", name=first.name, pages=_page_count(sections))
     else:
         names = translate(msg(", "), language).join(section.name for section in sections)
-        subject = msg("{pages} ({names})", pages=_page_count(total), names=names)
+        subject = msg("{pages} ({names})", pages=_page_count(sections), names=names)
     return truncate(translate(subject, language), _SUBJECT_WIDTH)
 
 
-def _page_count(total: int) -> Msg:
+def _page_count(sections: Sequence[AlertSection]) -> Msg:
+    """Return how many pages a message has, and whether they are new."""
+    total = sum(len(section.items) + section.more for section in sections)
+    if all(item.match.is_example for section in sections for item in section.items):
+        return plural("{n} existing page as an example", "{n} existing pages as examples", n=total)
     return plural("{n} new page", "{n} new pages", n=total)
 
 
@@ -182,7 +187,8 @@ def _more_line(section: AlertSection, language: str, inbox: str) -> str:
 def details_line(item: MessageItem, language: str) -> str:
     """Return site, date and near-duplicates: `a.cn · 发布于 2026-11-21 08:30 · 另有 4 篇相似`."""
     similar = translate(msg("+{n} similar", n=item.similar), language) if item.similar else ""
-    return " · ".join(filter(None, (item.site, item.when, similar)))
+    example = translate(_EXAMPLE, language) if item.match.is_example else ""
+    return " · ".join(filter(None, (item.site, item.when, similar, example)))
 
 
 # -- text ---------------------------------------------------------------------------
@@ -240,8 +246,7 @@ mark{background:#6b5900;color:#fff}
 def _compose_html(
     sections: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str
 ) -> str:
-    total = sum(len(section.items) + section.more for section in sections)
-    body = [f"<h1>{escape(translate(_page_count(total), language))}</h1>"]
+    body = [f"<h1>{escape(translate(_page_count(sections), language))}</h1>"]
     for section in sections:
         body.append(f"<section><h2>{escape(section.name)}</h2>")
         body += [_article(item, language) for item in section.items]

@@ -74,6 +74,11 @@ _PUBLISHED = ("since_published", "until_published")
     default="omit",
     help="Omit pages that have disappeared since, or keep them with gone_at set.",
 )
+@option(
+    "--include",
+    type=click.Choice(["lists"]),
+    help="Also export pages that list others: home, section, tag and archive pages.",
+)
 @option("--bom", is_flag=True, help="Begin CSV with a byte order mark, for spreadsheets.")
 def export(db: tuple[Path, ...], **options: Any) -> None:
     """Write pages as JSON lines, CSV, Parquet or SQLite.
@@ -100,6 +105,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         sort=options["sort"] or "",
         duplicates=options["duplicates"] == "mark",
         gone=options["gone"] == "mark",
+        lists=options["include"] == "lists",
     )
     out = None if str(options["output"]) == "-" else options["output"]
     file_format = choose_format(options["format"], out)

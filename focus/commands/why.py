@@ -140,7 +140,9 @@ def _ahead_lines(ahead: PrecedingUrls, *, was_fetched: bool) -> list[str]:
 
 def _page_lines(why: Why, page: WhyPage) -> list[str]:
     verdict = say("relevant") if page.relevant else say("not relevant")
-    if why.threshold is not None:
+    if page.is_list:
+        verdict = say("no result, since it lists other pages")
+    elif why.threshold is not None:
         verdict += say(" (relevant is over {threshold:.3g})", threshold=why.threshold)
     lines = [
         say("  title      {title}", title=printable(page.title, 80)),

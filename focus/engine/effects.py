@@ -473,7 +473,7 @@ class Effects:
         url_id, old, page = intent.correction.id, intent.correction.page, intent.page
         host, reward = self._view.queue(url_id).host, self._link_handler.strategy.reward
         change = reward(page) - reward(msgspec.structs.replace(page, relevance=old.relevance))
-        self._unit_of_work.correct_relevance(url_id, page, was_relevant=old.is_relevant)
+        self._unit_of_work.correct_relevance(url_id, page, old)
         self._link_handler.hit_rates.correct_page(url_id, old.nth, change)
         self._unit_of_work.update_queue(self._view.queue(url_id))
         self._view.templates.record_correction(host.id, url_id, page)

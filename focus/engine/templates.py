@@ -32,6 +32,7 @@ class LearnedPage(msgspec.Struct, frozen=True, array_like=True):
     nth: int
     relevance: float
     is_relevant: bool
+    is_index_page: bool = False
 
 
 class HostPages(msgspec.Struct):
@@ -128,7 +129,9 @@ class Templates:
             return
         title_hash = hash_text(page.full_title or page.title)
         state.page_count += all(title_hash != other.title_hash for other in state.pages.values())
-        state.pages[url_id] = LearnedPage(url, title_hash, nth, page.relevance, page.is_relevant)
+        state.pages[url_id] = LearnedPage(
+            url, title_hash, nth, page.relevance, page.is_relevant, page.is_index_page
+        )
         for block in page.keyword_blocks:
             state.blocks.setdefault(block, []).append(url_id)
         self._update_blocks(state)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from focus.admission.url_rules import UrlRules
+from focus.engine.templates import LearnedPage
 from focus.frontier import Frontier
 from focus.records import (
     Batch,
@@ -211,7 +212,7 @@ class UnitOfWork:
         """Count and write a fetched page."""
         totals = self.totals
         totals.pages += 1
-        if row.page.is_relevant:
+        if row.page.is_result:
             totals.relevant += 1
             totals.first_relevant = totals.first_relevant or row.request_number
         rendering = row.page.rendering
@@ -273,9 +274,10 @@ class UnitOfWork:
         if self._keep:
             self._batch.new_titles.append(title)
 
-    def correct_relevance(self, url_id: int, page: Page, *, was_relevant: bool) -> None:
+    def correct_relevance(self, url_id: int, page: Page, old: LearnedPage) -> None:
         """Count and write the new relevance of a stored page."""
-        self.totals.relevant += page.is_relevant - was_relevant
+        if not old.is_index_page:
+            self.totals.relevant += page.is_relevant - old.is_relevant
         if self._keep:
             scores = page.relevance, page.is_relevant, page.part_scores, page.matched_terms
             self._batch.new_relevances.append(NewRelevance(url_id, *scores))

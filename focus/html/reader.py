@@ -239,7 +239,8 @@ class ElementReader:
             self._add_link(node, url, "")
 
     def _article(self, node: LexborNode) -> None:
-        self.page.article_count += 1
+        names = node.attributes.get("class") or ""
+        self.page.article_count += "comment" not in names  # as themes of WordPress mark them
 
     def _paragraph(self, node: LexborNode) -> None:
         self.page.paragraph_count += 1

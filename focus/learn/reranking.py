@@ -196,7 +196,8 @@ class _Replay:
         reward = self._crawl.strategy.reward
         old_page = msgspec.structs.replace(page, relevance=stored.relevance)
         change = reward(page) - reward(old_page)
-        self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.is_relevant
+        if not page.is_index_page:
+            self._crawl.unit_of_work.totals.relevant += page.is_relevant - stored.is_relevant
         self._crawl.link_handler.hit_rates.correct_page(
             stored.id, stored.host_request_number, change
         )

@@ -6,7 +6,7 @@ import msgspec
 
 from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
 from focus.admission.near_duplicates import wording as wording_of
-from focus.admission.site_rules import detect_software, is_index_url
+from focus.admission.site_rules import detect_software
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
@@ -101,7 +101,7 @@ class PageScorer:
         is_soft_404 = self.config.near_duplicates and _is_soft_404(document)
         if software is None:
             software = detect_software(parsed.generator, source, url_host(url))
-        index = is_index_url(url, software) or is_index_page(url, parsed, links)
+        index = is_index_page(url, parsed, links, software)
         rendering = detect_shell(parsed, source)
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         title, site = split_title(parsed.title, template.affix, parsed.site_name)

@@ -18,6 +18,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from focus.admission.site_rules import has_index_rules, is_index_url
 from focus.records import Link, Region
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
@@ -41,9 +42,9 @@ def address_role(url: str) -> Role:
     """Return the role that a normalised URL indicates.
 
     Examples: `/`, `/tags/x/` and `/2024/05/` are INDEX; `/tags/x/page/2/` and `/?page=2` are
-    CONTINUATION; `/2024/05/01/goal/` is PAGE, and so is `/category/x/12345.html`, although it is
-    below a collection. In a wiki `/w/index.php?title=Category:X` is INDEX, with `&pagefrom=M`
-    CONTINUATION.
+    CONTINUATION; `/2024/05/01/goal/` is PAGE, and so are `/category/x/12345.html`, although it is
+    below a collection, and `/forum/topic/goal-7/`, which is a discussion. In a wiki
+    `/w/index.php?title=Category:X` is INDEX, with `&pagefrom=M` CONTINUATION.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
     if _PAGE_PATH.search(path) or (query and _PAGE_PARAM.search(query)):
@@ -77,24 +78,37 @@ def is_pagination_text(anchor: str) -> bool:
     return len(anchor) <= _MAX_PAGINATION_CHARS and _PAGINATION_TEXT.fullmatch(anchor) is not None
 
 
-def is_index_page(url: str, page: ParsedPage, links: Sequence[Link]) -> bool:
+def is_index_page(url: str, page: ParsedPage, links: Sequence[Link], software: str = "") -> bool:
     """Return whether a parsed page lists other pages.
 
-    The address decides first, because themes declare tag pages as articles. A page that declares
-    itself an article (Open Graph, JSON-LD) is not an index page. Otherwise it is one if it declares
-    itself a list, has four or more `<article>` elements, or has at least ten links with one URL
-    pattern in its body and at least twice as many as paragraphs.
+    The address decides first, because themes declare tag pages as articles. Page 2 of a series is
+    an index page if page 1 is: a discussion may have several pages. Where the web application of
+    the host is known, the address alone decides. A page that declares itself an article (Open
+    Graph, JSON-LD) is not an index page. Otherwise it is one if it declares itself a list, has four
+    or more `<article>` elements, or has at least ten links with one URL pattern in its body and at
+    least twice as many as paragraphs.
     """
-    if address_role(url) is not Role.PAGE:
+    role = address_role(url)
+    if role is Role.CONTINUATION:
+        url = f"http://{series_address(url)}"
+        role = address_role(url)
+    if role is Role.INDEX or is_index_url(url, software):
         return True
-    if page.is_article:
+    if page.is_article or has_index_rules(software):
         return False
     if page.is_index_page or page.article_count >= MIN_ARTICLES:
         return True
     min_links = max(MIN_SIBLING_LINKS, 2 * page.paragraph_count)
     if len(links) < min_links:
         return False
-    templates = Counter([link.pattern for link in links if link.region == _BODY])
+    address = url.partition("?")[0]  # links to its own parts are no siblings
+    templates = Counter(
+        [
+            link.pattern
+            for link in links
+            if link.region == _BODY and link.url.partition("?")[0] != address
+        ]
+    )
     del templates[""]
     return max(templates.values(), default=0) >= min_links
 
@@ -117,10 +131,10 @@ def ancestor_pages(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
 
 
 _HOME: Final = re.compile(r"[^/]*//[^/]*/(?:(?:index|default|home)\.[a-z]{3,5})?\Z")
-_COLLECTIONS = """
+_COLLECTIONS = r"""
 albums? archives? authors? biaoqian categor(?:y|ies) cat channels? collections?
-columns? fenlei genres? keywords? labels? lanmu sections? series subjects? tags? themes? topics?
-zhuanti 专栏 专题 分类 归档 栏目 标签 系列 话题
+columns? fenlei genres? keywords? labels? lanmu sections? series subjects? tags? themes?
+topics?(?!/[^/]*-\d+/?\Z) zhuanti 专栏 专题 分类 归档 栏目 标签 系列 话题
 """
 _NAMES: Final = "|".join(
     name if name.isascii() else quote(name).lower() for name in _COLLECTIONS.split()
@@ -134,7 +148,8 @@ _ITEM: Final = (
 """End of an address that is a page although it is below a collection: a number or a dated name."""
 _INDEX_PATH: Final = re.compile(
     rf"""/(?:(?<=\A/)(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
-    | (?:{_NAMES})(?:\.s?html?)?/?\Z
+    | (?:{_NAMES})/?\Z
+    | (?<=\A/)(?:[a-z]{{2}}(?:-[a-z]{{2}})?/)?(?:{_NAMES})\.s?html?\Z
     | (?:{_NAMES})/(?!(?:[^/]*/)*{_ITEM}/?\Z)
     | (?:category|portal|{quote("分类").lower()}|{quote("分類").lower()})(?::|%3a)[^/]+\Z
     | {_YEAR}(?:/(?:0?[1-9]|1[0-2]))?(?:/(?:0?[1-9]|[12]\d|3[01]))?/?\Z)""",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from focus.http.zstd import decompress_bounded
-from focus.storage.schema import LAST_ID, id_range
+from focus.storage.schema import LAST_ID, OVER_THRESHOLD_SQL, id_range
 from focus.storage.writer import CrawlInfo, next_free_ids, transaction
 
 MAX_SOURCE_BYTES = 64 * 1024 * 1024  # maximum size of a stored source
@@ -139,12 +139,12 @@ SELECT page.id FROM page JOIN body ON body.id = page.id JOIN page_text ON page_t
 WHERE page.id BETWEEN ? AND ? AND NOT EXISTS (
     SELECT 1 FROM label WHERE label.topic = ? AND label.url = page_text.url)
 ORDER BY abs(page.relevance - ?), page.id LIMIT ?"""
-_PAGE = """
-SELECT page.id, nth, page_text.url, title, description, relevance, relevant, parts, matched, zstd,
-host_nth
+_PAGE = f"""
+SELECT page.id, nth, page_text.url, title, description, relevance, {OVER_THRESHOLD_SQL}, parts,
+matched, zstd, host_nth
 FROM page JOIN page_text ON page_text.id = page.id LEFT JOIN body ON body.id = page.id"""
-_JUDGED = """
-SELECT page.id, relevance, relevant FROM page JOIN body ON body.id = page.id
+_JUDGED = f"""
+SELECT page.id, relevance, {OVER_THRESHOLD_SQL} FROM page JOIN body ON body.id = page.id
 WHERE page.crawl = ? ORDER BY page.nth"""
 _FIND_ROW = """
 SELECT page.id FROM page JOIN url_found f USING (id) JOIN page_text USING (id)

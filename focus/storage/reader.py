@@ -418,11 +418,11 @@ def _most_frequent(tally: list[Any], state: UrlState) -> list[ReasonCount]:
 
 
 def _why_page(row: Sequence[Any]) -> WhyPage:
-    *numbers, parts, matched, bonus, noted = row
+    *numbers, parts, matched, bonus, noted, is_list = row
     # A later version can have stored a value that is unknown here.
     rendering = noted if noted in set(Rendering) else Rendering.NONE
     decode = msgspec.json.decode
-    values = [*numbers, decode(parts), decode(matched), bonus, rendering]
+    values = [*numbers, decode(parts), decode(matched), bonus, rendering, bool(is_list)]
     named = dict(zip(WhyPage.__struct_fields__, values, strict=True))
     return msgspec.convert(named, WhyPage, strict=False)
 
@@ -472,7 +472,7 @@ SELECT url, ifnull(anchor, ''), depth, relevance, parent
 FROM url LEFT JOIN page USING (id) WHERE id = ?"""
 _PAGE = f"""
 SELECT nth, waiting, priority, status, fetched_at, relevance, relevant, noindex, {PAGERANK}, title,
-parts, matched, bonus, rendering FROM page p JOIN page_text USING (id) WHERE id = ?"""
+parts, matched, bonus, rendering, index_page FROM page p JOIN page_text USING (id) WHERE id = ?"""
 _URLS_ON_HOST = f"""
 SELECT url FROM url_found WHERE id BETWEEN ? AND ? AND queue IN (
     SELECT queue.id & {LAST_ID} FROM queue

@@ -34,7 +34,7 @@ from focus.storage.figures import (
     YieldFigures,
 )
 from focus.storage.reader import DatabaseReader
-from focus.storage.schema import LAST_ID, id_range, row_id
+from focus.storage.schema import LAST_ID, OVER_THRESHOLD_SQL, id_range, row_id
 from focus.storage.views import ReasonCount
 from focus.topic.topic import from_builtins
 
@@ -317,9 +317,9 @@ SELECT queue.host, count(*) FROM url_state s CROSS JOIN url_found f USING (id)
 CROSS JOIN queue ON queue.id = (f.id & ~{LAST_ID}) + f.queue
 WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.DROPPED)} AND s.reason = 'robots'
 AND queue.host IN (SELECT value FROM json_each(?)) GROUP BY queue.host"""
-_JUDGED = """
-SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum(page.relevant), 0),
-ifnull(sum(label.relevant AND page.relevant), 0)
+_JUDGED = f"""
+SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum({OVER_THRESHOLD_SQL}), 0),
+ifnull(sum(label.relevant AND {OVER_THRESHOLD_SQL}), 0)
 FROM page_text CROSS JOIN label ON label.topic = ? AND label.url = page_text.url
 CROSS JOIN page ON page.id = page_text.id WHERE page_text.id BETWEEN ? AND ?"""
 _SAME_TOPIC = """

@@ -31,6 +31,8 @@ class Selection(msgspec.Struct, frozen=True):
     host           of this host or its subdomains
     topic          of crawls for the topic of this name
     duplicates     include near-duplicates of earlier pages (never `relevant`)
+    lists          include pages that list others (never `relevant`), with `relevant` those over
+                   the threshold; None includes them only without `relevant`
     gone           include pages that are gone by now (404, 410, redirect)
     sort           "quality", "relevance", "authority", "hub" (all best first), "fetched",
                    "published" (newest first) or "" for the order of requests
@@ -47,6 +49,7 @@ class Selection(msgspec.Struct, frozen=True):
     sort: str = ""
     limit: int | None = None
     duplicates: bool = True
+    lists: bool | None = None
     gone: bool = False
 
 
@@ -85,6 +88,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "language": (str, "x.language"),
     "relevance": (float, "p.relevance"),
     "relevant": (bool, "p.relevant"),
+    "is_list": (bool, "p.index_page > 0"),
     "parts": (dict[str, float], "x.parts"),
     "matched": (dict[str, list[str]], "x.matched"),
     "priority": (float, "p.priority"),
@@ -211,7 +215,9 @@ def conditions_sql(
     ]
     values: list[Any] = []
     if selection.relevant:
-        tests.append("p.relevant")
+        tests.append("(p.relevant OR p.index_page = 2)" if selection.lists else "p.relevant")
+    elif selection.lists is False:
+        tests.append("p.index_page = 0")
     if selection.min_relevance is not None:
         tests.append("p.relevance >= ?")
         values.append(selection.min_relevance)

@@ -26,6 +26,9 @@ ifnull((SELECT t.blocks FROM queue q JOIN host_template t ON t.id = (q.id & ~{LA
 WHERE q.id = ({{page}} & ~{LAST_ID}) + {{queue}}), x'')"""
 """SQL: hashes of the texts that the host of a page repeats, as uint32; by row id and queue id."""
 
+OVER_THRESHOLD_SQL = "(page.relevant OR page.index_page = 2)"
+"""SQL: whether the model's number for a page is over its threshold; a list is no result even so."""
+
 _CRAWL_TABLES = """
 -- One crawl: a set of seeds, a topic and a strategy.
 CREATE TABLE crawl (
@@ -173,13 +176,14 @@ CREATE TABLE page (
     priority   REAL NOT NULL,        -- what it was taken at
     pagerank   REAL NOT NULL,        -- local PageRank when it was taken in; graph_rank: at the end
     relevance  REAL NOT NULL,        -- the model's number
-    relevant   INTEGER NOT NULL,     -- 1: over the model's threshold
+    relevant   INTEGER NOT NULL,     -- 1: a result: over the model's threshold, and no index page
     noindex    INTEGER NOT NULL,     -- 1: asked not to be a result
     simhash    INTEGER NOT NULL,     -- 64 bits, signed; 0: not computed
     links_cut  INTEGER NOT NULL,     -- links beyond the cap per page
     host_nth   INTEGER NOT NULL DEFAULT 0, -- among its host's requests, from 1; 0: not known
     bonus      REAL NOT NULL DEFAULT 0,    -- of its queue when it was taken, beside priority
-    digest     INTEGER NOT NULL DEFAULT 0  -- 64 bits of its main text, signed; 0: not computed
+    digest     INTEGER NOT NULL DEFAULT 0, -- 64 bits of its main text, signed; 0: not computed
+    index_page INTEGER NOT NULL DEFAULT 0  -- 1: it lists other pages; 2: and is over the threshold
 );
 -- The course of a crawl (harvest rate, its last pages) and its pages in order.
 CREATE INDEX page_nth ON page (crawl, nth, relevant);
@@ -333,7 +337,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWL_TABLES}{URL_VIEW};{PAGES_VIEW};{ALERTS}
 """Migrations: the first creates all tables, each later one updates a file of the version before.
 After the first release, new ones are only appended."""
 
-LAST_UNRELEASED_VERSION = 25
+LAST_UNRELEASED_VERSION = 26
 """Last version before the first release. Until the release, a change of the tables increases this
 number, so that older files are refused by their version and not because of a missing column."""
 

@@ -75,7 +75,7 @@ INSERT INTO page VALUES * ON CONFLICT (id) DO UPDATE SET nth = excluded.nth,
 status = excluded.status, fetched_at = excluded.fetched_at, elapsed_s = excluded.elapsed_s,
 raw_bytes = excluded.raw_bytes, pagerank = excluded.pagerank, relevance = excluded.relevance,
 relevant = excluded.relevant, noindex = excluded.noindex, simhash = excluded.simhash,
-links_cut = excluded.links_cut, digest = excluded.digest"""
+links_cut = excluded.links_cut, digest = excluded.digest, index_page = excluded.index_page"""
 _OUTDATED = [
     f"WITH old (id) AS (VALUES *) DELETE FROM {table} WHERE id IN (SELECT id FROM old)"
     for table in ("near_duplicate", "body")
@@ -83,7 +83,8 @@ _OUTDATED = [
 _PAGE_TEXT = "INSERT OR REPLACE INTO page_text VALUES *"
 _NEW_RELEVANCE = """
 WITH new (id, relevance, relevant) AS (VALUES *)
-UPDATE page SET relevance = new.relevance, relevant = new.relevant
+UPDATE page SET relevance = new.relevance, relevant = new.relevant AND NOT index_page,
+index_page = CASE WHEN index_page THEN 1 + new.relevant ELSE 0 END
 FROM new WHERE page.id = new.id"""
 _NEW_MATCHES = """
 WITH new (id, parts, matched) AS (VALUES *)
@@ -268,13 +269,14 @@ def _page(base: int, crawl: int, row: PageRow) -> Row:
         row.priority,
         row.pagerank,
         page.relevance,
-        page.is_relevant,
+        page.is_result,
         page.noindex,
         page.simhash - ((page.simhash >> 63) << 64),  # SQLite's integers are signed
         page.omitted_link_count,
         row.host_request_number,
         row.bonus,
         page.text_digest - ((page.text_digest >> 63) << 64),
+        page.is_index_page + (page.is_index_page and page.is_relevant),
     )
 
 

@@ -125,6 +125,7 @@ class WhyPage(msgspec.Struct, frozen=True):
     matched     words of the topic by part of the page
     bonus       bonus of its host queue; not included in `priority`
     rendering   whether it seems to need scripts, or the result of running them
+    is_list     whether it lists other pages; then it is no result, however relevant
     """
 
     nth: int
@@ -141,6 +142,7 @@ class WhyPage(msgspec.Struct, frozen=True):
     matched: dict[str, list[str]]
     bonus: float = 0.0
     rendering: Rendering = Rendering.NONE
+    is_list: bool = False
 
 
 class PrecedingUrls(msgspec.Struct, frozen=True):

@@ -361,15 +361,16 @@ AND url_state.id BETWEEN ? AND ? AND state = {int(UrlState.FAILED)} AND (
             WHERE id BETWEEN ? AND ? AND (given_up OR failures > 0)))))"""
 _SIMHASHES = f"""
 SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff FROM page
-WHERE id BETWEEN ? AND ? AND relevant AND simhash <> 0 ORDER BY nth"""
+WHERE id BETWEEN ? AND ? AND {schema.OVER_THRESHOLD_SQL} AND simhash <> 0 ORDER BY nth"""
 _URL_RULES = f"""
 SELECT host & {schema.LAST_ID}, kind, record FROM url_rule WHERE host BETWEEN ? AND ?"""
 _TEXT_DIGESTS = f"""
 SELECT id & {schema.LAST_ID}, digest FROM page WHERE id BETWEEN ? AND ? ORDER BY nth"""
 _RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
-_TITLES = """
+_TITLES = f"""
 SELECT page_text.url, title, relevant, ifnull(parent, -1)
-FROM (SELECT id, relevant, nth FROM page WHERE crawl = ? ORDER BY nth DESC LIMIT ?)
+FROM (SELECT id, {schema.OVER_THRESHOLD_SQL} AS relevant, nth FROM page WHERE crawl = ?
+    ORDER BY nth DESC LIMIT ?)
 JOIN page_text USING (id) JOIN url USING (id) ORDER BY nth DESC"""
 _HUBS = f"""
 SELECT id & {schema.LAST_ID}, fetched, yielded FROM hub WHERE id BETWEEN ? AND ? ORDER BY id"""

@@ -209,7 +209,7 @@ def _entries(
         )
         for stored_alert in alerts
         for match in store.matches.list_for_alert(stored_alert.id, limit=MAX_ENTRIES)
-        if not match.baseline
+        if match.baseline != 1
     ]
     entries.sort(key=lambda entry: (-entry.match.found_at, -entry.match.relevance, entry.id))
     return entries[:MAX_ENTRIES]

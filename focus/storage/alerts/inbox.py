@@ -45,7 +45,7 @@ class Inbox(Statements):
         """Return the number of unread matches of a user."""
         sql = (
             f"SELECT count(*) FROM alert_match WHERE {_MINE} "
-            "AND deleted = 0 AND duplicate_of IS NULL AND baseline = 0 AND read_at IS NULL"
+            "AND deleted = 0 AND duplicate_of IS NULL AND baseline <> 1 AND read_at IS NULL"
         )
         return int(self._db.fetch_value(sql, {"user": user}))
 
@@ -116,7 +116,7 @@ def _conditions(user: int, inbox_filter: InboxFilter) -> tuple[str, dict[str, ob
     if inbox_filter.unread:
         tests.append("m.read_at IS NULL")
     if not inbox_filter.existing:
-        tests.append("m.baseline = 0")
+        tests.append("m.baseline <> 1")
     for number, word in enumerate(inbox_filter.words.split()[:10]):
         sign = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         tests.append(

@@ -43,14 +43,16 @@ class Matches(Statements):
         return [(number, simhash & _MASK, url) for number, simhash, url in reversed(rows)]
 
     def promote_baseline(self, alert: int, limit: int) -> list[int]:
-        """Mark the best matches that existed when the alert was created as new; return their ids.
+        """Mark the best matches that existed when the alert was created as examples of them.
+
+        Returns their ids.
 
         Pages with a date come first, because they are articles.
         """
         with self._db.transaction():
             rows = self._db.fetch_rows(
-                "UPDATE alert_match SET baseline = 0 WHERE id IN (SELECT id FROM alert_match "
-                "WHERE alert = ? AND baseline AND duplicate_of IS NULL AND deleted = 0 "
+                "UPDATE alert_match SET baseline = 2 WHERE id IN (SELECT id FROM alert_match "
+                "WHERE alert = ? AND baseline = 1 AND duplicate_of IS NULL AND deleted = 0 "
                 "ORDER BY published_at IS NULL, relevance DESC, published_at DESC, id DESC "
                 "LIMIT ?) RETURNING id",
                 (alert, limit),
@@ -65,7 +67,7 @@ class Matches(Statements):
 
     def list_new(self, alert: int, *, limit: int) -> list[Match]:
         """Return the same without matches that existed when the alert was created."""
-        return self._latest("AND baseline = 0", alert, limit)
+        return self._latest("AND baseline <> 1", alert, limit)
 
     def _latest(self, which: str, alert: int, limit: int) -> list[Match]:
         sql = (
@@ -82,10 +84,10 @@ class Matches(Statements):
 
     def count_matches(self, alert: int) -> MatchCount:
         """Return the numbers of matches of an alert."""
-        is_new = "baseline = 0 AND duplicate_of IS NULL"
+        is_new = "baseline <> 1 AND duplicate_of IS NULL"
         sql = (
             f"SELECT total({is_new}), total(duplicate_of IS NOT NULL), "
-            f"total({is_new} AND read_at IS NULL), max(CASE WHEN baseline = 0 THEN found_at END) "
+            f"total({is_new} AND read_at IS NULL), max(CASE WHEN baseline <> 1 THEN found_at END) "
             "FROM alert_match WHERE alert = ? AND deleted = 0"
         )
         [(news, folded, unread, last_at)] = self._db.fetch_rows(sql, (alert,))
@@ -126,5 +128,4 @@ class Matches(Statements):
 def match_from_row(row: Sequence[Any]) -> Match:
     """Return the match for a row of `MATCH_COLUMNS`."""
     values = dict(zip(Match.__struct_fields__, row, strict=True))
-    why, baseline = msgspec.json.decode(values["why"]), bool(values["baseline"])
-    return Match(**{**values, "why": why, "baseline": baseline})
+    return Match(**{**values, "why": msgspec.json.decode(values["why"])})

@@ -17,7 +17,7 @@ LAST_REQUEST = (1 << 62) - 1
 _TEMPLATE = TEMPLATE_SQL.format(page="p.id", queue="u.queue")
 _PAGES = f"""
 SELECT p.id, p.nth, x.url, x.title, x.keywords, x.description, x.language, p.fetched_at, p.simhash,
-u.state = {int(UrlState.DONE)} AND NOT p.noindex, {_TEMPLATE}
+u.state = {int(UrlState.DONE)} AND NOT p.noindex AND p.index_page = 0, {_TEMPLATE}
 FROM page p JOIN page_text x ON x.id = p.id JOIN url u ON u.id = p.id
 """
 _AFTER = _PAGES + "WHERE p.crawl = ? AND p.nth > ? AND p.nth <= ? ORDER BY p.nth LIMIT ?"

@@ -159,7 +159,8 @@ class Match(msgspec.Struct, frozen=True):
 
     id           0 until it is stored
     original_id  match with nearly the same text; None if there is none
-    baseline     whether the page existed when the alert was created
+    baseline     0: a new page; 1: it existed when the alert was created; 2: it existed, and was
+                 sent as an example
     """
 
     alert: int
@@ -174,10 +175,15 @@ class Match(msgspec.Struct, frozen=True):
     why: dict[str, Any]
     simhash: int = 0
     original_id: int | None = msgspec.field(default=None, name="duplicate_of")
-    baseline: bool = False
+    baseline: int = 0
     id: int = 0
     read_at: float | None = None
     vote: int | None = None
+
+    @property
+    def is_example(self) -> bool:
+        """Whether the page existed when the alert was created, and was sent as an example."""
+        return self.baseline == 2
 
 
 class MatchCount(msgspec.Struct, frozen=True):

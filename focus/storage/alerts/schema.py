@@ -82,7 +82,7 @@ CREATE TABLE alert_match (
     why          TEXT NOT NULL,       -- JSON: parts of the relevance, matched words
     simhash      INTEGER NOT NULL,    -- 64 bits, signed; 0: not computed
     duplicate_of INTEGER,             -- the match that it repeats; NULL: none
-    baseline     INTEGER NOT NULL,    -- 1: existed when the alert began
+    baseline     INTEGER NOT NULL,    -- 1: existed when the alert began; 2: and is an example
     read_at      REAL,                -- NULL: not yet
     deleted      INTEGER NOT NULL DEFAULT 0,  -- 1: by its owner
     vote         INTEGER,             -- 1 relevant, 0 not, by its owner
