@@ -18,7 +18,12 @@ from focus.score.strategy import STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
-PAGES = [*READMES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *READMES,
+    ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 STRATEGY_PAGES = [ROOT / "docs" / "strategies.md", ROOT / "docs" / "zh" / "strategies.md"]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
