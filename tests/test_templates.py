@@ -179,3 +179,18 @@ def test_alert_ignores_the_template_of_the_site(tmp_path: Path) -> None:
             (stored,) = store.pages.list_after(site.crawl, 0, limit=9)
             view = PageView(stored, store.pages.load_source(stored.id))
             assert (TAGLINE in view.document.main_text) is not is_learned
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_relevant"), [("", False), ("<p><a href=/w>周末</a> <a href=/s>足球</a>", True)]
+)
+async def test_score_ignores_links_of_a_sidebar_but_not_tags(tags: str, is_relevant: bool) -> None:
+    sidebar = "".join(f"<li><a href=/c/{name}>{name}</a>" for name in ("美食", "足球", "天文"))
+    html = f"<title>菜谱</title><body>{tags}<p>{'炒菜。' * 30}<ul>{sidebar}</ul>".encode()
+    scorer = InlineScorer(ANALYSIS)
+    plain = await scorer.score("http://a.test/", html, "text/html")
+    sidebar_hash = hash_text("美食\n足球\n天文")
+    assert plain.is_relevant and sidebar_hash in plain.keyword_blocks
+    template = SiteTemplate(frozenset({sidebar_hash}))
+    page = await scorer.score("http://a.test/", html, "text/html", template=template)
+    assert page.is_relevant is is_relevant

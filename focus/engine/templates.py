@@ -1,10 +1,10 @@
 """Learns what the pages of each host repeat: texts with a keyword, and the site's name in titles.
 
-A tagline with a keyword would make every page of its site relevant. Such a text is recognised by
-its repetition on the first pages of the host: on `MIN_PAGES` pages with different titles, and on
-`BLOCK_SHARE` of all of them. It does not count from then on; the pages that it made
-relevant before are scored again (`PageCorrection`). Only texts with a keyword are compared, so most
-hosts cost nothing.
+A tagline or sidebar with a keyword would make every page of its site relevant. Such a text is
+recognised by its repetition on the first pages of the host: on `MIN_PAGES` pages with different
+titles, and on `BLOCK_SHARE` of all of them. It does not count from then on; the pages that it made
+relevant before are scored again (`PageCorrection`). Only texts and links with a topic word are
+compared, so most hosts cost nothing.
 
 Pages with the same title count once, because variants of one page (print view, permalinks of posts)
 repeat its whole text.

@@ -98,6 +98,11 @@ class PageScorer:
         links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
         is_relevant = judgement.relevance > self.threshold
+        may_repeat_words = (
+            judgement.relevance > 0.0
+            or bool(template.blocks)
+            or document.may_contain_keyword(self.matcher)
+        )
         is_soft_404 = self.config.near_duplicates and _is_soft_404(document)
         if software is None:
             software = detect_software(parsed.generator, source, url_host(url))
@@ -141,7 +146,7 @@ class PageScorer:
             text_length=len(document.full_content),
             full_title=parsed.title if title != parsed.title else "",
             site=site,
-            keyword_blocks=document.keyword_blocks(self.matcher),
+            keyword_blocks=document.keyword_blocks(self.matcher) if may_repeat_words else (),
             body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
         )
 

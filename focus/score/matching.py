@@ -139,6 +139,10 @@ class Matcher:
         """Return whether a keyword may occur in a long folded text; faster than counting."""
         return any(head in text for head in self._heads)
 
+    def names_topic(self, text: str) -> bool:
+        """Return whether a keyword or a related term occurs in a folded text."""
+        return bool(self.keyword_counts(text) or self.terms.counts(text))
+
     def keyword_spans(self, text: str) -> list[tuple[int, int, str]]:
         """Return the places of keywords in a folded text, unordered: [(0, 2, "足球")]."""
         return [

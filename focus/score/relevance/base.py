@@ -22,7 +22,7 @@ _OWN_REGIONS = (_BODY, Region.HEADER)
 """Regions of a page's own text; its heading is often in the header."""
 
 MAX_TEMPLATE_CHARS = 300  # a longer text is never part of a template
-MAX_KEYWORD_BLOCKS = 16  # hashes per page
+MAX_KEYWORD_BLOCKS, MAX_KEYWORD_LINKS = 16, 16  # hashes per page
 MAX_TERM_CHARS = 10_000  # of the body, in which a page without a keyword must have its terms
 _MAX_CITED = 10  # a page with more addresses on other hosts is a list
 
@@ -123,19 +123,29 @@ class Document:
         return [block for _, block in self._numbered_blocks]
 
     def keyword_blocks(self, matcher: Matcher) -> tuple[int, ...]:
-        """Return the hashes of its own texts with a keyword, which may belong to a template.
+        """Return the hashes of its own texts with a topic word, which may belong to a template.
 
-        These are blocks that are not mostly links, and meta keywords and description.
+        These are links, blocks that are not mostly links, and meta keywords and description.
         """
-        if not self.may_contain_keyword(matcher):
-            return ()
         texts = self._repeatable + [
             block.text
             for block in self.__dict__.get("all_blocks", ())  # not read for this purpose alone
             if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
         ]
-        hashes = (hash_text(text) for text in texts if matcher.keyword_counts(fold_body(text)))
-        return tuple(dict.fromkeys(hashes))[:MAX_KEYWORD_BLOCKS]
+        hashes = [hash_text(text) for text in texts if matcher.names_topic(fold_body(text))]
+        score = matcher.keyword_score
+        links = [n for n, link in enumerate(self.links) if link.anchor and score[link.anchor] > 0.0]
+        hashes = hashes[:MAX_KEYWORD_BLOCKS] + list(map(self._link_hash, links[:MAX_KEYWORD_LINKS]))
+        return tuple(dict.fromkeys(hashes))
+
+    def is_template_link(self, number: int) -> bool:
+        """Return whether a link is part of a list that the site repeats, such as a sidebar."""
+        return bool(self._template_blocks) and self._link_hash(number) in self._template_blocks
+
+    def _link_hash(self, number: int) -> int:
+        """Return a hash of a link with those beside it, which differ for the tag of an article."""
+        beside = self.links[max(0, number - 1) : number + 2]
+        return hash_text("\n".join(link.anchor for link in beside))
 
     @property
     def section(self) -> str:

@@ -192,7 +192,11 @@ class Evidence(Model):
             parts["cited"] = sum(cited_scores) / len(cited_scores)
             matched |= self.matched_keywords(cited=fold_body("\n".join(page.cited_folders)))
         coverage = self.matcher.term_score if uses_terms else self.matcher.keyword_score
-        hits = [(score, link) for link in page.links if (score := coverage[link.anchor]) > 0.0]
+        hits = [
+            (score, link)
+            for number, link in enumerate(page.links)
+            if (score := coverage[link.anchor]) > 0.0 and not page.is_template_link(number)
+        ]
         if not hits:
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
