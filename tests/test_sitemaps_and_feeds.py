@@ -189,3 +189,29 @@ def test_the_database_has_a_place_for_it(tmp_path: Path) -> None:
         writer.prepare_database(db, path=tmp_path / "x.db")
         assert db.execute("SELECT * FROM lastmod").fetchall() == []
     db.close()
+
+
+@pytest.mark.parametrize("target", ["/sitemap_index.xml", "/s.xml.gz", "http://www.a.test/map.xml"])
+async def test_sitemap_that_redirects_is_read(web: TinyWeb, target: str) -> None:
+    web.redirect("http://a.test/sitemap.xml", target)
+    url = target if "//" in target else f"http://a.test{target}"
+    sitemap(web, url, "http://a.test/listed")
+    web.page("http://a.test/listed")
+    _, events, _ = await crawl(web, "http://a.test/")
+    assert "http://a.test/listed" in {event.url for event in events}
+
+
+async def test_feeds_of_comments_are_not_read(web: TinyWeb) -> None:
+    link = '<link rel=alternate type="application/rss+xml" title="{}" href="{}">'
+    feeds = (
+        ("Blog", "/feed/"),
+        ("Blog » Comments Feed", "/c1"),
+        ("博客 » 评论Feed", "/c2"),
+        ("", "/comments/feed/"),
+        ("Goal", "/goal/feed/"),
+    )
+    head = "".join(link.format(*feed) for feed in feeds)
+    web.page("http://a.test/goal/", title="足球", head=head)
+    _, events, _ = await crawl(web, "http://a.test/goal/")
+    asked = {event.url.removeprefix("http://a.test") for event in events}
+    assert asked & {url for _, url in feeds} == {"/feed/"}

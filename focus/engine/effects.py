@@ -436,7 +436,8 @@ class Effects:
             url, host = intent.url, self._view.queue(intent.source).host
             was_deferred = self._view.request(intent.source).is_deferred
             self._count_response(host, url_kinds(url), Waste.REDIRECT, was_deferred=was_deferred)
-        target = self._link_handler.add_ranked_url(row)
+        is_source = intent.source in self._link_handler.source_ids
+        target = self._link_handler.add_ranked_url(row, listing=is_source)
         if typed is not None and known < 0:
             self._seeds.typed[target] = typed
 

@@ -74,7 +74,7 @@ class LinkHandler:
         self._min_priority = min_priority
         self._nofollow = nofollow
         self._uses_site_rules = uses_site_rules
-        self._source_ids: set[int] = set()  # sitemaps and feeds
+        self.source_ids: set[int] = set()  # sitemaps and feeds of this run
         self.depths: Depths | None = None
         if scope.max_depth is not None:
             graph = ranker.strategy.graph
@@ -194,7 +194,7 @@ class LinkHandler:
         if (
             not host.software
             or candidate.priority >= SEED_PRIORITY
-            or candidate.id in self._source_ids
+            or candidate.id in self.source_ids
         ):
             return None
         return self.refusal(candidate.url, host)
@@ -254,7 +254,7 @@ class LinkHandler:
         if row.hops:
             self.url_table.hops[url_id] = row.hops
         if listing:
-            self._source_ids.add(url_id)
+            self.source_ids.add(url_id)
         self.url_table.parent[url_id] = -1 if row.parent_id is None else row.parent_id
         self.strategy.graph.reserve(url_id + 1)
         row = msgspec.structs.replace(

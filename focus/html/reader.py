@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -44,6 +45,11 @@ _TAG_RELS = frozenset(("tag", "category"))
 _PAGINATION_RELS = frozenset(("next", "prev", "previous"))
 _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 _ROUTE_PREFIXES = ("#/", "#!/")
+_COMMENT_FEED = re.compile(
+    r"/comments?/(?:feed|default)|comments-(?:rss2?|atom)|\bcomments?\b[^/]*\Z|评论|評論|留言|回應",
+    re.IGNORECASE,
+)
+"""Address and title of a feed of comments."""
 _NON_PAGE_PREFIXES = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
@@ -86,7 +92,7 @@ class ParsedPage:
     crumbs         the breadcrumb from links and from JSON-LD; a crumb may occur twice
     headings       texts of h1 to h3
     generator      software that the page names
-    feed_urls      of its RSS and Atom feeds, `MAX_FEEDS` at most
+    feed_urls      of its RSS and Atom feeds except feeds of comments, `MAX_FEEDS` at most
     article_count, paragraph_count  numbers of `<article>` and `<p>` elements
     is_article, is_index_page       by its metadata for machines: Open Graph, JSON-LD
     """
@@ -198,6 +204,7 @@ class ElementReader:
             and "alternate" in rel
             and kind in _FEED_TYPES
             and len(self.page.feed_urls) < MAX_FEEDS
+            and not _COMMENT_FEED.search(href + " " + (attributes.get("title") or ""))
         ):
             self.page.feed_urls.append(href)
 

@@ -137,7 +137,11 @@ class PageScorer:
             if wording and self.config.near_duplicates
             else 0,
             is_soft_404=is_soft_404,
-            feed_urls=[feed for href in parsed.feed_urls if (feed := normalise(href, url))],
+            feed_urls=[
+                feed
+                for href in parsed.feed_urls
+                if (feed := normalise(href, url)) and (index or not _is_own_feed(feed, url))
+            ],
             is_index_page=index,
             rendering=rendering,
             software=software,
@@ -177,3 +181,9 @@ class PageScorer:
         """Return how much of the topic the title and address of a page name, 0…1."""
         promise = self.matcher.link_score
         return max(promise[page.title[:TITLE_CHARS]], promise[page.url_words])
+
+
+def _is_own_feed(feed: str, url: str) -> bool:
+    """Return whether a feed lists the comments on a page, as `/goal/feed/` does for `/goal/`."""
+    address = url.partition("?")[0].rstrip("/")
+    return feed.startswith(f"{address}/feed") or feed.startswith(f"{address}/?feed=")
