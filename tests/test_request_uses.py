@@ -13,6 +13,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.request_uses import (
     DUPLICATE,
     ERROR,
+    LIST,
     OTHER,
     RESULT,
     read_request_uses,
@@ -71,13 +72,14 @@ async def run(web: TinyWeb, folder: Path) -> str:
 
 async def test_read_request_uses_of_a_crawl(tmp_path: Path) -> None:
     web = TinyWeb()
-    web.page("http://a.test/", links=["/1", "/2", "/gone"], title="足球")
+    web.page("http://a.test/", links=["/1", "/2", "/gone", "/a"], title="足球")
+    web.page("http://a.test/a", title="足球")
     web.page("http://a.test/1", head='<meta name="robots" content="noindex">')
     web.page("http://a.test/2")
     await run(web, tmp_path)
     with DatabaseReader(tmp_path / "x.db") as reader:
         kinds = reader.read(lambda db: read_request_uses(db, 1)).kinds
-    assert kinds == {RESULT: 1, OTHER: 1, "noindex": 1, ERROR: 1}
+    assert kinds == {LIST: 1, RESULT: 1, OTHER: 1, "noindex": 1, ERROR: 1}
 
 
 @pytest.mark.parametrize(

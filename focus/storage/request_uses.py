@@ -24,7 +24,8 @@ MAX_URLS = 50_000  # the latest URLs that are evaluated
 MAX_PATTERNS = 10
 MAX_DENIALS = 5
 MIN_WASTE = 5  # useless requests that a suggestion saves
-RESULT, OTHER, DUPLICATE = mark("results"), mark("other pages"), mark("near-duplicates")
+RESULT, LIST, OTHER = mark("results"), mark("lists"), mark("other pages")
+DUPLICATE = mark("near-duplicates")
 ERROR, SOURCE = mark("errors"), mark("sitemaps and feeds")
 """Kinds of requests; those for URLs that were dropped afterwards have the reason as their kind."""
 
@@ -34,7 +35,7 @@ _DROPPED_AFTER_REQUEST = (
     DropReason.NOINDEX,
     DropReason.URL_SOURCE,
 )
-_USEFUL = frozenset((RESULT, OTHER, SOURCE))
+_USEFUL = frozenset((RESULT, LIST, OTHER, SOURCE))
 
 
 class PatternUse(msgspec.Struct, frozen=True):
@@ -73,12 +74,16 @@ def read_request_uses(db: sqlite3.Connection, crawl: int) -> RequestUses:
     return summarise((url, _kind(*row)) for url, *row in rows)
 
 
-def _kind(state: int, reason: str, is_relevant: int | None, is_duplicate: int) -> str:
+def _kind(
+    state: int, reason: str, is_relevant: int | None, is_list: int | None, is_duplicate: int
+) -> str:
     if state == UrlState.FAILED:
         return ERROR
     if state == UrlState.DROPPED:
         return SOURCE if reason == DropReason.URL_SOURCE else reason
-    return DUPLICATE if is_duplicate else RESULT if is_relevant else OTHER
+    if is_duplicate or is_list:
+        return DUPLICATE if is_duplicate else LIST
+    return RESULT if is_relevant else OTHER
 
 
 def summarise(uses: Iterable[tuple[str, str]]) -> RequestUses:
@@ -137,7 +142,7 @@ def url_expressions(url: str) -> Iterator[str]:
 
 _REASONS = ", ".join(f"'{reason}'" for reason in _DROPPED_AFTER_REQUEST)
 _REQUESTED = f"""
-SELECT f.url, s.state, ifnull(s.reason, ''), p.relevant, d.id NOT NULL
+SELECT f.url, s.state, ifnull(s.reason, ''), p.relevant, p.index_page, d.id NOT NULL
 FROM url_state s JOIN url_found f ON f.id = s.id
 LEFT JOIN page p ON p.id = s.id LEFT JOIN near_duplicate d ON d.id = s.id
 WHERE s.id BETWEEN ? AND ? AND (
