@@ -243,7 +243,9 @@ def test_rules_of_an_application_spare_its_articles(
         ("", '<img src="https://b.test/wp-content/x.png">', ""),
         ("", '<img src="//b.test/wp-content/x.png"><script src="/wp-content/x.js">', "WordPress"),
         ("", "<p>Powered by Discuz! X3.4</p>", "Discuz!"),
-        ("Hugo 0.120", "<p>All about WordPress</p>", ""),
+        ("Hugo 0.120", '<link href="/wp-content/x.css">', ""),
+        ("Elementor 3.1\nfeatures: x\n", "", "WordPress"),
+        ("", "<p>x</p>" * 9_000 + "<p>Powered by phpBB</p>", "phpBB"),
     ],
 )
 def test_software_is_detected_by_generator_or_markup(

@@ -23,8 +23,9 @@ from urllib.parse import quote, unquote
 
 from focus.records import DropReason, Link
 
-MAX_DETECTIONS = 5  # first pages of a host in which its software is looked for
+MAX_DETECTIONS = 3  # first pages of a host in which its software is looked for
 _NEVER = r"(?!)"
+_HEAD_BYTES, _FOOT_BYTES = 16_384, 8_192  # parts of a page in which marks are looked for
 _MARK_LOOKBACK = 300  # characters before a path mark in which its address begins
 
 
@@ -50,7 +51,7 @@ class Application:
     @cached_property
     def generator(self) -> re.Pattern[str]:
         """Pattern of the generator that its pages name."""
-        return re.compile(self._fields.get("generator", _NEVER), re.IGNORECASE)
+        return re.compile(self._fields.get("generator", _NEVER), re.IGNORECASE | re.MULTILINE)
 
     def search(self, role: str, path: str) -> str:
         """Return the part of a path with its query that gives it a role, "" if nothing does.
@@ -126,6 +127,10 @@ def quote_text(text: str) -> str:
 def detect_software(generator: str, source: bytes, host: str) -> str:
     """Return the name of the application that made a page, "" if it is not known.
 
+    Marks are looked for at both ends of a page that names no generator.
+
+    generator  what it names, a line for each
+
     Example: `<meta name="generator" content="WordPress 6.1">` and `<img src="/wp-content/a.png">`
     are both WordPress, `<img src="https://elsewhere.example/wp-content/a.png">` is not.
     """
@@ -133,8 +138,11 @@ def detect_software(generator: str, source: bytes, host: str) -> str:
     for application in applications:
         if generator and application.generator.search(generator):
             return application.name
+    if generator:
+        return ""
+    ends = source[:_HEAD_BYTES] + b"\n" + source[_HEAD_BYTES:][-_FOOT_BYTES:]
     for application in applications:
-        if any(_has_mark(source, mark, host.encode()) for mark in application.marks):
+        if any(_has_mark(ends, mark, host.encode()) for mark in application.marks):
             return application.name
     return ""
 

@@ -91,7 +91,7 @@ class ParsedPage:
     omitted_routes  links to `#/route`, unless they are read as links
     crumbs         the breadcrumb from links and from JSON-LD; a crumb may occur twice
     headings       texts of h1 to h3
-    generator      software that the page names
+    generator      software that the page names, a line for each
     feed_urls      of its RSS and Atom feeds except feeds of comments, `MAX_FEEDS` at most
     article_count, paragraph_count  numbers of `<article>` and `<p>` elements
     is_article, is_index_page       by its metadata for machines: Open Graph, JSON-LD
@@ -225,7 +225,7 @@ class ElementReader:
             case "og:site_name" | "application-name" | "citation_journal_title" | "twitter:site":
                 page.site_name = page.site_name or fold(content, MAX_SITE_NAME)
             case "generator":
-                page.generator = page.generator or fold(content, MAX_META)
+                page.generator += fold(content, MAX_TITLE) + "\n"
             case "og:description":
                 self.og_description = self.og_description or fold(content, MAX_META)
             case "og:type":
