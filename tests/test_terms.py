@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
 from focus.http import zstd
 from focus.learn.kb.importing import import_dump
 from focus.learn.kb.knowledge_base import KnowledgeBase
 from focus.learn.kb_terms import add_kb_terms
 from focus.learn.library import LIBRARY_FILE, choose_terms, find_topic, library_text
+from focus.score.analysis import PageScorer
+from focus.score.relevance.base import MAX_TERM_CHARS
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.terms import add_terms, parse_terms, remove_library_terms
 from focus.topic.topic import (
@@ -226,3 +229,47 @@ def test_resume_gives_same_weights_to_terms() -> None:
     broken = Subtopics(told)
     broken.resume(max(0, len(titles) - RESUME_PAGES))
     assert seen(broken, titles).words == calm.words
+
+
+# -- on a page ----------------------------------------------------------------------
+
+TERMS = Topic(
+    "足球", from_words("足球").keywords, terms=dict.fromkeys(("越位", "点球", "own goal"), 0.5)
+)
+
+
+def page_html(title: str, text: str) -> bytes:
+    return f"<title>{title}</title><body><p>{text}</p><a href=/t>越位</a></body>".encode()
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "matched"),
+    [
+        ("周末", "越位和点球", {}),  # two terms are too few
+        (
+            "点球",
+            "越位，越位，点球，Own goals",
+            {"title": ["点球"], "text": ["越位", "点球", "own goal"]},
+        ),
+        (
+            "足球",
+            "足球越位",
+            {"title": ["足球"], "text": ["足球", "越位"]},
+        ),  # a keyword needs no other term
+        ("weather", "足球", {"text": ["足球"]}),
+    ],
+)
+def test_evidence_counts_terms_with_keyword_or_two_other_terms(
+    title: str, text: str, matched: dict[str, list[str]]
+) -> None:
+    scorer = PageScorer(AnalysisConfig(topic=to_builtins(TERMS)))
+    page = scorer.score("http://a.test/", page_html(title, text), "text/html")
+    found = {part: page.matched_terms.get(part) for part in ("title", "text")}
+    assert {part: words for part, words in found.items() if words} == matched
+    assert (page.relevance > 0.0) == bool(matched)
+
+
+def test_term_search_in_long_body_is_bounded() -> None:
+    scorer = PageScorer(AnalysisConfig(topic=to_builtins(TERMS)))
+    text = "天气" * MAX_TERM_CHARS + "越位点球own goal"
+    assert not scorer.score("http://a.test/", page_html("点球", text), "text/html").matched_terms

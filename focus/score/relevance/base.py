@@ -23,7 +23,7 @@ _OWN_REGIONS = (_BODY, Region.HEADER)
 
 MAX_TEMPLATE_CHARS = 300  # a longer text is never part of a template
 MAX_KEYWORD_BLOCKS, MAX_KEYWORD_LINKS = 16, 16  # hashes per page
-MAX_TERM_CHARS = 10_000  # of the body, in which a page without a keyword must have its terms
+MAX_TERM_CHARS = 5_000  # of the body, in which a page without a keyword must have its terms
 _MAX_CITED = 10  # a page with more addresses on other hosts is a list
 
 
