@@ -213,6 +213,15 @@ def test_changes_are_notified_to_mail_address_or_phone(
     assert letters[2:] == [("+4915000", "password")]
 
 
+def test_reset_password_is_notified(group: Group, letters: list[tuple[str, str]]) -> None:
+    group.member("ana", "ana@a.test")
+    letters.clear()
+    with group.app_state.store() as store:
+        secret = tokens.create_token(store, "reset", user=group.number("ana"), now=group.clock())
+    group.browser().post(f"/reset/{secret}", data={"password": "another good one"})
+    assert letters == [("ana@a.test", "password")]
+
+
 @pytest.mark.parametrize("how", ["change", "reset", "disable"])
 def test_pending_address_ends_with_password_or_account(
     group: Group, letters: list[tuple[str, str]], how: str

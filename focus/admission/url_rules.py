@@ -196,9 +196,13 @@ class UrlRules:
         if record.useful:
             return judged
         for kind in shared:
-            other = self._records.get((host, kind))
-            if other is not None and not other.useful and other.treatment > judged[0]:
-                judged = other.treatment, kind, other
+            shared_record = self._records.get((host, kind))
+            if (
+                shared_record is not None
+                and not shared_record.useful
+                and shared_record.treatment > judged[0]
+            ):
+                judged = shared_record.treatment, kind, shared_record
         deferred = self._records.get((host, DEFERRED))
         if judged[0] is Treatment.DEFER and deferred and deferred.treatment is Treatment.DROP:
             judged = Treatment.DROP, *judged[1:]
@@ -337,8 +341,8 @@ def apply_rewriting(rewriting: str, url: str) -> str:
         return spell(url)
     address, _, query = url.partition("?")
     name = rewriting[1:]
-    kept = "&".join(part for part in query.split("&") if part.partition("=")[0] != name)
-    return f"{address}?{kept}" if kept else address
+    parameters = "&".join(part for part in query.split("&") if part.partition("=")[0] != name)
+    return f"{address}?{parameters}" if parameters else address
 
 
 def spelling_changes(url: str, target: str) -> tuple[str, ...]:

@@ -156,13 +156,13 @@ def free_ports(count: int) -> list[int]:
 
     Of those that no system gives to clients: another connection does not take them in between.
     """
-    found: list[int] = []
-    while len(found) < count:
+    ports: list[int] = []
+    while len(ports) < count:
         port = secrets.choice(_PORTS)
-        with suppress(OSError), socket.socket() as each:
-            each.bind(("127.0.0.1", port))
-            found += [port] if port not in found else []
-    return found
+        with suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            ports += [port] if port not in ports else []
+    return ports
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Reach(msgspec.Struct, frozen=True):
 def beyond(fetch: FetchConfig, own: Reach) -> str:
     """The option of the frontiers that goes beyond a worker's own; "" if none does."""
     for network in fetch.allow_net:
-        if not any(_is_within(network, each) for each in own.allow_net):
+        if not any(_is_within(network, allowed) for allowed in own.allow_net):
             return f"--allow-net {network}"
     if fetch.insecure and not own.insecure:
         return "--insecure"
@@ -37,9 +37,9 @@ def beyond(fetch: FetchConfig, own: Reach) -> str:
     return ""
 
 
-def _is_within(network: str, other: str) -> bool:
+def _is_within(network: str, allowed: str) -> bool:
     try:
-        inner, outer = ip_network(network), ip_network(other)
+        inner, outer = ip_network(network), ip_network(allowed)
     except ValueError:
         return False
     if isinstance(inner, IPv4Network):

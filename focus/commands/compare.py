@@ -228,9 +228,9 @@ def _use_crawl(options: dict[str, Any]) -> None:
     """Set the options of web and labels to files made from a crawl in the database."""
     from focus.evaluate.own_crawl import write_inputs
 
-    given = [name for name in ("topics", "labels", "hubs", "aliases") if options[name]]
-    if given:
-        raise ConfigError("--{option} needs --archive FILE", option=given[0])
+    file_options = [name for name in ("topics", "labels", "hubs", "aliases") if options[name]]
+    if file_options:
+        raise ConfigError("--{option} needs --archive FILE", option=file_options[0])
     folder = options["output"]
     inputs = write_inputs(options["db"].expanduser(), options["crawl"], folder / "crawl")
     options |= {"archive": inputs.archive, "topics": inputs.topics, "labels": inputs.labels}

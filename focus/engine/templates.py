@@ -128,7 +128,9 @@ class Templates:
             state.page_count += 1
             return
         title_hash = hash_text(page.full_title or page.title)
-        state.page_count += all(title_hash != other.title_hash for other in state.pages.values())
+        state.page_count += all(
+            title_hash != learned.title_hash for learned in state.pages.values()
+        )
         state.pages[url_id] = LearnedPage(
             url, title_hash, nth, page.relevance, page.is_relevant, page.is_index_page
         )

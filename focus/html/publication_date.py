@@ -224,10 +224,14 @@ class _DateFinder:
         texts += _time_element_dates(sources.tree, shown=True)
         texts += _script_dates(sources.tree)
         others = [*map(self._parse, texts), date_from_url(sources.url, self._day_zone)]
-        zones = [_zone_by_other(date, other) for other in others if other is not None]
+        zones = [
+            _zone_by_other(date, other_date) for other_date in others if other_date is not None
+        ]
         if not zones:
             near = self._block_dates(self._blocks, after=_NEAR, before=0)
-            zones = [_zone_by_other(date, other) for other in near if other is not None]
+            zones = [
+                _zone_by_other(date, other_date) for other_date in near if other_date is not None
+            ]
         return date.astimezone(min(zones, key=itemgetter(0))[1]) if zones else date
 
     def _parse(self, text: str, *, short: bool = False) -> datetime | None:
@@ -308,22 +312,22 @@ class _DateFinder:
             previous = text
 
 
-def _zone_by_other(date: datetime, other: datetime) -> tuple[int, tzinfo]:
+def _zone_by_other(date: datetime, other_date: datetime) -> tuple[int, tzinfo]:
     """Return the zone in which a date in UTC agrees with another one of the page.
 
     The first number is 0 if the other has a zone, 1 if it has the time of day there, 2 if it has
     only the day, and 3 if it gives no other zone than UTC.
     """
-    if other.tzinfo is not STATED_UTC:
-        if other == date and other.utcoffset():
-            return 0, other.tzinfo or UTC
-        quarters = (other.replace(tzinfo=UTC) - date) / timedelta(minutes=15)
+    if other_date.tzinfo is not STATED_UTC:
+        if other_date == date and other_date.utcoffset():
+            return 0, other_date.tzinfo or UTC
+        quarters = (other_date.replace(tzinfo=UTC) - date) / timedelta(minutes=15)
         offset = timedelta(minutes=15 * round(quarters))
-        if (other.hour, other.minute) != (0, 0):
+        if (other_date.hour, other_date.minute) != (0, 0):
             if 0 < abs(round(quarters)) <= 56 and abs(quarters - round(quarters)) < 0.1:
                 return 1, timezone(offset)
         else:
-            days = (other.date() - date.date()).days
+            days = (other_date.date() - date.date()).days
             if days == -1 and date.hour <= 11:
                 return 2, timezone(timedelta(hours=-date.hour - 1))
             if days == 1 and date.hour >= 10:

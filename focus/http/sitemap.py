@@ -306,8 +306,8 @@ class UrlSourceReader:
         return _join(base, self._attributes(inner).get("xml:base", ""))
 
     def _attributes(self, inner: bytes) -> dict[str, str]:
-        found = _ATTRIBUTE.findall(inner[:_MAX_TEXT])
-        return {key.decode().lower(): self._to_text(a or b) for key, a, b in found}
+        matches = _ATTRIBUTE.findall(inner[:_MAX_TEXT])
+        return {key.decode().lower(): self._to_text(a or b) for key, a, b in matches}
 
     def _read_link(self, role: str, inner: bytes) -> None:
         """Read the attributes of a link or guid.

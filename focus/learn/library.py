@@ -2,7 +2,7 @@
 
 Its sources are `topics/*.txt` in the repository; `python topics/pack.py` writes `library.zst` from
 them. The packed text has three lines a topic: `|name|other name|`, folded; Chinese terms; English
-terms. A topic is found by any of its names.
+terms. A topic is entry by any of its names.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ def add_library_terms(topic: Topic) -> Topic:
     of its own is returned unchanged, and so is one that the library does not have.
     """
     words = [*(keyword.text for keyword in topic.keywords), topic.name]
-    found = None if topic.terms else next(filter(None, map(find_topic, words)), None)
-    if found is None:
+    entry = None if topic.terms else next(filter(None, map(find_topic, words)), None)
+    if entry is None:
         return topic
     known = {fold(word) for word in words}
-    names = [name for name in found.names if name not in known]
+    names = [name for name in entry.names if name not in known]
     topic = msgspec.structs.replace(
         topic,
         keywords=(*topic.keywords, *(Keyword(name, _NAME_WEIGHT) for name in names)),
         sources={**topic.sources, **dict.fromkeys(names, LIBRARY)},
     )
-    return add_terms(topic, found.terms, LIBRARY)
+    return add_terms(topic, entry.terms, LIBRARY)
 
 
 def choose_terms(topic: Topic, choice: str) -> Topic:

@@ -5,10 +5,10 @@
     subrequests — which requests of a page are allowed; sends them with the crawl's own fetcher
     tab — one page: opened, given its response, waited for, read
     renderer — `Renderer`: several tabs in one browser, restarted when it dies or grows
-    second_look — `SecondLook`: which results are rendered, and the page that results
+    render_fallback — `RenderFallback`: which results are rendered, and the page that results
 
 A page that seems to need scripts (`focus.html.shell`) was fetched by an ordinary request.
-`SecondLook` waits for the crawl delay of its host and has `Renderer` open a tab with a browser
+`RenderFallback` waits for the crawl delay of its host and has `Renderer` open a tab with a browser
 context of its own. The tab requests the URL and receives the stored response, so that no page is
 requested twice. Requests of its scripts are intercepted before they leave the browser
 (`Fetch.requestPaused`) and answered by `SubRequests` through `focus.fetch`, with the guard, limits,
@@ -37,8 +37,8 @@ from focus.engine.transports import Scorer
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions
 from focus.rendering.chromium import check_sandbox, executable
+from focus.rendering.render_fallback import RenderFallback
 from focus.rendering.renderer import Renderer
-from focus.rendering.second_look import SecondLook
 from focus.rendering.subrequests import SubRequests
 
 
@@ -49,14 +49,14 @@ def usable(config: RenderConfig, browser: Path | None) -> str:
     return program
 
 
-async def second_look(
+async def render_fallback(
     config: CrawlConfig,
     scorer: Scorer,
     sessions: Sessions,
     stack: AsyncExitStack,
     *,
     browser: Path | None = None,
-) -> SecondLook | None:
+) -> RenderFallback | None:
     """What renders the pages of a crawl, its browser started; None if it renders none.
 
     browser   its program; None: PATH has it
@@ -82,4 +82,4 @@ async def second_look(
     stack.push_async_callback(renderer.close)
     if config.render.starts_early:
         await renderer.begin()
-    return SecondLook(config.render, renderer, scorer)
+    return RenderFallback(config.render, renderer, scorer)

@@ -38,19 +38,19 @@ _FLAGS = (
 )
 
 
-def executable(wanted: Path | None) -> str:
+def executable(browser: Path | None) -> str:
     """The browser: the one that the user names, or that PATH has; ConfigError for none."""
-    if wanted is not None:
-        if not os.access(wanted, os.X_OK) or wanted.is_dir():
-            raise ConfigError("--browser {wanted}: is not an executable program", wanted=wanted)
-        return str(wanted)
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    if browser is not None:
+        if not os.access(browser, os.X_OK) or browser.is_dir():
+            raise ConfigError("--browser {browser}: is not an executable program", browser=browser)
+        return str(browser)
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
         raise ConfigError(
             "--render needs Chromium, which is not on PATH; install it (apt install chromium), "
             "or give its path with --browser"
         )
-    return found
+    return program
 
 
 def check_sandbox(*, sandbox: bool) -> None:
@@ -116,10 +116,10 @@ class Chromium:
     def memory(self) -> int:
         """Bytes that its processes have to themselves; 0 where the system does not tell."""
         total = 0
-        for each in _PROC.glob("[0-9]*/stat"):
+        for stat_file in _PROC.glob("[0-9]*/stat"):
             with contextlib.suppress(OSError, ValueError, IndexError):  # it has just ended
-                if int(each.read_text().rpartition(") ")[2].split()[3]) == self.pid:
-                    _, resident, shared = (each.parent / "statm").read_text().split()[:3]
+                if int(stat_file.read_text().rpartition(") ")[2].split()[3]) == self.pid:
+                    _, resident, shared = (stat_file.parent / "statm").read_text().split()[:3]
                     total += int(resident) - int(shared)
         return total * os.sysconf("SC_PAGE_SIZE") if total else 0
 

@@ -80,8 +80,8 @@ class DevTools:
                 if piece.find(b"\0") >= 0:
                     *whole, rest = buffer.split(b"\0")
                     buffer = bytearray(rest)
-                    for each in whole:
-                        self._take(msgspec.json.decode(each))
+                    for message in whole:
+                        self._take(msgspec.json.decode(message))
                 elif len(buffer) > _MAX_MESSAGE:
                     break
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):

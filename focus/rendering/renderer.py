@@ -128,7 +128,7 @@ class Renderer:
             return Rendered(Rendering.CRASH, detail=msg("the browser crashed repeatedly"))
         page = Came(fetch, charset, Allowance())
         try:
-            drawn = await self._drawn(page)
+            snapshot = await self._render_snapshot(page)
         except BrowserGone:
             self._deaths += 1
             return None
@@ -142,12 +142,12 @@ class Renderer:
             rendered = Rendered(Rendering.CRASH, detail=str(error))
         else:
             rendered = Rendered(
-                Rendering.RENDERED, drawn.html, drawn.sent_to, goes_on=drawn.goes_on
+                Rendering.RENDERED, snapshot.html, snapshot.sent_to, goes_on=snapshot.goes_on
             )
         self._deaths = 0
         return rendered._replace(raw_bytes=page.allowance.bytes)
 
-    async def _drawn(self, page: Came) -> Snapshot:
+    async def _render_snapshot(self, page: Came) -> Snapshot:
         browser = await self._running()
         browser.tabs += 1
         try:
@@ -181,11 +181,11 @@ class Renderer:
 
     async def _watch(self, browser: _Browser) -> None:
         """Look after its memory as long as it lives."""
-        most = self._config.max_memory_bytes
+        max_bytes = self._config.max_memory_bytes
         while not browser.is_gone:
             await asyncio.sleep(_WATCH_S)
             size = await asyncio.to_thread(browser.process.memory)
-            if size > most or (size > most * _IDLE_SHARE and not browser.tabs):
+            if size > max_bytes or (size > max_bytes * _IDLE_SHARE and not browser.tabs):
                 browser.kill(msg("the browser used {size} of memory", size=amount(size)))
 
     async def _end(self) -> None:

@@ -28,7 +28,7 @@ MAX_BYTES = 32 * 2**20
 KEPT_BYTES = 32 * 2**20
 """Of responses that are cached for other pages."""
 _MAX_HOPS = 5
-_MAX_RULES = 1_000  # hosts whose robots.txt is kept
+_MAX_RULES = 1_000  # hosts whose robots.txt is fields
 _MAX_FIELDS, _MAX_VALUE = 30, 4_000
 _DATA = ("XHR", "Fetch")
 _NOT_SENT = ("host", "user-agent", "cookie", "connection", "content-length", "range", "te")
@@ -178,8 +178,8 @@ def _answer(fetch: FetchResult) -> Answer | None:
         return None
     headers = tuple((name, value) for name, value in fetch.headers if name not in _NOT_PASSED)
     if fetch.redirect_to is not None:
-        kept = tuple(field for field in headers if field[0] != "location")
-        return Answer(fetch.status, (*kept, ("location", fetch.redirect_to)))
+        fields = tuple(field for field in headers if field[0] != "location")
+        return Answer(fetch.status, (*fields, ("location", fetch.redirect_to)))
     if fetch.failure is not None and fetch.failure is not FailureKind.EMPTY and fetch.status < 400:
         return None
     return Answer(fetch.status, headers, fetch.body)
@@ -189,13 +189,13 @@ def _preflight(headers: Mapping[str, str]) -> Answer:
     """What a script may ask of another host by CORS is that host's to say when it is asked; that
     it is asked by GET alone is ours.
     """
-    wanted = headers.get("access-control-request-headers", "")
+    names = headers.get("access-control-request-headers", "")
     return Answer(
         204,
         (
             ("access-control-allow-origin", headers.get("origin", "*")),
             ("access-control-allow-methods", "GET"),
-            ("access-control-allow-headers", wanted),
+            ("access-control-allow-headers", names),
             ("access-control-allow-credentials", "true"),
         ),
     )

@@ -194,8 +194,8 @@ class Tab:
         finally:
             self._is_over = True
             self._tools.forget(self._session)
-            for each in tuple(self._under_way):
-                each.cancel()
+            for task in tuple(self._under_way):
+                task.cancel()
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _open(self) -> None:
@@ -235,8 +235,8 @@ class Tab:
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for each in both:
-                each.cancel()
+            for task in both:
+                task.cancel()
             await asyncio.gather(*both, return_exceptions=True)  # a browser that is gone stirs
 
     async def _grown(
@@ -355,13 +355,13 @@ class Tab:
         self._stirred.set()
 
     async def _answer(self, number: str, kind: str, request: dict[str, Any]) -> None:
-        found = await self._subrequests.answer(self._fetch.url, kind, request, self._allowance)
+        answer = await self._subrequests.answer(self._fetch.url, kind, request, self._allowance)
         if self._is_over:
             return
-        if found is None:
+        if answer is None:
             self._refuse(number)
         else:
-            self._fulfil(number, found)
+            self._fulfil(number, answer)
 
     def _fulfil(self, number: str, answer: Answer) -> None:
         headers = [{"name": name, "value": value} for name, value in answer.headers]

@@ -82,7 +82,7 @@ class AddressSlots:
         self._hold_s = hold_s if per_address else 0.0
         self._now = -math.inf
         self._active: dict[str, int] = {}
-        self._held: dict[str, deque[float]] = {}  # address -> ends of the holds, in order
+        self._holds: dict[str, deque[float]] = {}  # address -> ends of the holds, in order
         self._waiting: dict[str, dict[int, float]] = {}  # host -> place among the waiting hosts
         self._lines: dict[str, list[tuple[float, int]]] = {}
         self._free_at: dict[str, float] = {}  # address -> time of the next request
@@ -108,18 +108,18 @@ class AddressSlots:
         """Count the end of a request."""
         self.change_active(address, -1)
         if address and self._hold_s:
-            self._held.setdefault(address, deque()).append(now + self._hold_s)
+            self._holds.setdefault(address, deque()).append(now + self._hold_s)
             self._schedule_wake(address)
 
     def free_at(self, address: str) -> float:
         """Return when the delay of an address ends and a held slot is free, -inf if now."""
         delay_ends_at = self._free_at.get(address, -math.inf)
-        held = self._held.get(address)
-        while held and held[0] <= self._now:
-            held.popleft()
-        if not held or self._active.get(address, 0) + len(held) < self._per_address:
+        holds = self._holds.get(address)
+        while holds and holds[0] <= self._now:
+            holds.popleft()
+        if not holds or self._active.get(address, 0) + len(holds) < self._per_address:
             return delay_ends_at
-        return max(delay_ends_at, held[0])
+        return max(delay_ends_at, holds[0])
 
     def has_slot(self, address: str) -> bool:
         """Return whether another request may start at the address now."""

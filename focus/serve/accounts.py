@@ -245,8 +245,8 @@ def create_reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str,
 
 def reset_password_by_code(
     store: AlertStore, passwords: Passwords, *, name: str, code: str, password: str, now: float
-) -> None:
-    """Set a forgotten password with the code from the SMS; all sessions end.
+) -> User:
+    """Set a forgotten password with the code from the SMS; all sessions end. Return the user.
 
     The code is valid once. A wrong code and an unknown name raise InvalidInput and are counted.
     """
@@ -263,12 +263,13 @@ def reset_password_by_code(
         _set_password(store, reset_data[0], password_hash)
         actor = msg("user {id}", id=reset_data[0])
         store.audit.add(actor, msg("password"), msg("by SMS"), now=now)
+        return _active_user(store, reset_data[0])
 
 
 def reset_password_by_token(
     store: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
-) -> None:
-    """Set a forgotten password with the secret from the mail; all sessions end."""
+) -> User:
+    """Set a forgotten password with the secret from the mail; all sessions end. Return the user."""
     token = store.tokens.find("reset", secret, now=now)
     if token is None or token.user is None:
         raise InvalidInput("This link has expired. Request a new one.")
@@ -278,6 +279,15 @@ def reset_password_by_token(
             raise InvalidInput("This link has expired. Request a new one.")
         _set_password(store, token.user, password_hash)
         store.audit.add(msg("user {id}", id=token.user), msg("password"), msg("by mail"), now=now)
+        return _active_user(store, token.user)
+
+
+def _active_user(store: AlertStore, number: int) -> User:
+    """Return the user of an account. Raises InvalidInput if it is disabled."""
+    user = store.users.find_active(number)
+    if user is None:
+        raise InvalidInput("This link has expired. Request a new one.")
+    return user
 
 
 def change_password(

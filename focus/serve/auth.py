@@ -181,7 +181,7 @@ def reset_by_code(request: RequestContext) -> Response:
     """Set a forgotten password with the code from the SMS."""
     name = request.form.get("name", "")[: accounts.MAX_PASSWORD_LENGTH]
     try:
-        accounts.reset_password_by_code(
+        owner = accounts.reset_password_by_code(
             request.store,
             request.app_state.passwords,
             name=name,
@@ -191,6 +191,7 @@ def reset_by_code(request: RequestContext) -> Response:
         )
     except InvalidInput as error:
         return _code_page(request, name, 400, error=request.error_text(error))
+    address_verification.notify_change(request.app_state, owner, msg("password"), now=request.now)
     return request.with_session(request.redirect("/login", set=1), "")
 
 
@@ -219,7 +220,7 @@ def reset_password(request: RequestContext) -> Response:
     if "password" not in request.form:
         return request.render("reset.html", shortest=accounts.MIN_PASSWORD_LENGTH)
     try:
-        accounts.reset_password_by_token(
+        owner = accounts.reset_password_by_token(
             request.store,
             request.app_state.passwords,
             secret=secret,
@@ -229,6 +230,7 @@ def reset_password(request: RequestContext) -> Response:
     except InvalidInput as error:
         text = request.error_text(error)
         return request.render("reset.html", 400, shortest=accounts.MIN_PASSWORD_LENGTH, error=text)
+    address_verification.notify_change(request.app_state, owner, msg("password"), now=request.now)
     return request.with_session(request.redirect("/login", set=1), "")
 
 

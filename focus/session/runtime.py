@@ -15,7 +15,7 @@ from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Trans
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, parse_cookie_option, read_cookies, read_credentials
 from focus.records import FetchResult
-from focus.rendering import second_look
+from focus.rendering import render_fallback
 from focus.score.strategy import strategy_class
 from focus.store import CrawlInfo, CrawlWriter, Store
 from focus.urls.normal_form import seed_candidates, url_host
@@ -72,7 +72,7 @@ async def open_transport(
             observe=observe,
             locate=web.locate,
             bodies=BodyMemory(),
-            render=await second_look(config, pool, sessions, stack, browser=paths.browser),
+            render=await render_fallback(config, pool, sessions, stack, browser=paths.browser),
             tells=True,
         )
     stack.push_async_callback(transport.close)

@@ -109,8 +109,10 @@ def summarise(uses: Iterable[tuple[str, str]]) -> RequestUses:
 
 def suggest_denials(useful: Sequence[str], useless: Sequence[str]) -> list[Denial]:
     """Return expressions that match many useless URLs and no useful one, the best first."""
-    kept = {regex for url in useful for regex in url_expressions(url)}
-    expressions = [[e for e in url_expressions(url) if e not in kept] for url in useless]
+    useful_expressions = {regex for url in useful for regex in url_expressions(url)}
+    expressions = [
+        [e for e in url_expressions(url) if e not in useful_expressions] for url in useless
+    ]
     denials: list[Denial] = []
     while len(denials) < MAX_DENIALS:
         counts = Counter(regex for regexes in expressions for regex in regexes)

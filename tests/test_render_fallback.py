@@ -15,8 +15,8 @@ from focus.config import RenderConfig
 from focus.errors import ConfigError
 from focus.records import FailureKind, FetchResult, Link, Page, Rendering, Result, Task
 from focus.rendering import chromium
+from focus.rendering.render_fallback import RenderFallback
 from focus.rendering.renderer import Rendered
-from focus.rendering.second_look import SecondLook
 from focus.rendering.subrequests import MAX_REQUESTS, Allowance, Answer, SubRequests
 from focus.storage.alerts.records import LOCAL_USER, Alert
 from focus.storage.alerts.store import open_store
@@ -69,7 +69,7 @@ async def looked(
 ) -> tuple[Result, list[str]]:
     """A result after its second look, and what the browser was asked for."""
     browser = Browser(drawn)
-    look = SecondLook(config, browser, Judge(becomes))
+    look = RenderFallback(config, browser, Judge(becomes))
     came = FetchResult(URL, 0.0, status=200, body=body, raw_bytes=30, **fetch)
     return await look(Result(Task(0, URL, "a.test"), came, page)), browser.asked
 
