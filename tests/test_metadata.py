@@ -83,6 +83,20 @@ def test_read_metadata_modification_date(html: str) -> None:
     assert page.published is None
 
 
+@pytest.mark.parametrize(
+    "json_ld",
+    [
+        '{"author": ' + "[" * 900 + "]" * 900 + "}",
+        "[" + "{}," * 90_000 + "{}]",
+        '{"a": 1' + " " * 200_000 + "x",
+        '{"a": "' + "/" * 200_000 + "x",
+        '{"datePublished": "' + "2026-" * 40_000 + '"}',
+    ],
+)
+def test_read_metadata_hostile_json_ld_is_read_in_time(json_ld: str) -> None:
+    assert said(f'<script type="application/ld+json">{json_ld}</script>').author is None
+
+
 @given(st.text())
 def test_read_metadata_any_text_never_raises(text: str) -> None:
     assert said(text).modified is None

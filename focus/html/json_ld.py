@@ -18,7 +18,8 @@ import msgspec
 MAX_JSON_LD = 300_000
 """Characters of the longest script that is read."""
 
-_WRAPPER = re.compile(r"^(?:\s|<!--|//|/\*|\*/|<!\[CDATA\[)+|(?:\s|-->|//|/\*|\*/|\]\]>|;)+$")
+_OPENING, _CLOSING = " \t\r\n/*<!-", " \t\r\n/*>;-"
+"""Characters of marks around a script: comments of HTML and JavaScript, a semicolon."""
 _TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 _OWN_TYPE = re.compile(
     "(?:Article|Posting|Report|Review|Recipe|Product|Event|Question|Course|Book|Dataset"
@@ -42,21 +43,28 @@ def parse_json_ld(text: str) -> Iterator[JsonObject]:
         value = msgspec.json.decode(text.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
         try:
-            plain = _TRAILING_COMMA.sub("", _WRAPPER.sub("", text))
+            plain = _TRAILING_COMMA.sub("", _unwrap(text))
             value = json.loads(plain, strict=False)
         except (ValueError, RecursionError):
             return
-    pending = as_list(value)
+    pending = [value]
     while pending:
-        item = pending.pop(0)
+        item = pending.pop()
+        if isinstance(item, dict) and isinstance(item.get("@graph"), list):
+            item = item["@graph"]
         if isinstance(item, list):
-            pending[:0] = item
+            pending += reversed(item)
         elif isinstance(item, dict):
-            graph = item.get("@graph")
-            if isinstance(graph, list):
-                pending[:0] = graph
-            else:
-                yield item
+            yield item
+
+
+def _unwrap(text: str) -> str:
+    """Return a script without comment marks, CDATA and a semicolon around it."""
+    text = text.lstrip(_OPENING)
+    inner = text.removeprefix("[CDATA[")
+    if inner == text:
+        return text.rstrip(_CLOSING)
+    return inner.lstrip(_OPENING).rstrip(_CLOSING).removesuffix("]]").rstrip(_CLOSING)
 
 
 def schema_types(json_object: JsonObject) -> Iterator[str]:

@@ -121,10 +121,9 @@ def _find_author(sources: PageSources) -> str | None:
 
 def _entity_names(value: Any, by_id: dict[str, JsonObject]) -> Iterator[str]:
     """Yield the names of one or several persons or organisations."""
-    for entity in as_list(value):
-        if isinstance(entity, list):
-            yield from _entity_names(entity, {})
-        elif isinstance(entity, dict):
+    entities = (inner for entity in as_list(value) for inner in as_list(entity))
+    for entity in entities:
+        if isinstance(entity, dict):
             named = entity if "name" in entity else by_id.get(str(entity.get("@id")), {})
             yield from (name for name in as_list(named.get("name")) if isinstance(name, str))
         elif isinstance(entity, str):
