@@ -1,5 +1,9 @@
 """URL rules that a crawl learns: what is deferred, dropped, probed, and comes back."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from focus.admission.url_rules import (
@@ -18,6 +22,7 @@ from focus.admission.url_rules import (
 from focus.records import Page
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
+from tests.test_resume import Lives
 
 HOST = "http://a.test"
 NOINDEX = '<meta name="robots" content="noindex">'
@@ -261,3 +266,21 @@ async def test_max_pages_limits_requests_for_pages_of_any_kind(kind: str) -> Non
     run = await crawl(web, [f"{HOST}/"], max_pages=20)
     assert run.reason == "max-pages reached"
     assert 20 <= len(run.web.urls()) <= 26
+
+
+async def test_resumed_crawl_keeps_what_it_learned(tmp_path: Path) -> None:
+    (tmp_path / "calm").mkdir()
+    calm = Lives(forum(30, 4, "post/"), tmp_path / "calm", f"{HOST}/")
+    broken = Lives(forum(30, 4, "post/"), tmp_path, f"{HOST}/")
+    await calm.live()
+    for requests in (20, 50):
+        await broken.live(requests=requests)
+    await broken.live()
+    rules = [stored_rules(folder) for folder in (tmp_path / "calm", tmp_path)]
+    assert rules[0] == rules[1] and "/topic/N/post/N" in rules[0]
+    assert len(calm.world.web.log) == len(broken.world.web.log)
+
+
+def stored_rules(folder: Path) -> dict[str, bytes]:
+    with closing(sqlite3.connect(folder / "x.db")) as db:
+        return dict(db.execute("SELECT kind, record FROM url_rule").fetchall())

@@ -39,7 +39,7 @@ DEFER_AFTER = 4
 """Useless responses in a row after which a kind of URL is deferred."""
 DROP_AFTER = 20
 """Useless responses in a row after which a kind of URL is dropped."""
-MIN_TRIES = 2
+MIN_TRIES = 1
 """Useless responses of a pattern before it is dropped because of what its URLs share."""
 USEFUL_WEIGHT = 4
 """A row must be this many times as long as there were useful responses before it counts."""
@@ -138,6 +138,7 @@ class UrlRules:
     def __init__(self) -> None:
         self._records: dict[tuple[int, str], Record] = {}
         self._changed: set[tuple[int, str]] = set()
+        self._blamed_hosts: set[int] = set()  # hosts with kinds that are or were deferred
         self._rewriters: dict[int, list[str]] = {}  # host -> rewritings that are in use
 
     def count(
@@ -174,6 +175,8 @@ class UrlRules:
         before = record.treatment
         if record.count(waste, was_useful=was_useful):
             self._changed.add(key)
+        if record.treatment:
+            self._blamed_hosts.add(host)
         if kind == DEFERRED:
             record.useful = 0  # a useful one brings its own kind back; others must prove themselves
         return record.treatment < before
@@ -216,7 +219,8 @@ class UrlRules:
         A URL is deferred once. If URLs like it are to be dropped by then, it is deferred again,
         unless it is a probe, so that none is dropped before the last probe.
         """
-        if not REVISIT_PRIORITY < priority < SEED_PRIORITY:
+        is_link = REVISIT_PRIORITY < priority < SEED_PRIORITY
+        if not is_link or host not in self._blamed_hosts:
             return Treatment.REQUEST
         treatment, kind, record = self._judge(host, url)
         tier = deferred_tiers(priority)
@@ -286,6 +290,8 @@ class UrlRules:
         """Restore a record of an earlier run."""
         record = msgspec.msgpack.decode(row.record, type=Record)
         self._records[row.host_id, row.kind] = record
+        if record.treatment:
+            self._blamed_hosts.add(row.host_id)
         if row.kind[0] in "->":
             self._use_rewriting(row.host_id, row.kind, record)
 

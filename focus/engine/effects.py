@@ -512,7 +512,7 @@ class Effects:
         if page is None:
             return
         for name, spell in SPELLINGS.items():
-            if spell(url) != url:
+            if not rules.is_refuted(host.id, name) and spell(url) != url:
                 rules.confirm(host.id, name, agrees=False)
         names, texts = parameter_names(url), self._view.known_texts
         is_duplicate = len(names) == 1 and response.waste is Waste.DUPLICATE

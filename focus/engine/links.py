@@ -287,8 +287,10 @@ class LinkHandler:
             self.url_table,
             self.unit_of_work.url_rules.rewrite(candidate.host.id, candidate.url),
         )
+        if url == candidate.url:
+            return candidate, ""
         key = url_fingerprint(url)
-        if url == candidate.url or table.find(key) == candidate.id:
+        if table.find(key) == candidate.id:
             return candidate._replace(url=url), ""
         row = UrlRow(
             id=-1,
