@@ -50,6 +50,7 @@ def link(url: str, anchor: str = "", *, nofollow: bool = False) -> Link:
 def test_address_of_an_action_is_refused_everywhere(url: str) -> None:
     refusal = reason_against(f"http://a.test{url}")
     assert refusal is not None and refusal.reason is ACTION
+    assert refusal.detail.startswith("any site: ")
 
 
 @pytest.mark.parametrize(

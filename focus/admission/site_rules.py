@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from focus.i18n import chain_messages, msg
 from focus.records import DropReason, Link
 
 MAX_DETECTIONS = 3  # first pages of a host in which its software is looked for
+_ANY_SITE = msg("any site")
 _NEVER = r"(?!)"
 _HEAD_BYTES, _FOOT_BYTES = 16_384, 8_192  # parts of a page in which marks are looked for
 _MARK_LOOKBACK = 300  # characters before a path mark in which its address begins
@@ -76,7 +78,9 @@ class Application:
         if not match or self.search("content", path):
             return None
         reason = DropReason.ACTION if action else DropReason.PAGE_VARIANT
-        return Refusal(reason, f"{self.name}: {match}")
+        return Refusal(
+            reason, chain_messages(_ANY_SITE if self.is_everywhere else self.name, match)
+        )
 
 
 class Knowledge(NamedTuple):
@@ -174,7 +178,9 @@ def reason_against(url: str, software: str = "") -> Refusal | None:
         if (refusal := application.refusal(path)) is not None:
             return refusal
     token = load_knowledge().tokens.search(path)
-    return Refusal(DropReason.ACTION, token[0][1:-1]) if token else None
+    if token is None:
+        return None
+    return Refusal(DropReason.ACTION, chain_messages(_ANY_SITE, token[0][1:-1]))
 
 
 @lru_cache(64)

@@ -25,6 +25,7 @@ from focus.engine.hit_rates import HitRates
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
+from focus.i18n import chain_messages, msg
 from focus.records import (
     DEFERRED_PRIORITY,
     REVISIT_PRIORITY,
@@ -178,7 +179,9 @@ class LinkHandler:
         )
         refusal = None
         if site_rules.is_action_link(link):
-            refusal = Refusal(DropReason.ACTION, link.anchor)
+            refusal = Refusal(
+                DropReason.ACTION, chain_messages(msg("text of the link"), link.anchor)
+            )
         return self.add_url(blank, link.host, link.pattern, refusal=refusal)
 
     def refusal(self, url: str, host: Host) -> Refusal | None:
