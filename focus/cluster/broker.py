@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import aio_pika
 import aiormq.exceptions as broken
@@ -95,6 +95,18 @@ def _why(error: BaseException) -> str:
     return text.replace("Connect call failed", "no connection to")
 
 
+@contextmanager
+def cancellation_as_loss() -> Iterator[None]:
+    """Turn the CancelledError of aiormq, whose connection has ended, into a ConnectionError."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise ConnectionError("the connection has ended") from None
+
+
 class BrokerLink:
     """A connection with one channel that is replaced whenever it is lost.
 
@@ -127,16 +139,22 @@ class BrokerLink:
         self._keeping = asyncio.create_task(self._keep())
 
     async def _connect(self) -> None:
-        self._connection = await connect(self._address, self._name)
+        with cancellation_as_loss():
+            self._connection = await connect(self._address, self._name)
         lost = self._lost = asyncio.Event()
         try:
             async with asyncio.timeout(OPEN_S):
-                channel = await self._connection.channel()
-                channel.close_callbacks.add(lambda *_: lost.set())
-                await self._on_open(channel)
+                with cancellation_as_loss():
+                    await self._open_channel(lost)
         except BaseException:
             await self._disconnect()
             raise
+
+    async def _open_channel(self, lost: asyncio.Event) -> None:
+        assert self._connection is not None
+        channel = await self._connection.channel()
+        channel.close_callbacks.add(lambda *_: lost.set())
+        await self._on_open(channel)
 
     async def _keep(self) -> None:
         while True:
@@ -156,7 +174,7 @@ class BrokerLink:
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(*LOST):  # also TimeoutError
+            with suppress(*LOST), cancellation_as_loss():  # also TimeoutError
                 async with asyncio.timeout(CONNECT_S):
                     await connection.close()
 

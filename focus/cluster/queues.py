@@ -16,6 +16,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractExchange, AbstractQueue
 
 from focus import __version__
+from focus.cluster.broker import cancellation_as_loss
 from focus.cluster.messages import pack
 
 DELIVERY_LIMIT = 2
@@ -71,7 +72,8 @@ class Queues:
         """Publish a persistent message to a queue and wait until the broker has confirmed it."""
         exchange = self.channel.default_exchange
         amqp_message = _amqp_message(kind, message, reply_to)
-        await exchange.publish(amqp_message, routing_key=queue, timeout=CONFIRM_S)
+        with cancellation_as_loss():
+            await exchange.publish(amqp_message, routing_key=queue, timeout=CONFIRM_S)
 
     async def refuse(self, queue: str, reason: str) -> None:
         """Tell a worker of another version why it gets no setup."""

@@ -27,7 +27,7 @@ from aiormq.exceptions import ChannelLockedResource
 from msgspec.structs import replace
 
 from focus.cluster.address import Address
-from focus.cluster.broker import CUT_OFF_S, LOST, BrokerLink
+from focus.cluster.broker import CUT_OFF_S, LOST, BrokerLink, cancellation_as_loss
 from focus.cluster.messages import (
     Claim,
     Hello,
@@ -153,7 +153,7 @@ class ClusterTransport:
     async def _count_workers(self) -> None:
         is_warned = False
         while True:
-            with suppress(*LOST):
+            with suppress(*LOST), cancellation_as_loss():
                 state = await self._queues.tasks.declare()
                 self._worker_count = state.consumer_count or 0
                 if not self._worker_count and not is_warned:
@@ -305,7 +305,7 @@ class ClusterTransport:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if is_open:
-            with suppress(*LOST):
+            with suppress(*LOST), cancellation_as_loss():
                 async with asyncio.timeout(CONFIRM_S):
                     await self._queues.tasks.purge()
                     await self._queues.broadcast("run", "")

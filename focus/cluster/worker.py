@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from focus import __version__
 from focus.archive.recorder import Recorder
 from focus.cluster.address import Address
-from focus.cluster.broker import CUT_OFF_S, LOST, RECONNECT_S, BrokerLink
+from focus.cluster.broker import CUT_OFF_S, LOST, RECONNECT_S, BrokerLink, cancellation_as_loss
 from focus.cluster.messages import Claim, Hello, TaskMessage, WorkerSetup, to_message, unpack
 from focus.cluster.queues import Queues
 from focus.cluster.reach import Reach, beyond
@@ -146,7 +146,7 @@ class Worker:
             self._ending.set_result(reason)
 
     async def _finish(self, reason: str) -> None:
-        with suppress(*LOST):  # also TimeoutError
+        with suppress(*LOST), cancellation_as_loss():  # also TimeoutError
             async with asyncio.timeout(GRACE_S):
                 await self._queues.tasks.cancel(self._consumer_tag)
                 while self._deliveries:  # noqa: ASYNC110
@@ -237,7 +237,7 @@ class Worker:
         self._setup = setup
         self._sort_unknown(setup)
         if not self._consumer_tag and not self._is_stopping:
-            with suppress(*LOST):  # the setup that follows the reconnect will lead here again
+            with suppress(*LOST), cancellation_as_loss():  # the next setup leads here again
                 self._consumer_tag = await self._queues.tasks.consume(self._receive_task)
 
     def _sort_unknown(self, setup: WorkerSetup) -> None:
