@@ -66,7 +66,8 @@ def focus(
         f"{A}/": '<a href="/old/1">football</a><a href="http://b.test/">football</a>',
         f"{A}/old/1": '<a href="/2">football</a>',
         f"{A}/2": '<a href="/3">football</a>',
-        f"{A}/3": "the end",
+        f"{A}/3": '<a href="/5.pdf">football</a>',
+        f"{A}/5.pdf": "football",
         "http://b.test/": '<a href="/4">football</a>',
         "http://b.test/4": "the other end",
     }
@@ -84,6 +85,7 @@ def focus(
         (["--allow", "b.test"], []),
         (["--deny", "/old/", "--max-depth", "1"], ["--max-depth", "2"]),
         (["--deny", "/2$"], ["--max-depth", "2"]),
+        ([], ["--documents"]),
     ],
 )
 def test_later_run_fetches_what_wider_scope_allows(

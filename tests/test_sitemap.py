@@ -144,6 +144,7 @@ _JSON = '<link type="application/json" href="j"/>'
         (atom(_LINK, "http://a.test/b/"), "http://a.test/b/1"),
         (atom(_LINK, "http://a.test/b/", "c/"), "http://a.test/b/c/1"),
         (atom(_LINK, "", "c/"), "c/1"),
+        (atom('<link href="///c.test//1"/>', "http://a.test/b/"), "http://c.test//1"),
         (atom('<link xml:base="d/" href="1"/>', "", "c/"), "c/d/1"),
         (atom('<link href="/1"/>', "", "c/"), "/1"),
         (atom(_JSON + _LINK), "1"),

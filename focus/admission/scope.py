@@ -57,7 +57,7 @@ class Scope:
             return DropReason.SCOPE
         if len(url) > self._max_url:
             return DropReason.URL_TOO_LONG
-        if not listing and _is_file(url, self._documents):
+        if not listing and is_file(url, self._documents):
             return DropReason.NOT_HTML
         if any(pattern.search(url) for pattern in self._deny):
             return DropReason.DENIED
@@ -66,7 +66,7 @@ class Scope:
         return None if any(rule.search(url) for rule in self._allow) else DropReason.DENIED
 
 
-def _is_file(url: str, documents: bool) -> bool:
+def is_file(url: str, documents: bool) -> bool:
     """Whether the name at the end of a URL's path is that of a file, not of a page or a host.
 
     documents  those that can be read are as good as pages

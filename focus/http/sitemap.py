@@ -22,6 +22,7 @@ from focus.http.content_encoding import CodingError, Decoder
 from focus.records import SourceEntry, UrlSource
 from focus.text.charset import decode, prescan_encoding
 from focus.text.codecs import decode_as
+from focus.urls.normal_form import normalise
 
 MAX_BYTES = 50 * 1024 * 1024
 """Maximum unpacked size of one file, with `MAX_LINKS` URLs, as allowed by sitemaps.org."""
@@ -369,6 +370,8 @@ def _join(base: str, reference: str) -> str:
     """Return a reference within an xml:base, which may be relative to the feed itself."""
     if not base or not reference:
         return reference or base
+    if base.lower().startswith(("http://", "https://")):
+        return normalise(reference, base) or reference
     try:
         return urljoin(base, reference)
     except ValueError:  # an invalid address in brackets

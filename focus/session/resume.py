@@ -11,6 +11,7 @@ from functools import partial
 
 import msgspec
 
+from focus.admission.scope import is_file
 from focus.config import ScopeConfig
 from focus.crawler import Crawl
 from focus.engine.recent_harvest import WINDOW
@@ -188,9 +189,11 @@ async def readmit_urls(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         return
     depths, max_depth = crawl.link_handler.depths, crawl.config.scope.max_depth
     async for rows in store.iter_refused(info.id):
-        for url_id, url, depth, _ in rows:
+        for url_id, url, depth, reason in rows:
             if max_depth is not None and depth > max_depth:
                 continue
+            if reason == DropReason.NOT_HTML and not is_file(url, last.scope.documents):
+                continue  # it was fetched
             if depths is not None:
                 depths.too_deep.pop(url_id, None)
             if crawl.url_table.state[url_id] == UrlState.DROPPED:

@@ -336,7 +336,8 @@ _DEPTHS = "SELECT depth FROM url_found WHERE id BETWEEN ? AND ? ORDER BY id"
 SELECT_REFUSED = f"""
 SELECT s.id & {schema.LAST_ID}, url, depth, reason FROM url_state s JOIN url_found USING (id)
 WHERE s.id BETWEEN ? AND ? AND state = {int(UrlState.DROPPED)} AND reason IN
-('{DropReason.SCOPE}', '{DropReason.DENIED}', '{DropReason.URL_TOO_LONG}', '{DropReason.DEPTH}')
+('{DropReason.SCOPE}', '{DropReason.DENIED}', '{DropReason.URL_TOO_LONG}', '{DropReason.DEPTH}',
+'{DropReason.NOT_HTML}')
 ORDER BY s.id LIMIT ?"""
 SELECT_URLS = f"""
 SELECT f.id & {schema.LAST_ID}, url FROM json_each(?) AS wanted
