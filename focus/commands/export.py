@@ -77,7 +77,7 @@ _PUBLISHED = ("since_published", "until_published")
 @option(
     "--include",
     type=click.Choice(["lists"]),
-    help="Also export pages that list others: home, section, tag and archive pages.",
+    help="With --relevant, also export home, section, tag and archive pages.",
 )
 @option("--bom", is_flag=True, help="Begin CSV with a byte order mark, for spreadsheets.")
 def export(db: tuple[Path, ...], **options: Any) -> None:
@@ -105,7 +105,7 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         sort=options["sort"] or "",
         duplicates=options["duplicates"] == "mark",
         gone=options["gone"] == "mark",
-        lists=options["include"] == "lists",
+        lists=True if options["include"] == "lists" else None,
     )
     out = None if str(options["output"]) == "-" else options["output"]
     file_format = choose_format(options["format"], out)
