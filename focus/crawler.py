@@ -405,6 +405,7 @@ class Crawl:
     def _apply_treatment(self, treatment: Treatment, candidate: Candidate) -> None:
         """Defer or drop a candidate because URLs like it were of no use."""
         if treatment is Treatment.DEFER:
+            self.link_handler.deferred_hosts.add(candidate.host.id)
             deferred = candidate._replace(priority=candidate.priority - TIER)
             return self.frontier.return_candidate(deferred)
         reason = self.unit_of_work.url_rules.reason(candidate.host.id, candidate.url)

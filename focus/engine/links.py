@@ -80,6 +80,7 @@ class LinkHandler:
         if scope.max_depth is not None:
             graph = ranker.strategy.graph
             self.depths = Depths(scope.max_depth, url_table, graph, unit_of_work)
+        self.deferred_hosts: set[int] = set()  # hosts with URLs that were deferred since a comeback
         self._new_rows: dict[int, UrlRow] = {}  # new URLs without a priority yet
         self.hit_rates = HitRates(
             ranker,
@@ -377,7 +378,11 @@ class LinkHandler:
 
     def restore_deferred(self, host: Host) -> None:
         """Give the deferred URLs of a host their priority again: a kind of them is of use."""
+        if host.id not in self.deferred_hosts:
+            return
         import numpy as np
+
+        self.deferred_hosts.discard(host.id)
 
         url_table, queue_ids = self.url_table, [queue.id for queue in host.queues.values()]
         priorities = np.frombuffer(url_table.priority)
