@@ -241,7 +241,7 @@ class Effects:
             return None
         row = UrlRow(-1, alias.key, alias.canonical, -1, depth, 0.0, parent_id=url_id)
         canonical_id = self._link_handler.add_ranked_url(row)
-        if canonical_id < 0 or not self._url_table.is_waiting(canonical_id):
+        if not self._url_table.is_waiting(canonical_id):
             return None
         self._frontier.url_cache.remove([canonical_id])
         detail = msg("its page was fetched as {url}", url=alias.url)
