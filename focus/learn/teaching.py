@@ -31,7 +31,8 @@ from focus.learn.reranking import ReportProgress, RerankCounts, rerank
 from focus.score.relevance import relevance_threshold
 from focus.storage import labels
 from focus.store import Store
-from focus.topic.topic import Topic, to_builtins
+from focus.topic.terms import copy_library_terms
+from focus.topic.topic import Topic, from_builtins, to_builtins
 
 
 class TeachingOptions(msgspec.Struct, frozen=True):
@@ -72,11 +73,11 @@ async def teach(
     Raises ConfigError if the relevance model of the crawl cannot learn, StoreLocked while a crawl
     runs. Labels stay stored whatever happens afterwards.
     """
-    topic = options.topic
     async with Store.open(options.db, now=time.time(), pid=os.getpid()) as store:
         text, info = await store.run_in_thread(partial(labels.load_crawl, crawl=options.crawl))
         config = msgspec.json.decode(text, type=CrawlConfig)
         _check_crawl(config, options)
+        topic = copy_library_terms(options.topic, from_builtins(config.analysis.topic))
         relevance, answers = config.analysis.relevance, LabelCounts()
         if not options.rank_only:
             answers = await ask_for_labels(

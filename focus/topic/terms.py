@@ -68,6 +68,24 @@ def remove_library_terms(topic: Topic) -> Topic:
     )
 
 
+def copy_library_terms(topic: Topic, crawled: Topic) -> Topic:
+    """Return the topic with what the library added to it when it was first crawled."""
+    added = {word for word, source in crawled.sources.items() if source == LIBRARY}
+    known = {keyword.text for keyword in topic.keywords} | set(topic.terms)
+    return msgspec.structs.replace(
+        topic,
+        keywords=(
+            *topic.keywords,
+            *(word for word in crawled.keywords if word.text in added - known),
+        ),
+        terms={
+            **topic.terms,
+            **{term: crawled.terms[term] for term in crawled.terms if term in added - known},
+        },
+        sources={**topic.sources, **dict.fromkeys(added - known, LIBRARY)},
+    )
+
+
 def parse_terms(text: str) -> list[str]:
     """Return the words of a file with one term a line; lines that begin with # are comments."""
     lines = (line.strip() for line in text.splitlines())
