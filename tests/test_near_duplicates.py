@@ -194,10 +194,11 @@ async def test_a_mirror_of_short_pages_brings_nothing_twice() -> None:
     names = [f"{n}" for n in range(20)]
     mirrors = [f"/mirror/{name}" for name in names] + [f"/CASE/{name}" for name in names]
     web.page("http://a.test/", links=[f"/{name}" for name in names] + mirrors)
-    for name in names:
+    teams = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往"  # equal keywords would be a template
+    for name, team in zip(names, teams, strict=True):
         for folder in ("", "/mirror", "/CASE"):
             url = f"http://a.test{folder}/{name}"
-            web.page(url, title=f"足球 {name}", keywords="足球", text="足球。")
+            web.page(url, title=f"足球 {name}", keywords=f"足球,{team}", text="足球。")
     run = await crawl(web, ["http://a.test/"])
     relevant = [event.url for event in run.events if event.relevant]
     assert relevant == [f"http://a.test/{name}" for name in names]
