@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sqlite3
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,10 +13,8 @@ import msgspec
 
 from focus.archive.recorder import packed_record, warc_date
 from focus.errors import ConfigError
-from focus.records import DropReason
-from focus.storage.labels import load_labels, load_pages
+from focus.storage.labels import load_labels, load_pages, load_redirects
 from focus.storage.reader import DatabaseReader
-from focus.storage.schema import id_range
 from focus.storage.whole_file import open_whole, write_whole
 from focus.topic.topic import from_builtins
 from focus.topic.topic_file import to_toml
@@ -92,12 +89,8 @@ def _iter_records(reader: DatabaseReader, crawl: int) -> Iterator[bytes]:
             if page.html:
                 head = b"200 OK\r\nContent-Type: text/html; charset=utf-8"
                 yield _record(page.url, head, page.html.encode("utf-8", "replace"))
-    for url, target in reader.read(partial(_load_redirects, crawl=crawl)):
+    for url, target in reader.read(partial(load_redirects, crawl=crawl)):
         yield _record(url, b"302 Found\r\nLocation: " + target.encode(), b"")
-
-
-def _load_redirects(db: sqlite3.Connection, *, crawl: int) -> list[tuple[str, str]]:
-    return db.execute(_REDIRECTS, (*id_range(crawl), str(DropReason.REDIRECTED))).fetchall()
 
 
 def _record(url: str, head: bytes, body: bytes) -> bytes:
@@ -108,7 +101,3 @@ def _record(url: str, head: bytes, body: bytes) -> bytes:
         ("Content-Type", "application/http; msgtype=response"),
     ]
     return packed_record(fields, b"HTTP/1.1 " + head + b"\r\n\r\n", body)
-
-
-_REDIRECTS = """
-SELECT url, detail FROM url WHERE id BETWEEN ? AND ? AND reason = ? AND detail LIKE 'http%'"""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from focus.http.zstd import decompress_bounded
+from focus.records import DropReason
 from focus.storage.schema import LAST_ID, OVER_THRESHOLD_SQL, id_range
 from focus.storage.writer import CrawlInfo, next_free_ids, transaction
 
@@ -132,6 +133,11 @@ def load_labels(db: sqlite3.Connection, *, topic: str) -> list[PageLabel]:
     return [PageLabel(number, url, bool(relevant)) for number, url, relevant in rows]
 
 
+def load_redirects(db: sqlite3.Connection, *, crawl: int) -> list[tuple[str, str]]:
+    """Return the redirects of a crawl, as pairs of URL and target."""
+    return db.execute(_REDIRECTS, (*id_range(crawl), str(DropReason.REDIRECTED))).fetchall()
+
+
 _CRAWL = """
 SELECT config, counters FROM crawl JOIN progress ON progress.crawl = crawl.id WHERE id = ?"""
 _UNCERTAIN = """
@@ -154,3 +160,5 @@ _IN_ORDER = " WHERE page.crawl = ? AND page.nth > ? ORDER BY page.nth LIMIT ?"
 _LABELLED = """
 SELECT label.page, label.url, label.relevant FROM label JOIN page ON page.id = label.page
 WHERE topic = ? ORDER BY label.url"""
+_REDIRECTS = """
+SELECT url, detail FROM url WHERE id BETWEEN ? AND ? AND reason = ? AND detail LIKE 'http%'"""
