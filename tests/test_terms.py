@@ -273,3 +273,10 @@ def test_term_search_in_long_body_is_bounded() -> None:
     scorer = PageScorer(AnalysisConfig(topic=to_builtins(TERMS)))
     text = "天气" * MAX_TERM_CHARS + "越位点球own goal"
     assert not scorer.score("http://a.test/", page_html("点球", text), "text/html").matched_terms
+
+
+def test_evidence_with_terms_uses_folders_of_cited_addresses() -> None:
+    scorer = PageScorer(AnalysisConfig(topic=to_builtins(TERMS)))
+    link = "<a href=http://b.test/足球/1>b</a>".encode()
+    page = scorer.score("http://a.test/1", page_html("x", "y") + link, "text/html")
+    assert page.matched_terms["cited"] == ["足球"]

@@ -135,10 +135,6 @@ class Matcher:
         """Return whether a keyword occurs in the UTF-8 source of a page (`SourceSearch`)."""
         return self.source_search.contains_keyword(source)
 
-    def may_contain_keyword(self, text: str) -> bool:
-        """Return whether a keyword may occur in a long folded text; faster than counting."""
-        return any(head in text for head in self._heads)
-
     def names_topic(self, text: str) -> bool:
         """Return whether a keyword or a related term occurs in a folded text."""
         return bool(self.keyword_counts(text) or self.terms.counts(text))

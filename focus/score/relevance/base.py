@@ -100,20 +100,16 @@ class Document:
         """Blocks that are not part of the site's template, with their index in `all_blocks`."""
         return [pair for pair in enumerate(self.all_blocks) if not self._is_template(pair[1].text)]
 
-    def search(self, matcher: Matcher, number: int) -> tuple[bool, bool]:
-        """Return whether a keyword, and this number of different terms, may occur on the page.
+    def may_contain_terms(self, matcher: Matcher, number: int) -> bool:
+        """Return whether this number of different terms may occur on the page.
 
-        A topic without terms is searched for in the source, which takes less time than the text
-        of the body. Terms are searched for in its first `MAX_TERM_CHARS` characters only.
+        Only the first `MAX_TERM_CHARS` characters of the body are searched.
         """
         if not matcher.terms.words:
-            return self.may_contain_keyword(matcher), False
-        text = self.main_text if self._read_raw_text is None else self._read_raw_text().lower()
-        head = "\n".join((self.title, self.keywords, self.description)).lower()
-        return (
-            matcher.may_contain_keyword(text),
-            matcher.terms.has_different(f"{head}\n{text[:MAX_TERM_CHARS]}", number),
-        )
+            return False
+        text = self.main_text if self._read_raw_text is None else self._read_raw_text()
+        parts = self.title, self.keywords, self.description, text[:MAX_TERM_CHARS]
+        return matcher.terms.has_different("\n".join(parts).lower(), number)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:

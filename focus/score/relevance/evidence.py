@@ -96,8 +96,10 @@ class Evidence(Model):
         if page.ancestor_pages:
             texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.ancestor_pages))
         text = ""
-        may_be_named, may_have_terms = page.search(self.matcher, MIN_TERMS)
-        if may_have_terms or (may_be_named and self._may_mention_topic(page)):
+        may_be_named = page.may_contain_keyword(self.matcher)
+        if (may_be_named and self._may_mention_topic(page)) or page.may_contain_terms(
+            self.matcher, MIN_TERMS
+        ):
             text = page.own_text(self.matcher)
             texts["lead"] = text[:LEAD_CHARS]
         matched = self.matched_keywords(**texts)
