@@ -100,7 +100,7 @@ def test_the_whole_story_goes_by_keyboard_alone_and_without_scripts(
         keys.fill("Quiet hours (optional)", "22:00-07:00")
         keys.press("Save")
         assert eve.page.input_value("[name=quiet]") == "22:00-07:00"
-        eve.see("This alone needs a script")
+        eve.see("Notifications need JavaScript")
         keys.toggle("More", "Enter")
         keys.press("Log out")
         assert eve.page.url.endswith("/login")

@@ -43,7 +43,7 @@ PASSWORD = "correct horse battery"
 PAGES = 150  # of the first day
 DAYS = 6  # of new articles
 MOST_TABS = 300
-LIMIT_S = 600.0  # for anything to happen, on any machine
+LIMIT_S = 120.0  # for anything to happen, on any machine
 POLITENESS = PolitenessConfig(delay_s=0.0, max_crawl_delay_s=0.0, max_slowdown_s=0.0)
 
 
@@ -469,12 +469,12 @@ class Words(NamedTuple):
 
 SPOKEN = {
     "zh-CN": Words(
-        "注册", "保存", "确认", "预览", "搜索", "相关", "不相关", "标为已读", "停止邮件",
+        "注册", "保存", "确认", "预览", "搜索", "相关", "不相关", "标为已读", "退订",
         "安娜", "找到", "生成邀请链接",
     ),
     "en-GB": Words(
         "Register", "Save", "Confirm", "Preview", "Search", "Relevant", "Not relevant",
-        "Mark as read", "Stop mails", "ben", "found", "Create an invitation",
+        "Mark as read", "Unsubscribe", "ben", "found", "Create an invitation",
     ),
 }  # fmt: skip
 
@@ -529,7 +529,7 @@ def arrives(one: Browsing, path: str) -> None:
     """News has come in beside the five best of what there was."""
     number = path.rpartition("/")[2]
     sql = (
-        f"SELECT count(*) FROM alert_match WHERE alert = {number} AND NOT baseline "
+        f"SELECT count(*) FROM alert_match WHERE alert = {number} AND baseline <> 1 "
         "HAVING count(*) > 5"
     )
     until(lambda: one.here.rows(sql), "news")
