@@ -65,7 +65,7 @@ def test_ctrl_c_lets_requests_finish_and_sums_up(web: DemoWeb, tmp_path: Path) -
     with served(web, latency_s=0.5) as server:
         run = Crawl(server, tmp_path, program=PATIENT).after(20).send(signal.SIGINT)
         assert run.end() == 130
-        assert "requests finish" in run.said
+        assert "waiting for " in run.said
         assert "ended: interrupted" in run.said
         assert "The same command continues it." in run.said
         assert Crawl(server, tmp_path, "--max-pages", "20").end() == 0
@@ -79,7 +79,7 @@ def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
         run = Crawl(server, tmp_path, program=PATIENT).after(20)
         server.latency_s = LIFE_S  # no more answers come
         run.after(6).send(signal.SIGINT)
-        assert wait_until(lambda: "requests finish" in run.said, LIFE_S)
+        assert wait_until(lambda: "waiting for " in run.said, LIFE_S)
         run.send(signal.SIGINT)
         assert run.end() == 130
     assert "cancelling requests in progress" in run.said
