@@ -206,7 +206,7 @@ def test_registry_plugin_adds_strategy_and_model(web: Path, tmp_path: Path) -> N
     assert "always-half" in listed.stdout
     crawl = [*focus_, "crawl", "--seed", f"{HOST}/", "--topic", "足球", "--archive", str(web)]
     crawl += ["--strategy", "longest-first", "--relevance", "always-half", "--quiet"]
-    crawl += ["--db", str(tmp_path / "f.db"), "--concurrency", "1", "--max-pages", "5"]
+    crawl += ["--db", str(tmp_path / "f.db"), "--concurrency", "1", "--max-pages", "6"]
     ran = subprocess.run(crawl, env=there, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     with focus.open(tmp_path / "f.db") as found:
