@@ -652,7 +652,10 @@ async def test_an_alert_says_that_its_site_needs_scripts(tmp_path: Path) -> None
 
 
 async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: Path) -> None:
-    config = CrawlConfig(seeds=("http://site.example/",), render=CONFIG)
+    topic = to_builtins(from_words("足球"))
+    config = CrawlConfig(
+        seeds=("http://site.example/",), analysis=AnalysisConfig(topic=topic), render=CONFIG
+    )
     paths = RunPaths(db=tmp_path / "x.db", browser=Path("/bin/true"))
     with pytest.raises(ConfigError, match="/bin/true does not start"):
         await run(config, paths, Watcher(), handle_signals=False)
