@@ -140,6 +140,14 @@ async def test_fetch_page_has_all_fields() -> None:
     assert result.elapsed_s > 0
 
 
+@pytest.mark.parametrize("size", range(150_000, 900_000, 150_000))
+async def test_fetch_reads_on_after_the_parser_was_paused(size: int) -> None:
+    """aiohttp pauses its parser when much arrives at once, and continues it with b""."""
+    body = b"<p>" + b"word " * (size // 5)
+    result = await ask(Raw(answer(body)), max_body_bytes=10**6, max_raw_bytes=10**6)
+    assert (result.failure, len(result.body)) == (None, len(body))
+
+
 async def test_fetch_request_names_crawler_without_credentials() -> None:
     server = Raw(answer())
     async with serving(server) as port, WebFetcher(config(user_agent="focus/9 test")) as web:

@@ -337,9 +337,10 @@ class _CountingHandler(ResponseHandler):
                 self.transport.abort()  # no request is open
             return
         exchange.received += len(data)
-        if not exchange.has_headers:
+        is_body = exchange.has_headers
+        if not is_body:
             data = self._feed_heads(exchange, data)
-        if data:
+        if data or is_body:  # aiohttp passes b"" to parse on after a pause
             super().data_received(data)
         exchange.check_bytes()
 
