@@ -54,7 +54,7 @@ pytestmark = [
         "(Debian: apt install rabbitmq-server)",
     ),
 ]
-DEADLINE_S = 300.0
+DEADLINE_S = 100.0
 """Longer than anything here lasts on any machine: a guard against waiting for ever."""
 
 

@@ -125,7 +125,8 @@ class ClusterTransport:
         self.setup = replace(self.setup, run=f"{random.getrandbits(48):012x}")
         self._slots.clear()
         self._suspects.clear()
-        await self._queues.tasks.purge()
+        if is_first:  # a purge of a quorum queue that RabbitMQ 3.10 is recovering may not end
+            await self._queues.tasks.purge()
         await self._queues.broadcast("run", self.setup.run)
         self._is_open = True
         if not is_first:
