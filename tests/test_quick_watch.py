@@ -8,12 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from focus.alerts import revisits
+from focus.alerts import matching, revisits
 from focus.alerts.health import alert_health
+from focus.alerts.matching import MatchingSummary
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import run_due
 from focus.alerts.schedule import SLACK_S
 from focus.storage.alerts.records import DueHub, WatchedSite
+from focus.storage.alerts.store import AlertStore
 from tests.support.outbox import NOON, outbox
 from tests.support.publishing import publishing
 from tests.support.simulated import alerts, simulate
@@ -135,3 +137,30 @@ async def test_slow_sites_do_not_hold_up_a_quick_alert_and_deliveries(tmp_path: 
             await run_due(here.store, visit, deliver, clock=here.clock)
     assert visited == [host for number in range(6) for host in ("quick.test", f"slow{number}.test")]
     assert max(later - sooner for sooner, later in pairwise(deliveries)) <= 61.0
+
+
+async def test_delivery_between_visits_covers_sites_visited_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matched: list[str] = []
+    deliveries: list[list[str]] = []
+
+    def match_site(store: AlertStore, site: WatchedSite, **_: object) -> MatchingSummary:
+        matched.append(site.host)
+        return MatchingSummary(site.host, failures={1: "no such topic"})
+
+    monkeypatch.setattr(matching, "match_site", match_site)
+    with outbox(tmp_path) as here:
+        for name in "abc":
+            here.alert(name, "inbox", schedule="6h", sites=(f"https://{name}.test/",))
+
+        async def visit(site: WatchedSite) -> None:
+            here.clock.now += 20.0
+
+        async def deliver() -> DeliverySummary:
+            deliveries.append(sorted(matched))
+            return DeliverySummary()
+
+        summary = await run_due(here.store, visit, deliver, clock=here.clock)
+    assert deliveries[0] == ["a.test", "b.test", "c.test"], "after the second of three visits"
+    assert len(summary.failures) == 1, "the same failure is reported once"

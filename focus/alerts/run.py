@@ -180,7 +180,7 @@ async def run_due(
     run = _Run(store, alerts, visit, deliver, clock, summary)
     await run.visit_all(sites, ends_at=started_at + _max_run_s(store))
     if alerts:
-        run.match_sites([stored_alert.id for stored_alert in alerts])
+        run.match_sites()
         if not summary.is_busy:
             left_ids = {
                 stored_alert.id
@@ -242,7 +242,7 @@ class _Run:
                 summary.unfinished += left_ids
                 break
             if left_ids:
-                await self._deliver_between_visits(site)
+                await self._deliver_between_visits()
         if summary.failed < summary.visited:
             summary.postponed.clear()
 
@@ -269,26 +269,26 @@ class _Run:
             summary.unfinished.append(site.id)  # a first visit that goes on in the next run
         return True
 
-    async def _deliver_between_visits(self, site: WatchedSite) -> None:
-        """Match the pages of a site and deliver, unless that was done a moment ago."""
+    async def _deliver_between_visits(self) -> None:
+        """Match the pages of all sites so far and deliver, unless that was done a moment ago."""
         if self._clock() - self._delivered_at >= DELIVERY_INTERVAL_S:
-            alerts = self._store.alerts.list_for_site(site.id)
-            self.match_sites([stored.id for stored in alerts if stored.id in self._alert_names])
+            self.match_sites()
             self._summary.delivered.add(await self._deliver())
             self._delivered_at = self._clock()
 
-    def match_sites(self, alert_ids: Sequence[int]) -> None:
-        """Match the new pages of the sites of these alerts against all alerts on them."""
+    def match_sites(self) -> None:
+        """Match the new pages of the sites of the due alerts against all alerts on them."""
         summary, names = self._summary, self._alert_names
-        for site in self._store.sites.list_for_alerts(alert_ids):
+        for site in self._store.sites.list_for_alerts(names):
             matched = matching.match_site(self._store, site, now=self._clock(), due=list(names))
             if matched.pages:
                 summary.matched.append(matched)
-            summary.failures += [
+            failures = [
                 msg("alert {name!r}: {reason}", name=names[alert_id], reason=reason)
                 for alert_id, reason in matched.failures.items()
                 if alert_id in names
             ]
+            summary.failures += [line for line in failures if line not in summary.failures]
 
 
 def _finish_checks(
