@@ -12,6 +12,7 @@ from focus.alerts.alert import Alert, validate_alert
 from focus.alerts.run import due_alerts
 from focus.records import StoredPage
 from focus.scheduling.revisits import Observation, make_revisit_policy
+from focus.serve import backoff
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.alerts.users import LOCAL_USER
 from focus.storage.reader import DatabaseReader
@@ -149,3 +150,13 @@ def test_due_alerts_after_clock_was_ahead(
     assert due_alerts(store, now=NOW) == []
     assert due_alerts(store, now=NOW + due_after_s - 1.0) == []
     assert len(due_alerts(store, now=NOW + due_after_s)) == 1
+
+
+def test_log_in_after_clock_was_ahead_is_not_refused(store: AlertStore) -> None:
+    keys = [backoff.attempt_key("user", "ana")]
+    backoff.count_attempt(store, keys, now=NOW + MONTH)
+    assert backoff.count_attempt(store, keys, now=NOW) == 0
+    for _ in range(9):
+        backoff.count_attempt(store, keys, now=NOW + MONTH)
+    assert 0 < backoff.count_attempt(store, keys, now=NOW) <= backoff.MAX_WAIT_S
+    assert backoff.count_attempt(store, keys, now=NOW + backoff.MAX_WAIT_S) == 0

@@ -63,6 +63,7 @@ def count_attempt(store: AlertStore, keys: list[str], *, now: float) -> float:
     """
     with store.transaction():
         store.attempts.delete_before(before=now - FORGET_AFTER_S)
+        store.attempts.correct_future_times(now)
         too_early_s = max(
             (
                 last + wait_s(key.partition(":")[0], tries) - now

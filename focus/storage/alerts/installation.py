@@ -76,3 +76,7 @@ class Attempts(Statements):
     def delete_before(self, *, before: float) -> None:
         """Delete keys whose last attempt was earlier."""
         self._db.execute("DELETE FROM attempt WHERE last < ?", (before,))
+
+    def correct_future_times(self, now: float) -> None:
+        """Set attempts that were stored while the clock was ahead to `now`."""
+        self._db.execute("UPDATE attempt SET last = :now WHERE last > :now", {"now": now})
