@@ -565,7 +565,7 @@ def test_invalid_mail_url_raises(url: str, sender: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["focus.a.test", "ftp://a.test", "https://a.test/\r\nX: y", "http://"]
+    "url", ["focus.a.test", "ftp://a.test", "https://a.test/\r\nX: y", "http://", "http://["]
 )
 def test_invalid_base_url_raises(url: str) -> None:
     with pytest.raises(ConfigError, match="write it like https://"):

@@ -100,6 +100,7 @@ def test_value_with_placeholder_is_not_expanded() -> None:
         ("https://a.test/?text={text}", "put {phone}"),
         ("https://a.test/?to={phone}", "put {text}"),
         ('url = "gopher://{phone}{text}"', "not a web address"),
+        ("http://[{phone}{text}", "not a web address"),
         ('url = "https://a.test/{phone}{text}"\nsecret = "s3cret"', "both secret and signature"),
         ('url = "https://a.test/{phone}{text}"\njson = {}\nform = {}', "not both"),
         ('url = "https://a.test/{phone}{text}"\nspeed = 3', "speed"),

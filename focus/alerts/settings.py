@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from focus.alerts import keyfile
-from focus.alerts.addresses import is_mail_address
+from focus.alerts.addresses import is_mail_address, is_web_address
 from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.i18n import msg
@@ -228,9 +228,8 @@ def normalise_base_url(url: str) -> str:
     """Return a base URL without its trailing slash. Raises ConfigError."""
     if not url:
         return ""
-    parts = urlsplit(url)
-    clean = url == quote(url, safe="%/:[]@!$&'()*+,;=~-._") and not parts.username
-    if parts.scheme not in ("http", "https") or not parts.hostname or not clean:
+    is_quoted = url == quote(url, safe="%/:[]@!$&'()*+,;=~-._")
+    if not is_quoted or not is_web_address(url) or urlsplit(url).username:
         raise ConfigError("base URL {url!r}: write it like https://focus.example.org", url=url)
     return url.rstrip("/")
 

@@ -37,10 +37,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import msgspec
 
+from focus.alerts.addresses import is_web_address
 from focus.errors import ConfigError
 
 DEFAULT_CHARACTERS = 70  # per message with a character outside the GSM alphabet (3GPP 23.038)
@@ -98,12 +99,7 @@ def parse_gateway(text: str) -> SmsGateway:
 
 
 def _check(gateway: SmsGateway) -> None:
-    try:
-        parts = urlsplit(_PLACEHOLDER.sub("0", gateway.url))
-        is_web_url = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:  # such as http://[
-        is_web_url = False
-    if not is_web_url:
+    if not is_web_address(_PLACEHOLDER.sub("0", gateway.url)):
         raise ConfigError(
             "SMS gateway: url is not a web address; write https://sms.example.cn/send"
         )

@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from focus.alerts.addresses import is_web_address
 from focus.alerts.delivery import signing_secrets
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.http_post import WebPoster
@@ -59,11 +60,7 @@ class Webhook(Channel):
     @classmethod
     def is_address(cls, text: str) -> bool:
         """Return whether a text is an http or https URL."""
-        try:
-            parts = urlsplit(text)
-            return parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:
-            return False
+        return is_web_address(text)
 
     @classmethod
     def mask(cls, address: str) -> str:
