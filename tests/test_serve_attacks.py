@@ -14,7 +14,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 from starlette.testclient import TestClient
 
 from focus.alerts.delivery import Delivered
-from focus.serve import tokens
+from focus.serve import app, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.alerts import MAX_ALERTS
 from focus.serve.upload import MAX_FORM
@@ -477,3 +477,12 @@ def test_waiting_test_messages_of_one_user_hold_up_nobody(
     for thread in threads:
         thread.join()
     assert codes == [429, 200, 200]
+
+
+def test_slow_page_without_session_redirects_to_log_in(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "MAX_SLOW_REQUESTS_PER_USER", 0)
+    client = group.member("ana")
+    assert client.get("/search").status_code == 429
+    assert group.browser().get("/search").headers["location"] == "/login"

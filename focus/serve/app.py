@@ -202,9 +202,11 @@ def _endpoint(
             if len(body) > MAX_FORM:
                 return _plain_error(request, msg("The request is too large."), 413)
         call = partial(_call_handler, app_state, path, handler, access, request, body)
-        if not _is_slow(path, request, body):
+        is_slow = _is_slow(path, body)
+        if is_slow and not user:
+            user = await run_in_threadpool(session_owner, request)
+        if not is_slow or not user:  # without a session the handler only redirects
             return await run_in_threadpool(call)
-        user = user or await run_in_threadpool(session_owner, request)
         with slow.count(user) as is_allowed:
             if not is_allowed:
                 return _plain_error(
@@ -221,7 +223,7 @@ def _endpoint(
     return endpoint
 
 
-def _is_slow(path: str, request: Request, body: bytes) -> bool:
+def _is_slow(path: str, body: bytes) -> bool:
     if (field := _SLOW_PATHS.get(path)) is None:
         return False
     return not field or f"{field}=".encode() in body
