@@ -178,7 +178,8 @@ async def run_due(
     alerts = due_alerts(store, now=started_at, alert_ids=alert_ids)
     sites = due_sites(store, alerts, now=started_at, at_once=alert_ids is not None)
     run = _Run(store, alerts, visit, deliver, clock, summary)
-    await run.visit_all(sites, ends_at=started_at + _max_run_s(store))
+    max_run_s = MAX_RUN_S if has_quick_alert(store) else math.inf
+    await run.visit_all(sites, ends_at=started_at + max_run_s)
     if alerts:
         run.match_sites()
         if not summary.is_busy:
@@ -196,14 +197,13 @@ async def run_due(
     return summary
 
 
-def _max_run_s(store: AlertStore) -> float:
-    """Return the seconds after which no further site is visited."""
-    is_hurried = any(
+def has_quick_alert(store: AlertStore) -> bool:
+    """Return whether an alert is due every few minutes, which limits runs and visits."""
+    return any(
         schedule.parse(stored_alert.alert.schedule).is_quick
         for stored_alert in store.alerts.list_alerts()
         if not stored_alert.paused
     )
-    return MAX_RUN_S if is_hurried else math.inf
 
 
 class _Run:

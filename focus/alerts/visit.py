@@ -21,7 +21,7 @@ import msgspec
 
 from focus.alerts import revisits
 from focus.alerts.page_match import alert_topic
-from focus.alerts.run import Offline
+from focus.alerts.run import Offline, has_quick_alert
 from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_zone, parse
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
 from focus.crawler import Crawl, Event
@@ -330,10 +330,7 @@ def _max_time_s(store: AlertStore) -> float | None:
 
     Visits are limited while an alert has a quick schedule. A first visit then takes several runs.
     """
-    alerts = (
-        stored_alert.alert for stored_alert in store.alerts.list_alerts() if not stored_alert.paused
-    )
-    return MAX_TURN_S if any(parse(alert.schedule).is_quick for alert in alerts) else None
+    return MAX_TURN_S if has_quick_alert(store) else None
 
 
 def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:
