@@ -238,10 +238,7 @@ class _Merger:
 def _latest_crawl(path: Path) -> int:
     """Return the id of the latest crawl of a database; an old file is migrated."""
     with DatabaseReader(path) as reader:
-        ids = reader.crawl_ids("latest")
-    if not ids:
-        raise ConfigError("{db} holds no crawl yet; `focus crawl` begins one", db=path)
-    return ids[-1]
+        return reader.crawl_id("latest")
 
 
 def _sum_counters(counters: Sequence[dict[str, float]]) -> dict[str, float]:
