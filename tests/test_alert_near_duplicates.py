@@ -1,11 +1,13 @@
 """Texts that an alert has already are recognised."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from focus.admission.near_duplicates import NEAR
 from focus.alerts.near_duplicates import MAX_BITS_BETWEEN_SITES, AlertTexts
+from tests.support.outbox import outbox
 
 TEXT = Random(1).getrandbits(64)
 HERE, THERE = "https://a.test/1", "https://b.test/1"
@@ -47,3 +49,12 @@ def test_different_texts_are_not_duplicates() -> None:
     for number in range(2000):
         texts.add(number, rng.getrandbits(64) | 1, f"https://{number}.test/")
     assert all(texts.find(rng.getrandbits(64) | 1, THERE) is None for _ in range(50))
+
+
+def test_later_page_of_stored_match_without_text_is_found(tmp_path: Path) -> None:
+    texts = AlertTexts()
+    with outbox(tmp_path) as here:
+        [match] = here.finds(here.alert("足球"), "https://a.test/story", simhash=0)
+        for text in here.store.matches.load_texts(1):
+            texts.add(*text)
+    assert texts.find(0, "https://a.test/story?page=2") == match

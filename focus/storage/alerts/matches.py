@@ -34,10 +34,10 @@ class Matches(Statements):
         return number
 
     def load_texts(self, alert: int) -> list[tuple[int, int, str]]:
-        """Return (match, simhash, URL) of the latest matches that are no near-duplicates."""
+        """Return (match, simhash or 0, URL) of the latest matches that are no near-duplicates."""
         sql = (
             "SELECT id, simhash, url FROM alert_match WHERE alert = ? AND duplicate_of IS NULL "
-            "AND simhash <> 0 ORDER BY id DESC LIMIT ?"
+            "ORDER BY id DESC LIMIT ?"
         )
         rows = self._db.fetch_rows(sql, (alert, MAX_COMPARED))
         return [(number, simhash & _MASK, url) for number, simhash, url in reversed(rows)]
