@@ -129,7 +129,7 @@ class _SiteMatching:
         self, store: AlertStore, site: WatchedSite, now: float, due: frozenset[int]
     ) -> None:
         self.store, self.site, self.now, self.due = store, site, now, due
-        self.load_zones = store.users.load_zones()
+        self.zones = store.users.load_zones()
         self.crawl = site.crawl or 0
         self.summary = MatchingSummary(site.host)
         self.criteria_cache = CriteriaCache()
@@ -137,11 +137,11 @@ class _SiteMatching:
 
     def add_alerts(self, watched: Iterable[tuple[StoredAlert, bool]]) -> None:
         """Add alerts, each with whether the existing pages were already marked as seen."""
-        for stored_alert, begun_alerts in watched:
+        for stored_alert, is_begun in watched:
             if (criteria := self._find_criteria(stored_alert)) is not None:
-                zone = find_zone(self.load_zones[stored_alert.user])
+                zone = find_zone(self.zones[stored_alert.user])
                 self.site_alerts.append(
-                    _SiteAlert(stored_alert, criteria, zone, is_new=not begun_alerts)
+                    _SiteAlert(stored_alert, criteria, zone, is_new=not is_begun)
                 )
         self.summary.alerts = len(self.site_alerts)
 

@@ -107,7 +107,7 @@ class UrlSourceReader:
         self._decompressor: Decoder | None = None
         self._transcoder: codecs.IncrementalDecoder | None = None
         self._encoding = ""
-        self._head = b""  # sample for another encoding than the declared one
+        self._head = b""  # first bytes, later a sample for another encoding than the declared one
         self._prefixes: tuple[str, ...] = ("atom:",)
         self._base = ""  # xml:base of the feed or channel, then of the current entry
         self._byte_count = self._tag_count = 0
@@ -116,7 +116,6 @@ class UrlSourceReader:
         self._entry: dict[str, str] | None = None
         self._field = ""
         self._text_pieces: list[bytes] = []
-        self._head = b""
         self._roles: dict[bytes, str] = {}
         self._is_text = False
 

@@ -27,7 +27,7 @@ WHERE id BETWEEN ? AND ? AND state = {int(UrlState.WAITING)} AND tries > 0 ORDER
 
 
 # Types of the records for numpy; the values of the evidence follow.
-_URL_FIELDS = {  # url_log.found_record
+_URL_FIELDS = {  # url_log.url_record
     "head": "<u8",
     "priority": "<f8",
     "queue": "<u4",

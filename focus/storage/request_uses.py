@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 import msgspec
@@ -124,6 +125,7 @@ def suggest_denials(useful: Sequence[str], useless: Sequence[str]) -> list[Denia
     return denials
 
 
+@lru_cache(maxsize=1 << 12)  # most parts occur in many URLs
 def _escape(text: str) -> str:
     return re.escape(text).replace("\\-", "-")
 

@@ -53,7 +53,7 @@ def url_record(width: int) -> Struct:
 
 
 def pack_urls(crawl: int, urls: Sequence[UrlRow]) -> list[tuple[int, int, bytes]]:
-    """The values of `APPEND_FOUND`: one row for URLs whose ids follow each other."""
+    """Return the values of `INSERT_URLS`: one row for each run of URLs with consecutive ids."""
     rows = []
     for run in _consecutive_runs(urls):
         width = max(len(url.link_evidence) for url in run)
@@ -87,10 +87,10 @@ def _pack_records(urls: Sequence[UrlRow], width: int) -> bytes:
 
 def load_first_evidence(db: sqlite3.Connection, *, row: int) -> tuple[float, ...]:
     """Return the link evidence of a URL at its discovery by its row id; () if there is none."""
-    row_found = db.execute(_SELECT_BLOCK, (row,)).fetchone()
-    if row_found is None:
+    block = db.execute(_SELECT_BLOCK, (row,)).fetchone()
+    if block is None:
         return ()
-    first, width, blob = row_found
+    first, width, blob = block
     record = url_record(width)
     _, _, _, _, _, _, *values = record.unpack_from(blob, (row - first) * record.size)
     return tuple(values) if any(values) else ()
@@ -133,7 +133,7 @@ def evidence_record(width: int) -> Struct:
 
 
 def pack_evidence(crawl: int, changes: Sequence[PriorityChange]) -> list[tuple[int, int, bytes]]:
-    """The values of `APPEND_EVIDENCE`: one row of the log for all, none for none."""
+    """Return the values of `INSERT_EVIDENCE`: one row for all changes; [] without changes."""
     if not changes:
         return []
     width = max(len(change.link_evidence) for change in changes)
@@ -151,7 +151,7 @@ def pack_evidence(crawl: int, changes: Sequence[PriorityChange]) -> list[tuple[i
 
 
 def link_anchor_rows(crawl: int, changes: Iterable[PriorityChange]) -> list[tuple[int, str]]:
-    """The values of `ANCHORS`: the texts of better links, by page."""
+    """Return the values of `UPSERT_ANCHORS`: the anchor texts of better links, by page."""
     anchors_by_page: dict[int, dict[int, str]] = {}
     for change in changes:
         if change.parent_id is not None:
