@@ -479,6 +479,28 @@ def test_waiting_test_messages_of_one_user_hold_up_nobody(
     assert codes == [429, 200, 200]
 
 
+@pytest.mark.parametrize(
+    ("path", "form", "status"),
+    [
+        ("/alerts/{}", None, 200),
+        ("/alerts/{}?preview=1", None, 429),
+        ("/alerts/{}?%70review", None, 429),
+        ("/alerts/{}?saved=1", None, 429),
+        ("/alerts/{}/edit", None, 200),
+        ("/alerts/{}/edit", "tr%79=1", 429),
+    ],
+)
+def test_requests_that_read_many_pages_count_as_slow(
+    group: Group, monkeypatch: pytest.MonkeyPatch, path: str, form: str | None, status: int
+) -> None:
+    client = group.member("ana")
+    path = path.format(alert(client))
+    monkeypatch.setattr(app, "MAX_SLOW_REQUESTS_PER_USER", 0)
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    answer = client.post(path, content=form, headers=kind) if form else client.get(path)
+    assert answer.status_code == status
+
+
 def test_slow_page_without_session_redirects_to_log_in(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
+from urllib.parse import unquote_to_bytes
 
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
@@ -98,15 +99,19 @@ _UNPARSED_PATHS = ("/unsubscribe/{token}",)
 """Paths whose POST body is never parsed, because the path says everything."""
 
 
-_SLOW_PATHS = {
-    "/alerts/new": "try",
-    "/alerts/{alert:id}/edit": "try",
-    "/alerts/{alert:id}/test": "channel",
-    "/settings": "zone",
-    "/settings/mail": "",
-    "/search": "",
+_SLOW_PATHS: dict[str, tuple[bytes, ...]] = {
+    "/alerts/new": (b"try",),
+    "/alerts/{alert:id}": (b"preview", b"saved"),
+    "/alerts/{alert:id}/edit": (b"try",),
+    "/alerts/{alert:id}/test": (b"channel",),
+    "/settings": (b"zone",),
+    "/settings/mail": (),
+    "/search": (),
 }
-"""Paths that wait for other servers or read many pages, and the field of the form that does so."""
+"""Paths that wait for other servers or read many pages -> fields of query or form that do so.
+
+() means every request.
+"""
 MAX_SLOW_REQUESTS = 8  # at the same time; other requests have threads of their own
 MAX_SLOW_REQUESTS_PER_USER = 2
 
@@ -202,7 +207,7 @@ def _endpoint(
             if len(body) > MAX_FORM:
                 return _plain_error(request, msg("The request is too large."), 413)
         call = partial(_call_handler, app_state, path, handler, access, request, body)
-        is_slow = _is_slow(path, body)
+        is_slow = _is_slow(path, request, body)
         if is_slow and not user:
             user = await run_in_threadpool(session_owner, request)
         if not is_slow or not user:  # without a session the handler only redirects
@@ -223,10 +228,12 @@ def _endpoint(
     return endpoint
 
 
-def _is_slow(path: str, body: bytes) -> bool:
-    if (field := _SLOW_PATHS.get(path)) is None:
+def _is_slow(path: str, request: Request, body: bytes) -> bool:
+    """Return whether a request may be slow; the name of a field may also stand in a value."""
+    if (fields := _SLOW_PATHS.get(path)) is None:
         return False
-    return not field or f"{field}=".encode() in body
+    text = unquote_to_bytes(request.scope["query_string"] + b"&" + body)
+    return not fields or any(field in text for field in fields)
 
 
 def _reject_body(request: Request, path: str) -> Response | None:
