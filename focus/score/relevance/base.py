@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -71,6 +72,7 @@ class Document:
         self._make_blocks = blocks
         self._region_at = region
         self._read_raw_text = raw_text
+        self._may_contain: dict[Matcher, bool] = {}
 
     @classmethod
     def from_parsed(
@@ -84,8 +86,12 @@ class Document:
         return cls(source=source, **fields | overrides)
 
     def may_contain_keyword(self, matcher: Matcher) -> bool:
-        """Return whether a keyword may occur on the page; False for most pages."""
-        return self.source is None or matcher.occurs_in_source(self.source)
+        """Return whether a keyword may occur on the page, computed once; False for most pages."""
+        if self.source is None:
+            return True
+        if matcher not in self._may_contain:
+            self._may_contain[matcher] = matcher.occurs_in_source(self.source)
+        return self._may_contain[matcher]
 
     def _is_template(self, text: str) -> bool:
         return bool(self._template_blocks) and hash_text(text) in self._template_blocks
@@ -128,10 +134,14 @@ class Document:
             for block in self.__dict__.get("all_blocks", ())  # not read for this purpose alone
             if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
         ]
-        hashes = [hash_text(text) for text in texts if matcher.names_topic(fold_body(text))]
+        blocks = (hash_text(text) for text in texts if matcher.names_topic(fold_body(text)))
         score = matcher.keyword_score
-        links = [n for n, link in enumerate(self.links) if link.anchor and score[link.anchor] > 0.0]
-        hashes = hashes[:MAX_KEYWORD_BLOCKS] + list(map(self._link_hash, links[:MAX_KEYWORD_LINKS]))
+        links = (
+            self._link_hash(number)
+            for number, link in enumerate(self.links)
+            if link.anchor and score[link.anchor] > 0.0
+        )
+        hashes = (*islice(blocks, MAX_KEYWORD_BLOCKS), *islice(links, MAX_KEYWORD_LINKS))
         return tuple(dict.fromkeys(hashes))
 
     def is_template_link(self, number: int) -> bool:
