@@ -77,6 +77,7 @@ class Matcher:
         self.terms = TermFinder(
             [_make_word(text, weight, convert) for text, weight in topic.terms.items()]
         )
+        self._page_words = (*self._keywords, *self.terms.words)
         features = [_make_word(text, weight, convert) for text, weight in topic.features.items()]
         self._features = [word for word in features if word.forms[0] not in first_forms]
         self._forms = {form for word in self._keywords for form in word.forms}
@@ -155,7 +156,7 @@ class Matcher:
         """
         names = set(names)
         miss = 1.0
-        for word in (*self._keywords, *self.terms.words):
+        for word in self._page_words:
             if word.name in names:
                 miss *= 1.0 - word.weight
         return 1.0 - miss
@@ -180,9 +181,8 @@ class Matcher:
 
         Example: no keyword and features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
         """
-        folded = fold(text)
         miss = 1.0 - self.keyword_score[text]
-        for feature in self._features_in(folded):
+        for feature in self._features_in(fold(text)):
             miss *= 1.0 - FEATURE_LINK_WEIGHT * feature.weight
         return 1.0 - miss
 
@@ -260,10 +260,11 @@ class TermFinder:
 
     def __init__(self, words: Sequence[_SearchWord]) -> None:
         self.words = words
-        self._names = {_squeeze(form): word.name for word in words for form in word.forms}
-        han_forms = [form for word in words if word.pattern is None for form in word.forms]
+        self._han_names = {
+            form: word.name for word in words if word.pattern is None for form in word.forms
+        }
         latin_words = [word for word in words if word.pattern is not None]
-        self._han_pattern = _any_pattern(han_forms)
+        self._han_pattern = _any_pattern(self._han_names)
         self._latin_heads = [(word.head, word) for word in latin_words]
         self._latin_stems = [_common_start(word.forms[:2]) for word in latin_words]
 
@@ -271,7 +272,7 @@ class TermFinder:
         """Return how often each term occurs: {"越位": 2}."""
         counts: dict[str, int] = {}
         for form in self._han_pattern.findall(folded):
-            name = self._names[_squeeze(form)]
+            name = self._han_names[form]
             counts[name] = counts.get(name, 0) + 1
         for head, word in self._latin_heads:
             if head in folded and (number := _count_word(word, folded)):
@@ -280,15 +281,11 @@ class TermFinder:
 
     def has_different(self, folded: str, number: int) -> bool:
         """Return whether this number of different terms may occur in a long text, a fast check."""
-        names = {self._names[_squeeze(form)] for form in self._han_pattern.findall(folded)}
+        names = {self._han_names[form] for form in self._han_pattern.findall(folded)}
         number -= len(names)
         if number > 0:
             number -= sum(stem in folded for stem in self._latin_stems)
         return number <= 0
-
-
-def _squeeze(form: str) -> str:
-    return form.replace(" ", "")
 
 
 def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _SearchWord:
