@@ -12,7 +12,7 @@ from focus.alerts.snippet import MATCH_MARK, cut_snippet, fold_aligned, snippet_
 from focus.html.date_text import parse_date
 from focus.html.publication_date import (
     EARLIEST,
-    PageSources,
+    MetadataSources,
     date_from_url,
     find_publication,
     read_publication_time,
@@ -180,7 +180,7 @@ OWN = LD.format('{"@type": "NewsArticle", "datePublished": "2026-11-20T08:00:00+
     ],
 )  # fmt: skip
 def test_find_publication_of_the_page_itself(html: str, expected: str | None) -> None:
-    date = find_publication(PageSources(html, URL), fetched_at=FETCHED, zone=UTC)
+    date = find_publication(MetadataSources(html, URL), fetched_at=FETCHED, zone=UTC)
     assert (date and date.isoformat()) == expected
 
 
@@ -199,7 +199,7 @@ def test_find_publication_in_utc_has_the_day_of_the_page(
     html: str, url: str, expected: str
 ) -> None:
     html = f'<meta property="article:published_time" content="2026-11-20T00:49:00Z">{html}'
-    date = find_publication(PageSources(html, url), fetched_at=FETCHED, zone=UTC)
+    date = find_publication(MetadataSources(html, url), fetched_at=FETCHED, zone=UTC)
     assert date is not None and date.isoformat() == expected
 
 

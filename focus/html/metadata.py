@@ -16,7 +16,7 @@ from focus.html.blocks import Block
 from focus.html.dom import fold, node_text
 from focus.html.json_ld import JsonObject, as_list
 from focus.html.publication_date import (
-    PageSources,
+    MetadataSources,
     find_modification,
     find_publication,
     is_foreign,
@@ -81,7 +81,7 @@ class PageMetadata(msgspec.Struct, frozen=True):
 
 def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
     """Read a page's metadata. Any string is accepted as a page; nothing raises."""
-    sources = PageSources(html, url)
+    sources = MetadataSources(html, url)
     return PageMetadata(
         published=find_publication(sources, fetched_at=fetched_at, zone=UTC),
         modified=find_modification(sources, fetched_at=fetched_at, zone=UTC),
@@ -89,7 +89,7 @@ def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
     )
 
 
-def _find_author(sources: PageSources) -> str | None:
+def _find_author(sources: MetadataSources) -> str | None:
     """Return the names of the authors.
 
     Sources in this order: JSON-LD of the page's article, citation_author, other meta elements,

@@ -49,8 +49,7 @@ def parse(
     agent      our product token, as in `<meta name=AGENT content=noindex>`
     routes     whether `#/route` is a link; else such links are counted
     """
-    source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
-    tree = LexborHTMLParser(limit_markup(source), options=_WITHOUT_EVENTS)
+    tree = parse_tree(html)
     page = ParsedPage(_tree=tree)
     root = tree.root
     if root is not None:
@@ -62,9 +61,14 @@ def parse(
 
 def parse_blocks(html: str) -> list[Block]:
     """Return the visible text of a page in blocks; cheaper than `parse`."""
-    source = limit_markup(html.encode("utf-8", "replace"))
-    body = LexborHTMLParser(source, options=_WITHOUT_EVENTS).body
+    body = parse_tree(html).body
     return read_blocks(body)[0] if body is not None else []
+
+
+def parse_tree(html: str | bytes) -> LexborHTMLParser:
+    """Return the tree of a page as text or in UTF-8, cut by `size_guard`."""
+    source = html if isinstance(html, bytes) else html.encode("utf-8", "replace")
+    return LexborHTMLParser(limit_markup(source), options=_WITHOUT_EVENTS)
 
 
 def main_text_from_html(html: str) -> str:

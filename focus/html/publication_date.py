@@ -38,7 +38,7 @@ from focus.html.dom import node_text
 from focus.html.json_ld import JsonObject, own_nodes, parse_json_ld
 from focus.html.main_content import read_blocks
 from focus.html.page_parts import FOREIGN, element_role
-from focus.html.size_guard import limit_markup
+from focus.html.parser import parse_tree
 
 EARLIEST = datetime(1995, 1, 1, tzinfo=UTC).timestamp()
 MAX_AHEAD_S = 86400.0  # it may be tomorrow already in the time zone of the page
@@ -108,12 +108,12 @@ _PATH_DATES = (
 )
 
 
-class PageSources:
-    """What dates and authors of a page are read from; `objects` are those of its JSON-LD."""
+class MetadataSources:
+    """The parts of a page that state dates and authors; `objects` are those of its JSON-LD."""
 
     def __init__(self, html: str, url: str) -> None:
         self.url = url
-        self.tree = LexborHTMLParser(limit_markup(html.encode("utf-8", "replace")))
+        self.tree = parse_tree(html)
         self.metas = read_metas(self.tree)
         self.objects = read_json_ld(self.tree)
         self.own_nodes, self.page_nodes = own_nodes(self.objects, url)
@@ -147,13 +147,13 @@ def read_publication_time(
 ) -> float | None:
     """Return when a page was published in Unix seconds, like `find_publication`."""
     date = find_publication(
-        PageSources(html, url), fetched_at=fetched_at, zone=zone, day_zone=day_zone
+        MetadataSources(html, url), fetched_at=fetched_at, zone=zone, day_zone=day_zone
     )
     return None if date is None else date.timestamp()
 
 
 def find_publication(
-    sources: PageSources, *, fetched_at: float, zone: tzinfo, day_zone: tzinfo | None = None
+    sources: MetadataSources, *, fetched_at: float, zone: tzinfo, day_zone: tzinfo | None = None
 ) -> datetime | None:
     """Return when a page was published, in the zone that it states; None if it does not say.
 
@@ -166,7 +166,9 @@ def find_publication(
     return finder.localise(date) if date is not None and date.tzinfo is STATED_UTC else date
 
 
-def find_modification(sources: PageSources, *, fetched_at: float, zone: tzinfo) -> datetime | None:
+def find_modification(
+    sources: MetadataSources, *, fetched_at: float, zone: tzinfo
+) -> datetime | None:
     """Return when a page was last changed, like `find_publication`."""
     texts = [*_node_dates(sources.own_nodes, ("dateModified",))]
     texts += [sources.metas[name] for name in _MODIFIED_METAS if name in sources.metas]
@@ -183,7 +185,7 @@ def _first_plausible(dates: Iterable[datetime | None], fetched_at: float) -> dat
 class _DateFinder:
     """Yields the publication dates of a page, the most trusted first."""
 
-    def __init__(self, sources: PageSources, zone: tzinfo, day_zone: tzinfo) -> None:
+    def __init__(self, sources: MetadataSources, zone: tzinfo, day_zone: tzinfo) -> None:
         self._sources, self._zone, self._day_zone = sources, zone, day_zone
         root = sources.tree.root
         self._language = ((root and root.attributes.get("lang")) or "").lower()
