@@ -190,7 +190,7 @@ class _DateFinder:
         root = sources.tree.root
         self._language = ((root and root.attributes.get("lang")) or "").lower()
 
-    @property
+    @cached_property
     def _blocks(self) -> list[Block]:
         return [block for block in self._sources.blocks if not block.parts & FOREIGN]
 
@@ -226,14 +226,9 @@ class _DateFinder:
         texts += _time_element_dates(sources.tree, shown=True)
         texts += _script_dates(sources.tree)
         others = [*map(self._parse, texts), date_from_url(sources.url, self._day_zone)]
-        zones = [
-            _zone_by_other(date, other_date) for other_date in others if other_date is not None
-        ]
-        if not zones:
-            near = self._block_dates(self._blocks, after=_NEAR, before=0)
-            zones = [
-                _zone_by_other(date, other_date) for other_date in near if other_date is not None
-            ]
+        if not any(others):
+            others = [*self._block_dates(self._blocks, after=_NEAR, before=0)]
+        zones = [_zone_by_other(date, other_date) for other_date in others if other_date]
         return date.astimezone(min(zones, key=itemgetter(0))[1]) if zones else date
 
     def _parse(self, text: str, *, short: bool = False) -> datetime | None:
@@ -255,20 +250,20 @@ class _DateFinder:
 
     def _beside(self, previous: str, text: str, *, is_heading: bool) -> Iterator[datetime | None]:
         """Yield the dates in a block that are not part of a sentence."""
-        for form in DAY_FORMS:
-            for match in islice(form.finditer(text), _MAX_TRIES):
-                before = (previous + text)[: len(previous) + match.start()][-40:]
-                rest = text[: match.start()] + text[match.end() :]
-                is_alone = len(rest) <= 12 and len(_HAN.findall(rest)) < 3
-                if not _OTHER_LABEL.search(before) and (
-                    is_alone
-                    or (len(text) <= 80 and _SEPARATED.search(f"{before}\n{text[match.end() :]}"))
-                    or (is_heading and match.end() > len(text) - 60)
-                    or match.groupdict().get("H")
-                    or _LABEL.search(before)
-                    or _BYLINE.match(text, match.end())
-                ):
-                    yield match_date(match, self._zone, self._day_zone, self._language)
+        for match in _find_days(text):
+            before = (previous + text[: match.start()])[-40:]
+            after = text[match.end() :]
+            rest = text[: match.start()] + after
+            is_alone = len(rest) <= 12 and len(_HAN.findall(rest)) < 3
+            if not _OTHER_LABEL.search(before) and (
+                is_alone
+                or (len(text) <= 80 and _SEPARATED.search(f"{before}\n{after}"))
+                or (is_heading and len(after) < 60)
+                or match["H"]
+                or _LABEL.search(before)
+                or _BYLINE.match(after)
+            ):
+                yield match_date(match, self._zone, self._day_zone, self._language)
 
     def _heading_number(self, blocks: list[Block]) -> int:
         """Return the number of the block with the page's heading: its h1, else its title."""
@@ -303,15 +298,17 @@ class _DateFinder:
         previous = ""
         for block in blocks:
             text = block.text.lower()
-            if _HAS_YEAR.search(text):
-                for form in DAY_FORMS:
-                    for match in islice(form.finditer(text), _MAX_TRIES):
-                        before = (
-                            f"{previous[-20:]} {text[max(0, match.start() - 40) : match.start()]}"
-                        )
-                        if label.search(before) or match["H"]:
-                            yield match_date(match, self._zone, self._day_zone, self._language)
+            for match in _find_days(text) if _HAS_YEAR.search(text) else ():
+                before = f"{previous[-20:]} {text[max(0, match.start() - 40) : match.start()]}"
+                if label.search(before) or match["H"]:
+                    yield match_date(match, self._zone, self._day_zone, self._language)
             previous = text
+
+
+def _find_days(text: str) -> Iterator[re.Match[str]]:
+    """Yield the days in a text in lower case, form by form."""
+    for form in DAY_FORMS:
+        yield from islice(form.finditer(text), _MAX_TRIES)
 
 
 def _zone_by_other(date: datetime, other_date: datetime) -> tuple[int, tzinfo]:
