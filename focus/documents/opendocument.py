@@ -31,19 +31,24 @@ def _write(parent: ET.Element, writer: HtmlWriter) -> None:
         name = element.tag.rpartition("}")[2]
         if writer.is_full or name == "tracked-changes":
             continue
-        text = " ".join("".join(element.itertext()).split())
         if name == "table-row":
-            writer.add_row("".join(cell.itertext()) for cell in element)
+            writer.add_row(map(_text, element))
         elif name == "h":
-            writer.add_heading(text, min(6, int(_attribute(element, "outline-level") or 1)))
+            level = min(6, int(_attribute(element, "outline-level") or 1))
+            writer.add_heading(_text(element), level)
         elif name == "p":
             links = [
-                ("".join(link.itertext()), _attribute(link, "href"))
+                (_text(link), href)
                 for link in element.iterfind(".//{*}a")
+                if (href := _attribute(link, "href")).startswith("http")
             ]
-            writer.add_paragraph(text, [link for link in links if link[1].startswith("http")])
+            writer.add_paragraph(_text(element), links)
         else:
             _write(element, writer)
+
+
+def _text(element: ET.Element) -> str:
+    return "".join(element.itertext())
 
 
 def _attribute(element: ET.Element, name: str) -> str:

@@ -15,7 +15,7 @@ _HIDDEN_GROUPS = frozenset(
 )
 _BREAKS = {b"par": b"\n", b"line": b" ", b"tab": b" ", b"cell": b" ", b"row": b"\n", b"page": b"\n"}
 _CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
-_FIELD = rb"\{\\%s ([^{}]{1,500})"
+_TITLE, _AUTHOR = (re.compile(rb"\{\\%s ([^{}]{1,500})" % name) for name in (b"title", b"author"))
 
 
 def read_rtf(body: bytes, writer: HtmlWriter) -> None:
@@ -26,20 +26,18 @@ def read_rtf(body: bytes, writer: HtmlWriter) -> None:
         b"".decode(encoding)
     except LookupError:
         encoding = "cp1252"
-    for name, set_value in (
-        (b"title", writer.set_title),
-        (b"author", lambda text: writer.add_meta("author", text)),
-    ):
-        if match := re.search(_FIELD % name, body):
-            set_value("".join(_read_text(match[1], encoding)))
-    for paragraph in "".join(_read_text(body, encoding)).split("\n"):
+    if title := _TITLE.search(body):
+        writer.set_title(_read_text(title[1], encoding))
+    if author := _AUTHOR.search(body):
+        writer.add_meta("author", _read_text(author[1], encoding))
+    for paragraph in _read_text(body, encoding).split("\n"):
         if writer.is_full:
             break
         writer.add_paragraph(paragraph)
 
 
-def _read_text(body: bytes, encoding: str) -> list[str]:
-    """Return the pieces of visible text."""
+def _read_text(body: bytes, encoding: str) -> str:
+    """Return the visible text, with a line break after each paragraph."""
     pieces: list[str] = []
     raw = bytearray()  # bytes of characters, which may be split among escapes
     hidden, skip = [False], 0
@@ -62,4 +60,4 @@ def _read_text(body: bytes, encoding: str) -> list[str]:
             elif data:
                 raw += data[skip:]
                 skip = 0
-    return [*pieces, raw.decode(encoding, "replace")]
+    return "".join((*pieces, raw.decode(encoding, "replace")))
