@@ -20,7 +20,10 @@ def to_markdown(html: str, url: str) -> str:
 
 
 def to_text(html: str, url: str) -> str:
-    """Return the main content of a page as text, as `to_markdown` does for Markdown."""
+    """Return the main content of a page as plain text, or "" if there is none.
+
+    Raises ExportError like `to_markdown`.
+    """
     return _extract(html, url, output_format="txt")
 
 

@@ -25,7 +25,7 @@ def add_kb_terms(topic: Topic, kb: KnowledgeBase) -> Topic:
     A name that several entities have gets half of the usual weight.
     """
     level: Collection[str] = {fold_name(keyword.text) for keyword in topic.keywords}
-    before = len(topic.terms)
+    max_terms = len(topic.terms) + MAX_TERMS
     for _ in range(_LEVELS):
         facts: dict[str, str] = {}
         for name, fact in _find_terms_below(kb, level):
@@ -37,10 +37,10 @@ def add_kb_terms(topic: Topic, kb: KnowledgeBase) -> Topic:
             for name in facts
         }
         known = topic.terms.keys()
-        limit = MAX_TERMS - len(topic.terms) + before
+        limit = max_terms - len(known)
         topic = add_terms(topic, facts, facts, weights=weights, limit=limit)
         level = [name for name in topic.terms if name not in known]
-        if not level or limit <= 0:
+        if not level:
             break
     return topic
 

@@ -239,8 +239,8 @@ def fit_parameters(
 ) -> dict[str, float]:
     """Return bias and weights of `evidence` as corrected by labels, {} if no label is usable.
 
-    Only pages with a keyword count, because all others have relevance 0 with any weights (they need
-    another keyword).
+    Only pages with a keyword or enough related terms count, because all others have relevance 0
+    with any weights (they need another keyword).
 
     patience  reduces the effect of few labels: with n labels the standard deviation is multiplied
               by sqrt(n / (n + patience)). Example with patience 6: one label 0.38, 6 labels 0.71,

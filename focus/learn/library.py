@@ -2,7 +2,7 @@
 
 Its sources are `topics/*.txt` in the repository; `python topics/pack.py` writes `library.zst` from
 them. The packed text has three lines a topic: `|name|other name|`, folded; Chinese terms; English
-terms. A topic is entry by any of its names.
+terms. A topic is found by any of its names.
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ def make_sourced_page(url: str, html: str) -> SourcedPage:
 def choose_model(topic: Topic, on: Sequence[SourcedPage]) -> Topic:
     """Return the topic with a relevance model that recognises its example pages.
 
-    The default model knows keywords only. If it recognises less than half of the examples, `cosine`
-    is chosen, which compares features. A model that the topic names is kept.
+    The default model knows keywords and related terms only. If it recognises less than half of the
+    examples, `cosine` is chosen, which compares features. A model that the topic names is kept.
     """
     if topic.relevance is not None or not on:
         return topic

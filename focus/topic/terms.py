@@ -59,7 +59,7 @@ def add_terms(
 
 def remove_library_terms(topic: Topic) -> Topic:
     """Return the topic without what the library added."""
-    added = {word for word, source in topic.sources.items() if source == LIBRARY}
+    added = _library_words(topic)
     return msgspec.structs.replace(
         topic,
         keywords=tuple(keyword for keyword in topic.keywords if keyword.text not in added),
@@ -70,20 +70,21 @@ def remove_library_terms(topic: Topic) -> Topic:
 
 def copy_library_terms(topic: Topic, crawled: Topic) -> Topic:
     """Return the topic with what the library added to it when it was first crawled."""
-    added = {word for word, source in crawled.sources.items() if source == LIBRARY}
-    known = {keyword.text for keyword in topic.keywords} | set(topic.terms)
+    known = {keyword.text for keyword in topic.keywords} | topic.terms.keys()
+    added = _library_words(crawled) - known
+    new_terms = {term: weight for term, weight in crawled.terms.items() if term in added}
+    new_sources = {word: source for word, source in crawled.sources.items() if word in added}
     return msgspec.structs.replace(
         topic,
-        keywords=(
-            *topic.keywords,
-            *(word for word in crawled.keywords if word.text in added - known),
-        ),
-        terms={
-            **topic.terms,
-            **{term: crawled.terms[term] for term in crawled.terms if term in added - known},
-        },
-        sources={**topic.sources, **dict.fromkeys(added - known, LIBRARY)},
+        keywords=(*topic.keywords, *(word for word in crawled.keywords if word.text in added)),
+        terms={**topic.terms, **new_terms},
+        sources={**topic.sources, **new_sources},
     )
+
+
+def _library_words(topic: Topic) -> set[str]:
+    """Return the names and terms that the library added to a topic."""
+    return {word for word, source in topic.sources.items() if source == LIBRARY}
 
 
 def parse_terms(text: str) -> list[str]:
