@@ -10,6 +10,7 @@ from focus.admission.url_rules import (
     DROP_AFTER,
     FIRST_PROBE,
     MAX_USEFUL,
+    SPELLINGS,
     TIER,
     KnownTexts,
     Record,
@@ -183,6 +184,13 @@ def test_spelling_changes_name_what_a_redirect_changes(
     url: str, target: str, names: tuple[str, ...]
 ) -> None:
     assert spelling_changes(url, target) == names
+
+
+@pytest.mark.parametrize("name", sorted(SPELLINGS))
+@pytest.mark.parametrize("query", ["u=http://b.test/", "u=http://www.b.test/", "u=/index.html"])
+def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
+    for address in ("http://a.test/x", "https://www.a.test/x/"):
+        assert SPELLINGS[name](f"{address}?{query}").partition("?")[2] == query
 
 
 async def test_spelling_that_a_host_redirects_is_replaced_after_three() -> None:

@@ -392,19 +392,19 @@ def _add_slash(url: str) -> str:
 
 
 def _remove_slash(url: str) -> str:
-    return url[:-1] if url[-1] == "/" and url.count("/") > 3 else url
+    return url[:-1] if url[-1] == "/" and url.count("/") > 3 and "?" not in url else url
 
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
     ">https": lambda url: re.sub(r"\Ahttp:", "https:", url),
     ">http": lambda url: re.sub(r"\Ahttps:", "http:", url),
-    ">www": lambda url: re.sub(r"(?<=://)(?!www\.)(?=[^/:]*[a-z]/)", "www.", url),
-    ">no-www": lambda url: re.sub(r"(?<=://)www\.(?=[^/]*\.)", "", url),
-    ">no-index": lambda url: re.sub(r"(?<=/)index\.(?:html?|php)\Z", "", url),
+    ">www": lambda url: re.sub(r"\A(https?://)(?!www\.)(?=[^/:]*[a-z]/)", r"\1www.", url),
+    ">no-www": lambda url: re.sub(r"\A(https?://)www\.(?=[^/]*\.)", r"\1", url),
+    ">no-index": lambda url: re.sub(r"\A([^?]*/)index\.(?:html?|php)\Z", r"\1", url),
     ">slash": _add_slash,
     ">no-slash": _remove_slash,
 }
-"""Spellings of a URL to which hosts redirect."""
+"""Spellings of a URL to which hosts redirect; none changes the query."""
 
 
 class KnownTexts:
