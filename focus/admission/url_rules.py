@@ -356,6 +356,8 @@ def spelling_changes(url: str, target: str) -> tuple[str, ...]:
 
     Example: `http://a.test/x` becomes `https://www.a.test/x` by `>https` and `>www`.
     """
+    if _SPELLED_PARTS.sub("", url) != _SPELLED_PARTS.sub("", target):
+        return ()
     for count in (1, 2, 3):
         for names in combinations(SPELLINGS, count):
             spelled = url
@@ -405,6 +407,8 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     ">no-slash": _remove_slash,
 }
 """Spellings of a URL to which hosts redirect; none changes the query."""
+_SPELLED_PARTS = re.compile(r"\Ahttps?://(?:www\.)*|(?:/(?:index\.(?:html?|php))?)+\Z")
+"""All parts of a URL in which two spellings can differ."""
 
 
 class KnownTexts:
