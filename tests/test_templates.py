@@ -10,11 +10,11 @@ import pytest
 
 from focus.alerts.page_match import PageView
 from focus.config import AnalysisConfig
-from focus.engine.templates import LEARNING_PAGES, Templates, cut_title, is_affected
+from focus.engine.templates import LEARNING_PAGES, HostPages, Templates, cut_title, is_affected
 from focus.engine.transports import ReplayTransport
 from focus.records import NO_TEMPLATE, Batch, Page, SiteTemplate
 from focus.storage.alerts.store import open_store
-from focus.storage.writer import write_batch
+from focus.storage.writer import load_templates, write_batch
 from focus.text.site_texts import hash_text, outer_affixes, split_title
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
@@ -161,11 +161,14 @@ async def test_crawl_corrects_pages_that_a_tagline_made_relevant(
         counters = msgspec.json.decode(db.execute("SELECT counters FROM progress").fetchone()[0])
         rewards = db.execute("SELECT sum(yielded) FROM queue").fetchone()[0]
         relevances = db.execute("SELECT sum(relevance) FROM page").fetchone()[0]
+        ((_, packed),) = load_templates(db, crawl=1)
     relevant = [url for url, is_relevant, *_ in rows if is_relevant]
     assert relevant == ["http://a.test/0", "http://a.test/4"]
     assert {row[2:] for row in rows[1:]} == {(f"第{n}篇", "志") for n in range(8)}
     assert counters["relevant"] == len(relevant)
     assert rewards == pytest.approx(relevances)
+    learned = msgspec.msgpack.decode(packed, type=HostPages).pages.values()
+    assert sum(page.relevance for page in learned) == pytest.approx(relevances)
 
 
 def test_alert_ignores_the_template_of_the_site(tmp_path: Path) -> None:

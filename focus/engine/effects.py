@@ -463,21 +463,21 @@ class Effects:
     def _learn_template(self, url_id: int, url: str, page: Page) -> None:
         host, templates = self._view.queue(url_id).host, self._view.templates
         nth = self._link_handler.hit_rates.request_count(host) + 1
-        templates.learn(host.id, url_id, nth, url, page)
+        if templates.learn(host.id, url_id, nth, url, page):
+            self._unit_of_work.set_template(host, *templates.encoded_state(host.id))
         for title in templates.take_new_titles():
             self._unit_of_work.set_title(title)
-        if host.id in templates.changed_ids:
-            templates.changed_ids.discard(host.id)
-            self._unit_of_work.set_template(host, *templates.encoded_state(host.id))
 
     def _correct_page(self, intent: i.CorrectPage, now: float) -> None:
         url_id, old, page = intent.correction.id, intent.correction.page, intent.page
-        host, reward = self._view.queue(url_id).host, self._link_handler.strategy.reward
+        host, templates = self._view.queue(url_id).host, self._view.templates
+        reward = self._link_handler.strategy.reward
         change = reward(page) - reward(msgspec.structs.replace(page, relevance=old.relevance))
         self._unit_of_work.correct_relevance(url_id, page, old)
         self._link_handler.hit_rates.correct_page(url_id, old.nth, change)
         self._unit_of_work.update_queue(self._view.queue(url_id))
-        self._view.templates.record_correction(host.id, url_id, page)
+        templates.record_correction(host.id, url_id, page)
+        self._unit_of_work.set_template(host, *templates.encoded_state(host.id))
 
     def _learn_url_rules(self, url_id: int, response: i.UrlResponse) -> None:
         """Count a response for the kinds of its URL.

@@ -81,14 +81,12 @@ class Templates:
     """Templates of all hosts of one crawl.
 
     corrections, new_titles  changes of earlier pages that are still to be applied
-    changed_ids              hosts whose state is to be stored
     """
 
     def __init__(self) -> None:
         self._hosts: dict[int, HostPages] = {}
         self.corrections: list[PageCorrection] = []
         self.new_titles: list[NewTitle] = []
-        self.changed_ids: set[int] = set()
 
     def template(self, host_id: int) -> SiteTemplate:
         """Return what the pages of a host repeat."""
@@ -114,19 +112,19 @@ class Templates:
         state = self._hosts[host_id]
         return state.template.blocks, msgspec.msgpack.encode(state)
 
-    def learn(self, host_id: int, url_id: int, nth: int, url: str, page: Page) -> None:
-        """Learn from a new page of a host."""
+    def learn(self, host_id: int, url_id: int, nth: int, url: str, page: Page) -> bool:
+        """Learn from a new page of a host; return whether its state is to be stored."""
         state = self._hosts.setdefault(host_id, HostPages())
+        needs_storing = not state.is_affix_known
         if not state.is_affix_known:
             self._learn_affix(state, url_id, page)
-            self.changed_ids.add(host_id)
         if len(state.pages) >= LEARNING_PAGES:
             state.pages, state.blocks, state.is_learned = {}, {}, True
         if state.is_learned:
-            return
+            return needs_storing
         if not page.keyword_blocks:
             state.page_count += 1
-            return
+            return needs_storing
         title_hash = hash_text(page.full_title or page.title)
         state.page_count += all(
             title_hash != learned.title_hash for learned in state.pages.values()
@@ -137,7 +135,7 @@ class Templates:
         for block in page.keyword_blocks:
             state.blocks.setdefault(block, []).append(url_id)
         self._update_blocks(state)
-        self.changed_ids.add(host_id)
+        return True
 
     def record_correction(self, host_id: int, url_id: int, page: Page) -> None:
         """Record the new relevance of an earlier page."""
@@ -146,7 +144,6 @@ class Templates:
             pages[url_id] = msgspec.structs.replace(
                 pages[url_id], relevance=page.relevance, is_relevant=page.is_relevant
             )
-            self.changed_ids.add(host_id)
 
     def _update_blocks(self, state: HostPages) -> None:
         old, pages = state.template.blocks, state.pages
