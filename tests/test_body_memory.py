@@ -14,6 +14,7 @@ from focus.http.connection import Exchange, _CountingHandler
 from focus.records import FetchResult, Page, Task
 from focus.text import tokenisation
 from focus.text.tokenisation import make_rjieba_cut
+from focus.workers.messages import Job
 from tests.test_fetch import Raw, answer, config, serving
 
 MIB = 1024 * 1024
@@ -72,9 +73,7 @@ class Pages:
         self.read += 1
         return FetchResult(url, 0.0, status=200, body=bytes(6 * MIB))
 
-    async def score(
-        self, url: str, body: bytes, content_type: str | None, **options: object
-    ) -> Page:
+    async def score(self, job: Job) -> Page:
         await self.go.wait()
         self.scored += 1
         return Page()

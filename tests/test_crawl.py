@@ -24,6 +24,7 @@ from focus.scheduling import retries
 from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
+from focus.workers.messages import Job
 from tests.support.web import Answer, Hit, TinyWeb
 
 TOPIC = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="position")
@@ -604,9 +605,9 @@ async def test_pictures_and_archives_are_not_asked_for(web: TinyWeb) -> None:
 
 async def test_a_page_that_breaks_the_parser_costs_only_itself(web: TinyWeb) -> None:
     class Broken(InlineScorer):
-        async def score(self, url: str, body: bytes, content_type: str | None, **more: bool):  # type: ignore[no-untyped-def]
-            page = await super().score(url, body, content_type, **more)
-            if url.endswith("/1"):
+        async def score(self, job: Job) -> Page:
+            page = await super().score(job)
+            if job.url.endswith("/1"):
                 return msgspec.structs.replace(page, failure=FailureKind.PARSE_CRASH)
             return page
 
@@ -698,9 +699,7 @@ class Undecided:
             return FetchResult(url, self.clock, status=404, failure=FailureKind.HTTP_4XX)
         return FetchResult(url, self.clock, status=200, body=b"<p>")
 
-    async def score(
-        self, url: str, body: bytes, content_type: str | None, **options: object
-    ) -> Page:
+    async def score(self, job: Job) -> Page:
         await self.go.wait()
         return Page()
 

@@ -20,6 +20,7 @@ from focus.rendering.renderer import Rendered
 from focus.rendering.subrequests import MAX_REQUESTS, Allowance, Answer, SubRequests
 from focus.storage.alerts.records import LOCAL_USER, Alert
 from focus.storage.alerts.store import open_store
+from focus.workers.messages import Job
 
 URL = "https://a.test/list"
 SHELL = Page(title="shell", rendering=Rendering.EMPTY_ROOT, charset="utf-8")
@@ -43,9 +44,7 @@ class Judge:
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    async def score(
-        self, url: str, body: bytes, content_type: str | None, **options: object
-    ) -> Page:
+    async def score(self, job: Job) -> Page:
         return self.page
 
     async def update(self, payload: bytes) -> None: ...

@@ -18,6 +18,7 @@ from focus.storage.writer import load_templates, write_batch
 from focus.text.site_texts import hash_text, outer_affixes, split_title
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
+from focus.workers.messages import Job
 from tests.support.crawl_runs import CrawlRuns
 from tests.support.site import CrawledSite
 from tests.support.web import TinyWeb
@@ -112,12 +113,12 @@ async def test_score_ignores_the_template_of_the_site() -> None:
         f"<body><p>{TAGLINE}</p><p>{'炒菜。' * 30}</p>".encode()
     )
     scorer = InlineScorer(ANALYSIS)
-    plain = await scorer.score("http://a.test/", html, "text/html")
+    plain = await scorer.score(Job("http://a.test/", html, "text/html"))
     affix = " – 美食志"
     assert plain.is_relevant
     assert plain.keyword_blocks == (hash_text(TAGLINE),)
     template = SiteTemplate(frozenset({hash_text(TAGLINE)}), affix)
-    page = await scorer.score("http://a.test/", html, "text/html", template=template)
+    page = await scorer.score(Job("http://a.test/", html, "text/html", template=template))
     assert (page.relevance, page.title, page.full_title, page.site) == (
         0.0,
         "菜谱",
@@ -191,9 +192,9 @@ async def test_score_ignores_links_of_a_sidebar_but_not_tags(tags: str, is_relev
     sidebar = "".join(f"<li><a href=/c/{name}>{name}</a>" for name in ("美食", "足球", "天文"))
     html = f"<title>菜谱</title><body>{tags}<p>{'炒菜。' * 30}<ul>{sidebar}</ul>".encode()
     scorer = InlineScorer(ANALYSIS)
-    plain = await scorer.score("http://a.test/", html, "text/html")
+    plain = await scorer.score(Job("http://a.test/", html, "text/html"))
     sidebar_hash = hash_text("美食\n足球\n天文")
     assert plain.is_relevant and sidebar_hash in plain.keyword_blocks
     template = SiteTemplate(frozenset({sidebar_hash}))
-    page = await scorer.score("http://a.test/", html, "text/html", template=template)
+    page = await scorer.score(Job("http://a.test/", html, "text/html", template=template))
     assert page.is_relevant is is_relevant

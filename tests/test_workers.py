@@ -23,7 +23,7 @@ from focus.errors import FocusError
 from focus.records import FailureKind, Link, Page
 from focus.workers import InlineScorer, WorkerPool
 from focus.workers.child import FLUSH_INTERVAL_S
-from focus.workers.messages import FrameDecoder, Ready, Reply, ScoredPages, encode_frame
+from focus.workers.messages import FrameDecoder, Job, Ready, Reply, ScoredPages, encode_frame
 from focus.workers.pool import MAX_BATCH, MAX_BATCHES_PER_WORKER, SILENCE_FACTOR
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pidfd of Linux")
@@ -151,7 +151,7 @@ def url(number: int = 0, query: str = "") -> str:
 
 
 async def score_all(scorer: WorkerPool | InlineScorer, urls: list[str]) -> list[Page]:
-    return await asyncio.gather(*(scorer.score(each, b"body", None) for each in urls))
+    return await asyncio.gather(*(scorer.score(Job(each, b"body", None)) for each in urls))
 
 
 def failures(pages: list[Page]) -> list[FailureKind | None]:
@@ -165,7 +165,9 @@ def test_score_returns_complete_page(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
             begun = time.perf_counter()
-            page = await workers.score("http://h/a", b"\0" * 3_000_000, "text/html; charset=gbk")
+            page = await workers.score(
+                Job("http://h/a", b"\0" * 3_000_000, "text/html; charset=gbk")
+            )
             elapsed_s = time.perf_counter() - begun
             assert page.title == "http://h/a"
             assert page.description == "3000000 text/html; charset=gbk"
@@ -194,10 +196,10 @@ def test_score_single_page_does_not_wait_for_others(run: Run, tmp_path: Path) ->
     async def main() -> None:
         gate = Gate(tmp_path)
         async with pool(2) as workers:
-            await workers.score(url(), b"", None)
-            slow = asyncio.create_task(workers.score(url(1, gate.query), b"", None))
+            await workers.score(Job(url(), b"", None))
+            slow = asyncio.create_task(workers.score(Job(url(1, gate.query), b"", None)))
             await gate.reached()
-            await workers.score(url(2), b"", None)
+            await workers.score(Job(url(2), b"", None))
             assert not slow.done()
             gate.open()
             await slow
@@ -210,7 +212,7 @@ def test_score_slow_batch_returns_results_one_by_one(run: Run, tmp_path: Path) -
         gate, slow = Gate(tmp_path), 2 * FLUSH_INTERVAL_S
         async with pool() as workers:
             urls = [url(0, f"sleep={slow}"), url(1, gate.query), url(2), url(3)]
-            tasks = [asyncio.create_task(workers.score(each, b"", None)) for each in urls]
+            tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
             await tasks[0]
             await gate.reached()
             assert not any(task.done() for task in tasks[1:])
@@ -237,7 +239,8 @@ def test_silence_limit_counts_from_last_reply(tmp_path: Path) -> None:
         async with pool() as workers:
             queries = [f"{gate.query}&sleep={2 * FLUSH_INTERVAL_S}" for gate in gates]
             tasks = [
-                asyncio.create_task(workers.score(url(0, query), b"", None)) for query in queries
+                asyncio.create_task(workers.score(Job(url(0, query), b"", None)))
+                for query in queries
             ]
             for gate, task in zip(gates, tasks, strict=True):
                 await gate.reached()
@@ -253,7 +256,7 @@ def test_silence_limit_counts_from_last_reply(tmp_path: Path) -> None:
 def test_time_limit_ignores_time_without_cpu(run: Run) -> None:
     async def main() -> None:
         async with pool(limit_s=0.1) as workers:
-            page = await workers.score(url(1, "sleep=0.5"), b"", None)
+            page = await workers.score(Job(url(1, "sleep=0.5"), b"", None))
             assert page.failure is None
 
     with pytest.MonkeyPatch.context() as patch:
@@ -266,7 +269,7 @@ def test_score_large_and_small_bodies_in_one_pool(run: Run) -> None:
         async with pool(2) as workers:
             sizes = [0, 5_000_000, 1, 900_000, 900_000, 2, 3_000_000] * 3
             pages = await asyncio.gather(
-                *(workers.score(url(n), b"x" * size, None) for n, size in enumerate(sizes))
+                *(workers.score(Job(url(n), b"x" * size, None)) for n, size in enumerate(sizes))
             )
             assert [page.description for page in pages] == [f"{size} None" for size in sizes]
 
@@ -276,7 +279,7 @@ def test_score_large_and_small_bodies_in_one_pool(run: Run) -> None:
 def test_update_applies_to_later_pages_in_every_worker(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
-            before = [asyncio.create_task(workers.score(url(n), b"", None)) for n in range(40)]
+            before = [asyncio.create_task(workers.score(Job(url(n), b"", None))) for n in range(40)]
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             await workers.update(b"second")
@@ -363,7 +366,7 @@ def test_score_hang_fails_only_that_page(tmp_path: Path) -> None:
         async with pool() as workers:
             urls = [url(n) for n in range(3 * MAX_BATCH)]
             urls[20] = url(20, gate.query)
-            tasks = [asyncio.create_task(workers.score(each, b"", None)) for each in urls]
+            tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
             for _ in range(2):  # it is tried once more, alone
                 await gate.reached()
                 await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
@@ -383,7 +386,7 @@ def test_score_page_after_first_crash_is_retried(run: Run, tmp_path: Path) -> No
     async def main() -> None:
         async with pool() as workers:
             marker = tmp_path / "crashed"
-            page = await workers.score(url(1, f"kill_once={marker}"), b"", None)
+            page = await workers.score(Job(url(1, f"kill_once={marker}"), b"", None))
             assert marker.exists()
             assert page.failure is None
 
@@ -414,8 +417,8 @@ def test_silence_limit_ignores_time_of_stopped_parent(tmp_path: Path) -> None:
     async def main(clock: Clock) -> None:
         gate = Gate(tmp_path)
         async with pool() as workers:
-            first = await workers.score(url(), b"", None)
-            task = asyncio.create_task(workers.score(url(1, gate.query), b"", None))
+            first = await workers.score(Job(url(), b"", None))
+            task = asyncio.create_task(workers.score(Job(url(1, gate.query), b"", None)))
             await gate.reached()
             clock.now += 10 * SILENCE_S  # the whole group was stopped
             gate.open()
@@ -429,9 +432,9 @@ def test_silence_limit_ignores_time_of_stopped_parent(tmp_path: Path) -> None:
 def test_stopped_worker_is_replaced() -> None:
     async def main(clock: Clock) -> None:
         async with pool() as workers:
-            first = await workers.score(url(), b"", None)
+            first = await workers.score(Job(url(), b"", None))
             os.kill(int(first.charset), signal.SIGSTOP)
-            task = asyncio.create_task(workers.score(url(1), b"", None))
+            task = asyncio.create_task(workers.score(Job(url(1), b"", None)))
             await turns(5)
             await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
             page = await task
@@ -444,11 +447,11 @@ def test_stopped_worker_is_replaced() -> None:
 def test_worker_ignores_ctrl_c_and_sigterm(run: Run) -> None:
     async def main() -> None:
         async with pool() as workers:
-            first = await workers.score(url(), b"", None)
+            first = await workers.score(Job(url(), b"", None))
             assert os.getpgid(int(first.charset)) != os.getpgid(0)
             os.kill(int(first.charset), signal.SIGINT)
             os.kill(int(first.charset), signal.SIGTERM)
-            page = await workers.score(url(1), b"", None)
+            page = await workers.score(Job(url(1), b"", None))
             assert page.charset == first.charset
 
     run(main)
@@ -490,7 +493,7 @@ def test_score_workers_cannot_start_raises(run: Run) -> None:
         workers = pool(1, analyst="no.such.Thing")
         workers.start_in_background()
         with pytest.raises(FocusError, match="cannot start a scorer worker"):
-            await workers.score(url(), b"", None)
+            await workers.score(Job(url(), b"", None))
         await workers.close()
 
     run(main)
@@ -514,11 +517,11 @@ def test_score_workers_cannot_be_replaced_raises(run: Run, tmp_path: Path) -> No
         file.touch()
         config = AnalysisConfig(topic={"file": str(file)})
         async with WorkerPool(config, workers=1, scorer="tests.support.analysts.Mortal") as workers:
-            assert (await workers.score(url(), b"", None)).failure is None
+            assert (await workers.score(Job(url(), b"", None))).failure is None
             file.unlink()
             for each in (url(1, "exit=1"), url(2)):
                 with pytest.raises(FocusError, match="the file is gone"):
-                    await workers.score(each, b"", None)
+                    await workers.score(Job(each, b"", None))
 
     run(main)
 
@@ -527,10 +530,10 @@ def test_idle_worker_that_dies_is_replaced(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             for _ in range(4):
-                page = await workers.score(url(), b"", None)
+                page = await workers.score(Job(url(), b"", None))
                 os.kill(int(page.charset), signal.SIGKILL)
                 await asyncio.to_thread(gone, int(page.charset))
-            assert (await workers.score(url(), b"", None)).failure is None
+            assert (await workers.score(Job(url(), b"", None))).failure is None
 
     run(main)
 
@@ -542,10 +545,10 @@ def test_score_worker_died_while_idle_page_is_scored(
 
     async def main() -> None:
         async with pool(1) as workers:
-            pid = int((await workers.score(url(), b"", None)).charset)
+            pid = int((await workers.score(Job(url(), b"", None))).charset)
             os.kill(pid, signal.SIGKILL)
             gone(pid)  # in the loop's own thread: it has heard of nothing yet
-            assert (await workers.score(url(), b"", None)).failure is None
+            assert (await workers.score(Job(url(), b"", None))).failure is None
 
     run(main)
 
@@ -556,7 +559,7 @@ def test_close_busy_pool_cancels_pages(run: Run, tmp_path: Path) -> None:
         workers = pool(2, limit_s=3600.0)
         await workers.start()
         tasks = [
-            asyncio.create_task(workers.score(url(n, gate.query), b"x" * 100_000, None))
+            asyncio.create_task(workers.score(Job(url(n, gate.query), b"x" * 100_000, None)))
             for n in range(60)
         ]
         await gate.reached()
@@ -566,7 +569,7 @@ def test_close_busy_pool_cancels_pages(run: Run, tmp_path: Path) -> None:
         done = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(isinstance(each, asyncio.CancelledError) for each in done)
         with pytest.raises(FocusError, match="not running"):
-            await workers.score(url(), b"", None)
+            await workers.score(Job(url(), b"", None))
 
     run(main)
 
@@ -575,7 +578,7 @@ def test_close_during_replacement_leaves_no_process(run: Run) -> None:
     async def main() -> None:
         async with pool(2) as workers:
             tasks = [
-                asyncio.create_task(workers.score(url(n, "exit=1"), b"", None)) for n in (1, 2)
+                asyncio.create_task(workers.score(Job(url(n, "exit=1"), b"", None))) for n in (1, 2)
             ]
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -604,16 +607,16 @@ def test_score_cancelled_pages_are_skipped(run: Run, tmp_path: Path) -> None:
     async def main() -> None:
         gate = Gate(tmp_path)
         async with pool() as workers:
-            first = asyncio.create_task(workers.score(url(1, gate.query), b"", None))
+            first = asyncio.create_task(workers.score(Job(url(1, gate.query), b"", None)))
             await gate.reached()
             note = tmp_path / "note"
-            second = asyncio.create_task(workers.score(url(2, f"note={note}"), b"", None))
+            second = asyncio.create_task(workers.score(Job(url(2, f"note={note}"), b"", None)))
             await turns(5)
             second.cancel()
             await turns(1)
             gate.open()
             await first
-            await workers.score(url(3), b"", None)
+            await workers.score(Job(url(3), b"", None))
             assert not note.exists()
 
     run(main)
@@ -640,12 +643,13 @@ def test_worker_ends_with_its_parent(tmp_path: Path, loop: str) -> None:
 import asyncio, {loop}
 from focus.config import AnalysisConfig
 from focus.workers import WorkerPool, pool
+from focus.workers.messages import Job, Job
 pool.SILENCE_FACTOR = {HANG_S}
 async def main():
     async with WorkerPool(AnalysisConfig(), workers=2, limit_s=0.5, scorer={HOOKED!r}) as workers:
-        await workers.score("http://h/?note={note}", b"", None)
+        await workers.score(Job("http://h/?note={note}", b"", None))
         print("up", flush=True)
-        await workers.score("http://h/?{gate.query}&spin=1", b"", None)
+        await workers.score(Job("http://h/?{gate.query}&spin=1", b"", None))
 {loop}.run(main())
 """
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -672,12 +676,12 @@ def gone(pid: int) -> None:
 def test_inline_scorer_has_interface_of_pool(run: Run) -> None:
     async def main() -> None:
         scorer = InlineScorer(AnalysisConfig(), scorer=HOOKED)
-        page = await scorer.score(url(1), b"body", "text/html")
+        page = await scorer.score(Job(url(1), b"body", "text/html"))
         assert (page.title, page.description) == (url(1), "4 text/html")
         assert page.worker_s > 0.0
         await scorer.update(b"second")
-        assert (await scorer.score(url(2), b"", None)).keywords == "second"
-        failed = await scorer.score(url(3, "fail=x"), b"", None)
+        assert (await scorer.score(Job(url(2), b"", None))).keywords == "second"
+        failed = await scorer.score(Job(url(3, "fail=x"), b"", None))
         assert (failed.failure, failed.detail) == (FailureKind.PARSE_CRASH, "ValueError: x")
 
     run(main)

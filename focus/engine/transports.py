@@ -25,7 +25,6 @@ from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import apply_refresh
 from focus.http.sitemap import entries_to_html
 from focus.records import (
-    NO_TEMPLATE,
     FetchResult,
     Link,
     Page,
@@ -34,6 +33,7 @@ from focus.records import (
     Task,
     UrlSource,
 )
+from focus.workers.messages import Job
 
 if TYPE_CHECKING:
     from focus.fetch import WebFetcher  # loads the HTTP client, which a recorded web does not need
@@ -55,20 +55,8 @@ async def wait_for(ready: asyncio.Event, seconds: float | None) -> None:
 class Scorer(Protocol):
     """Parser and relevance model."""
 
-    async def score(
-        self,
-        url: str,
-        body: bytes,
-        content_type: str | None,
-        *,
-        wording: bool = True,
-        template: SiteTemplate = NO_TEMPLATE,
-        software: str | None = "",
-    ) -> Page:
-        """Return the page, with `failure` set if it cannot be read. `wording` fills that field.
-
-        `software` None detects the web application that made the page.
-        """
+    async def score(self, job: Job) -> Page:
+        """Return the page, with `failure` set if it cannot be read."""
 
     async def update(self, payload: bytes) -> None:
         """Use a changed topic or model for later pages."""
@@ -157,14 +145,8 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     kind, body = fetch.header("content-type"), fetch.body
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
-    page = await scorer.score(
-        fetch.url,
-        body,
-        kind,
-        wording=task.needs_wording,
-        template=task.template,
-        software=task.software,
-    )
+    job = Job(fetch.url, body, kind, task.needs_wording, task.template, task.software)
+    page = await scorer.score(job)
     return Result(task, *apply_refresh(fetch, page))
 
 
@@ -174,7 +156,7 @@ async def score_stored_page(
     """Return a page scored from its source in UTF-8; None without it."""
     if not source:
         return None
-    return await scorer.score(url, source, _UTF8_HTML, wording=False, template=template)
+    return await scorer.score(Job(url, source, _UTF8_HTML, False, template))
 
 
 async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
@@ -184,7 +166,7 @@ async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
     entries = [] if listing.kind == "index" else listing.entries
     for start in range(0, len(entries), SOURCE_CHUNK):
         body = entries_to_html(entries[start : start + SOURCE_CHUNK])
-        page = await scorer.score(url, body, _UTF8_HTML, wording=False)
+        page = await scorer.score(Job(url, body, _UTF8_HTML, needs_wording=False))
         links += page.links
     return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
 

@@ -29,7 +29,7 @@ from focus.engine.transports import ReplayTransport
 from focus.evaluate.link_graph import PageIndex
 from focus.evaluate.ranking import Cost, TrialResult
 from focus.html.size_guard import MAX_BYTES
-from focus.records import NO_TEMPLATE, FetchResult, Page, SiteTemplate
+from focus.records import FetchResult, Page, SiteTemplate
 from focus.score.analysis import PageScorer
 from focus.urls.normal_form import url_host
 from focus.workers import InlineScorer
@@ -116,21 +116,13 @@ class Replay:
         self.failures += not robots and fetch.failure is not None
         return fetch
 
-    async def score(
-        self,
-        url: str,
-        body: bytes,
-        content_type: str | None,
-        *,
-        wording: bool = True,
-        template: SiteTemplate = NO_TEMPLATE,
-        software: str | None = "",
-    ) -> Page:
+    async def score(self, job: Job) -> Page:
         """Return the page as the scorer makes it, and record it for the last request.
 
         The page is cached with all its parts, whatever this trial needs.
         """
-        page = await self._cached_page(url, body, content_type, template)
+        url = job.url
+        page = await self._cached_page(job)
         self.analysis_s += page.worker_s
         if page.failure is None:
             number = self._index.find_page(url)
@@ -144,21 +136,18 @@ class Replay:
     async def score_again(self, url: str, template: SiteTemplate) -> Page:
         """Return an earlier page scored with a template, and correct its recorded verdict."""
         kind = self._archive.lookup(url).header("content-type")
-        page = await self._cached_page(url, b"", kind, template)
+        page = await self._cached_page(Job(url, b"", kind, template=template))
         self.verdicts[self._request_by_url[url]] = int(page.is_relevant)
         return page
 
-    async def _cached_page(
-        self, url: str, body: bytes, content_type: str | None, template: SiteTemplate
-    ) -> Page:
+    async def _cached_page(self, job: Job) -> Page:
+        url, template = job.url, job.template
         page = self._scored.get((url, template))
         if page is None:
             started_at = time.process_time()
-            body = body or self._archive.lookup(url).body[:MAX_BYTES]  # cached responses have none
-            scored = await self._scorer.score(
-                url, body, content_type, template=template, software=None
-            )
-            page = self._drop_unrecorded_links(scored)
+            body = job.body or self._archive.lookup(url).body[:MAX_BYTES]  # not in cached responses
+            whole = Job(url, body, job.content_type, template=template, software=None)
+            page = self._drop_unrecorded_links(await self._scorer.score(whole))
             self.scoring_s += time.process_time() - started_at
             self._cache_page(url, template, page)
         return page

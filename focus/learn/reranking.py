@@ -33,6 +33,7 @@ from focus.storage.labels import ScoredPage
 from focus.storage.writer import CrawlInfo
 from focus.store import Store
 from focus.workers import WorkerPool
+from focus.workers.messages import Job
 
 MAX_UNSCORED = 64  # pages in the scorer processes at a time
 CHUNK = 256  # pages per read and per write
@@ -129,11 +130,13 @@ async def _score_stored_pages(
                 host = view.queue(stored.id).host
                 scoring = (
                     pool.score(
-                        stored.url,
-                        stored.html.encode(),
-                        _HTML,
-                        template=view.templates.template(host.id),
-                        software=host.software,
+                        Job(
+                            stored.url,
+                            stored.html.encode(),
+                            _HTML,
+                            template=view.templates.template(host.id),
+                            software=host.software,
+                        )
                     )
                     if stored.html
                     else None

@@ -21,6 +21,7 @@ from focus.i18n import msg
 from focus.records import FetchResult, Page, Rendering, Result
 from focus.rendering.renderer import Rendered, Renderer
 from focus.rendering.tab import MAX_STEPS
+from focus.workers.messages import Job
 
 VALIDATORS = "etag", "last-modified"
 """Fields that a page is kept without that was to be rendered: a shell stays as it is while its list
@@ -67,13 +68,16 @@ class RenderFallback:
         if rendered.rendering is not Rendering.RENDERED:
             original = _without_routes(original)
             return replace(original, rendering=rendered.rendering, detail=rendered.detail)
+        task = result.task
         page = await self._scorer.score(
-            result.task.url,
-            rendered.html,
-            "text/html; charset=utf-8",
-            wording=result.task.needs_wording,
-            template=result.task.template,
-            software=result.task.software,
+            Job(
+                task.url,
+                rendered.html,
+                "text/html; charset=utf-8",
+                task.needs_wording,
+                task.template,
+                task.software,
+            )
         )
         if page.failure is not None or page.rendering.is_shell:
             return replace(_without_routes(original), rendering=Rendering.EMPTY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 
 from focus.config import AnalysisConfig
-from focus.records import NO_TEMPLATE, Page, SiteTemplate
+from focus.records import Page
 from focus.workers.child import SCORER, Scorer, make_scorer, score_page
 from focus.workers.messages import Job
 
@@ -23,18 +23,9 @@ class InlineScorer:
     def _scorer(self) -> Scorer:
         return self._make_scorer()
 
-    async def score(
-        self,
-        url: str,
-        body: bytes,
-        content_type: str | None,
-        *,
-        wording: bool = True,
-        template: SiteTemplate = NO_TEMPLATE,
-        software: str | None = "",
-    ) -> Page:
+    async def score(self, job: Job) -> Page:
         """Return the scored page; the event loop is blocked meanwhile."""
-        return score_page(self._scorer, Job(url, body, content_type, wording, template, software))
+        return score_page(self._scorer, job)
 
     async def update(self, payload: bytes) -> None:
         """Replace topic or model of the scorer."""

@@ -12,7 +12,12 @@ _PREFIX_BYTES = 4
 
 
 class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Page to score; without `software` the application that made it is detected."""
+    """Page to score.
+
+    needs_wording  whether `Page.wording_hash` is needed, which requires the whole text
+    template       what the pages of its host repeat; it does not count
+    software       web application of the host, "" if it has none that is known; None detects it
+    """
 
     url: str
     body: bytes

@@ -9,7 +9,7 @@ from typing import Self
 
 from focus.config import AnalysisConfig
 from focus.errors import FocusError
-from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
+from focus.records import FailureKind, Page
 from focus.workers.child import SCORER, failed_page
 from focus.workers.messages import Job, ScoredPages, ScoreJobs, ScorerUpdate, Setup
 from focus.workers.worker import PendingPage, Worker, WorkerStartError
@@ -92,26 +92,12 @@ class WorkerPool:
         for _ in range(self._worker_count):
             self._schedule_replacement("")
 
-    async def score(
-        self,
-        url: str,
-        body: bytes,
-        content_type: str | None,
-        *,
-        wording: bool = True,
-        template: SiteTemplate = NO_TEMPLATE,
-        software: str | None = "",
-    ) -> Page:
-        """Return the scored page, or a page with `failure` set.
-
-        `wording` False skips `Page.wording_hash`.
-        """
+    async def score(self, job: Job) -> Page:
+        """Return the scored page, or a page with `failure` set."""
         if self._error or not self._is_open:
             raise FocusError(self._error or "the pool of scorer workers is not running")
         future: asyncio.Future[Page] = self._loop.create_future()
-        self._waiting.append(
-            PendingPage(Job(url, body, content_type, wording, template, software), future)
-        )
+        self._waiting.append(PendingPage(job, future))
         self._schedule_dispatch()
         return await future
 
