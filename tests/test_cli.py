@@ -405,6 +405,25 @@ def test_dry_run_sends_no_requests(focus: Focus, home: Path) -> None:
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "terms"),
+    [
+        ("--topic 足球", "library: "),
+        ("--topic 足球 --terms none", "none"),
+        ("--topic 足球 --as-published", "none"),
+        ("--topic 足球 --relevance boolean", "none"),
+        ("--topic xyzzyq", "none; the library does not have this topic: "),
+    ],
+)
+def test_dry_run_shows_terms_or_why_there_are_none(
+    focus: Focus, arguments: str, terms: str
+) -> None:
+    ended = focus("crawl", "a.test", *arguments.split(), "-n")
+    (line,) = (line for line in ended.out.splitlines() if line.startswith("  terms "))
+    text = line.split(maxsplit=1)[1]
+    assert text == terms if terms == "none" else text.startswith(terms)
+
+
 # -- a crawl that is only played ----------------------------------------------------
 
 

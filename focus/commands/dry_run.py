@@ -38,7 +38,7 @@ def dry_run_lines(
     """Return a description of what `focus crawl` would do.
 
     Args:
-        also: Options that were set and have no row of their own.
+        other_options: Options that were set and have no row of their own.
         continues: The crawl that would be continued.
     """
     config, paths = plan.config, plan.paths
@@ -47,7 +47,7 @@ def dry_run_lines(
     rows = [
         *_seed_rows(config.seeds),
         ("topic", _topic_text(plan.topic)),
-        ("terms", _terms_text(plan.topic)),
+        ("terms", _terms_text(plan.topic, config.terms)),
         ("strategy", strategy),
         ("relevance", model),
         ("scope", _scope_text(config.scope)),
@@ -69,14 +69,16 @@ def _topic_text(topic: Topic) -> str:
     return printable(f"{topic.name}: {', '.join(words[:MAX_WORDS])}{more}")
 
 
-def _terms_text(topic: Topic) -> str:
-    """Return the related terms by source, or how to get some."""
+def _terms_text(topic: Topic, choice: str) -> str:
+    """Return the related terms by source; if the library lacks the topic, how to get some."""
     by_source: dict[str, list[str]] = {}
     other_names = [k.text for k in topic.keywords if topic.sources.get(k.text) == LIBRARY]
     for term in (*other_names, *topic.terms):
         by_source.setdefault(topic.sources.get(term, "topic file"), []).append(term)
     texts = [f"{source}: {', '.join(terms)}" for source, terms in by_source.items()]
-    return printable("; ".join(texts)) if texts else say(NO_TERMS)
+    if not texts:
+        return say(NO_TERMS) if choice == LIBRARY else say("none")
+    return printable("; ".join(texts))
 
 
 def _scope_text(scope: ScopeConfig) -> str:
