@@ -14,7 +14,7 @@ install: .venv/.installed
 	$(BIN)/python -m compileall -q focus  # or each start compiles it, where Python may write none
 	touch $@
 
-demo: install  ## crawl a generated web on this machine, by two strategies
+demo: install  ## crawl a generated web on this machine, by three strategies
 	$(BIN)/focus demo
 
 test: install  ## every test; no network needed
