@@ -85,7 +85,7 @@ def main() -> None:
     with serving(site) as web:
         course = Course(site, web, options.pages, None)
         for _ in range(options.rounds):
-            for name, of_name in laps.items():
+            for name, rounds in laps.items():
                 with tempfile.TemporaryDirectory() as text:
                     folder = Path(text)
                     is_alone = name == "one process"
@@ -94,7 +94,7 @@ def main() -> None:
                         if is_alone
                         else clustered(course, folder, options.workers)
                     )
-                    of_name.append(lap)
+                    rounds.append(lap)
     head = ["", "pages/s", "decides, ms a page", "fetches and scores", "broker"]
     rows = [
         [name, *(f"{median(column):.2f}" for column in zip(*lap, strict=True))]

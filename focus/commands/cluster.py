@@ -44,14 +44,14 @@ _BROKER_OPTIONS = [
         "--amqp",
         variable=True,
         metavar="URL",
-        help="The broker: amqp[s]://USER@HOST:PORT/VHOST. Its password is better not here "
-        f"but in a file or in {PASSWORD_VARIABLE}.",
+        help="Address of the broker, amqp[s]://USER@HOST:PORT/VHOST; give its password "
+        f"in a file or in {PASSWORD_VARIABLE}.",
     ),
     cluster_option(
         "--amqp-password-file",
         variable=True,
         kind="file",
-        help="The first line of this file is the broker's password.",
+        help="Read the broker's password from the first line of this file.",
     ),
     cluster_option(
         "--amqp-ca",
@@ -63,17 +63,20 @@ _BROKER_OPTIONS = [
         "--amqp-plain",
         variable=True,
         is_flag=True,
-        help="Speak amqp:// to another machine, too: unencrypted, in a network of your own.",
+        help="Allow unencrypted connections (amqp://) to another machine, in a network of your"
+        " own.",
     ),
     cluster_option(
         "--cluster",
         variable=True,
         kind="plain name",
         default="main",
-        help="One of several clusters on a broker.",
+        help="Name of the cluster, if several share the broker.",
     ),
 ]
-_SLOTS = cluster_option("--slots", kind="count", default=64, help="Requests at the same time.")
+_SLOTS = cluster_option(
+    "--slots", kind="count", default=64, help="Send at most N requests at the same time."
+)
 
 
 broker_options = add_options(_BROKER_OPTIONS)
@@ -229,7 +232,9 @@ def worker(ctx: click.Context, /, **options: Any) -> None:
 
 
 @cluster.command(cls=Command, context_settings={"ignore_unknown_options": True})
-@cluster_option("--workers", type=click.IntRange(1, 256), default=2, metavar="N", help="Workers.")
+@cluster_option(
+    "--workers", type=click.IntRange(1, 256), default=2, metavar="N", help="Start N workers."
+)
 @_SLOTS
 @broker_options
 @click.argument("crawl", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF CRAWL]...")

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 ARCHIVE = option(
     "--archive",
     kind="file",
-    help="Take pages from this recorded web (.warc or .arc, plain, .gz or .zst), not the network.",
+    help="Take pages from this recorded web (.warc or .arc, also .gz, .zst) instead of the "
+    "network.",
 )
 CRAWL = option(
     "--crawl",
     metavar="ID|latest|all",
-    help="Take pages from this crawl in the database; with --db alone: from the latest.",
+    help="Take pages from this crawl in the database; with --db alone, from the latest.",
 )
 KB = option(
     "--kb",
     "base",
     kind="file",
-    help="Know other names of things from this knowledge base (`focus research kb import`); "
-    "football: the "
-    "one that comes with focus. What it puts under the topic becomes related terms.",
+    help="Add other names and related terms from this knowledge base (`focus research kb "
+    "import`); football is the included one.",
 )
 
 
@@ -46,7 +46,7 @@ example_options = add_options(
         name,
         multiple=True,
         metavar="FILE|DIR|URL",
-        help=f"A page {which} topic, or a folder or .jsonl file of them. Repeatable.",
+        help=f"Page {which} topic, or a folder or .jsonl file of such pages (repeatable).",
     )
     for name, which in (("--example", "on"), ("--not-example", "off"))
 )

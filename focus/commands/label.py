@@ -24,8 +24,8 @@ _ANSWERS = {"y": "yes", "n": "no", "s": "skip"}
 @click.command(cls=Command)
 @CRAWL
 @option("--topic", kind="file", required=True, help="The topic file (.toml).")
-@option("--limit", kind="count", default=50, help="Ask about so many at most.")
-@option("--rank-only", is_flag=True, help="Ask nothing; judge and rank by what is known already.")
+@option("--limit", kind="count", default=50, help="Ask about at most N pages.")
+@option("--rank-only", is_flag=True, help="Ask nothing; judge and rank again by the stored labels.")
 @DB
 def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> None:
     """Label doubtful pages as on or off topic, and so teach it.

@@ -54,15 +54,15 @@ def _escape_minus(arg: str) -> str:
 @DB
 @option("--topic", metavar="NAME", help="Search only crawls for this topic.")
 @option("--crawl", default="all", metavar="ID|latest|all", help="Search only this crawl.")
-@option("--host", metavar="HOST", help="Export only pages of this host and its subdomains.")
+@option("--host", metavar="HOST", help="Show only pages of this host and its subdomains.")
 @option(
     "--since",
     kind="instant",
-    help="Export only pages fetched since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
+    help="Show only pages fetched since then: 2026-01-31, 2026-01-31T18:00 or 7d (ago).",
 )
 @SINCE_PUBLISHED
 @UNTIL_PUBLISHED
-@option("--relevant", is_flag=True, help="Export only relevant pages.")
+@option("--relevant", is_flag=True, help="Show only relevant pages.")
 @option(
     "--sort",
     type=click.Choice(["relevance", "published", "fetched"]),

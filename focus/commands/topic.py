@@ -63,17 +63,17 @@ def topic() -> None:
     multiple=True,
     metavar="WORD[:WEIGHT]",
     show_default="the name",
-    help="A word or phrase of the topic; its weight in (0, 1] is 1 if not said. Repeatable.",
+    help="Word or phrase of the topic, with a weight in (0, 1], 1 by default (repeatable).",
 )
-@option("--seed", multiple=True, metavar="URL", help="Where a crawl begins. Repeatable.")
+@option("--seed", multiple=True, metavar="URL", help="URL from which crawls start (repeatable).")
 @example_options
-@option("--relevance", kind="model", metavar="MODEL", help="Let this model judge pages.")
-@option("--threshold", kind="number", help="Relevant is what has more than this.")
+@option("--relevance", kind="model", metavar="MODEL", help="Use this relevance model.")
+@option("--threshold", kind="number", help="Count pages above this relevance as relevant.")
 @option(
     "--as-published",
     type=click.Choice(("p4", "p5")),
-    help="Weigh the examples' words by this paper's formula, not as tuned since: p4, (F/Z)·"
-    "log(D/Di); p5, the improved TF-IDF. What is rare is told by the pages given.",
+    help="Weight the words of the examples by a paper's formula: p4, (F/Z)·log(D/Di); p5, "
+    "the improved TF-IDF. Document frequencies are those of the given pages.",
 )
 @KB
 @option(
@@ -82,8 +82,8 @@ def topic() -> None:
     metavar="TEXT",
     help="Related terms: library, none, or a file with one per line.",
 )
-@option("-o", "--output", kind="file", show_default="NAME.toml", help="Write it here.")
-@option("--force", is_flag=True, help="Write over a file that is there.")
+@option("-o", "--output", kind="file", show_default="NAME.toml", help="Write the topic to FILE.")
+@option("--force", is_flag=True, help="Replace an existing file.")
 @page_options
 @click.pass_context
 def new(ctx: click.Context, /, name: str, **options: Any) -> None:
@@ -214,7 +214,7 @@ def show(file: str, as_json: bool) -> None:
     shell_complete=MODEL.complete,
     metavar="MODEL|all",
     show_default="the topic's",
-    help="Ask this model, or all of them. Repeatable.",
+    help="Judge by this model, or by all (repeatable).",
 )
 @JSON
 @page_options
@@ -253,33 +253,42 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 
 @topic.command(cls=Command)
 @click.argument("file", metavar="FILE|WORDS")
-@option("--seed", multiple=True, metavar="URL", help="Where a pilot crawl begins. Repeatable.")
+@option(
+    "--seed",
+    multiple=True,
+    metavar="URL",
+    help="URL from which the pilot crawl starts (repeatable).",
+)
 @example_options
 @option(
     "--pilot",
     kind="count",
     show_default=f"{PILOT_REQUESTS} with --archive, else none",
-    help="Crawl with so many requests for it first, of the archive or the network.",
+    help="Compare the pages of a pilot crawl with N requests.",
 )
 @option(
-    "--limit", type=click.IntRange(1, 200), default=12, metavar="N", help="So many words at most."
+    "--limit", type=click.IntRange(1, 200), default=12, metavar="N", help="Propose at most N words."
 )
 @option(
     "--max-weight",
     type=click.FloatRange(0.01, 1),
     default=0.15,
     metavar="NUMBER",
-    help="No word gets more than this.",
+    help="Maximum weight of a proposed word.",
 )
-@option("--explain", is_flag=True, help="With the evidence, and what was left out and why.")
+@option(
+    "--explain",
+    is_flag=True,
+    help="Also show the evidence, and the rejected words with the reasons.",
+)
 @JSON
 @option(
     "-o",
     "--output",
     kind="file",
-    help="Write the topic with these words here; without it nothing is written.",
+    help="Write the topic with the proposed words to FILE.",
 )
-@option("--force", is_flag=True, help="Write over a file that is there (but for the topic's own).")
+@option("--force", is_flag=True, help="Replace an existing file; the topic's own needs no --force.")
 @KB
 @page_options
 @click.pass_context

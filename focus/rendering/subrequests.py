@@ -28,7 +28,7 @@ MAX_BYTES = 32 * 2**20
 KEPT_BYTES = 32 * 2**20
 """Of responses that are cached for other pages."""
 _MAX_HOPS = 5
-_MAX_RULES = 1_000  # hosts whose robots.txt is fields
+_MAX_RULES = 1_000  # hosts whose robots.txt is cached
 _MAX_FIELDS, _MAX_VALUE = 30, 4_000
 _DATA = ("XHR", "Fetch")
 _NOT_SENT = ("host", "user-agent", "cookie", "connection", "content-length", "range", "te")
