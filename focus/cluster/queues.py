@@ -10,10 +10,16 @@ focus.NAME.worker.NAME   exclusive queue of a worker, bound to the exchange
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import aio_pika
-from aio_pika.abc import AbstractChannel, AbstractExchange, AbstractQueue
+from aio_pika.abc import (
+    AbstractChannel,
+    AbstractExchange,
+    AbstractIncomingMessage,
+    AbstractQueue,
+)
 
 from focus import __version__
 from focus.cluster.broker import cancellation_as_loss
@@ -22,7 +28,10 @@ from focus.cluster.messages import pack
 DELIVERY_LIMIT = 2
 """Redeliveries of a task before it counts as poison."""
 CONFIRM_S = 8.0
-"""A message that the broker has not confirmed within this time counts as not sent."""
+"""A call that the broker has not confirmed within this time counts as not made.
+
+RabbitMQ 3.10 may never answer a call to a quorum queue that it is recovering.
+"""
 
 
 class Queues:
@@ -68,6 +77,19 @@ class Queues:
         arguments = {"x-queue-type": "quorum", **(arguments or {})}
         return await self.channel.declare_queue(name, durable=True, arguments=arguments)
 
+    async def consume_tasks(
+        self, receive: Callable[[AbstractIncomingMessage], Awaitable[None]]
+    ) -> str:
+        """Begin to receive tasks; return the consumer's tag."""
+        with cancellation_as_loss():
+            return await self.tasks.consume(receive, timeout=CONFIRM_S)
+
+    async def count_workers(self) -> int:
+        """Return the number of workers that receive tasks."""
+        with cancellation_as_loss():
+            state = await self.tasks.declare(timeout=CONFIRM_S)
+        return state.consumer_count or 0
+
     async def send(self, queue: str, kind: str, message: object, *, reply_to: str = "") -> None:
         """Publish a persistent message to a queue and wait until the broker has confirmed it."""
         exchange = self.channel.default_exchange
@@ -78,7 +100,8 @@ class Queues:
     async def refuse(self, queue: str, reason: str) -> None:
         """Tell a worker of another version why it gets no setup."""
         message = aio_pika.Message(reason.encode(), type="refused")
-        await self.channel.default_exchange.publish(message, routing_key=queue)
+        exchange = self.channel.default_exchange
+        await exchange.publish(message, routing_key=queue, timeout=CONFIRM_S)
 
     async def broadcast(self, kind: str, message: object) -> None:
         """Publish a message to all workers that are connected."""

@@ -154,9 +154,13 @@ class ClusterTransport:
     async def _count_workers(self) -> None:
         is_warned = False
         while True:
-            with suppress(*LOST), cancellation_as_loss():
-                state = await self._queues.tasks.declare()
-                self._worker_count = state.consumer_count or 0
+            try:
+                self._worker_count = await self._queues.count_workers()
+            except TimeoutError:
+                self._link.reset()
+            except LOST:  # counted again when the broker is back
+                pass
+            else:
                 if not self._worker_count and not is_warned:
                     self._say(msg("No worker is connected; start one: focus cluster worker"))
                 is_warned = not self._worker_count

@@ -81,6 +81,9 @@ class Worker:
         self.name = options.name or f"{host}-{os.getpid()}-{random.getrandbits(24):06x}"
         self.pages = 0
         self._address, self._options = address, options
+        self._link = BrokerLink(
+            address, f"focus worker {self.name}", self._open_channel, self._drop_tasks
+        )
         self._say = say
         self._setup: WorkerSetup | None = None
         self._live: LiveTransport | None = None
@@ -110,11 +113,8 @@ class Worker:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 reason = "interrupted" if number == signal.SIGINT else "terminated"
                 loop.add_signal_handler(number, self.stop, reason)
-        link = BrokerLink(
-            self._address, f"focus worker {self.name}", self._open_channel, self._drop_tasks
-        )
         try:
-            await link.open()
+            await self._link.open()
             self._start(self._apply_control())
             return await self._ending
         finally:
@@ -123,7 +123,7 @@ class Worker:
             await asyncio.gather(*tasks, return_exceptions=True)
             self._live = None
             await self._stack.aclose()
-            await link.close()
+            await self._link.close()
 
     async def _open_channel(self, channel: AbstractChannel) -> None:
         """Declare the queues and greet the frontier, whose answer starts the work."""
@@ -237,8 +237,12 @@ class Worker:
         self._setup = setup
         self._sort_unknown(setup)
         if not self._consumer_tag and not self._is_stopping:
-            with suppress(*LOST), cancellation_as_loss():  # the next setup leads here again
-                self._consumer_tag = await self._queues.tasks.consume(self._receive_task)
+            try:
+                self._consumer_tag = await self._queues.consume_tasks(self._receive_task)
+            except TimeoutError:
+                self._link.reset()
+            except LOST:  # the next setup leads here again
+                pass
 
     def _sort_unknown(self, setup: WorkerSetup) -> None:
         """Start tasks of the run of a setup, and acknowledge those of earlier runs."""
