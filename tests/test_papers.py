@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from bench.papers import experiment as files
-from bench.papers import outcome, portal
+from bench.papers import outcome, portal, run
 from focus.archive.replay import Archive
 from focus.score.parameters import default_params
 from focus.score.relevance import model_class
@@ -74,68 +73,60 @@ def test_a_generated_web_is_recorded_whole_and_alike(tmp_path: Path) -> None:
     assert portal.recorded_web(made, tmp_path / "1") == one  # not made again
 
 
-def found_of(topics: int, ours: float, theirs: float) -> Any:
-    """What an experiment of two ways found: `ours` and `theirs` relevant of 100."""
+def make_result(topics: int, ours: float, theirs: float, web: str = "generated") -> Any:
+    """Return the result of two ways: `ours` and `theirs` relevant of 100."""
 
     def way(strategy: str, share: float) -> Any:
-        numbers = {
-            "pages": 100.0, "relevant": 100 * share, "precision": share, "own_relevant": 50.0,
-            "own_precision": 0.5, "recall": share, "average_precision": share,
-            "own_average_precision": 0.5, "efficiency": 1.0,
-        }  # fmt: skip
-        each = [
-            outcome.TopicResult(
-                f"t{n}", numbers, [1.0], [1.0], [0.1, 0.2, share], "max-pages reached"
-            )
-            for n in range(topics)
-        ]
-        return outcome.WayResult(
-            f"{strategy}, as published", strategy, "published", "cosine", {}, each
-        )
+        numbers = {"pages": 100.0, "precision": share, "own_precision": 0.5, "recall": share}
+        same = [outcome.TopicResult(f"t{n}", numbers) for n in range(topics)]
+        name = f"{strategy}, as published"
+        return outcome.WayResult(name, strategy, "published", "cosine", {}, same)
 
-    facts = [outcome.TopicFacts(f"t{n}", 200, 150, 1) for n in range(topics)]
     ways = [way("gene", ours), way("best-first", theirs)]
-    return outcome.ExperimentResult("0", "generated", 1000, "x", facts, ways)
+    return outcome.ExperimentResult(web, 1000, 1, ways, "the command", "abc", "2026-11-25")
 
 
 @pytest.mark.parametrize(
-    ("topics", "ours", "theirs", "said"),
+    ("topics", "ours", "theirs", "expected"),
     [
-        (6, 0.4, 0.3, "**holds**"),
-        (6, 0.3, 0.4, "**does not hold**"),
-        (6, 0.3, 0.3, "open"),
-        (1, 0.4, 0.3, "ahead"),
-        (1, 0.3, 0.4, "behind"),
-        (1, 0.3, 0.3, "equal"),
+        (6, 0.4, 0.3, "**holds**: 40.0 % to 30.0 % (10.0 to 10.0)"),
+        (6, 0.3, 0.4, "**does not hold**: 30.0 % to 40.0 % (-10.0 to -10.0)"),
+        (6, 0.3, 0.3, "open: 30.0 % to 30.0 % (0.0 to 0.0)"),
+        (1, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
+        (3, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
     ],
 )
 def test_verdicts_follow_from_the_numbers(
-    topics: int, ours: float, theirs: float, said: str
+    topics: int, ours: float, theirs: float, expected: str
 ) -> None:
     claim = files.Claim("x", "precision", "gene", "best-first")
-    found = found_of(topics, ours, theirs)
-    verdict = outcome.verdict(found, claim, "published", "precision")
-    assert verdict == f"{said}: {ours:.0%}".replace("%", ".0 %") + f" to {theirs * 100:.1f} %"
-    assert outcome.verdict(found, claim, "tuned", "precision") == ""
+    result = make_result(topics, ours, theirs)
+    assert outcome.verdict(result, claim, "published", "precision") == expected
+    assert outcome.verdict(result, claim, "tuned", "precision") == ""
 
 
-def test_a_report_has_each_claim_with_its_verdict_or_why_there_is_none() -> None:
-    p2 = files.experiments(PAPERS, ["p2"])["p2"]
-    result = found_of(6, 0.2, 0.4)
-    text = outcome.report(p2, result)
-    assert (
-        "| gene has the higher recall at the end | clearly higher (curve) | as published |" in text
-    )
-    assert "**does not hold**: 20.0 % to 40.0 %" in text
-    other = msgspec.structs.replace(p2, other={"generated": "it has no chemistry."})
-    text = outcome.report(other, result)
-    assert "No verdict on the generated web: it has no chemistry." in text
-    assert "does not hold" not in text
+def test_merged_webs_have_the_mean_of_each_topic() -> None:
+    merged = outcome.merge_webs([make_result(4, 0.2, 0.4), make_result(4, 0.4, 0.4)])
+    assert (merged.webs, len(merged.ways[0].topics)) == (2, 4)
+    assert [merged.ways[n].mean("precision") for n in (0, 1)] == pytest.approx([0.3, 0.4])
 
 
-@pytest.mark.parametrize("path", sorted((PAPERS.parent / "results").glob("p*.json")))
-def test_stored_results_can_be_reported(path: Path) -> None:
-    name = path.name.partition(".")[0]
-    result = msgspec.json.decode(path.read_bytes(), type=outcome.ExperimentResult)
-    text = outcome.report(files.experiments(PAPERS, [name])[name], result)
-    assert all(f"| {way.name} |" in text for way in result.ways)
+def test_scaled_experiments_are_smaller_throughout() -> None:
+    small = files.experiments(PAPERS, ["p1-2"])["p1-2"].scaled(0.1)
+    assert (small.generated.pages, small.pages, small.round) == (2000, 1000, 100)
+
+
+def test_a_report_has_each_claim_with_its_verdicts_and_each_command() -> None:
+    experiments = files.experiments(PAPERS, ["p2"])
+    results = [make_result(6, 0.2, 0.4), make_result(6, 0.4, 0.2, "recorded")]
+    text = outcome.report(experiments, {"p2": results})
+    claim = "| p2 | gene has the higher recall at the end | clearly higher (curve) |"
+    assert f"{claim} **does not hold**: 20.0 % to 40.0 % (-20.0 to -20.0) | **holds**: 40" in text
+    assert "| p2 | recorded | 1 | 1,000 | 6 | 100 | `the command` | abc | 2026-11-25 |" in text
+
+
+def test_the_page_of_results_shows_what_the_script_prints() -> None:
+    results = run.read_results(PAPERS.parent / "results")
+    lines = outcome.report(files.experiments(PAPERS, []), results).splitlines()
+    page = (PAPERS.parents[1] / "docs" / "results.md").read_text("utf-8")
+    assert [line for line in lines if line not in page.splitlines()] == []

@@ -3,12 +3,11 @@
 pages, budget   length of a crawl in pages, or in requests ("3x": three times the reachable
                 relevant pages, plus 20)
 round           pages per round of the tables (P1)
-topics          topics on the generated web; a recorded web has its own
 topic           description of a topic: "keywords", or the words of its seed pages with the
                 weights of "p4" or "p5"; the tuned form weights the same pages as `focus` does
 generated       size of the generated web, and seeds on it
 recorded        seeds on a recorded web
-other           web -> reason why its set-up differs from the paper's, so that there is no verdict
+other           web -> reason why the experiment is not run on it
 way             strategy, form, and relevance model if it is not that of the form
 alphas          values of α for which the first way of each form is repeated with β = 1 - α (P3)
 claim           a statement of the paper about two ways, its measure and its figures
@@ -37,9 +36,9 @@ class Generated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     portals: int = 1
     seeds: str | int = "fronts"
 
-    def portal(self, pages: int | None, seed: int) -> Portal:
-        """Return the generated web, with `pages` pages if given."""
-        return Portal(pages or self.pages, self.hosts, self.portals, seed)
+    def portal(self, seed: int) -> Portal:
+        """Return the description of the web with this seed."""
+        return Portal(self.pages, self.hosts, self.portals, seed)
 
 
 class Recorded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,7 +82,6 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of an experiment file."""
 
-    topics: list[str]
     generated: Generated
     way: list[Way]
     claim: list[Claim]
@@ -95,6 +93,14 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     round: int | None = None
     seed_orders: int = 1
     alphas: list[float] = []
+
+    def scaled(self, scale: float) -> "Experiment":
+        """Return the experiment with smaller generated webs and proportionally shorter crawls."""
+        web = msgspec.structs.replace(self.generated, pages=round(scale * self.generated.pages))
+        pages, per_round = (
+            None if size is None else round(scale * size) for size in (self.pages, self.round)
+        )
+        return msgspec.structs.replace(self, generated=web, pages=pages, round=per_round)
 
     def ways(self) -> list[Way]:
         """Return all ways, including those with the values of `alphas`."""

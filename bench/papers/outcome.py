@@ -1,7 +1,7 @@
 """Outcomes of a paper's experiment, and verdicts on the paper's claims.
 
-`bench.papers.run` stores an `ExperimentResult` for each experiment and web as JSON in
-bench/results and prints its `report`. docs/results.md explains measures and verdicts.
+`bench.papers.run` stores an `ExperimentResult` for each experiment and kind of web as JSON in
+bench/results. docs/results.md shows the `report` of all of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,6 +13,8 @@ from bench.papers.experiment import FORMS, Claim, Experiment
 from bench.script import table
 from focus.metrics.significance import bootstrap_interval, mean
 
+WEBS = ("generated", "recorded")
+
 MIN_TOPICS = 4
 """The smallest number of topics for which a confidence interval is computed."""
 
@@ -20,32 +22,17 @@ OWN_MEASURES = {"relevant", "precision", "average_precision"}
 """Measures that are also computed by the judge that steered the crawl, as `own_MEASURE`."""
 
 
-class TopicFacts(msgspec.Struct, frozen=True):
-    """A topic's number of relevant pages, of those that links lead to, and of seeds."""
-
-    name: str
-    relevant: int
-    targets: int
-    seeds: int
-
-
 class TopicResult(msgspec.Struct, frozen=True):
-    """The result of one way of crawling for one topic, as means over orders of the seeds.
+    """The means of one way of crawling for one topic, over webs and orders of the seeds.
 
     Attributes:
         numbers: Measure -> value.
-        rounds: Relevant pages in each round, by labels.
-        own_rounds: Relevant pages in each round, by the judge that steered the crawl.
-        thirds: Recall after each third of the crawl.
-        stop: Reason why the crawl ended.
+        is_complete: Whether no crawl ran out of links before its limit.
     """
 
     topic: str
     numbers: dict[str, float]
-    rounds: list[float]
-    own_rounds: list[float]
-    thirds: list[float]
-    stop: str
+    is_complete: bool = True
 
 
 class WayResult(msgspec.Struct, frozen=True):
@@ -65,22 +52,47 @@ class WayResult(msgspec.Struct, frozen=True):
     @property
     def is_complete(self) -> bool:
         """Whether no crawl ran out of links before its limit."""
-        return all(topic.stop != "frontier empty" for topic in self.topics)
+        return all(topic.is_complete for topic in self.topics)
 
 
 class ExperimentResult(msgspec.Struct, frozen=True):
-    """The results of an experiment on one web."""
+    """The results of an experiment on generated webs or on a recorded one.
 
-    focus: str
+    Attributes:
+        web: "generated" or "recorded".
+        pages: Mean number of pages of a web.
+        webs: Number of webs.
+    """
+
     web: str
     pages: int
-    archive: str
-    topics: list[TopicFacts]
+    webs: int
     ways: list[WayResult]
+    command: str = ""
+    commit: str = ""
+    date: str = ""
 
     def way(self, name: str) -> WayResult | None:
         """Return the way with this name, or None."""
         return next((way for way in self.ways if way.name == name), None)
+
+
+def merge_webs(results: Sequence[ExperimentResult]) -> ExperimentResult:
+    """Return the means over webs, topic by topic."""
+    first = results[0]
+    ways = []
+    for number, way in enumerate(first.ways):
+        per_web = [result.ways[number].topics for result in results]
+        topics = [_merge_topics(same) for same in zip(*per_web, strict=True)]
+        ways.append(msgspec.structs.replace(way, topics=topics))
+    pages = round(mean([result.pages for result in results]))
+    return ExperimentResult(first.web, pages, len(results), ways)
+
+
+def _merge_topics(topics: Sequence[TopicResult]) -> TopicResult:
+    names = topics[0].numbers
+    numbers = {name: round(mean([t.numbers[name] for t in topics]), 6) for name in names}
+    return TopicResult(topics[0].topic, numbers, all(t.is_complete for t in topics))
 
 
 def verdict(result: ExperimentResult, claim: Claim, form: str, measure: str) -> str:
@@ -92,17 +104,15 @@ def verdict(result: ExperimentResult, claim: Claim, form: str, measure: str) -> 
     if better is None or worse is None:
         return ""
     pairs = zip(better.topics, worse.topics, strict=True)
-    judgement = _judge([a.numbers[measure] - b.numbers[measure] for a, b in pairs])
-    figures = [_figure(measure, way.mean(measure)) for way in (better, worse)]
-    return f"{judgement}: {' to '.join(figures)}"
-
-
-def _judge(differences: Sequence[float]) -> str:
-    if len(differences) < MIN_TOPICS:
-        middle = mean(differences)
-        return "ahead" if middle > 0 else "behind" if middle < 0 else "equal"
-    low, high = bootstrap_interval(differences, Random("claim"), statistic=mean) or (0.0, 0.0)
-    return "**holds**" if low > 0 else "**does not hold**" if high < 0 else "open"
+    differences = [a.numbers[measure] - b.numbers[measure] for a, b in pairs]
+    interval = bootstrap_interval(differences, Random("claim"), statistic=mean)
+    figures = " to ".join(_figure(measure, way.mean(measure)) for way in (better, worse))
+    if interval is None or len(differences) < MIN_TOPICS:
+        return f"no interval: {figures}"
+    low, high = interval
+    judgement = "**holds**" if low > 0 else "**does not hold**" if high < 0 else "open"
+    bounds = " to ".join(_figure(measure, bound).removesuffix(" %") for bound in interval)
+    return f"{judgement}: {figures} ({bounds})"
 
 
 def _peak_verdict(result: ExperimentResult, peak: float, form: str, measure: str) -> str:
@@ -125,35 +135,44 @@ def _peak_verdict(result: ExperimentResult, peak: float, form: str, measure: str
 
 
 def _figure(measure: str, value: float) -> str:
-    return f"{value:,.0f}" if measure.endswith("relevant") else f"{100 * value:.1f} %"
+    if not measure.endswith("relevant"):
+        return f"{100 * value:.1f} %"
+    return f"{value:.1f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def report(experiment: Experiment, result: ExperimentResult) -> str:
-    """Return a table of all ways and a table of all claims in Markdown."""
-    head = ["crawler", "guided by", "pages", "relevant", "precision", "by its own judge", "recall"]
-    ways = [
-        [
-            way.name,
-            way.relevance,
-            f"{way.mean('pages'):,.0f}",
-            *(_figure(name, way.mean(name)) for name in ("relevant", "precision")),
-            *(_figure(name, way.mean(name)) for name in ("own_relevant", "recall")),
-        ]
-        for way in result.ways
-    ]
-    claims = table(
-        ["claim", "the paper", "form", "by labels", "by its own judge"],
-        list(_claim_rows(experiment, result)),
-    )
-    reason = experiment.other.get(result.web)
-    note = f"No verdict on the {result.web} web: {reason}\n\n" if reason else ""
-    return f"{table(head, ways)}\n{note or claims}"
+def report(experiments: dict[str, Experiment], results: dict[str, list[ExperimentResult]]) -> str:
+    """Return Markdown tables: verdicts by form and judge, then conditions of each experiment."""
+    parts = []
+    for title, form, prefix in (
+        ("As published, by labels", "published", ""),
+        ("As published, by the model that steered the crawl", "published", "own_"),
+        ("Tuned, by labels", "tuned", ""),
+    ):
+        rows = [row for name in results for row in _claim_rows(
+            name, experiments[name], results[name], form, prefix
+        )]  # fmt: skip
+        head = ["experiment", "claim", "the paper", *WEBS]
+        parts.append(f"## {title}\n\n{table(head, rows)}")
+    conditions = [
+        [name, result.web, result.webs, f"{result.pages:,}", len(result.ways[0].topics),
+         f"{result.ways[0].mean('pages'):,.0f}", f"`{result.command}`", result.commit, result.date]
+        for name, ofs in results.items() for result in ofs
+    ]  # fmt: skip
+    head = ["experiment", "web", "webs", "pages of a web", "topics", "pages of a crawl"]
+    head += ["command", "commit", "date"]
+    return "\n".join([*parts, f"## Conditions\n\n{table(head, conditions)}"])
 
 
-def _claim_rows(experiment: Experiment, result: ExperimentResult) -> Iterator[list[str]]:
+def _claim_rows(
+    name: str, experiment: Experiment, results: Sequence[ExperimentResult], form: str, prefix: str
+) -> Iterator[list[str]]:
+    by_web = {result.web: result for result in results}
     for claim in experiment.claim:
-        for form, name in FORMS.items():
-            is_own = claim.measure in OWN_MEASURES
-            own = verdict(result, claim, form, f"own_{claim.measure}") if is_own else ""
-            if by_labels := verdict(result, claim, form, claim.measure):
-                yield [claim.text, claim.paper, name, by_labels, own]
+        if prefix and claim.measure not in OWN_MEASURES:
+            continue
+        cells = [
+            verdict(by_web[web], claim, form, prefix + claim.measure) if web in by_web else ""
+            for web in WEBS
+        ]
+        if any(cells):
+            yield [name, claim.text, claim.paper, *cells]

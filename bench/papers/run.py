@@ -1,20 +1,21 @@
-"""Runs the papers' experiments again; docs/results.md has the figures.
+"""Runs the papers' experiments again; docs/results.md shows what it prints.
 
     python -m bench.papers.run [NAMES …] [--web FOLDER] [--only generated|recorded]
-        [--topics N] [--topic NAME]… [--pages N] [--seed 1] [--jobs 1] [--cache FOLDER]
-        [--results bench/results]
+        [--scale 0.1] [--webs 5] [--jobs 1] [--cache FOLDER] [--results bench/results]
 
-Each experiment (`*.toml` beside this file) runs on a generated web with the generator's own
+Each experiment (`*.toml` beside this file) runs on generated webs with the generator's own
 labels and, with --web, on a recorded one (web.warc.zst, topics.json, labels.tsv.gz …). Every
-crawl is the real engine over an archive. The result goes into RESULTS as JSON and is printed
- as a table of crawlers and one of claims. An interrupted run continues where it stopped.
-On two cores all experiments take about an hour. `--topics` takes the first N topics only,
-`--topic` the named ones; `--pages` and `--seed` change the generated webs. NAMES are experiments,
-by default all; webs and crawls are kept in `--cache`.
+crawl is the real engine over an archive. The result goes into RESULTS as JSON, with command,
+commit and date; the tables of all results there are printed. An interrupted run continues where
+it stopped. `--scale` multiplies the size of the generated webs and of the crawls on them: 1 is the
+papers' size, 0.3 a medium one, 0.1 a small one. NAMES are experiments, by default all; webs and
+crawls are kept in `--cache`.
 """
 
+import subprocess
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -26,14 +27,13 @@ import platformdirs
 from bench.papers.experiment import FORMS, Experiment, Way, experiments
 from bench.papers.outcome import (
     ExperimentResult,
-    TopicFacts,
     TopicResult,
     WayResult,
+    merge_webs,
     report,
 )
 from bench.papers.portal import recorded_web
 from bench.script import read_options
-from focus import __version__
 from focus.archive.replay import Archive
 from focus.evaluate.compare import (
     RUNS_FILE,
@@ -55,7 +55,6 @@ from focus.text.charset import decode
 from focus.topic.topic import Topic
 
 HERE = Path(__file__).parent
-_THIRDS = (1 / 3, 2 / 3, 1.0)
 
 
 class World(NamedTuple):
@@ -68,28 +67,47 @@ class World(NamedTuple):
 
 
 def main() -> None:
-    """Run the experiments and print their results."""
+    """Run the experiments and print the tables of all results."""
     options = read_options(__doc__)
     options.cache = options.cache or Path(platformdirs.user_cache_dir("focus")) / "papers"
+    options.results.mkdir(exist_ok=True)
     for name, experiment in experiments(HERE, options.names).items():
-        worlds = []
+        small = experiment.scaled(options.scale)
         if options.only != "recorded":
-            folder = recorded_web(
-                experiment.generated.portal(options.pages, options.seed), options.cache
-            )
-            worlds.append(World("generated", folder, "web.warc.gz", "labels.tsv"))
-        if options.web and options.only != "generated":
-            worlds.append(World("recorded", options.web, "web.warc.zst", "labels.tsv.gz"))
-        for world in worlds:
-            began = time.perf_counter()
-            result = _run(experiment, world, options)
-            options.results.mkdir(exist_ok=True)
-            path = options.results / f"{name}.{world.name}.json"
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
-            print(
-                f"{name} on the {world.name} web: {time.perf_counter() - began:.0f} s", flush=True
-            )
-            print(report(experiment, result), flush=True)
+            webs = [_generated(small, seed, options.cache) for seed in range(1, options.webs + 1)]
+            size = f"--scale {options.scale:g} --webs {options.webs}"
+            _store(name, [_run(small, web, options) for web in webs], size, options)
+        if options.web and options.only != "generated" and "recorded" not in experiment.other:
+            world = World("recorded", options.web, "web.warc.zst", "labels.tsv.gz")
+            size = f"--only recorded --web {options.web.name}"
+            _store(name, [_run(experiment, world, options)], size, options)
+    print(report(experiments(HERE, []), read_results(options.results)))
+
+
+def _generated(experiment: Experiment, seed: int, cache: Path) -> World:
+    folder = recorded_web(experiment.generated.portal(seed), cache)
+    return World("generated", folder, "web.warc.gz", "labels.tsv")
+
+
+def _store(name: str, results: Sequence[ExperimentResult], size: str, options: Any) -> None:
+    git = ["git", "describe", "--always", "--exclude=*", "--dirty"]
+    result = msgspec.structs.replace(
+        merge_webs(results),
+        command=f"python -m bench.papers.run {name} {size}",
+        commit=subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip(),
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+    )
+    path = options.results / f"{name}.{result.web}.json"
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
+
+
+def read_results(folder: Path) -> dict[str, list[ExperimentResult]]:
+    """Return the stored results by experiment."""
+    results: dict[str, list[ExperimentResult]] = {}
+    for path in sorted(folder.glob("p*.json")):
+        result = msgspec.json.decode(path.read_bytes(), type=ExperimentResult)
+        results.setdefault(path.name.partition(".")[0], []).append(result)
+    return results
 
 
 def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult:
@@ -108,8 +126,6 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
     )
     web, inputs, remarks = open_web(spec, _silent), InputFiles(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)
-    wanted = [task for task in tasks if not options.topic or task.name in options.topic]
-    tasks = wanted[: options.topics]
     _, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
     ways, described = experiment.ways(), _described(experiment, world, tasks, options.cache)
     trials = [
@@ -128,16 +144,9 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
     outcomes, _ = run_trials(spec, trials, options.cache / RUNS_FILE, _silent)
     print(f"  {len(trials)} crawls: {time.perf_counter() - done:.0f} s", flush=True)
     return ExperimentResult(
-        focus=__version__,
         web=world.name,
         pages=_pages(web, prepared[0].truth),
-        archive=web.digest,
-        topics=[
-            TopicFacts(
-                each.facts.name, each.facts.relevant, each.facts.targets, len(each.task.seeds)
-            )
-            for each in prepared
-        ],
+        webs=1,
         ways=[_way(experiment, way, prepared, outcomes) for way in ways],
     )
 
@@ -155,11 +164,8 @@ def _silent(what: str, done: int, of: int) -> None:
 def _tasks(
     experiment: Experiment, world: World, spec: ComparisonSpec, inputs: InputFiles
 ) -> list[TopicTask]:
-    """Return topics with seeds; on the generated web those of the experiment."""
+    """Return all topics with the seeds of the experiment."""
     tasks = read_topics(inputs.read_text("topics", spec.topics), "topics")
-    by_name = {task.name: task for task in tasks}
-    if world.name == "generated":
-        tasks = [by_name[name] for name in experiment.topics]
     return [TopicTask(task.topic, _seeds(experiment, world, task, inputs, spec)) for task in tasks]
 
 
@@ -256,21 +262,13 @@ def _of_topic(
 ) -> TopicResult:
     """Return the means over orders of the seeds."""
     crawls = [_of_crawl(experiment, each.truth, outcome) for outcome in outcomes]
-    numbers = {name: round(mean([crawl[0][name] for crawl in crawls]), 6) for name in crawls[0][0]}
-    rounds = [
-        [round(mean(values), 3) for values in zip(*r, strict=False)]
-        for r in zip(*(crawl[1] for crawl in crawls), strict=True)
-    ]
-    thirds = [
-        round(mean(values), 6) for values in zip(*(crawl[2] for crawl in crawls), strict=True)
-    ]
-    return TopicResult(each.task.name, numbers, rounds[0], rounds[1], thirds, outcomes[0].stop)
+    numbers = {name: round(mean([crawl[name] for crawl in crawls]), 6) for name in crawls[0]}
+    is_complete = all(outcome.stop != "frontier empty" for outcome in outcomes)
+    return TopicResult(each.task.name, numbers, is_complete)
 
 
-def _of_crawl(
-    experiment: Experiment, ground: TopicTruth, outcome: TrialResult
-) -> tuple[dict[str, float], tuple[list[float], list[float]], list[float]]:
-    """Return measures, relevant pages per round by label and by own judge, and recall at thirds."""
+def _of_crawl(experiment: Experiment, ground: TopicTruth, outcome: TrialResult) -> dict[str, float]:
+    """Return the measures of a crawl by labels and, as `own_…`, by the model that steered it."""
     fetched: dict[int, bool] = {}
     for number, said in zip(outcome.pages, outcome.verdicts, strict=True):
         if number >= 0:
@@ -280,23 +278,16 @@ def _of_crawl(
     marks = [ground.labels.get(page) is True for page in fetched]
     own = list(fetched.values())
     size = experiment.round or max(1, -(-len(marks) // 10))
-    length = experiment.pages or len(marks)
-    rounds = (
-        [float(sum(m[at : at + size])) for at in range(0, length, size)] for m in (marks, own)
-    )
-    by_label, by_itself = rounds
     order = list(fetched)
     end = experiment.pages or ground.budget
     spent = [ground.canonical_page[n] if n >= 0 else -1 for n in outcome.pages]
     curve = measures.recall_curve(order if experiment.pages else spent, ground.targets, end)
-    numbers = {
+    return {
         "pages": len(marks),
-        "requests": len(outcome.pages),
         "relevant": sum(marks),
         "own_relevant": sum(own),
         "precision": measures.harvest_rate(marks),
         "own_precision": measures.harvest_rate(own),
-        "labelled_precision": measures.harvest_rate([ground.labels.get(page) for page in fetched]),
         "average_precision": measures.mean_cumulative_precision(
             measures.cumulative_precision(marks, size)
         ),
@@ -304,11 +295,7 @@ def _of_crawl(
             measures.cumulative_precision(own, size)
         ),
         "recall": curve[-1] if curve else 0.0,
-        "minutes": outcome.seconds / 60,
-        "efficiency": measures.relevant_per_minute(sum(marks), outcome.seconds),
     }
-    thirds = [measures.recall_at(curve, max(1, round(share * end))) for share in _THIRDS]
-    return numbers, (by_label, by_itself), thirds
 
 
 if __name__ == "__main__":

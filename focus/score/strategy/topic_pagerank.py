@@ -16,7 +16,7 @@ class TopicPageRank(Strategy):
 
     R(c)       local PageRank of the link's target so far, divided by the largest in the graph
     sim(u)     relevance of the best parent; the relevance of the anchor counts if it is larger
-    γ          0.06, so that importance only breaks ties (P1: 0.8, see docs/results.md). Chosen on
+    γ          0.06, so that importance only breaks ties (P1: 0.8, see docs/papers.md). Chosen on
                five topics of a recorded web: AUC on five others 0.285 (γ = 0.2) → 0.305; on a
                generated web 0.408 → 0.411, and 0.449 with γ = 0
 
