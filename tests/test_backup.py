@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.alerts import keyfile
 from focus.alerts.run import AlreadyRunning, watch_lock
@@ -127,9 +128,7 @@ def test_backup_during_writes_contains_whole_batches(database: Path, tmp_path: P
             assert found.crawls == 2
 
 
-def test_backup_does_not_block_writer(
-    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_backup_lets_others_write(database: Path, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     """Something is written between two steps of the copy, which is not begun anew for it."""
     monkeypatch.setattr("focus.storage.backup.PAGES_PER_STEP", 16)
     asyncio.run(write(database, urls=1000))
@@ -260,9 +259,7 @@ def test_restore_copy_of_newer_version_raises(database: Path, tmp_path: Path) ->
 
 
 @pytest.fixture
-def focus(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Focus:
+def focus(capfd: CaptureFixture[str], tmp_path: Path, monkeypatch: MonkeyPatch) -> Focus:
     settle(tmp_path, monkeypatch)
     monkeypatch.setenv("FOCUS_DB", str(tmp_path / "focus.db"))
     return runner(capfd)
@@ -281,9 +278,7 @@ def test_backup_contains_key_only_on_request(focus: Focus, database: Path, tmp_p
     assert stat.S_IMODE((tmp_path / "copy.db.key").stat().st_mode) == 0o600
 
 
-def test_restore_key_replaces_and_keeps_other_key(
-    focus: Focus, database: Path, tmp_path: Path
-) -> None:
+def test_restore_key_keeps_the_replaced_key(focus: Focus, database: Path, tmp_path: Path) -> None:
     key = keyfile.read_key(keyfile.key_path(database))
     assert focus("backup", "copy.db", "--with-key").code == 0
     keyfile.key_path(database).unlink()

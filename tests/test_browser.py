@@ -27,10 +27,7 @@ if story.CHROMIUM is None:
         allow_module_level=True,
     )
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:aiosmtpd.*"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:aiosmtpd.*")]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +74,7 @@ def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> No
             assert one.foreign() == []
 
 
-def test_the_whole_story_goes_by_keyboard_alone_and_without_scripts(
+def test_watch_works_by_keyboard_without_scripts(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     with story.stage(tmp_path_factory.mktemp("keys")) as here, story.chromium() as chromium:

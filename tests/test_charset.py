@@ -58,9 +58,7 @@ def page(text: str, encoding: str, label: str = "") -> bytes:
         (codecs.BOM_UTF16_BE + NEWS.encode("utf-16-be"), None, "utf-16be"),
     ],
 )
-def test_decode_common_encodings_returns_text_and_name(
-    body: bytes, header: str | None, encoding: str
-) -> None:
+def test_decode_returns_text_and_encoding(body: bytes, header: str | None, encoding: str) -> None:
     text, found = decode(body, header)
     assert found == encoding
     assert "\ufffd" not in text and "\ufeff" not in text
@@ -195,9 +193,7 @@ def test_decode_as_all_pairs_follow_the_standard(encoding: str) -> None:
         ("iso-2022-jp", b"\x1b$B$\"\x1b(I1\x1b(J\\~\x1b(Bx\x0e", "あｱ¥‾x\ufffd"),
     ],
 )  # fmt: skip
-def test_decode_as_where_python_differs_follows_the_standard(
-    encoding: str, body: bytes, text: str
-) -> None:
+def test_decode_as_follows_the_encoding_standard(encoding: str, body: bytes, text: str) -> None:
     assert decode_as(body, encoding) == text
 
 

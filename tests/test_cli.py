@@ -19,6 +19,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus import errors, session
 from focus.cli import cli
@@ -40,14 +41,14 @@ PAGES = {
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     """An empty home and working directory, no FOCUS_* variables."""
     settle(tmp_path, monkeypatch)
     return tmp_path
 
 
 @pytest.fixture
-def focus(capfd: pytest.CaptureFixture[str]) -> Focus:
+def focus(capfd: CaptureFixture[str]) -> Focus:
     return runner(capfd)
 
 
@@ -141,10 +142,7 @@ def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> Non
 
 
 def test_why_shows_terms_of_old_topic_file_with_sources(focus: Focus, home: Path) -> None:
-    pages = {
-        "/": ("Portal", [("/rain", "rain"), ("/one", "MySQL 8")]),
-        "/one": ("MySQL", []),
-    }
+    pages = {"/": ("Portal", [("/rain", "rain"), ("/one", "MySQL 8")]), "/one": ("MySQL", [])}
     (home / "t.toml").write_text(
         'name = "t"\nkeywords = ["数据库"]\n[narrower]\nMySQL = 0.6\n'
         '[sources]\nMySQL = "knowledge base: 类别 数据库"\n'
@@ -170,9 +168,7 @@ def test_topic_new_adds_terms_of_knowledge_base(focus: Focus, home: Path) -> Non
     assert "mysql" in focus("topic", "show", "t.toml").out
 
 
-def test_crawl_keeps_library_terms_that_it_began_with(
-    focus: Focus, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_crawl_keeps_library_terms(focus: Focus, home: Path, monkeypatch: MonkeyPatch) -> None:
     web = recorded(home, {"/": ("Portal", [("/one", "one"), ("/two", "two")]), "/one": ("1", [])})
     focus(*on(web, "--max-pages", "1"))
     monkeypatch.setattr("focus.learn.library.find_topic", lambda name: None)  # another version
@@ -258,9 +254,7 @@ def test_output_escapes_control_characters_of_database(focus: Focus, web: Path, 
         ("-v 60000", "serve --port 8431", "ulimit -v"),
     ],
 )
-def test_missing_system_resources_print_one_line(
-    home: Path, limit: str, arguments: str, said: str
-) -> None:
+def test_missing_resource_prints_line(home: Path, limit: str, arguments: str, said: str) -> None:
     line = f"ulimit {limit} && exec {sys.executable} -m focus {arguments} --db u.db"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(
@@ -415,9 +409,7 @@ def test_dry_run_sends_no_requests(focus: Focus, home: Path) -> None:
         ("--topic xyzzyq", "none; the library does not have this topic: "),
     ],
 )
-def test_dry_run_shows_terms_or_why_there_are_none(
-    focus: Focus, arguments: str, terms: str
-) -> None:
+def test_dry_run_shows_terms_or_why_none(focus: Focus, arguments: str, terms: str) -> None:
     ended = focus("crawl", "a.test", *arguments.split(), "-n")
     (line,) = (line for line in ended.out.splitlines() if line.startswith("  terms "))
     text = line.split(maxsplit=1)[1]
@@ -427,7 +419,7 @@ def test_dry_run_shows_terms_or_why_there_are_none(
 # -- a crawl that is only played ----------------------------------------------------
 
 
-def played(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> None:
+def played(monkeypatch: MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
     values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
     values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
@@ -462,13 +454,13 @@ CRAWL = ["crawl", "--seed", "a.test", "--topic", "x"]
     ],
 )
 def test_exit_code_depends_on_stop_reason(
-    focus: Focus, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], code: int
+    focus: Focus, monkeypatch: MonkeyPatch, fields: dict[str, Any], code: int
 ) -> None:
     played(monkeypatch, **fields)
     assert focus(*CRAWL, "--fail-error-rate", "0.5").code == code
 
 
-def raise_in_crawl(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+def raise_in_crawl(monkeypatch: MonkeyPatch, error: BaseException) -> None:
     async def run(*_: object) -> RunReport:
         raise error
 
@@ -485,14 +477,14 @@ def raise_in_crawl(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> Non
     ],
 )
 def test_focus_errors_print_one_line(
-    focus: Focus, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, line: str
+    focus: Focus, monkeypatch: MonkeyPatch, error: Exception, code: int, line: str
 ) -> None:
     raise_in_crawl(monkeypatch, error)
     ended = focus(*CRAWL, "-q")
     assert ended == Ended(code, "", f"focus: error: {line}\n")
 
 
-def test_unexpected_error_prints_traceback(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_error_prints_traceback(focus: Focus, monkeypatch: MonkeyPatch) -> None:
     raise_in_crawl(monkeypatch, ZeroDivisionError())
     ended = focus(*CRAWL)
     assert ended.code == 1
@@ -500,29 +492,25 @@ def test_unexpected_error_prints_traceback(focus: Focus, monkeypatch: pytest.Mon
     assert ended.err.endswith("please report the lines above\n")
 
 
-def test_keyboard_interrupt_before_crawl_exits_with_130(
-    focus: Focus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_before_crawl_exits_with_130(focus: Focus, monkeypatch: MonkeyPatch) -> None:
     raise_in_crawl(monkeypatch, KeyboardInterrupt())
     assert focus(*CRAWL, "-q") == Ended(130, "", "")
 
 
-def test_broken_pipe_of_worker_prints_traceback(
-    focus: Focus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_pipe_of_worker_prints_traceback(focus: Focus, monkeypatch: MonkeyPatch) -> None:
     raise_in_crawl(monkeypatch, BrokenPipeError())
     ended = focus(*CRAWL)
     assert ended.code == 1
     assert "BrokenPipeError" in ended.err
 
 
-def test_missing_contact_prints_one_note(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_contact_prints_one_note(focus: Focus, monkeypatch: MonkeyPatch) -> None:
     played(monkeypatch)
     assert focus(*CRAWL).err.count("site owners cannot reach you") == 1
     assert "site owners" not in focus(*CRAWL, "--contact", "a@b.test").err
 
 
-def test_misspelt_variable_prints_note(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_misspelt_variable_prints_note(focus: Focus, monkeypatch: MonkeyPatch) -> None:
     played(monkeypatch)
     monkeypatch.setenv("FOCUS_MAX_PAGE", "3")
     note = "FOCUS_MAX_PAGE is not known; did you mean FOCUS_MAX_PAGES?"
@@ -530,9 +518,7 @@ def test_misspelt_variable_prints_note(focus: Focus, monkeypatch: pytest.MonkeyP
     assert misspelt_variables(["FOCUS_DB", "FOCUS_SOMETHING_ELSE", "PATH"]) == []
 
 
-def test_unwritable_report_file_raises_error(
-    focus: Focus, monkeypatch: pytest.MonkeyPatch, home: Path
-) -> None:
+def test_unwritable_summary_is_an_error(focus: Focus, monkeypatch: MonkeyPatch, home: Path) -> None:
     played(monkeypatch)
     (home / "r").mkdir()
     (home / "r" / "x").touch()
@@ -592,7 +578,7 @@ def test_completion_of_alert_names_creates_no_database(focus: Focus, home: Path)
     assert completed("watch", "run", "--db", "w.db", "中") == ["中超"]
 
 
-def test_demo_command_compares_strategies(focus: Focus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch) -> None:
     def demo(db: Path, *, pages: int, seed: int, watch: Any, done: Any, run_loop: Any) -> list[Any]:
         assert (pages, seed) == (500, 2)
         with watch("bfs") as teller:

@@ -169,7 +169,7 @@ async def until_requests(site: DemoServer, number: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_two_workers_find_what_one_process_finds(
+async def test_two_workers_fetch_all_pages(
     cluster: Cluster, site: DemoServer, tmp_path: Path
 ) -> None:
     first, second = cluster.worker(), cluster.worker()
@@ -201,17 +201,13 @@ async def test_delay_of_a_host_holds_with_two_workers(
     assert min(gaps) >= delay_s
 
 
-async def test_concurrent_requests_to_a_host_are_refused(
-    cluster: Cluster, site: DemoServer
-) -> None:
+async def test_concurrent_request_to_a_host_is_refused(cluster: Cluster, site: DemoServer) -> None:
     politeness = PolitenessConfig(delay_s=1.0, per_host=2)
     with pytest.raises(ConfigError, match="one request at a time"):
         await cluster.crawl(config(site, politeness=politeness))
 
 
-async def test_worker_dies_its_tasks_go_to_another(
-    cluster: Cluster, site: DemoServer, tmp_path: Path
-) -> None:
+async def test_dead_worker_tasks_move(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
     wanted = await expected_pages(site, tmp_path)
     begin = len(site.log)
     dying = cluster.worker()
@@ -249,9 +245,7 @@ async def test_worker_dies_between_result_and_acknowledgement_its_page_is_reques
     assert len(requests) == 1
 
 
-async def test_frontier_dies_and_continues(
-    cluster: Cluster, site: DemoServer, tmp_path: Path
-) -> None:
+async def test_dead_frontier_continues(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
     wanted = await expected_pages(site, tmp_path)
     begin = len(site.log)
     async with cluster.workers(cluster.worker(), cluster.worker()):
@@ -341,9 +335,7 @@ def focus(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
         ("amqps://guest:guest@127.0.0.1:{port}/", "does not speak TLS"),
     ],
 )
-def test_broker_that_cannot_be_used_gives_one_line(
-    broker: PrivateBroker, url: str, message: str
-) -> None:
+def test_unusable_broker_prints_one_line(broker: PrivateBroker, url: str, message: str) -> None:
     ended = focus("worker", "--amqp", url.format(port=broker.port))
     assert ended.returncode == 7
     assert ended.stderr.startswith("focus: error: ")

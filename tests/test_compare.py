@@ -14,11 +14,7 @@ from focus.errors import ArchiveError, ConfigError
 from focus.evaluate.compare import RUNS_FILE, group_trials, run_comparison, shuffle_seeds
 from focus.evaluate.comparison import Comparison, load_comparison
 from focus.evaluate.ground_truth import parse_budget
-from focus.evaluate.link_graph import (
-    PageIndex,
-    find_recorded_hosts,
-    load_link_graph,
-)
+from focus.evaluate.link_graph import PageIndex, find_recorded_hosts, load_link_graph
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import list_variants
 from tests.support.command import runner, settle
@@ -327,10 +323,7 @@ def test_group_trials_splits_few_groups_for_jobs() -> None:
 
 
 def test_compare_command_uses_crawl_in_database(
-    web: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     settle(tmp_path, monkeypatch)
     focus = runner(capfd)

@@ -206,9 +206,7 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
         ("urlcanon_supplemental_whatwg", "input", "expected"),
     ],
 )
-def test_normalisers_of_archives_agree_or_the_deviation_is_known(
-    file: str, given: str, wanted: str
-) -> None:
+def test_archive_normalisers_differ_as_documented(file: str, given: str, wanted: str) -> None:
     unexplained = []
     for row in rows(f"url-normal/{file}.json"):
         typed = row[given]

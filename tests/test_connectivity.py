@@ -54,9 +54,7 @@ def make_series(text: str, *, probes: str = "") -> Connectivity:
         ("a+ b+ c+ a:dns b:dns c:dns d+", "", True, Verdict.UNDECIDED),
     ],
 )
-def test_judge_series_of_failures_gives_cause(
-    text: str, probes: str, is_idle: bool, verdict: Verdict
-) -> None:
+def test_judge_failures_by_cause(text: str, probes: str, is_idle: bool, verdict: Verdict) -> None:
     assert make_series(text, probes=probes).judge(is_idle=is_idle) is verdict
 
 
@@ -101,9 +99,7 @@ def test_probe_pause_after_each_failed_probe_doubles() -> None:
         (fetch(K.HTTP_5XX, status=511), True, True),
     ],
 )
-def test_is_answer_and_is_doubtful_by_result(
-    result: FetchResult, answers: bool, doubtful: bool
-) -> None:
+def test_is_answer_and_is_doubtful(result: FetchResult, answers: bool, doubtful: bool) -> None:
     assert (is_answer(result), Connectivity().is_doubtful(result)) == (answers, doubtful)
 
 

@@ -190,9 +190,7 @@ async def test_a_missing_robots_txt_allows_everything(web: TinyWeb, status: int)
     assert len((await crawl(web, ["http://a.test/"])).pages) == 6
 
 
-async def test_an_unreachable_robots_txt_is_waited_for_then_the_host_left_alone(
-    web: TinyWeb,
-) -> None:
+async def test_robots_txt_unreachable_is_retried_then_host_is_abandoned(web: TinyWeb) -> None:
     web.robots("b.test", "", status=503)
     run = await crawl(web, ["http://a.test/"])
     assert not any(url.startswith("http://b.test/") for url in run.pages)
@@ -512,9 +510,7 @@ async def test_a_page_that_keeps_itself_fresh_is_a_page() -> None:
         ("none", False, False),
     ],
 )
-async def test_x_robots_tag_is_read_by_its_grammar(
-    tag: str, is_result: bool, is_followed: bool
-) -> None:
+async def test_x_robots_tag_is_parsed(tag: str, is_result: bool, is_followed: bool) -> None:
     web = TinyWeb()
     web.page("http://a.test/", links=["/next"], headers={"x-robots-tag": tag})
     web.page("http://a.test/next")
@@ -556,9 +552,7 @@ async def test_what_becomes_of_nofollow_is_an_option(strategy: str) -> None:
         ({"max_bytes": 1}, 1, "max-bytes"),
     ],
 )
-async def test_limits_end_a_crawl(
-    web: TinyWeb, limits: dict[str, int], pages: int, said: str
-) -> None:
+async def test_limit_ends_run(web: TinyWeb, limits: dict[str, int], pages: int, said: str) -> None:
     web.page("http://a.test/2", title="足球", keywords="足球")
     run = await crawl(web, ["http://a.test/"], **limits)
     assert run.reason == f"{said} reached"
@@ -579,9 +573,7 @@ async def test_no_limit_is_overshot_by_what_is_in_flight(web: TinyWeb) -> None:
         (ScopeConfig(allow=("a.test",)), {"http://b.test/", "http://b.test/x"}),
     ],
 )
-async def test_scope_keeps_the_crawl_in(
-    web: TinyWeb, scope: ScopeConfig, missing: set[str]
-) -> None:
+async def test_scope_limits_the_crawl(web: TinyWeb, scope: ScopeConfig, missing: set[str]) -> None:
     everything = set((await crawl(web, ["http://a.test/"])).pages)
     run = await crawl(web, ["http://a.test/"], scope=scope)
     assert everything - set(run.pages) == missing
@@ -653,9 +645,7 @@ async def test_many_at_once_with_budget_to_spare_find_what_one_at_a_time_finds()
     assert found[1] >= 18
 
 
-async def test_a_limited_crawl_goes_on_beside_a_good_host_that_hangs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_limited_crawl_continues_beside_hanging_host(monkeypatch: pytest.MonkeyPatch) -> None:
     web, seeds = good_and_poor()
     monkeypatch.setattr(
         "focus.engine.transports.latency_s",

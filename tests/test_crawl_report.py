@@ -166,9 +166,7 @@ def test_host_yields_equal_status_and_have_learned_rate(found: CrawlFigures) -> 
     assert pattern.rate == pytest.approx((4.5 + k * first.rate) / (6 + k))
 
 
-def test_url_patterns_and_learned_rates_are_reported_for_yield_only(
-    path: Path, tmp_path: Path
-) -> None:
+def test_patterns_and_learned_rates_are_reported_for_yield(path: Path, tmp_path: Path) -> None:
     make(tmp_path / "bfs.db", batch(), config='{"strategy": "bfs"}')
     pages = {}
     for name in ("focus", "bfs"):

@@ -40,9 +40,7 @@ async def test_process_delivers_due_messages(here: OutboxFixture) -> None:
     assert here.store.outbox.count_by_state() == {SENT: 1, WAITING: 1}
 
 
-async def test_nothing_due_starts_no_process(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_due_no_process(here: OutboxFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
     deliver = delivery_process.delivery_in_process(here.store, here.settings())
     assert await deliver() == DeliverySummary()
@@ -71,7 +69,7 @@ asyncio.run(delivery_process._run_process(order))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-async def test_process_outlives_killed_run(
+async def test_process_survives_run(
     here: OutboxFixture, tmp_path: Path, number: signal.Signals
 ) -> None:
     async with receiving(Receiver(delay_s=0.5)) as hook:

@@ -104,9 +104,7 @@ def test_the_web_of_the_published_experiments_stays_the_same() -> None:
     ("pages", "hosts", "portals"),
     [(1000, 1, 1), (3000, 12, 1), (3000, 10, 10), (3000, 30, 2), (20_000, 12, 1)],
 )
-def test_the_web_has_about_as_many_pages_and_hosts_as_asked_for(
-    pages: int, hosts: int, portals: int
-) -> None:
+def test_web_has_the_requested_pages_and_hosts(pages: int, hosts: int, portals: int) -> None:
     web = generate(3, pages=pages, hosts=hosts, portals=portals)
     assert abs(len(web.urls()) - pages) <= 0.1 * pages
     assert len(set(web.urls())) == len(web.urls())
@@ -148,9 +146,7 @@ def test_labels_leave_out_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None
         assert url not in labels
 
 
-def test_a_third_of_a_topic_has_no_relevant_parent_and_a_quarter_a_telling_anchor(
-    web: DemoWeb, graph: Graph
-) -> None:
+def test_share_of_topic_without_relevant_parent_or_anchor(web: DemoWeb, graph: Graph) -> None:
     relevant = {url for url, label in web.labels("足球").items() if label}
     orphans = [url for url in relevant if not graph.parents[url] & relevant]
     told = [url for url in relevant if any("足球" in text for text in graph.anchors[url])]
@@ -158,9 +154,7 @@ def test_a_third_of_a_topic_has_no_relevant_parent_and_a_quarter_a_telling_ancho
     assert 0.15 <= len(told) / len(relevant) <= 0.35
 
 
-def test_some_relevant_pages_are_reached_only_through_pages_off_topic(
-    web: DemoWeb, graph: Graph
-) -> None:
+def test_some_relevant_pages_are_behind_pages_off_topic(web: DemoWeb, graph: Graph) -> None:
     relevant = {url for url, label in web.labels("足球").items() if label}
     leading = relevant | set(web.hubs("足球"))
     tunnelled = {url for url in relevant if not graph.parents[url] & leading}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.config import ScopeConfig
 from focus.urls.normal_form import url_fingerprint
@@ -57,9 +58,7 @@ async def test_depth_counts_by_shortest_way(
 
 
 @pytest.fixture
-def focus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Focus:
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
     settle(tmp_path, monkeypatch)
     html = "<title>football</title><p>football {}"
     pages = {
@@ -88,9 +87,7 @@ def focus(
         ([], ["--documents"]),
     ],
 )
-def test_later_run_fetches_what_wider_scope_allows(
-    narrow: list[str], wider: list[str], focus: Focus
-) -> None:
+def test_later_run_obeys_wider_scope(narrow: list[str], wider: list[str], focus: Focus) -> None:
     command = ["crawl", f"{A}/", "--topic", "football", "--archive", "web.warc.gz", "-q"]
 
     def urls(database: str) -> list[str]:

@@ -109,9 +109,7 @@ def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
         ("| `A\\|B` | c\\|d |", "| `A|B` | c\\|d |"),
     ],
 )  # fmt: skip
-def test_links_are_written_anew_for_the_site(
-    monkeypatch: pytest.MonkeyPatch, link: str, in_site: str
-) -> None:
+def test_link_rewritten_for_site(monkeypatch: pytest.MonkeyPatch, link: str, in_site: str) -> None:
     monkeypatch.syspath_prepend(DOCS)
     site = importlib.import_module("make_site")
     assert site.rewritten(link, "docs/zh/usage.md", site.places()) == in_site

@@ -137,9 +137,7 @@ def test_document_kind_vague_type_uses_first_bytes(kind: str) -> None:
         (None, b"", None),
     ],
 )
-def test_document_kind_types_and_first_bytes(
-    content_type: str | None, head: bytes, kind: str | None
-) -> None:
+def test_document_kind_by_content(content_type: str | None, head: bytes, kind: str | None) -> None:
     assert document_kind(content_type, head) == kind
 
 
@@ -218,9 +216,7 @@ LOCKED_PDF = documents.pdf(
         ("epub", documents.epub(package='<!DOCTYPE x [<!ENTITY a "b">]><x/>'), "EPUB: OPS/book"),
     ],
 )
-def test_to_html_broken_document_names_the_fault(
-    kind: str, body: bytes | Callable[[], bytes], why: str
-) -> None:
+def test_to_html_names_the_fault(kind: str, body: bytes | Callable[[], bytes], why: str) -> None:
     data = body if isinstance(body, bytes) else body()
     with pytest.raises(DocumentError, match=f"^{why}"):
         to_html(kind, data)

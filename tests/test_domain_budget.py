@@ -28,9 +28,7 @@ class Crowd:
         self.frontier = Frontier(UrlTable(0), PolitenessConfig())
         self.tallies: dict[int, Tally] = {}
         self.domains = DomainBudget(
-            TrapConfig(**{"budget": 100, **config}),
-            self.frontier.hosts,
-            self.tallies,
+            TrapConfig(**{"budget": 100, **config}), self.frontier.hosts, self.tallies
         )
 
     def meet(self, name: str) -> Host:

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from pytest import MonkeyPatch
 from warcio.archiveiterator import ArchiveIterator
 
 from focus.demo.server import DemoServer
@@ -72,9 +73,7 @@ def test_ctrl_c_lets_requests_finish_and_sums_up(web: DemoWeb, tmp_path: Path) -
         assert asked_twice(server) == set()
 
 
-def test_a_second_ctrl_c_ends_at_once_with_all_that_came_before(
-    web: DemoWeb, tmp_path: Path
-) -> None:
+def test_second_ctrl_c_ends_at_once_and_keeps_fetched_pages(web: DemoWeb, tmp_path: Path) -> None:
     with served(web) as server:
         run = Crawl(server, tmp_path, program=PATIENT).after(20)
         server.latency_s = LIFE_S  # no more answers come
@@ -118,18 +117,14 @@ def assert_polite(found: Conduct) -> None:
     assert found.unasked == []
 
 
-def test_no_host_is_asked_too_fast_or_for_what_it_forbids(
-    server: DemoServer, tmp_path: Path
-) -> None:
+def test_hosts_get_no_early_or_forbidden_requests(server: DemoServer, tmp_path: Path) -> None:
     options = ["--delay", "0.1", "--concurrency", "64", "--max-requests", "250"]
     assert Crawl(server, tmp_path, *options).end() == 0
     assert_polite(conduct(server.web, server.log, 0.1))
     assert len(server.log) == 250
 
 
-def test_several_requests_at_once_on_a_host_are_sent_a_delay_apart(
-    web: DemoWeb, tmp_path: Path
-) -> None:
+def test_concurrent_requests_to_a_host_are_a_delay_apart(web: DemoWeb, tmp_path: Path) -> None:
     """By the recording: a log has arrivals, and behind one that is late the next seems early."""
     archive = tmp_path / "x.warc.gz"
     options = ["--delay", "0.3", "--per-host", "3", "--concurrency", "64", "--max-requests", "60"]
@@ -162,9 +157,7 @@ def test_the_delay_holds_across_a_kill(server: DemoServer, tmp_path: Path) -> No
 # -- many slow hosts ----------------------------------------------------------------
 
 
-def test_every_slow_host_is_waited_for_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     """600 at once need more than the 1,024 open files of a shell: focus asks for them."""
     for name in ("TIMEOUT", "READ_TIMEOUT", "CONNECT_TIMEOUT"):
         monkeypatch.setenv(f"FOCUS_{name}", "10m")
@@ -178,9 +171,7 @@ def test_every_slow_host_is_waited_for_at_once(
 # -- a recorded web -----------------------------------------------------------------
 
 
-def test_a_recorded_web_is_crawled_in_the_same_order_as_the_live_one(
-    server: DemoServer, tmp_path: Path
-) -> None:
+def test_recorded_web_gives_order_of_the_live_web(server: DemoServer, tmp_path: Path) -> None:
     """The first crawl is over sockets and records; the second reads what was recorded."""
     live, replayed = tmp_path / "live", tmp_path / "replayed"
     live.mkdir()

@@ -20,6 +20,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.errors import ConfigError, ExportError
 from focus.report.export import FORMATS, choose_format, write_csv, write_jsonl, write_rows
@@ -149,7 +150,7 @@ def test_sqlite_table_supports_sums_and_json(tmp_path: Path) -> None:
 
 
 def test_sqlite_to_stdout_from_deleted_folder_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    tmp_path: Path, monkeypatch: MonkeyPatch, capfdbinary: CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
@@ -190,9 +191,7 @@ def test_parquet_preserves_types(tmp_path: Path) -> None:
     assert parquet.read_table(out).num_rows == 0
 
 
-def test_parquet_without_pyarrow_names_the_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ExportError, match=r"pip install 'focus-crawler\[parquet\]'"):
         write_rows(ROWS, COLUMNS, format="parquet", out=tmp_path / "x.parquet")

@@ -120,9 +120,7 @@ def test_feed_is_limited_to_max_entries(here: OutboxFixture) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.none())
-def test_feed_of_any_text_and_time_is_valid_atom(
-    title: str, snippet: str, published: float | None
-) -> None:
+def test_feed_of_any_text_is_valid_atom(title: str, snippet: str, published: float | None) -> None:
     found = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)
     about = FeedHead("urn:uuid:1", title, "zh", NOON, "http://a.test/" + title)
     root = ElementTree.fromstring(atom_document(about, [Entry("urn:uuid:2", title, found)]))

@@ -262,9 +262,7 @@ def test_fetch_limits_hold_on_uvloop() -> None:
         ("204 Nothing", FailureKind.EMPTY),
     ],
 )
-async def test_fetch_error_status_is_failure_without_body(
-    status: str, failure: FailureKind
-) -> None:
+async def test_fetch_error_status_is_failure(status: str, failure: FailureKind) -> None:
     body = b"" if status[:3] in ("204", "304") else b"<html>sorry"
     result = await ask(Raw(answer(body, status=status)))
     assert (result.failure, result.body) == (failure, b"")
@@ -326,9 +324,7 @@ _ZIPPED = gzip.compress(PAGE)
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_whole", [True, False])
-async def test_fetch_malformed_head_keeps_page(
-    headers: list[str], body: bytes, is_whole: bool
-) -> None:
+async def test_fetch_odd_head_keeps_page(headers: list[str], body: bytes, is_whole: bool) -> None:
     head = "\r\n".join(["HTTP/1.1 200 OK", "Content-Type: text/html", *headers, "", ""])
     response = head.encode("latin-1") + body
     early = b"HTTP/1.1 103 Early\r\nLink : </x>\r\n\r\n"
@@ -478,9 +474,7 @@ class Names(AbstractResolver):
         (socket.EAI_FAIL, FailureKind.DNS_TEMPORARY),
     ],
 )
-async def test_fetch_unknown_name_differs_from_resolver_error(
-    error: int, failure: FailureKind
-) -> None:
+async def test_fetch_unknown_name_is_no_resolver_error(error: int, failure: FailureKind) -> None:
     async with WebFetcher(config(), resolver=Names(error)) as web:
         assert (await web.fetch("http://nowhere.test/")).failure is failure
 
@@ -510,9 +504,7 @@ def test_client_context_refuses_renegotiation(insecure: bool) -> None:
     assert context.check_hostname is not insecure
 
 
-def test_client_context_loads_certificates_once_on_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_client_context_loads_certificates_once_on_use(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[ssl.SSLContext] = []
     monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda self, _: read.append(self))
     with defer_certificate_loading():

@@ -246,9 +246,7 @@ def test_of_a_spilled_url_that_comes_first_the_address_alone_is_asked_for() -> N
 
 _ACTIONS = st.lists(
     st.tuples(
-        st.sampled_from(["add", "improve", "take", "finish"]),
-        st.integers(0, 3),
-        st.integers(0, 9),
+        st.sampled_from(["add", "improve", "take", "finish"]), st.integers(0, 3), st.integers(0, 9)
     ),
     max_size=120,
 )

@@ -337,9 +337,7 @@ class Rebinding(Names):
         return [{**each, "host": PRIVATE} for each in found] if again else found
 
 
-async def test_a_name_that_turns_private_is_refused_for_everything(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_name_that_turns_private_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_DNS_TTL_S", 0)
     config = FetchConfig(allow_net=(f"{PUBLIC}/32",), sitemaps=True)
     async with (

@@ -303,9 +303,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_bar_shows_markup_and_format_fields_as_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_progress_bar_shows_markup_and_fields_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")

@@ -27,12 +27,9 @@ def failures(run: Run) -> int:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [FailureKind.TLS, FailureKind.CONNECT, FailureKind.TIMEOUT, FailureKind.HTTP_5XX],
+    "kind", [FailureKind.TLS, FailureKind.CONNECT, FailureKind.TIMEOUT, FailureKind.HTTP_5XX]
 )
-async def test_a_host_that_does_not_speak_tls_is_asked_in_plain(
-    web: TinyWeb, kind: FailureKind
-) -> None:
+async def test_host_without_tls_is_requested_in_plain(web: TinyWeb, kind: FailureKind) -> None:
     shut(web, "https", kind)
     run = await crawl(web, ["http://hub.test/"])
     assert run.pages == ["http://hub.test/", "http://a.test/y"]

@@ -44,9 +44,7 @@ NOV_6 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110
         (999, False, FailureKind.PROTOCOL),
     ],
 )
-def test_classify_status_all_kinds(
-    status: int, retry_after: bool, kind: FailureKind | None
-) -> None:
+def test_classify_status_kinds(status: int, retry_after: bool, kind: FailureKind | None) -> None:
     assert classify_status(status, retry_after) is kind
 
 
@@ -117,9 +115,7 @@ DOC = b"<!DOCTYPE html><html><title>x</title>"
         ("image/png", b"", False),
     ],
 )
-def test_is_html_types_and_first_bytes(
-    content_type: str | None, head: bytes, expected: bool
-) -> None:
+def test_is_html_type_and_bytes(content_type: str | None, head: bytes, expected: bool) -> None:
     assert is_html(content_type, head) is expected
 
 

@@ -143,9 +143,7 @@ LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
         ("", LIST[: len(LIST) // 2], False),
     ],
 )
-def test_is_index_page_uses_structure_if_address_is_neutral(
-    head: str, body: str, is_index: bool
-) -> None:
+def test_is_index_page_neutral_address_uses_markup(head: str, body: str, is_index: bool) -> None:
     assert read(body, head=head).is_index_page is is_index
 
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import MonkeyPatch, TempPathFactory
 
 from focus.cli import cli
 from focus.errors import KnowledgeError
@@ -174,7 +175,7 @@ _CELL = st.text(
 
 @given(st.lists(st.tuples(_CELL, _CELL, _CELL), min_size=1, max_size=30))
 def test_import_dump_stores_every_fact(
-    tmp_path_factory: pytest.TempPathFactory, facts: list[tuple[str, str, str]]
+    tmp_path_factory: TempPathFactory, facts: list[tuple[str, str, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("kb")
     text = "".join("\t".join(fact) + "\n" for fact in facts)
@@ -286,9 +287,7 @@ def _allowed(text: str, start: int, words: Collection[str]) -> list[tuple[int, i
 _SEGMENTER = Segmenter()
 
 
-def test_open_knowledge_base_football_unless_file_exists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_open_knowledge_base_default_is_football(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with open_knowledge_base(Path("football")) as known:
         assert known.find_entities("红魔")[0].name == "曼联"
@@ -300,9 +299,7 @@ def test_open_knowledge_base_football_unless_file_exists(
         assert known.find_entities("红魔") == []
 
 
-def test_topic_new_uses_names_of_football_base(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_topic_new_uses_football_base(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, ["topic", "new", "曼联", "--kb", "football"])
     assert result.exit_code == 0, result.output

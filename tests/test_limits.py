@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.__main__ import main
 from focus.records import DropReason, FailureKind
@@ -26,10 +27,7 @@ def test_max_body_bounds_the_bytes_off_the_network_too(ordered: Ordered) -> None
     ("variable", "value"), [("FOCUS_MAX_URL", str(MAX_URL_LENGTH + 1)), ("FOCUS_MAX_LINKS", "-1")]
 )
 def test_limits_that_make_no_sense_are_told(
-    variable: str,
-    value: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    variable: str, value: str, capsys: CaptureFixture[str], monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, value)
     assert main(["crawl", *BASE]) == 2
@@ -37,9 +35,7 @@ def test_limits_that_make_no_sense_are_told(
 
 
 @pytest.mark.parametrize("typed", [["--max-url", "100"], ["--max-url=100"], ["--ignore-traps"]])
-def test_a_setting_of_focus_toml_alone_cannot_be_typed(
-    typed: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_focus_toml_setting_is_no_option(typed: list[str], capsys: CaptureFixture[str]) -> None:
     assert main(["crawl", *BASE, *typed]) == 2
     key = typed[0].partition("=")[0].removeprefix("--")
     error = capsys.readouterr().err
@@ -48,9 +44,7 @@ def test_a_setting_of_focus_toml_alone_cannot_be_typed(
     assert error.count("\n") == 1
 
 
-async def test_status_names_the_limits_that_were_hit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_status_names_reached_limits(tmp_path: Path, capsys: CaptureFixture[str]) -> None:
     web = TinyWeb()
     long = f"http://a.test/{'x' * 90}"
     web.page("http://a.test/", links=["/big", "/r", "/flood", long], title="足球")

@@ -214,9 +214,7 @@ def test_mail_without_base_url_has_no_unsubscribe_link() -> None:
         ("fr", ("football",), 2, "football: 2 new pages"),
     ],
 )
-def test_subject_by_language_and_alert_count(
-    language: str, names: tuple[str, ...], urls: int, subject: str
-) -> None:
+def test_message_subject(language: str, names: tuple[str, ...], urls: int, subject: str) -> None:
     assert message(*names, language=language, urls=urls).subject == subject
 
 
@@ -415,9 +413,7 @@ def test_address_with_idn_domain_is_written_in_ascii() -> None:
 
 
 @pytest.mark.parametrize("knows", [True, False])
-async def test_local_part_outside_ascii_needs_a_server_with_smtputf8(
-    server: Server, knows: bool
-) -> None:
+async def test_non_ascii_local_part_needs_smtputf8(server: Server, knows: bool) -> None:
     async with server.running(enable_SMTPUTF8=knows):
         mailer = Mailer(server.settings())
         outcome = await mailer.deliver(message(), "我@b.test", now=NOON)
@@ -576,9 +572,7 @@ async def test_login_over_tls_reports_success_or_failure(
     assert "wrong" not in outcome.reason
 
 
-async def test_untrusted_certificate_is_refused(
-    server: Server, certificate: tuple[Path, Path]
-) -> None:
+async def test_bad_certificate_is_refused(server: Server, certificate: tuple[Path, Path]) -> None:
     async with server.running(tls_context=offered(certificate)):
         (outcome,) = await server.take(message(), url="smtp://127.0.0.1:{port}?starttls=on")
     assert isinstance(outcome, NotDelivered)

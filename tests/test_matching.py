@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import MonkeyPatch
 
 from focus.alerts import matching, votes
 from focus.alerts.clock_change import change_zone
@@ -224,9 +225,7 @@ def test_site_added_later_is_marked_as_seen(alerts: AlertsFixture) -> None:
     assert found.news == 1
 
 
-def test_baseline_is_limited_to_the_latest_pages(
-    alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_baseline_has_latest_pages_only(alerts: AlertsFixture, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "BASELINE_PAGES", 4)
     alerts.pages(range(10))
     alerts.alert("没有")
@@ -390,8 +389,8 @@ def test_page_excluded_by_characters_lacks_the_words(words: list[str], text: str
 # -- all or nothing -------------------------------------------------------------------
 
 
-def test_kill_between_batches_loses_and_doubles_nothing(
-    alerts: AlertsFixture, monkeypatch: pytest.MonkeyPatch
+def test_kill_between_batches_loses_nothing(
+    alerts: AlertsFixture, monkeypatch: MonkeyPatch
 ) -> None:
     alert = alerts.alert()
     alerts.check()

@@ -23,9 +23,7 @@ def test_recall_curve_counts_a_target_once_and_stays_flat() -> None:
 
 
 @given(ORDERS, TARGETS, st.integers(0, 60))
-def test_recall_curve_is_monotone_and_at_most_one(
-    order: list[int], targets: set[int], budget: int
-) -> None:
+def test_recall_curve_is_monotone(order: list[int], targets: set[int], budget: int) -> None:
     curve = m.recall_curve(order, targets, budget)
     assert len(curve) == budget
     assert curve == sorted(curve)
@@ -55,9 +53,7 @@ def test_requests_to_recall_returns_first_request() -> None:
 
 
 @given(ORDERS, TARGETS.filter(bool), st.floats(0.01, 1))
-def test_requests_to_recall_agrees_with_curve(
-    order: list[int], targets: set[int], share: float
-) -> None:
+def test_requests_to_recall_fits_curve(order: list[int], targets: set[int], share: float) -> None:
     curve = m.recall_curve(order, targets, 40)
     k = m.requests_to_recall(curve, share)
     reached = [recall >= share - 1e-12 for recall in curve]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.__main__ import main
 from focus.alerts import query, schedule, settings
@@ -54,9 +55,7 @@ def chinese() -> dict[str, str]:
     return found
 
 
-def test_catalogue_contains_exactly_the_messages_of_the_source(
-    chinese: dict[str, str],
-) -> None:
+def test_catalogue_contains_exactly_the_messages_of_the_source(chinese: dict[str, str]) -> None:
     ids = {each.text for each in make_messages.found()}
     assert ids == set(chinese), "python docs/make_messages.py"
     assert not [text for text, ours in chinese.items() if not ours]
@@ -185,7 +184,7 @@ def test_environment_language_by_variables(environ: dict[str, str], language: st
 
 
 @pytest.fixture
-def speaking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def speaking(monkeypatch: MonkeyPatch) -> Iterator[None]:
     """The terminal is Chinese during a test."""
     for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES"):
         monkeypatch.setenv(name, "")
@@ -196,7 +195,7 @@ def speaking(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gettext.textdomain("messages")
 
 
-def test_help_language_zh_is_chinese(speaking: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_language_zh_is_chinese(speaking: None, capsys: CaptureFixture[str]) -> None:
     assert main(["watch", "add", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("用法：") and "  新建关注。" in lines
@@ -207,9 +206,7 @@ def test_help_language_zh_is_chinese(speaking: None, capsys: pytest.CaptureFixtu
     assert "主题有新网页时收到通知" in capsys.readouterr().out
 
 
-def test_errors_language_zh_are_chinese(
-    speaking: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_errors_are_chinese(speaking: None, capsys: CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["crawl", "--no-such"]) == 2
     assert "没有选项“--no-such”" in capsys.readouterr().err
     assert main(["watch", "show", "f1", "--db", str(tmp_path / "x.db")]) == 2

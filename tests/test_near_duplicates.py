@@ -161,9 +161,7 @@ def web() -> TinyWeb:
 
 
 @given(st.lists(st.integers(1, 2**64 - 1), max_size=60), st.integers(0, 59), st.sets(BITS))
-def test_twins_are_those_that_a_look_at_all_would_find(
-    texts: list[int], near: int, flipped: set[int]
-) -> None:
+def test_twins_equal_those_of_a_full_search(texts: list[int], near: int, flipped: set[int]) -> None:
     seen = NearDuplicates()
     for number, text in enumerate(texts):
         seen.add(100 + number, text)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from click.testing import CliRunner
+from pytest import MonkeyPatch
 
 import focus
 from focus.cli import cli, crawl
@@ -55,7 +56,7 @@ def sample(option: Declared) -> tuple[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     """A working directory with a recorded web, and no FOCUS_* variables."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "web.warc").touch()
@@ -86,9 +87,7 @@ def test_declared_option_as_flag_sets_its_field(option: Declared) -> None:
 
 
 @pytest.mark.parametrize("option", DECLARED, ids=NAMES)
-def test_declared_option_as_variable_sets_its_field(
-    option: Declared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_option_as_variable_sets_its_field(option: Declared, monkeypatch: MonkeyPatch) -> None:
     typed, value = sample(option)
     monkeypatch.setenv(option.variable, typed or "1")
     assert held(option) == value
@@ -105,9 +104,7 @@ def test_declared_option_in_focus_toml_sets_its_field(option: Declared, folder: 
     assert held(option) == value
 
 
-def test_dry_run_lists_set_options_with_sources(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dry_run_lists_set_options_with_sources(folder: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_PROXY", "http://me:secret@proxy.test:80")
     found = {"slowdown": "90s", "allow_net": ["10.0.0.0/8", "::1"]}
     arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
@@ -166,9 +163,7 @@ def test_new_option_needs_change_in_one_file(folder: Path) -> None:
     assert probe(FOCUS_PATIENCE="2m")[0] == "120.0 ['--patience 2m00s (FOCUS_PATIENCE)']"
 
 
-def test_short_help_of_crawl_fits_75_lines_and_full_help_has_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_crawl_short_help_fits_75_lines_full_help_has_all(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     short = CliRunner().invoke(cli, ["crawl", "--help"]).output
     full = CliRunner().invoke(cli, ["crawl", "--help-all"]).output
@@ -188,9 +183,7 @@ def test_url_argument_is_a_seed_before_those_of_the_option(folder: Path) -> None
 
 
 @pytest.mark.parametrize("source", ["flag", "variable", "file"])
-def test_old_spelling_of_an_option_still_works(
-    source: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_option_name_works(source: str, folder: Path, monkeypatch: MonkeyPatch) -> None:
     jar = next(option for option in DECLARED if option.name == "cookie-jar")
     if source == "variable":
         monkeypatch.setenv("FOCUS_COOKIES", "1")

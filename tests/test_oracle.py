@@ -67,9 +67,7 @@ def test_oracle_curve_path_over_targets_has_no_cost() -> None:
 
 
 @given(GRAPHS, SEEDS, RELEVANT)
-def test_oracle_curve_is_never_below_best_crawl(
-    graph: Graph, seeds: list[int], relevant: set[int]
-) -> None:
+def test_oracle_curve_bounds_best_crawl(graph: Graph, seeds: list[int], relevant: set[int]) -> None:
     targets = reachable_targets(graph, seeds, relevant)
     bound = oracle_curve(graph, seeds, targets, NODES)
     best = best_possible(graph, seeds, targets)

@@ -91,9 +91,7 @@ async def test_crawl_in_outage_of_all_hosts_loses_nothing(
 @pytest.mark.parametrize(
     "how", [{"portal": "http://login.hotel/"}, {"kind": K.TLS}, {"kind": K.GUARD}], ids=str
 )
-async def test_crawl_behind_captive_portal_loses_nothing(
-    tmp_path: Path, begin_s: float, how: dict[str, Any]
-) -> None:
+async def test_captive_portal_harmless(tmp_path: Path, begin_s: float, how: dict[str, Any]) -> None:
     runs = FaultyRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
     assert await runs.run(NetworkFault(begin_s, 600.0, **how)) == "frontier empty"
     assert runs.changes[0] is not None, "it was told as an outage"
@@ -121,9 +119,7 @@ async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> Non
     assert "http://moved.test/" in runs.fetched_urls
 
 
-async def test_dead_host_of_many_is_abandoned_until_the_next_run(
-    tmp_path: Path,
-) -> None:
+async def test_dead_host_of_many_is_abandoned_until_the_next_run(tmp_path: Path) -> None:
     runs = FaultyRuns(world(), tmp_path, SEEDS)
     assert (
         await runs.run(NetworkFault(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
@@ -158,9 +154,7 @@ async def test_single_dead_host_is_abandoned_for_the_run(tmp_path: Path, kind: K
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("length_s", [10.0, 300.0])
-async def test_single_host_unreachable_during_crawl_is_waited_for(
-    tmp_path: Path, kind: K, length_s: float
-) -> None:
+async def test_unreachable_single_host_is_awaited(tmp_path: Path, kind: K, length_s: float) -> None:
     runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
     assert await runs.run(NetworkFault(5.0, 5.0 + length_s, kind=kind)) == "frontier empty"
     assert runs.count(UrlState.DONE) == PAGES + 1
@@ -169,9 +163,7 @@ async def test_single_host_unreachable_during_crawl_is_waited_for(
 
 
 @pytest.mark.parametrize("kind", [K.CONNECT, K.UNREACHABLE])
-async def test_refused_seed_without_robots_is_requested_by_the_next_run(
-    tmp_path: Path, kind: K
-) -> None:
+async def test_refused_seed_without_robots_is_requested_next_run(tmp_path: Path, kind: K) -> None:
     """Its failure is its own, not its host's."""
     runs = FaultyRuns(
         world(("a.test",)),

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from pytest import MonkeyPatch
 
 from focus.alerts import outbox_lease, outbox_relay, settings, unsubscribe
 from focus.alerts.delivery import (
@@ -63,7 +64,7 @@ class Post:
         return [message.id for _, message in self.sent]
 
 
-def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | BaseException) -> Post:
+def install(monkeypatch: MonkeyPatch, *outcomes: DeliveryOutcome | BaseException) -> Post:
     post = Post(*outcomes)
 
     async def send(
@@ -78,9 +79,7 @@ def install(monkeypatch: pytest.MonkeyPatch, *outcomes: DeliveryOutcome | BaseEx
 # -- what goes into a message -------------------------------------------------------
 
 
-async def test_digest_groups_due_pages_by_alert(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_digest_groups_pages_by_alert(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch)
     football = here.alert("足球", ME, YOU, "inbox", "feed")
     travel = here.alert("旅游", ME)
@@ -99,8 +98,8 @@ async def test_digest_groups_due_pages_by_alert(
     assert await here.deliver() == outbox_relay.DeliverySummary()
 
 
-async def test_immediate_alert_sends_one_page_per_message(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+async def test_immediate_alert_sends_pages_alone(
+    here: OutboxFixture, monkeypatch: MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     here.finds(here.alert("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
@@ -110,8 +109,8 @@ async def test_immediate_alert_sends_one_page_per_message(
     assert sorted(sizes) == [1, 1, 2]
 
 
-async def test_digest_lists_best_pages_and_counts_the_rest(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+async def test_digest_lists_best_pages_and_rest(
+    here: OutboxFixture, monkeypatch: MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     alert = here.alert("足球", ME, max_items=2)
@@ -139,7 +138,7 @@ async def test_match_is_enqueued_once_per_channel(here: OutboxFixture) -> None:
 
 
 async def test_message_that_cannot_be_written_leaves_the_others(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: MonkeyPatch
 ) -> None:
     post = install(monkeypatch)
     here.finds(here.alert("bad", ME), "http://[no-address/")
@@ -153,9 +152,7 @@ async def test_message_that_cannot_be_written_leaves_the_others(
 # -- when it goes -------------------------------------------------------------------
 
 
-async def test_quiet_hours_of_alert_hold_delivery(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_alert_quiet_hours_delay_it(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch)
     # Nine o'clock UTC is 17:00 in Shanghai.
     here.finds(here.alert("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
@@ -170,7 +167,7 @@ async def test_quiet_hours_of_alert_hold_delivery(
 
 
 async def test_quiet_hours_of_person_hold_alert_without_own(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: MonkeyPatch
 ) -> None:
     install(monkeypatch)
     person = here.user("b", quiet="08:00-10:00", zone="UTC")
@@ -180,9 +177,7 @@ async def test_quiet_hours_of_person_hold_alert_without_own(
     assert here.store.outbox.next_due_at() == NOON + 3600
 
 
-async def test_retry_in_quiet_hours_waits_as_a_batch(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_retry_in_quiet_hours_waits(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     here.finds(here.alert("足球", ME, quiet="17:01-18:00"), "http://a.test/1")
     here.finds(here.alert("旅游", ME), "http://a.test/2")
@@ -197,9 +192,7 @@ async def test_retry_in_quiet_hours_waits_as_a_batch(
 # -- failing ------------------------------------------------------------------------
 
 
-async def test_retries_are_spaced_and_end(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_retries_are_spaced_and_end(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch, *[NotDelivered(f"no {n}") for n in range(9)])
     here.finds(here.alert("足球", ME), "http://a.test/1")
     waits = []
@@ -241,9 +234,7 @@ def test_retry_delay_stays_within_bounds() -> None:
         assert 60 <= waits[0] <= waits[-1] <= 86400
 
 
-async def test_retry_after_only_lengthens_the_delay(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_retry_after_lengthens_delay(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
     here.finds(here.alert("足球", ME), "http://a.test/1")
     await here.deliver()
@@ -251,7 +242,7 @@ async def test_retry_after_only_lengthens_the_delay(
 
 
 async def test_new_pages_after_failure_are_sent_in_their_own_batch(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     alert = here.alert("足球", ME)
@@ -265,7 +256,7 @@ async def test_new_pages_after_failure_are_sent_in_their_own_batch(
 
 
 async def test_unreachable_mail_server_is_tried_once_per_round(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
+    here: OutboxFixture, monkeypatch: MonkeyPatch
 ) -> None:
     post = install(monkeypatch, NotDelivered("no connection", blocks_channel=True))
     for name in "abc":
@@ -278,9 +269,7 @@ async def test_unreachable_mail_server_is_tried_once_per_round(
 # -- what must not go any more ------------------------------------------------------
 
 
-async def test_removed_channel_gets_no_message(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_removed_channel_gets_nothing(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     alert = here.alert("足球", ME)
     here.finds(alert, "http://a.test/1")
@@ -294,9 +283,7 @@ async def test_removed_channel_gets_no_message(
     assert here.store.outbox.list_deliveries()[0].detail == "the channel was removed from the alert"
 
 
-async def test_deleted_page_is_left_out_of_its_batch(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_deleted_page_leaves_its_batch(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch, NotDelivered("busy"))
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     await here.deliver()
@@ -307,9 +294,7 @@ async def test_deleted_page_is_left_out_of_its_batch(
     assert [item.match.url for item in post.sent[1][1].sections[0].items] == ["http://a.test/2"]
 
 
-async def test_disabled_account_gets_no_message(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_disabled_account_gets_none(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch)
     off, plain = here.user("off", disabled=1), here.user("plain")
     here.finds(here.alert("a", ME, user=off), "http://a.test/1")
@@ -321,9 +306,7 @@ async def test_disabled_account_gets_no_message(
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
 
-async def test_unsubscribe_link_removes_channel(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_unsubscribe_removes_channel(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch)
     here.base_url = "https://focus.a.test"
     alert = here.alert("足球", ME, YOU)
@@ -345,9 +328,7 @@ async def test_unsubscribe_link_removes_channel(
 # -- several couriers, and killed ones ----------------------------------------------
 
 
-async def test_concurrent_relays_send_each_message_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_concurrent_relays_send_once(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch)
     with outbox(tmp_path) as one, outbox(tmp_path) as other:
         for number in range(20):
@@ -364,9 +345,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-async def test_kill_before_sending_loses_nothing(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_kill_before_send_loses_none(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch, Killed())
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     with pytest.raises(Killed):
@@ -382,7 +361,7 @@ async def test_kill_before_sending_loses_nothing(
 
 @pytest.mark.parametrize("step", ["leased", "sent"])
 async def test_kill_around_commit_keeps_message_id(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch, step: str
+    here: OutboxFixture, monkeypatch: MonkeyPatch, step: str
 ) -> None:
     post = install(monkeypatch)
     here.finds(here.alert("足球", ME), "http://a.test/1")
@@ -469,9 +448,7 @@ async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
 # -- trying a channel, settings -----------------------------------------------------
 
 
-async def test_test_message_is_sent_and_logged(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_test_message_is_logged(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
     for _ in range(2):
         await outbox_relay.send_test_message(
@@ -488,7 +465,7 @@ async def test_test_message_is_sent_and_logged(
         )
 
 
-def test_apprise_address_needs_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apprise_address_needs_administrator(monkeypatch: MonkeyPatch) -> None:
     address = "tgram://12345:secret/1"
     assert CHANNELS["apprise"].account_address(address, PERSON) is None
     assert CHANNELS["apprise"].account_address(address, PERSON._replace(admin=True)) == address
@@ -498,9 +475,7 @@ def test_apprise_address_needs_administrator(monkeypatch: pytest.MonkeyPatch) ->
     assert "secret" not in str(told.value)
 
 
-async def test_missing_apprise_reports_one_line(
-    here: OutboxFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missing_apprise_is_reported(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(apprise, "is_installed", lambda: False)
     here.finds(here.alert("a", "apprise:json://a.test"), "http://a.test/1")
     assert (await here.deliver()).failures == {"apprise": apprise.NOT_INSTALLED}

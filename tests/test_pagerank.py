@@ -97,9 +97,7 @@ def test_add_reports_noticeable_rises(rows: dict[int, list[int]]) -> None:
 
 @given(ROWS)
 @settings(deadline=None)
-def test_add_prompt_graph_reports_every_rise(
-    rows: dict[int, list[int]],
-) -> None:
+def test_add_prompt_graph_reports_every_rise(rows: dict[int, list[int]]) -> None:
     graph = PageRank(prompt=True)
     graph.reserve(15)
     before = [graph.rank(n) for n in range(15)]

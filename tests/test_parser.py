@@ -58,12 +58,7 @@ def test_parse_open_graph_tags_are_keywords() -> None:
 
 def test_parse_empty_page_has_no_content() -> None:
     page = parse("")
-    assert (page.title, page.links, page.headings, page.extract_blocks()) == (
-        "",
-        [],
-        [],
-        [],
-    )
+    assert (page.title, page.links, page.headings, page.extract_blocks()) == ("", [], [], [])
     assert page.canonical is page.base is page.refresh_url is None
     assert ParsedPage().extract_blocks() == []
 
@@ -126,9 +121,7 @@ def test_parse_meta_robots_for_our_agent() -> None:
         ("<template><meta http-equiv=refresh content='0;/x'></template>", None, []),
     ],
 )
-def test_parse_refresh_early_is_redirect_late_is_link(
-    meta: str, refresh: str | None, links: list[str]
-) -> None:
+def test_parse_early_refresh_is_redirect(meta: str, refresh: str | None, links: list[str]) -> None:
     page = parse(meta)
     assert (page.refresh_url, [link.href for link in page.links]) == (refresh, links)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytest import MonkeyPatch
 
 from focus.alerts import keyfile, settings
 from focus.errors import ConfigError
@@ -164,9 +165,7 @@ def test_key_file_unwritable_raises(tmp_path: Path) -> None:
         keyfile.read_key(tmp_path)
 
 
-def test_key_file_concurrent_creation_gives_same_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_key_creation_gives_same_key(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     path, made = tmp_path / "key", []
     link = os.link
 

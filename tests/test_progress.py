@@ -14,13 +14,7 @@ from rich.console import Console
 
 from focus.commands.crawl_live_line import LiveLine, wrap_at_dots
 from focus.commands.crawl_log import ReporterGroup, StderrHandler, TextLog, open_reporters
-from focus.commands.crawl_progress import (
-    CrawlMeter,
-    Reporter,
-    outage_line,
-    page_line,
-    started_line,
-)
+from focus.commands.crawl_progress import CrawlMeter, Reporter, outage_line, page_line, started_line
 from focus.commands.crawl_summary import (
     OFFLINE,
     error_rate,
@@ -252,9 +246,7 @@ def test_log_file_on_full_disk_reports_once(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == line
 
 
-def test_log_file_in_deleted_folder_does_not_end_crawl(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_log_file_in_deleted_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
     with open_reporters(quiet=True, log_file=folder / "crawl.log") as teller:

@@ -135,16 +135,10 @@ def test_read_publication_time_implausible_date_is_skipped() -> None:
     [
         ("<h1>x</h1><p>发布于 2026-11-18</p>", URL, datetime(2026, 11, 18, tzinfo=UTC)),
         ("", "https://example.org/2026/11/18/a", datetime(2026, 11, 18, tzinfo=UTC)),
-        (
-            "<h1>x</h1><p>2026-11-18 08:30</p>",
-            URL,
-            datetime(2026, 11, 18, 8, 30, tzinfo=SHANGHAI),
-        ),
+        ("<h1>x</h1><p>2026-11-18 08:30</p>", URL, datetime(2026, 11, 18, 8, 30, tzinfo=SHANGHAI)),
     ],
 )
-def test_read_publication_time_day_zone_keeps_the_day(
-    html: str, url: str, moment: datetime
-) -> None:
+def test_publication_time_day_zone_keeps_the_day(html: str, url: str, moment: datetime) -> None:
     found = read_publication_time(html, url, fetched_at=FETCHED, zone=SHANGHAI, day_zone=UTC)
     assert found == moment.timestamp()
 
@@ -195,9 +189,7 @@ def test_find_publication_of_the_page_itself(html: str, expected: str | None) ->
         ("<h1>A</h1>", URL, "2026-11-20T00:49:00+00:00"),
     ],
 )  # fmt: skip
-def test_find_publication_in_utc_has_the_day_of_the_page(
-    html: str, url: str, expected: str
-) -> None:
+def test_find_publication_in_utc_has_the_page_day(html: str, url: str, expected: str) -> None:
     html = f'<meta property="article:published_time" content="2026-11-20T00:49:00Z">{html}'
     date = find_publication(MetadataSources(html, url), fetched_at=FETCHED, zone=UTC)
     assert date is not None and date.isoformat() == expected

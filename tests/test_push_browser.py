@@ -25,10 +25,7 @@ if story.CHROMIUM is None:
         raise RuntimeError("CI shows the pages in a browser: .ci/chromium installs one")
     pytest.skip("THE WORKER IS NOT TRIED: there is no chromium", allow_module_level=True)
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:aiosmtpd.*"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:aiosmtpd.*")]
 
 LEAVE = """leave => {
   const given = {endpoint: leave.endpoint, toJSON: () => leave};

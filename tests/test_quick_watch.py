@@ -39,9 +39,7 @@ def hub(*, etag: str = "", listing: bool = False, checked_at: float = 0.0) -> Du
         ([], 1.0, 900.0),
     ],
 )
-def test_visit_interval_by_hubs_and_delay(
-    hubs: list[DueHub], delay_s: float, rest_s: float
-) -> None:
+def test_visit_interval_hubs_and_delay(hubs: list[DueHub], delay_s: float, rest_s: float) -> None:
     assert revisits.visit_interval_s(hubs, delay_s=delay_s) == rest_s
 
 
@@ -62,9 +60,7 @@ def test_page_without_validators_waits_15_minutes() -> None:
         ("hourly", 900.0, ""),
     ],
 )
-def test_slow_site_of_quick_alert_says_why(
-    tmp_path: Path, schedule: str, rest_s: float, said: str
-) -> None:
+def test_slow_site_says_why(tmp_path: Path, schedule: str, rest_s: float, said: str) -> None:
     with outbox(tmp_path) as here:
         number = here.alert("足球", schedule=schedule)
         [owned] = here.store.alerts.list_alerts()

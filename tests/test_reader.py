@@ -222,9 +222,7 @@ def test_quality_relevance_below_one_is_not_scaled() -> None:
         (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_iter_rows_selection_filters_pages(
-    path: Path, selection: Selection, numbers: list[int]
-) -> None:
+def test_iter_rows_selects_pages(path: Path, selection: Selection, numbers: list[int]) -> None:
     assert found(path, selection) == numbers
 
 
@@ -248,9 +246,7 @@ def test_crawl_ids_by_word_number_and_topic(path: Path) -> None:
             found(path, bad)
 
 
-def test_crawl_ids_latest_is_last_opened_crawl(
-    tmp_path: Path,
-) -> None:
+def test_crawl_ids_latest_is_last_opened_crawl(tmp_path: Path) -> None:
     async def fill(*runs: tuple[str, float, float]) -> None:
         async with Store.open(tmp_path / "f.db", now=0.0, pid=1) as store:
             for topic, now, recorded in runs:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.engine.recent_harvest import MINIMUM, WINDOW, RecentHarvest
 from tests.support.command import Focus, record, runner, settle
@@ -30,9 +31,7 @@ def test_harvest_is_below_a_share_only_after_enough_requests() -> None:
 
 
 @pytest.fixture
-def focus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Focus:
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
     """A site of 900 pages in a row, of which the first 60 are relevant."""
     settle(tmp_path, monkeypatch)
     pages = {}

@@ -314,9 +314,7 @@ async def test_revisit_changing_pages_are_due_earlier(web: TinyWeb, tmp_path: Pa
     assert [kinds for _, _, kinds, _ in rounds.changes()] == [["text"]] * 14
 
 
-async def test_revisit_page_leading_to_relevant_pages_counts_as_changed(
-    web: TinyWeb, tmp_path: Path
-) -> None:
+async def test_revisit_of_useful_page_counts_as_changed(web: TinyWeb, tmp_path: Path) -> None:
     rounds = Rounds(web, tmp_path)
     await rounds.run(10 * DAY)
     web.page("http://a.test/2", title="Two", text=LONG + "二", links=["/3"])

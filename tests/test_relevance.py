@@ -134,9 +134,7 @@ def test_link_scores_include_features() -> None:
 @pytest.mark.parametrize(
     ("features", "score"), [({}, 0.0), ({"欧冠": 1.0}, 0.0), ({"欧冠": 1.0, "fifa": 1.0}, 0.15)]
 )
-def test_may_match_ascii_skips_addresses_for_chinese_topics(
-    features: dict[str, float], score: float
-) -> None:
+def test_may_match_ascii_skips_chinese_topics(features: dict[str, float], score: float) -> None:
     topic = to_builtins(Topic("足球", (Keyword("足球"),), features))
     page = PageScorer(AnalysisConfig(topic=topic)).score(
         "http://h/", b"<a href=/fifa/1>x</a><a href=/%E8%B6%B3%E7%90%83/1>x</a>", "text/html"
@@ -339,11 +337,7 @@ def test_from_words_invalid_topic_is_refused(words: str) -> None:
     ],
 )
 def test_relevance_threshold_applies_the_first_that_is_set(
-    relevance: str,
-    topic: dict[str, Any],
-    option: float | None,
-    as_published: bool,
-    expected: float,
+    relevance: str, topic: dict[str, Any], option: float | None, as_published: bool, expected: float
 ) -> None:
     named = msgspec.structs.replace(from_words("足球"), **topic)
     threshold = relevance_threshold(relevance, named, option=option, as_published=as_published)

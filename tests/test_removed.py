@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.errors import ConfigError
 from focus.i18n import translate
@@ -15,9 +16,7 @@ CRAWL = ("crawl", "--seed", "a.test", "--dry-run")
 
 
 @pytest.fixture
-def focus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Focus:
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
     settle(tmp_path, monkeypatch)
     return runner(capfd)
 

@@ -290,10 +290,7 @@ def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("command", [["serve"], ["watch", "run"]])
 @pytest.mark.parametrize(
-    "options, refusal",
-    [
-        (["--browser", "/nowhere"], "is not an executable program"),
-    ],
+    "options, refusal", [(["--browser", "/nowhere"], "is not an executable program")]
 )
 def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
     tmp_path: Path, command: list[str], options: list[str], refusal: str

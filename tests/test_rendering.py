@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from msgspec.structs import replace
+from pytest import MonkeyPatch
 
 from focus.alerts.alert import validate_alert
 from focus.alerts.health import alert_health
@@ -255,7 +256,7 @@ async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, f
     assert (page.html.count(b"/p/"), page.goes_on) == (found + 1, False)  # and the script's own
 
 
-async def test_endless_list_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_list_is_bounded(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "MAX_STEPS", 2)
     routes = {f"/api/{n}": web.json_response([n]) for n in range(9)}
     async with serving(routes, []) as port:
@@ -267,7 +268,7 @@ async def test_endless_list_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- what hostile pages try -----------------------------------------------------------
 
 
-async def test_a_page_that_never_ends_is_read_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_that_never_ends_is_read_as_it_stands(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "READ_SHARE", 0.95)
     body = "<p id=n>0</p><script>setInterval(() => { n.textContent++; fetch('/x'); }, 20)</script>"
     log: list[str] = []
@@ -279,8 +280,7 @@ async def test_a_page_that_never_ends_is_read_as_it_stands(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    "busy",
-    ["for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }"],
+    "busy", ["for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }"]
 )
 async def test_a_page_that_hangs_costs_its_time_and_no_more(busy: str) -> None:
     async with rendering() as made:
@@ -314,9 +314,7 @@ async def test_dialogs_downloads_and_new_windows_are_turned_away() -> None:
         "document.body.append('x'.repeat(2e6))",
     ],
 )
-async def test_a_document_over_the_cap_is_not_taken(
-    grow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_document_over_the_limit_is_dropped(grow: str, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "MAX_ELEMENTS", 2000)
     page = await drawn(f"<body><script>{grow}</script>")
     assert page.rendering is Rendering.TOO_LARGE
@@ -492,9 +490,7 @@ async def test_a_browser_that_dies_of_a_page_leaves_that_page_as_it_came() -> No
         assert (await made.render(came("<p>good"), "utf-8")).rendering is Rendering.RENDERED
 
 
-async def test_a_browser_that_dies_again_and_again_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_browser_that_dies_often_is_abandoned(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(renderer_module, "MAX_DEATHS", 1)
     async with rendering() as made:
         made._deaths = 1
@@ -587,9 +583,7 @@ async def test_routes_behind_a_hash_are_pages_of_their_own(tmp_path: Path) -> No
     assert asked.count("sidebar.md") == 1  # for all pages
 
 
-async def test_a_crawl_whose_browser_is_killed_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_crawl_survives_killed_browser(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     started: list[Chromium] = []
     start = Chromium.start
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from pytest import MonkeyPatch
 
 from focus.config import PolitenessConfig, ScopeConfig
 from focus.engine.transports import ReplayTransport
@@ -100,9 +101,7 @@ async def test_restore_seed_without_scheme_falls_back_to_http(tmp_path: Path) ->
     assert (await lives.live())["http://a.test/"] is UrlState.DONE
 
 
-async def test_restore_pagerank_equals_that_of_uninterrupted_crawl(
-    web: TinyWeb, tmp_path: Path
-) -> None:
+async def test_restore_pagerank_equals_uninterrupted_crawl(web: TinyWeb, tmp_path: Path) -> None:
     (tmp_path / "calm").mkdir()
     calm, broken = (
         Lives(web, tmp_path / "calm", "http://a.test/"),
@@ -166,9 +165,7 @@ class _OneMachine(World):
         return msgspec.structs.replace(found, address="192.0.2.1")
 
 
-async def test_restore_budget_of_address_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_restore_keeps_address_budget(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("focus.admission.domain_budget.FREE_HOSTS", 2)
     monkeypatch.setattr("focus.admission.domain_budget.AT_ADDRESS", 1)
     web = TinyWeb()

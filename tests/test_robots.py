@@ -66,9 +66,7 @@ def test_crawl_delay_invalid_value_is_ignored(value: str) -> None:
         ("Crawl-delay: 3\nUser-agent: *", (None, None)),
     ],
 )
-def test_crawl_delay_of_one_agent_leaves_others(
-    text: str, delays: tuple[float | None, float | None]
-) -> None:
+def test_crawl_delay_is_per_agent(text: str, delays: tuple[float | None, float | None]) -> None:
     robots = Robots.parse(text.encode())
     assert (robots.crawl_delay("focus"), robots.crawl_delay("b")) == delays
     assert Robots.parse(robots.excerpt("focus")).crawl_delay("focus") == delays[0]

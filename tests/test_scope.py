@@ -95,7 +95,5 @@ def test_normalise_host_as_typed(text: str, host: str) -> None:
         ("/report.pdf", DropReason.NOT_HTML),
     ],
 )
-def test_file_name_decides_only_outside_of_pages_that_show_files(
-    path: str, reason: DropReason | None
-) -> None:
+def test_file_name_decides_outside_of_file_pages(path: str, reason: DropReason | None) -> None:
     assert Scope(ScopeConfig()).reason_against(f"http://a.test{path}", "a.test") is reason

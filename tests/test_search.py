@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.admission.near_duplicates import simhash
 from focus.commands.search import marked_text, result_lines
@@ -274,9 +275,7 @@ def test_search_published_date_selects_and_sorts(path: Path) -> None:
         find(path, "欧冠", sort="hub")
 
 
-def test_search_order_by_title_then_words_then_quality(
-    path: Path,
-) -> None:
+def test_search_order_by_title_then_words_then_quality(path: Path) -> None:
     filling = "别的句子说别的事情，与此毫无关系。"
     rows = [
         page_row(0, "新闻", f"我们的产品和服务很好。{filling}"),
@@ -349,9 +348,7 @@ def test_search_url_in_several_crawls_is_one_result(path: Path) -> None:
     assert results.pages == 3
 
 
-def test_search_over_limit_ranks_title_matches_and_newest(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_search_over_limit_ranks_titles_and_newest(path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("focus.storage.search.MAX_RANKED", 3)
     texts = [("足球" if n == 0 else "新闻", "足球") for n in range(8)]
     store_crawl(path, pages(*texts))
@@ -419,7 +416,7 @@ def test_update_removes_deleted_and_replaced_crawls(path: Path) -> None:
     assert numbers(find(path, "排球")) == [0]
 
 
-def test_update_third_stale_rebuilds_index(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_third_stale_rebuilds_index(path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "MIN_STALE_DOCUMENTS", 3)
     crawl = store_crawl(path, pages(*(("足球", "一") for _ in range(4))))
     find(path, "足球")
@@ -433,9 +430,7 @@ def test_update_third_stale_rebuilds_index(path: Path, monkeypatch: pytest.Monke
         assert index.db.execute("SELECT count(*), count(page) FROM doc").fetchone() == (4, 4)
 
 
-def test_update_interrupted_keeps_batches_and_continues(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_update_interrupted_keeps_batches(path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "PAGES_PER_BATCH", 4)
     monkeypatch.setattr(search_index, "PAGES_PER_READ", 2)
     store_crawl(path, pages(*(("足球", f"第{n}页") for n in range(10))))
@@ -531,7 +526,7 @@ def test_index_older_format_is_rebuilt(path: Path) -> None:
     assert find(path, "足球").pages == 1
 
 
-def test_index_locked_by_other_program_raises(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_locked_by_other_program_raises(path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(search_file, "LOCK_TIMEOUT_S", 0.05)
     crawl = store_crawl(path, pages(("足球", "一")))
     find(path, "足球")
@@ -556,7 +551,7 @@ def test_search_read_only_folder_uses_existing_index(path: Path) -> None:
         path.parent.chmod(0o755)
 
 
-def test_index_without_fts5_raises_one_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_without_fts5_raises_one_line(path: Path, monkeypatch: MonkeyPatch) -> None:
     store_crawl(path, pages(("足球", "一")))
     monkeypatch.setattr(search_file, "_SCHEMA", "CREATE VIRTUAL TABLE t USING fts5x(a)")
     with pytest.raises(StoreError, match="SQLite has no FTS5") as error:
@@ -573,11 +568,11 @@ def test_index_failed_open_closes_both_files(path: Path) -> None:
 # -- the command --------------------------------------------------------------------
 
 
-def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> Ended:
+def run(capfd: CaptureFixture[str], *arguments: str) -> Ended:
     return runner(capfd, "search")(*arguments)
 
 
-def test_search_command_prints_results(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_search_command_prints_results(path: Path, capfd: CaptureFixture[str]) -> None:
     store_crawl(path, pages(("欧冠决赛", "皇马夺冠"), ("欧冠决赛", "彩票 推荐 号码")))
     code, out, err = run(capfd, "--db", str(path), "欧冠", "决赛", "-彩票")
     assert (code, err) == (0, "")
@@ -605,7 +600,7 @@ def numbers_of(out: str) -> list[int]:
     ],
 )
 def test_search_command_wrong_use_exits_with_2(
-    path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+    path: Path, capfd: CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
     store_crawl(path, pages(("足球", "一")))
     code, out, err = run(capfd, "--db", str(path), *arguments)
@@ -613,9 +608,7 @@ def test_search_command_wrong_use_exits_with_2(
     assert said in err
 
 
-def test_search_command_missing_or_empty_database_raises(
-    path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_search_missing_or_empty_database_raises(path: Path, capfd: CaptureFixture[str]) -> None:
     code, _, err = run(capfd, "--db", str(path), "足球")
     assert code == 1
     assert "`focus crawl` creates one" in err

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="starlette's test client needs it")
@@ -127,9 +128,7 @@ def test_pages_without_log_in_redirect_to_login(group: Group) -> None:
     assert client.get("/").headers["location"] == "/login"
 
 
-def test_register_first_user_with_printed_link_is_administrator(
-    group: Group,
-) -> None:
+def test_register_first_user_with_printed_link_is_administrator(group: Group) -> None:
     assert group.browser().get("/register").status_code == 403
     link = server.first_invitation_url(group.app_state, HOME)
     client = group.browser()
@@ -186,7 +185,7 @@ def test_register_invalid_input_shows_error(group: Group, typed: dict[str, str],
     assert said in answer.text
 
 
-def test_reset_link_sets_password_once(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reset_link_sets_password_once(group: Group, monkeypatch: MonkeyPatch) -> None:
     mine = group.member("ana", "ana@a.test")
     sent: list[str] = []
     monkeypatch.setattr(
@@ -311,9 +310,7 @@ def test_alert_form_shows_all_errors_beside_fields(group: Group) -> None:
         ({"every": "custom", "schedule": "30 7 * * 1-5"}, "30 7 * * 1-5"),
     ],
 )
-def test_alert_form_shows_submitted_schedule(
-    group: Group, typed: dict[str, str], kept: str
-) -> None:
+def test_alert_form_keeps_schedule(group: Group, typed: dict[str, str], kept: str) -> None:
     client = group.member("ana")
     number = alert(client, **typed)
     with group.app_state.store() as store:
@@ -333,9 +330,7 @@ def fields_of(page: str) -> dict[str, str]:
     return dict(chosen) | dict(re.findall('name="(at|schedule)"[^>]*? value="([^"]*)"', page))
 
 
-def test_try_alert_shows_preview_and_saves_nothing(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_try_alert_shows_preview_and_saves_nothing(group: Group, monkeypatch: MonkeyPatch) -> None:
     client = group.member("ana")
     asked = []
 
@@ -360,7 +355,7 @@ def test_try_alert_shows_preview_and_saves_nothing(
     assert group.rows("SELECT count(*) FROM alert") == [(1,)]
 
 
-def test_try_alert_is_limited_by_attempts(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_try_alert_is_limited_by_attempts(group: Group, monkeypatch: MonkeyPatch) -> None:
     client = group.member("ana")
     monkeypatch.setattr(site_answers, "ask_sites", lambda question: [])
     typed = {**TYPED, "try": "1"}
@@ -401,7 +396,7 @@ def test_ask_sites_uses_separate_process() -> None:
     )
 
 
-def test_ask_sites_timeout_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_sites_timeout_is_reported(monkeypatch: MonkeyPatch) -> None:
     def slow(*command: object, timeout: float, **_: object) -> None:
         raise subprocess.TimeoutExpired("x", timeout)
 
@@ -778,7 +773,7 @@ def test_open_socket_taken_port_raises_error() -> None:
 
 
 def test_serve_command_missing_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: MonkeyPatch, capsys: CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(sys.modules, "focus.serve.server")
@@ -838,9 +833,7 @@ def confirmed(group: Group, client: TestClient, secret: str) -> int:
     return group.browser().post(f"/confirm/{secret}", data={"yes": "1"}).status_code
 
 
-def test_mail_address_is_used_only_after_confirmation(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mail_address_is_used_once_confirmed(group: Group, monkeypatch: MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr(
         address_verification,
@@ -870,9 +863,7 @@ def test_mail_address_is_used_only_after_confirmation(
     assert "mail:" not in definition
 
 
-def test_confirmation_link_needs_post_and_expires_after_a_day(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_confirmation_link_needs_post_and_expires(group: Group, monkeypatch: MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(
         address_verification, "send_link", lambda *to, secret, **_: sent.append(secret)
@@ -988,9 +979,7 @@ class Bottle(Channel):
         return text.startswith("/")
 
 
-def test_channel_of_other_package_has_a_form_field(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_channel_of_other_package_has_a_form_field(group: Group, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setitem(CHANNELS._built_in, "bottle", Bottle)
     boss, ana = group.member("boss", language="zh"), group.member("ana")
     assert re.search(r"<label .*>Folders, one per line</label>", boss.get("/alerts/new").text)
@@ -1016,9 +1005,7 @@ def test_alert_page_shows_number_of_votes(group: Group) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
-def test_phone_is_used_only_after_code_is_entered(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_phone_is_used_only_after_code_is_entered(group: Group, monkeypatch: MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
 
     async def taken(message: Message, address: str) -> DeliveryOutcome:
@@ -1050,9 +1037,7 @@ def test_phone_is_used_only_after_code_is_entered(
 
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
-def test_confirmation_codes_are_limited_by_attempts(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_confirmation_codes_are_limited_by_attempts(group: Group, monkeypatch: MonkeyPatch) -> None:
     async def taken(message: Message, address: str) -> DeliveryOutcome:
         return Delivered()
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from pytest import MonkeyPatch
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="starlette's test client needs it")
@@ -38,9 +39,7 @@ def test_stored_passwords_use_argon2id() -> None:
     assert Passwords().hash(SECRET).startswith("$argon2id$")
 
 
-def test_login_unknown_name_gives_equal_response_and_work(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_login_unknown_name_takes_equal_work(group: Group, monkeypatch: MonkeyPatch) -> None:
     group.member("ana")
     verified = []
     genuine = CHEAP.verify
@@ -213,9 +212,7 @@ def test_tokens_are_stored_as_hashes(group: Group) -> None:
         ({}, False),
     ],
 )
-def test_post_from_other_origin_is_refused(
-    group: Group, headers: dict[str, str], allowed: bool
-) -> None:
+def test_post_of_other_origin_refused(group: Group, headers: dict[str, str], allowed: bool) -> None:
     client = group.member("ana")
     client.headers.pop("sec-fetch-site")
     answer = client.post("/alerts/new", data=TYPED, headers=headers)
@@ -329,7 +326,7 @@ def test_mail_channel_uses_own_address_only(group: Group) -> None:
     assert "victim" not in group.rows("SELECT definition FROM alert")[0][0]
 
 
-def test_number_of_alerts_is_limited(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_alerts_is_limited(group: Group, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("focus.serve.alerts.MAX_ALERTS", 1)
     client = group.member("ana")
     alert(client)
@@ -340,7 +337,7 @@ def test_number_of_alerts_is_limited(group: Group, monkeypatch: pytest.MonkeyPat
     assert many.status_code == 413
 
 
-def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: MonkeyPatch) -> None:
     group.member("ana", "ana@a.test")
     sent: list[str] = []
     monkeypatch.setattr(
@@ -369,9 +366,7 @@ def test_malformed_urls_get_a_response(group: Group, path: str) -> None:
     assert answer(path).status_code in (400, 404)  # type: ignore[attr-defined]
 
 
-def test_internal_error_page_shows_no_details(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_internal_error_page_shows_no_details(group: Group, monkeypatch: MonkeyPatch) -> None:
     client = group.member("ana")
 
     def broken(*_: object, **__: object) -> None:
@@ -393,7 +388,7 @@ def test_internal_error_page_shows_no_details(
         ("/admin", {"registration": "invite", "sms": "http://[/{phone}{text}"}),
     ],
 )
-def test_oversized_or_malformed_field_is_refused(
+def test_large_or_malformed_field_is_refused(
     group: Group, path: str, typed: dict[str, str]
 ) -> None:
     answer = group.member("ana").post(path, data=typed)
@@ -441,9 +436,7 @@ def test_simultaneous_requests_do_not_exceed_the_number_of_alerts(group: Group) 
     assert group.rows("SELECT count(*) FROM alert") == [(MAX_ALERTS,)]
 
 
-def test_waiting_test_messages_of_one_user_hold_up_nobody(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_test_messages_delay_no_others(group: Group, monkeypatch: MonkeyPatch) -> None:
     started, release = threading.Semaphore(0), threading.Event()
 
     async def silent(*_: object, **__: object) -> Delivered:
@@ -491,7 +484,7 @@ def test_waiting_test_messages_of_one_user_hold_up_nobody(
     ],
 )
 def test_requests_that_read_many_pages_count_as_slow(
-    group: Group, monkeypatch: pytest.MonkeyPatch, path: str, form: str | None, status: int
+    group: Group, monkeypatch: MonkeyPatch, path: str, form: str | None, status: int
 ) -> None:
     client = group.member("ana")
     path = path.format(alert(client))
@@ -501,9 +494,7 @@ def test_requests_that_read_many_pages_count_as_slow(
     assert answer.status_code == status
 
 
-def test_slow_page_without_session_redirects_to_log_in(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_page_without_session_is_log_in(group: Group, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(app, "MAX_SLOW_REQUESTS_PER_USER", 0)
     client = group.member("ana")
     assert client.get("/search").status_code == 429

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
+from pytest import MonkeyPatch
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="starlette's test client needs it")
@@ -68,7 +69,7 @@ async def answered(
         ("/alerts/new", "application/x-www-form-urlencoded", 303),
     ],
 )
-async def test_body_without_log_in_is_not_read(
+async def test_body_without_login_is_unread(
     group: Group, path: str, kind: str, status: int
 ) -> None:
     assert await answered(group, path, {"content-type": kind}) == status
@@ -89,9 +90,7 @@ async def test_multipart_from_other_origin_is_not_read(group: Group) -> None:
     assert await answered(group, "/alerts/import", headers) == 403
 
 
-async def test_imported_file_is_parsed_in_a_thread(
-    group: Group, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_imported_file_is_parsed_in_a_thread(group: Group, monkeypatch: MonkeyPatch) -> None:
     threads = []
     genuine = upload.parse_fields
 
@@ -101,10 +100,7 @@ async def test_imported_file_is_parsed_in_a_thread(
 
     ana = group.member("ana")
     monkeypatch.setattr(upload, "parse_fields", noted)
-    headers = {
-        "content-type": MULTIPART,
-        "cookie": f"focus_session={ana.cookies['focus_session']}",
-    }
+    headers = {"content-type": MULTIPART, "cookie": f"focus_session={ana.cookies['focus_session']}"}
     body = part(b'Content-Disposition: form-data; name="file"; filename="c.json"', CONCERNS)
     assert await answered(group, "/alerts/import", headers, body) == 200
     assert threads and threading.current_thread() not in threads
@@ -152,8 +148,7 @@ def test_hostile_multipart_body_is_refused(group: Group, body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["multipart/form-data", "multipart/form-data; boundary=", f"{MULTIPART}{'b' * 70}"],
+    "kind", ["multipart/form-data", "multipart/form-data; boundary=", f"{MULTIPART}{'b' * 70}"]
 )
 def test_multipart_missing_or_long_boundary_is_refused(group: Group, kind: str) -> None:
     ana = group.member("ana")
@@ -333,7 +328,7 @@ def test_unread_response_closes_connection() -> None:
     assert not is_open(stuck) and is_open(slow)
 
 
-def test_connections_per_address_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_per_address_are_limited(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 3)
     server = Server()
     silent = [server.client("192.0.2.1") for _ in range(3)]
@@ -347,14 +342,14 @@ def test_connections_per_address_are_limited(monkeypatch: pytest.MonkeyPatch) ->
     assert not is_open(server.client("192.0.2.1")), "all are at work: there is no room to make"
 
 
-def test_ipv6_network_counts_as_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ipv6_network_counts_as_one_address(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     server = Server()
     first, second = server.client("2001:db8::1"), server.client("2001:db8::2")
     assert not is_open(first) and is_open(second)
 
 
-def test_trusted_proxy_has_no_limit_per_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trusted_proxy_has_no_limit_per_address(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
     server = Server(frozenset(["127.0.0.1"]))
@@ -364,7 +359,7 @@ def test_trusted_proxy_has_no_limit_per_address(monkeypatch: pytest.MonkeyPatch)
     assert [is_open(each) for each in clients] == [False, True, True, True]
 
 
-def test_closed_connection_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_connection_frees_its_place(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 1)
     server = Server()
     for _ in range(3):
@@ -381,7 +376,7 @@ def test_connection_limit_is_below_limit_of_uvicorn() -> None:
 
 
 @pytest.fixture
-def standing(group: Group, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def standing(group: Group, monkeypatch: MonkeyPatch) -> Iterator[int]:
     """The port of a real server with room for three connections of an address."""
     monkeypatch.setattr(connections, "MAX_PER_ADDRESS", 3)
     from functools import partial

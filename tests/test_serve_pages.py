@@ -27,9 +27,7 @@ from tests.test_serve import group as group  # the fixture
         (-600.0, "in 10 minutes"),
     ],
 )
-def test_times_are_relative_with_the_exact_one_as_title(
-    group: Group, seconds: float, text: str
-) -> None:
+def test_times_are_relative_with_exact_title(group: Group, seconds: float, text: str) -> None:
     client = group.member("ana")
     number = alert(client)
     with group.app_state.store() as store, store.database.transaction() as db:

@@ -210,9 +210,7 @@ def test_store_cookies_too_long_cookie_is_ignored() -> None:
         ('"a.test" = 1', "write a host"),
     ],
 )
-def test_read_credentials_invalid_file_error_has_no_secrets(
-    tmp_path: Path, text: str, why: str
-) -> None:
+def test_read_credentials_error_has_no_secrets(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         read_credentials(private(tmp_path / "secrets.toml", text))
 

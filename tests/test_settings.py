@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.__main__ import main
 from focus.cli import cli, crawl
@@ -20,7 +21,7 @@ BASE = ["--seed", "a.test", "--topic", "足球"]
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     """An empty home and working directory, no FOCUS_* variables."""
     for name in ("work", "config", "data"):
         (tmp_path / name).mkdir()
@@ -33,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ordered(monkeypatch: pytest.MonkeyPatch) -> Ordered:
+def ordered(monkeypatch: MonkeyPatch) -> Ordered:
     """Runs `focus crawl ARGUMENTS` up to the order."""
     seen: list[CrawlPlan] = []
 
@@ -58,7 +59,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def error_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+def error_of(capsys: CaptureFixture[str], *arguments: str, code: int = 2) -> str:
     """The one line that a wrong command ends with."""
     assert main(arguments) == code
     out, err = capsys.readouterr()
@@ -126,8 +127,8 @@ def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
 # -- precedence ---------------------------------------------------------------------
 
 
-def test_flag_overrides_variable_file_and_default(
-    ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
+def test_flag_overrides_file_and_variable(
+    ordered: Ordered, home: Path, monkeypatch: MonkeyPatch
 ) -> None:
     def delay(*flags: str) -> float:
         return ordered(*BASE, *flags).config.politeness.delay_s
@@ -140,9 +141,7 @@ def test_flag_overrides_variable_file_and_default(
     assert delay("--delay", "4s") == 4.0
 
 
-def test_only_nearest_focus_toml_is_used(
-    ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nearest_focus_toml_is_used(ordered: Ordered, home: Path, monkeypatch: MonkeyPatch) -> None:
     toml(home / "config", "[crawl]\nper-host = 2\n")
     assert ordered(*BASE).config.politeness.per_host == 2
     toml(home, "[crawl]\nper_host = 3\n")
@@ -185,9 +184,7 @@ def test_focus_toml_sets_all_kinds_of_options(ordered: Ordered, home: Path) -> N
     assert made.paths.warc == home / "out.warc.gz"
 
 
-def test_variable_with_several_values_is_split(
-    ordered: Ordered, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variable_with_values_is_split(ordered: Ordered, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_SEED", "a.test b.test")
     monkeypatch.setenv("FOCUS_TOPIC", "machine learning,ai")
     monkeypatch.setenv("FOCUS_INSECURE", "1")
@@ -197,9 +194,7 @@ def test_variable_with_several_values_is_split(
     assert made.config.fetch.insecure
 
 
-def test_database_path_sources_and_priority(
-    ordered: Ordered, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_database_path_sources(ordered: Ordered, home: Path, monkeypatch: MonkeyPatch) -> None:
     assert ordered(*BASE).paths.db == home / "data" / "focus.db"
     toml(home / "config", "[crawl]\n")
     assert ordered(*BASE).paths.db == home / "data" / "focus.db"
@@ -238,7 +233,7 @@ def test_database_path_sources_and_priority(
     ],
 )
 def test_invalid_focus_toml_error_names_file_and_key(
-    home: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
+    home: Path, capsys: CaptureFixture[str], text: str, complaint: str
 ) -> None:
     toml(home / "work", text)
     line = error_of(capsys, "crawl", *BASE, "-n")
@@ -246,9 +241,7 @@ def test_invalid_focus_toml_error_names_file_and_key(
     assert complaint in line
 
 
-def test_focus_toml_not_utf8_error_names_file(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_focus_toml_not_utf8_is_reported(home: Path, capsys: CaptureFixture[str]) -> None:
     (home / "work" / "focus.toml").write_bytes(b"\xff\xfe")
     assert "focus.toml: is not UTF-8 (byte 0)" in error_of(capsys, "status")
 
@@ -299,14 +292,12 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
     ],
 )
 def test_invalid_option_prints_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+    capsys: CaptureFixture[str], arguments: list[str], complaint: str
 ) -> None:
     assert complaint in error_of(capsys, "crawl", *arguments)
 
 
-def test_invalid_variable_error_names_variable(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_variable_is_named(capsys: CaptureFixture[str], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_DELAY", "soon")
     assert error_of(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is not a time")
     monkeypatch.setenv("FOCUS_DELAY", "1s")
@@ -315,7 +306,7 @@ def test_invalid_variable_error_names_variable(
     assert line.startswith("FOCUS_CONTENT_TYPE: 'html' is not a media type")
 
 
-def test_archive_with_warc_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archive_with_warc_is_refused(home: Path, capsys: CaptureFixture[str]) -> None:
     (home / "a.warc").touch()
     line = error_of(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
     assert "--warc records network traffic" in line
@@ -331,9 +322,7 @@ def test_seeds_file_comments_and_duplicates_are_ignored(ordered: Ordered, home: 
     assert seeds == ("a.test", "b.test", "http://a.test/#x", "c.test")
 
 
-def test_seeds_file_dash_reads_standard_input(
-    ordered: Ordered, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_seeds_file_dash_reads_input(ordered: Ordered, monkeypatch: MonkeyPatch) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(b"s.test\n"))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert ordered("--topic", "x", "--seeds-file", "-").config.seeds == ("s.test",)
@@ -363,7 +352,7 @@ def test_topic_file_parameters_are_overridden_by_param(ordered: Ordered, home: P
     ],
 )
 def test_topic_file_parameters_of_unknown_owner_raise_error(
-    home: Path, capsys: pytest.CaptureFixture[str], table: str, complaint: str
+    home: Path, capsys: CaptureFixture[str], table: str, complaint: str
 ) -> None:
     file = home / "football.toml"
     file.write_text(f'name = "football"\nkeywords = ["足球"]\n{table}', encoding="utf-8")
@@ -437,9 +426,7 @@ def test_unknown_parameter_error_lists_known_ones() -> None:
         ("bot/1 (+http://b.test)", "http://b.test", "bot/1 (+http://b.test)"),
     ],
 )
-def test_make_user_agent_contains_contact(
-    name: str | None, contact: str | None, header: str
-) -> None:
+def test_make_user_agent_has_contact(name: str | None, contact: str | None, header: str) -> None:
     assert make_user_agent(name, contact).endswith(header)
 
 

@@ -139,9 +139,7 @@ async def test_merge_unrelated_crawls_raises(shards: list[Path], tmp_path: Path)
             pass
 
 
-async def test_commands_with_several_databases_merge_them(
-    shards: list[Path], tmp_path: Path
-) -> None:
+async def test_commands_merge_several_databases(shards: list[Path], tmp_path: Path) -> None:
     given = [part for path in shards for part in ("--db", str(path))]
     ended = CliRunner().invoke(cli, ["status", *given, "--json"])
     assert json.loads(ended.stdout)["status"]["crawl"]["pages"] == 16

@@ -83,9 +83,7 @@ def test_page_scorer_reports_shell() -> None:
         (False, ["http://a.test/b/", "http://a.test/c"], 2),
     ],
 )
-def test_page_scorer_reads_or_counts_routes(
-    hash_routes: bool, urls: list[str], omitted: int
-) -> None:
+def test_page_scorer_reads_routes(hash_routes: bool, urls: list[str], omitted: int) -> None:
     config = AnalysisConfig(topic=to_builtins(from_words("足球")), hash_routes=hash_routes)
     hrefs = ("#/1", "#/1", "#!/" if hash_routes else "#/3", "#top", "/b/#!/2", "/c")
     html = "".join(f"<a href='{href}'>x</a>" for href in hrefs)

@@ -226,9 +226,7 @@ async def test_seed_may_lead_to_a_log_in_page() -> None:
         ("django-oscar", "/catalogue/ball_5/reviews/7/", VARIANT),
     ],
 )
-def test_rules_of_an_application_spare_its_articles(
-    software: str, url: str, reason: DropReason | None
-) -> None:
+def test_software_rules_spare_articles(software: str, url: str, reason: DropReason | None) -> None:
     refusal = reason_against(f"http://a.test{quote(url, safe='/?&=%;:')}", software)
     assert (refusal and refusal.reason) is reason
     assert refusal is None or refusal.detail.startswith(f"{software}: ")
@@ -249,9 +247,7 @@ def test_rules_of_an_application_spare_its_articles(
         ("", "<p>x</p>" * 9_000 + "<p>Powered by phpBB</p>", "phpBB"),
     ],
 )
-def test_software_is_detected_by_generator_or_markup(
-    generator: str, source: str, software: str
-) -> None:
+def test_software_detected_by_html_or_generator(generator: str, source: str, software: str) -> None:
     assert detect_software(generator, source.encode(), "a.test") == software
 
 

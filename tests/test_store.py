@@ -25,16 +25,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from focus.errors import StoreError, StoreLocked
-from focus.records import (
-    Batch,
-    HostRow,
-    Outcome,
-    Page,
-    PriorityChange,
-    QueueRow,
-    UrlRow,
-    UrlState,
-)
+from focus.records import Batch, HostRow, Outcome, Page, PriorityChange, QueueRow, UrlRow, UrlState
 from focus.scheduling.url_table import UrlTable
 from focus.storage import file_check, schema, url_log
 from focus.storage.lock import database_lock, lock_holder_pid, lock_path
@@ -293,10 +284,7 @@ async def test_finished_url_has_parent_and_anchor_of_best_link(store: Store, pat
 async def test_load_queues_and_hosts_last_version_counts(store: Store) -> None:
     crawl = await begin(store)
     robots = {"https": (b"User-agent: *\n\xff", 200, 9.5), "http": (b"", 0, 1.0)}
-    hosts = [
-        HostRow(0, "a.example", 5.5, 2, True, robots, "192.0.2.1"),
-        HostRow(1, "b.example:81"),
-    ]
+    hosts = [HostRow(0, "a.example", 5.5, 2, True, robots, "192.0.2.1"), HostRow(1, "b.example:81")]
     queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
     await store.write(crawl, Batch(hosts=hosts[:1], queues=queues[::-1]))
     await store.write(crawl, Batch(hosts=hosts, queues=[QueueRow(1, 1, "", 7, 2.0)]))
@@ -347,9 +335,7 @@ async def test_write_lone_surrogates_are_replaced(store: Store, path: Path) -> N
     ]
 
 
-async def test_load_addresses_returns_urls_of_one_crawl(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_load_addresses_is_per_crawl(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.store.ROWS_PER_CALL", 7)
     first = await begin(store)
     await store.write(first, Batch(urls=[url_row(n) for n in range(30)]))
@@ -466,9 +452,7 @@ async def test_write_locked_database_raises_and_works_later(
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_read_locked_database_succeeds(
-    name: str, store: Store, other: sqlite3.Connection
-) -> None:
+async def test_read_of_locked_database(name: str, store: Store, other: sqlite3.Connection) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
     other.execute("BEGIN IMMEDIATE")

@@ -50,9 +50,7 @@ def test_main_closed_stream_counts_as_null_device(redirection: str, shell: Shell
     assert "http://a.test/" in done.stdout
 
 
-def test_main_deleted_working_directory_needs_absolute_paths_only(
-    shell: Shell, tmp_path: Path
-) -> None:
+def test_main_deleted_directory_needs_absolute_paths(shell: Shell, tmp_path: Path) -> None:
     go = f"mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir {tmp_path}/gone && "
     assert shell(f"{go} $FOCUS $CRAWL --db {tmp_path}/x.db").returncode == 0
     assert shell(f"{go} $FOCUS status --db {tmp_path}/x.db").returncode == 0
@@ -142,9 +140,7 @@ def store(tmp_path: Path) -> Iterator[AlertStore]:
 @pytest.mark.parametrize(
     ("ahead_s", "due_after_s"), [(MONTH, 3600.0), (7200.0, 3600.0), (30.0, 3630.0)]
 )
-def test_due_alerts_after_clock_was_ahead(
-    ahead_s: float, due_after_s: float, store: AlertStore
-) -> None:
+def test_due_alerts_clock_was_ahead(ahead_s: float, due_after_s: float, store: AlertStore) -> None:
     (stored,) = store.alerts.list_alerts()
     store.alerts.record_check(stored.id, now=NOW + ahead_s, next_at=NOW + ahead_s + 3600.0)
     assert due_alerts(store, now=NOW) == []

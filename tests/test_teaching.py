@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.commands.label import question_lines
 from focus.commands.prompts import PageAsker
@@ -54,9 +55,7 @@ def web() -> dict[str, str]:
 
 
 @pytest.fixture
-def focus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Focus:
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
     """Runs a command in a folder with a recorded web and a topic file; `said` is typed."""
     settle(tmp_path, monkeypatch)
     head = "<!doctype html><meta charset=utf-8>"
@@ -131,11 +130,7 @@ def test_rerank_same_model_changes_nothing(focus: Focus, strategy: str) -> None:
     code, out, _ = focus(*label("a.db", "--rank-only"))
     assert code == 0
     assert "0 of 24 waiting URLs have another priority" in out
-    assert before == (
-        waiting("a.db"),
-        ask("a.db", RELEVANCE),
-        ask("a.db", "SELECT * FROM queue"),
-    )
+    assert before == (waiting("a.db"), ask("a.db", RELEVANCE), ask("a.db", "SELECT * FROM queue"))
 
 
 @pytest.mark.parametrize("strategy", ["best-first", "best-link", "yield"])
@@ -295,9 +290,7 @@ def test_make_snippet_begins_near_first_word() -> None:
     assert "\x1b" not in make_snippet("\x1b[31m红", [])
 
 
-def test_label_reads_single_keys(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_label_reads_keys(monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -147,9 +147,7 @@ def blog(pages: int = 8) -> TinyWeb:
 
 
 @pytest.mark.parametrize("stop_after", [None, 4, 6])
-async def test_crawl_corrects_pages_that_a_tagline_made_relevant(
-    tmp_path: Path, stop_after: int | None
-) -> None:
+async def test_crawl_corrects_relevance_by_tagline(tmp_path: Path, stop_after: int | None) -> None:
     web = blog()
     runs = CrawlRuns(web, tmp_path, "http://a.test/", at=1000.0, analysis=ANALYSIS)
     for requests in (stop_after, None) if stop_after else (None,):

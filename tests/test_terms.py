@@ -17,14 +17,7 @@ from focus.score.analysis import PageScorer
 from focus.score.relevance.base import MAX_TERM_CHARS
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.terms import add_terms, parse_terms, remove_library_terms
-from focus.topic.topic import (
-    TERM_WEIGHT,
-    Topic,
-    from_builtins,
-    from_toml,
-    from_words,
-    to_builtins,
-)
+from focus.topic.topic import TERM_WEIGHT, Topic, from_builtins, from_toml, from_words, to_builtins
 from focus.topic.topic_file import to_toml
 from tests.support.titles import titled
 from topics.pack import packed_text
@@ -65,9 +58,7 @@ def test_add_kb_terms_unknown_topic_adds_nothing(kb: KnowledgeBase) -> None:
     assert add_kb_terms(topic, kb) == topic
 
 
-def test_add_kb_terms_over_limit_keeps_best_known_terms(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_add_kb_terms_keeps_best_terms(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.learn.kb_terms.MAX_TERMS", 3)
     assert list(add_kb_terms(from_words("数据库"), kb).terms) == ["索引", "事务", "mysql"]
 
@@ -120,9 +111,7 @@ def test_terms_survive_topic_file_and_empty_table_is_omitted() -> None:
         ("[narrower]\nmysql = 0.6", {"mysql": 0.6}, ["t"]),  # written by an earlier version
     ],
 )
-def test_from_toml_reads_table_of_terms(
-    table: str, terms: dict[str, float], keywords: list[str]
-) -> None:
+def test_from_toml_reads_terms(table: str, terms: dict[str, float], keywords: list[str]) -> None:
     topic = from_toml(f'name = "t"\nkeywords = ["t"]\n{table}\n', "t.toml")
     assert (topic.terms, [keyword.text for keyword in topic.keywords]) == (terms, keywords)
 

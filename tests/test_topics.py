@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
@@ -56,9 +57,7 @@ def web() -> dict[str, str]:
 
 
 @pytest.fixture
-def focus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Focus:
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
     """Runs a command in a folder with web.warc.gz."""
     settle(tmp_path, monkeypatch)
     record(tmp_path / "web.warc.gz", web())
@@ -244,7 +243,7 @@ def test_crawl_briefly_archive_is_repeatable(focus: Focus, tmp_path: Path) -> No
 
 
 def test_crawl_briefly_fills_link_data_of_strategy(
-    focus: Focus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    focus: Focus, tmp_path: Path, monkeypatch: MonkeyPatch
 ) -> None:
     told: list[AnalysisConfig] = []
 
@@ -413,7 +412,7 @@ def test_export_missing_text_is_null(focus: Focus) -> None:
     assert json.loads(out)["text"] is None
 
 
-def test_export_long_texts_are_written_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_long_texts_are_written_in_parts(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(export, "CHUNK_CHARS", 10)
     rows = [(n, "x" * 6) for n in range(5)]
     parts = list(export._chunks(rows, 512))

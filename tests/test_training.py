@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.errors import ConfigError
 from focus.learn.corpus import html_document, read_pages, text_document
@@ -131,9 +132,7 @@ def test_page_text_includes_meta_data() -> None:
 
 
 @pytest.fixture
-def focus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Focus:
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
     settle(tmp_path, monkeypatch)
     for kind, texts in (("on", ON), ("off", OFF)):
         (tmp_path / kind).mkdir()
@@ -197,10 +196,7 @@ def test_train_replaces_model_file_of_other_version(focus: Focus, tmp_path: Path
             ("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"),
             "focus research train",
         ),
-        (
-            ("research", "kb", "show", "无此物"),
-            "not in the knowledge base football",
-        ),
+        (("research", "kb", "show", "无此物"), "not in the knowledge base football"),
         (("research", "kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
     ],
 )

@@ -109,9 +109,7 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
         for page in (DOCS / "zh").glob("*.md")
         for target in re.findall(r"\]\(\.\./([\w-]+\.md)", text_of(page))
     ]
-    assert set(wrong) == {
-        "index.md: index.md",
-    }
+    assert set(wrong) == {"index.md: index.md"}
 
 
 @pytest.mark.parametrize(

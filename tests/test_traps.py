@@ -188,9 +188,7 @@ class Endless(TinyWeb):
 @pytest.mark.parametrize(
     ("filler", "requests"), [("Day {n} of 3000", 300), ("A day of {word}", 2000)]
 )
-async def test_an_endless_shape_ends_sooner_if_it_says_nothing_new(
-    filler: str, requests: int
-) -> None:
+async def test_endless_pattern_without_news_ends_sooner(filler: str, requests: int) -> None:
     run = await crawl(Endless(filler), ["http://a.test/"], strategy="yield", delay_s=0.0)
     days = [url for url in run.web.urls() if "/day?" in url]
     assert abs(len(days) - requests) <= 2

@@ -180,9 +180,7 @@ async def test_parameter_that_changes_some_pages_stays() -> None:
         ("http://a.test/x", "http://a.test/y", ()),
     ],
 )
-def test_spelling_changes_name_what_a_redirect_changes(
-    url: str, target: str, names: tuple[str, ...]
-) -> None:
+def test_spelling_changes_of_redirects(url: str, target: str, names: tuple[str, ...]) -> None:
     assert spelling_changes(url, target) == names
 
 

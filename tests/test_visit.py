@@ -64,9 +64,7 @@ async def look(store: AlertStore, web: PageSource) -> None:
     await visit(store, site, web, clock=time.time)
 
 
-async def test_visit_requests_news_only(
-    served: tuple[TinyWeb, PageSource], store: AlertStore
-) -> None:
+async def test_visit_requests_news(served: tuple[TinyWeb, PageSource], store: AlertStore) -> None:
     web, how = served
     front(web, "/a", "/b", etag='"1"')
     await look(store, how)
@@ -132,7 +130,7 @@ async def test_unchanged_sitemap_is_not_transferred_again(
     assert "/b" in asked(web)
 
 
-async def test_unreachable_site_records_why(
+async def test_unreachable_site_status(
     served: tuple[TinyWeb, PageSource], store: AlertStore
 ) -> None:
     _, how = served  # nothing is drawn: 404
@@ -189,9 +187,7 @@ def watched(store: AlertStore, **fresh: float) -> None:
         db.execute("UPDATE alert SET next_at = 0")
 
 
-async def test_hub_with_most_news_is_requested_first(
-    served: tuple[TinyWeb, PageSource], store: AlertStore
-) -> None:
+async def test_best_hub_comes_first(served: tuple[TinyWeb, PageSource], store: AlertStore) -> None:
     web, how = served
     front(web, "/a", "/b", "/c", etag='"1"')
     await look(store, how)
@@ -227,9 +223,7 @@ async def test_timed_alert_revisits_sections_and_proven_pages(
     assert asked(web) == paths
 
 
-async def test_single_due_page_is_requested_alone(
-    served: tuple[TinyWeb, PageSource], store: AlertStore
-) -> None:
+async def test_due_page_comes_alone(served: tuple[TinyWeb, PageSource], store: AlertStore) -> None:
     web, how = served
     front(web, "/a", "/b", etag='"1"')
     await look(store, how)

@@ -102,9 +102,7 @@ def test_of_a_cut_tail_the_beginning_is_kept(pack: Callable[[bytes], bytes], eac
     assert "record 3 breaks off" in notes
 
 
-def test_what_a_gap_in_a_long_record_leaves_is_its_beginning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gap_in_long_record_leaves_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warc, "MAX_BODY_BYTES", 1000)
     (only,) = read_records(io.BytesIO(record(7, 5_000_000)[:4_000_000]), lambda note: None)
     assert (only.block, only.broken) == (b"0007" * 250, True)

@@ -133,9 +133,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
         (("import", "gone.json"), "gone.json"),
     ],
 )
-def test_watch_add_invalid_option_prints_one_line(
-    focus: Focus, arguments: tuple[str, ...], complaint: str
-) -> None:
+def test_watch_add_invalid_option(focus: Focus, arguments: tuple[str, ...], complaint: str) -> None:
     ended = focus(*arguments)
     assert ended.code == 2
     assert complaint in ended.err
@@ -239,9 +237,7 @@ def test_run_now_checks_alerts_that_are_not_due(focus: Focus, world: World, home
     assert focus("run", "nobody").code == 2
 
 
-def test_old_command_check_runs_now_and_prints_result(
-    focus: Focus, world: World, home: Path
-) -> None:
+def test_old_command_check_runs_and_prints(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     focus("run")
     rested(home / "focus.db")
@@ -269,9 +265,7 @@ def test_second_run_at_the_same_time_exits_with_6(focus: Focus, world: World, ho
     assert focus("run").code == 0
 
 
-def test_run_while_crawl_holds_database_leaves_alerts_due(
-    focus: Focus, world: World, home: Path
-) -> None:
+def test_run_on_locked_database_leaves_alerts_due(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     world.trouble = StoreLocked("another focus crawl is using it")
     assert focus("run") == Ended(5, "", "")

@@ -160,9 +160,7 @@ async def test_no_outage_loses_news(
 
 
 @pytest.mark.parametrize("kind", [K.UNREACHABLE, K.CONNECT])
-async def test_news_of_the_days_without_a_network_is_told_afterwards(
-    watch: WatchFixture, kind: K
-) -> None:
+async def test_news_of_days_offline_is_delivered_later(watch: WatchFixture, kind: K) -> None:
     await watch.until(START + 3 * HOUR, HOUR)
     watch.faults.append(NetworkFault(watch.clock(), watch.clock() + 3 * DAY, kind=kind))
     watch.publish(ONE)

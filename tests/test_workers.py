@@ -499,9 +499,7 @@ def test_score_workers_cannot_start_raises(run: Run) -> None:
     run(main)
 
 
-def test_start_missing_interpreter_raises_one_line_error(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_start_without_interpreter_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     async def main() -> None:
@@ -538,9 +536,7 @@ def test_idle_worker_that_dies_is_replaced(run: Run) -> None:
     run(main)
 
 
-def test_score_worker_died_while_idle_page_is_scored(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_score_after_idle_worker_died(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.workers.pool.MAX_CRASHES", 1)  # who is blamed once has failed
 
     async def main() -> None:
@@ -692,9 +688,7 @@ def test_inline_scorer_has_interface_of_pool(run: Run) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 9), max_size=30), st.lists(st.text(max_size=50), max_size=5))
-def test_frame_decoder_any_split_of_stream_returns_replies(
-    cuts: list[int], titles: list[str]
-) -> None:
+def test_frame_decoder_any_split_gives_replies(cuts: list[int], titles: list[str]) -> None:
     replies: list[Reply] = [
         Ready(),
         *(ScoredPages([Page(title=title), Page()]) for title in titles),

@@ -65,11 +65,7 @@ class CrawledSite:
         url = f"https://{self.host}{path}"
         is_new = url not in self.urls
         number = self.urls.setdefault(url, len(self.urls))
-        page = Page(
-            title=title,
-            body_zstd=zstd.compress(source.encode()),
-            **said,
-        )
+        page = Page(title=title, body_zstd=zstd.compress(source.encode()), **said)
         row = PageRow(
             id=number, url=url, request_number=self.nth, waiting_count=0, status=200,
             fetched_at=self.now, elapsed_s=0.1, raw_bytes=len(source), priority=0.5,

@@ -113,12 +113,7 @@ class TinyWeb:
         self._put(url, Answer(status=status, headers={"location": target}))
 
     def status(
-        self,
-        url: str,
-        status: int,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
+        self, url: str, status: int, *, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> None:
         """`url` answers with a bare status."""
         self._put(url, Answer(status=status, headers=dict(headers or {}), body=body))
