@@ -81,7 +81,6 @@ def test_a_cut_arc_gives_what_it_holds(tmp_path: Path) -> None:
 )
 def test_heads_are_read_as_they_were_written(line: bytes, url: str, size: str) -> None:
     found = arc_headers(line)
-    assert found is not None
     assert (found["warc-target-uri"], found["content-length"]) == (url, size)
     assert found["warc-date"] == "1996-11-04T14:21:03Z"
 

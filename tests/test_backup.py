@@ -106,7 +106,6 @@ def writing(database: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(database)], stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"
         try:
             yield process
@@ -233,7 +232,6 @@ def test_restore_damaged_database_is_replaced(database: Path, tmp_path: Path) ->
     with pytest.raises(StoreError, match="already exists"):
         restored(tmp_path / "copy.db", database)
     found = restored(tmp_path / "copy.db", database, replace=True)
-    assert found.replaced is not None
     assert found.replaced.read_bytes().startswith(b"no database")
     assert urls(database) == 3
 

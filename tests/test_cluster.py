@@ -180,5 +180,4 @@ async def test_frontier_scores_a_stored_page_again() -> None:
             assert page is not None and page.is_relevant is relevant
         assert await transport.score_again("http://a.test/", b"", template) is None
     finally:
-        assert transport._scorer is not None
         await transport._scorer.close()

@@ -396,7 +396,6 @@ def test_draw_links_lines_cross_no_label_and_stay_inside() -> None:
         LinkMap(nodes, [(0, n) for n in range(1, 30)], [(n, n // 2) for n in range(30)])
     )
     found = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
-    assert found is not None
     width, height = int(found[1]), int(found[2])
     words = [
         (int(x), int(y), MAX_LABEL_WIDTH)

@@ -78,13 +78,11 @@ async def test_process_survives_run(
             sys.executable, "-c", _RUN,
             stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        assert process.stdin is not None
         order = delivery_process.DeliveryOrder(str(tmp_path / "watch.db"), here.settings())
         process.stdin.write(msgspec.json.encode(order))
         process.stdin.close()
         await hook.has(1)
         os.kill(process.pid, number)
-        assert process.stderr is not None
         await process.stderr.read()  # which ends with the last that has it: the delivery process
         await process.wait()
     assert here.store.outbox.count_by_state() == {SENT: 4}

@@ -275,7 +275,6 @@ def test_the_server_program_says_where_it_is_and_ends_with_its_parent() -> None:
     command = [sys.executable, "-m", "focus.demo.server", "--pages", "100"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
-        assert child.stdout is not None
         ready = child.stdout.readline().decode()
         assert ready.startswith("READY http://127.0.0.1:")
         status, body = asyncio.run(fetch_once(int(ready.rpartition(":")[2])))

@@ -30,8 +30,6 @@ COMMANDS = list(flat(cli))
 @pytest.fixture(scope="module")
 def make_cli() -> ModuleType:
     spec = importlib.util.spec_from_file_location("make_cli", DOCS / "make_cli.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -244,7 +244,6 @@ def test_apply_refresh_header_without_body_counts_unless_error() -> None:
 
 def test_apply_refresh_late_header_adds_one_link() -> None:
     _, page = apply_refresh(answer("60; url=/next"), Page())
-    assert page is not None
     assert [link.url for link in page.links] == ["http://a.test/next"]
     before = Page(
         links=[Link("http://a.test/next", url_fingerprint("http://a.test/next"), "a.test")]

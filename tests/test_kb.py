@@ -66,7 +66,6 @@ def test_import_dump_stores_entities(tmp_path: Path) -> None:
     assert (report.lines, report.fact_count, report.malformed, report.damage) == (9, 9, 0, None)
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         apple = kb.load_entity("苹果公司")
-        assert apple is not None
         assert apple.aliases == ("苹果", "Apple Inc")
         assert apple.categories == ("公司",)
         assert apple.description.startswith("生产手机")
@@ -120,7 +119,6 @@ def test_import_dump_malformed_lines_are_reported_and_skipped(tmp_path: Path) ->
     assert "longer than 1 MiB" in said[4]
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         second = kb.load_entity("乙")
-        assert second is not None
         assert second.facts == (("属性", "一\t二"),)
         assert kb.load_entity("甲") is not None
 

@@ -172,8 +172,6 @@ async def test_digest_sent_over_smtp_has_text_and_html(server: Server, here: Out
     assert re.fullmatch(r"<https://focus\.test/unsubscribe/[\w-]{32}>", got["List-Unsubscribe"])
     assert got["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     plain, html = (got.get_body((kind,)) for kind in ("plain", "html"))
-    assert plain is not None
-    assert html is not None
     text = plain.get_content()
     assert text.index("== 足球 ==") < text.index("http://a.test/1") < text.index("== 旅游 ==")
     assert "a.test · 发布于 2026-11-20 17:00" in text
@@ -597,8 +595,6 @@ async def test_plain_message_arrives_as_text_and_html(server: Server) -> None:
     (got,) = server.mails
     assert got["Subject"] == "Reset Bcc: x"
     plain, html = (got.get_body((kind,)) for kind in ("plain", "html"))
-    assert plain is not None
-    assert html is not None
     assert plain.get_content().splitlines() == ["Open <this>:", "", "https://a.test/?a=1&b=2"]
     assert (
         '<p>Open &lt;this&gt;:</p><p><a href="https://a.test/?a=1&amp;b=2">' in html.get_content()

@@ -321,7 +321,6 @@ async def test_unsubscribe_removes_channel(here: OutboxFixture, monkeypatch: Mon
     assert stopped == (1, ME, ["足球"])
     assert here.store.alerts.get(1, "足球").alert.channels == (YOU,)
     again = unsubscribe.unsubscribe(here.store, token, now=NOON)
-    assert again is not None
     assert again.alerts == []
 
 
@@ -388,8 +387,6 @@ async def test_late_outcome_does_not_override_other_relay(here: OutboxFixture) -
     slow = outbox_lease.lease_message(here.store, "mail", due=NOON, now=NOON)
     later = NOON + outbox_lease.LEASE_S
     quick = outbox_lease.lease_message(here.store, "mail", due=later, now=later)
-    assert slow is not None
-    assert quick is not None
     assert slow.batch == quick.batch
     here.store.outbox.record_end(quick, SENT, now=later, detail="")
     here.store.outbox.record_retry(slow, now=later + 1, due_at=later + 61, reason="timed out")
@@ -431,7 +428,6 @@ async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
                 sys.executable, "-c", _RELAY, str(tmp_path / "watch.db"),
                 stdout=asyncio.subprocess.PIPE,
             )  # fmt: skip
-            assert process.stdout is not None
             await process.stdout.readline()
             if more:
                 await hook.has(len(hook.requests) + more)
@@ -507,13 +503,11 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
         settings.store_sealed(here.store, "smtp", {"url": url, "from": "focus@a.test"}, first.key)
         here.store.settings.set("base_url", "https://focus.a.test/")
     read = settings.read(here.store)
-    assert read.mail is not None
     assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")
     assert read.base_url == "https://focus.a.test"
     given = settings.read(
         here.store, options={"smtp_url": "smtps://other.test", "mail_from": "x@a.test"}
     )
-    assert given.mail is not None
     assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
     for text in (repr(read), str(settings.masked_settings(here.store, read.key)), repr(read.mail)):
         assert "pass" not in text.replace("pass=", "")

@@ -401,7 +401,6 @@ def test_why_page_shows_path_and_relevance(path: Path) -> None:
         ("4", "链接 4", 2, 0.6),
     ]
     assert (why.state, why.reason) == ("done", "")
-    assert why.page is not None
     assert (why.page.nth, why.page.waiting, why.page.priority) == (5, 3, 6.0)
     assert (why.page.parts, why.page.matched) == ({"title": 0.6}, {"title": ["足球"]})
     assert why.page.relevant is True

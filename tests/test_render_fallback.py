@@ -105,7 +105,6 @@ async def test_what_is_no_page_of_html_is_not_rendered(page: Page | None, how: A
 
 async def test_a_rendered_page_takes_the_place_of_the_one_that_came() -> None:
     result, _ = await looked(SHELL)
-    assert result.page is not None
     assert (result.page.title, result.page.rendering) == ("rendered", Rendering.RENDERED)
     assert result.fetch.raw_bytes == 100
 
@@ -125,7 +124,6 @@ async def test_no_validator_says_that_what_scripts_bring_is_as_it_was(
 @pytest.mark.parametrize("kind", [Rendering.TIMEOUT, Rendering.CRASH, Rendering.TOO_LARGE])
 async def test_a_page_that_cannot_be_rendered_stays_as_it_came(kind: Rendering) -> None:
     result, _ = await looked(SHELL, drawn=Rendered(kind, detail="why"))
-    assert result.page is not None
     assert (result.page.title, result.page.rendering) == ("shell", kind)
     assert result.page.detail == "why" and result.fetch.failure is None
 
@@ -134,7 +132,6 @@ async def test_a_page_that_cannot_be_rendered_stays_as_it_came(kind: Rendering) 
 async def test_scripts_that_leave_nothing_do_not_cost_the_page(becomes: Page) -> None:
     whole = Page(title="whole", links=[Link("https://a.test/x", b"x" * 16, "a.test")])
     result, _ = await looked(whole, becomes=becomes, config=RenderConfig(mode="always"))
-    assert result.page is not None
     assert (result.page.title, result.page.rendering) == ("whole", Rendering.EMPTY)
 
 
@@ -317,7 +314,6 @@ async def test_links_to_routes_need_a_rendered_page() -> None:
     urls = [URL, f"{URL}#/1", f"{URL}#/2"]
     page = replace(WHOLE, links=[Link(url=url, key=b"", host="a.test") for url in urls])
     result, _ = await looked(page)
-    assert result.page is not None
     assert [link.url for link in result.page.links] == [URL]
     assert result.page.omitted_route_count == 2
     result, _ = await looked(SHELL, becomes=page)
@@ -326,5 +322,4 @@ async def test_links_to_routes_need_a_rendered_page() -> None:
 
 async def test_list_that_goes_on_is_noted() -> None:
     result, _ = await looked(SHELL, drawn=DRAWN._replace(goes_on=True))
-    assert result.page is not None
     assert result.page.has_endless_list and "goes on" in result.page.detail

@@ -87,7 +87,6 @@ async def rendering(
 
 
 def process_of(made: Renderer) -> int:
-    assert made._browser is not None
     return made._browser.process.pid
 
 
@@ -300,7 +299,6 @@ async def test_dialogs_downloads_and_new_windows_are_turned_away() -> None:
     </script>"""
     async with rendering() as made:
         page = await made.render(came(body), "utf-8")
-        assert made._browser is not None
         targets = (await made._browser.tools.call("Target.getTargets"))["targetInfos"]
     assert b"false null" in page.html
     pages = [each["url"] for each in targets if each["type"] == "page"]
@@ -466,7 +464,6 @@ async def test_a_browser_that_is_killed_in_mid_page_is_begun_anew() -> None:
         serving({}, [], killing) as port,
         rendering(replace(OPEN, connect_to=f"127.0.0.1:{port}")) as made,
     ):
-        assert made._browser is not None
         browsers.append(made._browser.process)
         first = process_of(made)
         page = await made.render(came("<p>x<script src=/x.js></script>"), "utf-8")

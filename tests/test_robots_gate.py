@@ -34,7 +34,6 @@ class Site:
 def test_judge_redirect_to_private_address_gives_host_up() -> None:
     gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)
     robots = gate.question(host, "http://h0.test/", NOW)
-    assert robots is not None
     target = "http://10.0.0.1/robots.txt"
     first = FetchResult(robots, NOW, status=301, redirect_to=target)
     turn = gate.judge(host, first, NOW)

@@ -788,7 +788,6 @@ def test_server_ends_cleanly_on_signal(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*command, "--db", str(tmp_path / "focus.db")], stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stderr is not None
         assert f"focus at http://127.0.0.1:{port}" in process.stderr.readline()
         link = process.stderr.readline().split()[-1]
         with urllib.request.urlopen(link, timeout=600) as answer:
@@ -1132,7 +1131,6 @@ def test_reset_code_expires_after_15_minutes(group: Group) -> None:
     with group.app_state.store() as store:
         store.users.set_address(group.number("ana"), "phone", "+4915123456")
         found = accounts.create_reset_code(store, "ana", now=NOON)
-    assert found is not None
     group.clock.now += 901
     new = {"name": "ana", "code": found[2], "password": "another battery horse"}
     assert group.browser().post("/forgot/code", data=new).status_code == 400

@@ -57,7 +57,6 @@ def test_alerts_are_filtered_by_tag_and_trouble(group: Group) -> None:
     alert(client, name="two", sites="https://b.test/", tags="sport")
     with group.app_state.store() as store:
         site = store.sites.find_by_host("b.test")
-        assert site is not None
         store.sites.record_trouble(site.id, "refused", now=NOON)
     page = client.get("/alerts").text
     counts = re.findall(r">([^<>]+) \((\d)\)</a>", page)

@@ -64,7 +64,6 @@ def test_read_url_source_in_another_encoding_than_declared(declared: str, encodi
     text = f'<?xml version="1.0" encoding="{declared}"?><rss><channel>'
     text += "".join(item.format(n) for n in range(4))
     source = read_url_source(text.encode(encoding))
-    assert source is not None
     assert {entry.title for entry in source.entries} == {"中国联通发布足球比赛的消息"}
 
 
@@ -90,7 +89,6 @@ def test_read_url_source_feed_has_titles(step: int) -> None:
         ],
     )
     atom = pieces(ATOM.encode(), step)
-    assert atom is not None
     assert [each.url for each in atom.entries] == ["/1?a&b", "/2"]
     assert [each.title for each in atom.entries] == ["one", "two"]
 
@@ -154,7 +152,6 @@ _JSON = '<link type="application/json" href="j"/>'
 )
 def test_read_url_source_feed_entry_url(body: str, url: str | None) -> None:
     source = read_url_source(body.encode())
-    assert source is not None
     assert [entry.url for entry in source.entries] == ([url] if url else [])
 
 
@@ -209,14 +206,12 @@ def test_is_url_source_text_starting_like_url_is_false(body: bytes) -> None:
 def test_read_url_source_too_many_lines_is_truncated() -> None:
     body = b"".join(b"http://a.test/%d\n" % n for n in range(MAX_LINKS + 9))
     found = pieces(body, 100_000)
-    assert found is not None
     assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
 def test_read_url_source_truncated_gzip_is_truncated() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % (n * 7919) for n in range(3000))
     found = read_url_source(gzip.compress(b"<urlset>" + rows)[:9000])
-    assert found is not None
     assert found.is_truncated and 100 < len(found.entries) < 3000
 
 
@@ -237,7 +232,6 @@ def test_read_url_source_sitemap_ignores_relative_urls() -> None:
 def test_read_url_source_links_are_limited() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % n for n in range(MAX_LINKS + 9))
     found = read_url_source(b"<urlset>" + rows)
-    assert found is not None
     assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 

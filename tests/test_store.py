@@ -696,7 +696,6 @@ def writer(path: Path) -> subprocess.Popen[str]:
 def stop(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert process.stdout is not None
     process.stdout.close()
 
 
@@ -704,7 +703,6 @@ async def test_write_killed_leaves_whole_batches(path: Path) -> None:
     before = 0
     for batches in (1, 4, 2, 7):
         process = writer(path)
-        assert process.stdout is not None
         for _ in range(batches):
             assert process.stdout.readline() == "batch\n"
         stop(process)

@@ -193,7 +193,6 @@ def test_update_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> Non
     assert code == 0
     assert "6 on topic, 6 off" in out
     bayes = load_model(tmp_path / "t.model.json").bayes
-    assert bayes is not None
     assert (bayes.labelled.on, bayes.labelled.off) == (6, 6)
     assert bayes.corrected is not None
     relevance = {url: value for url, value, _ in ask("a.db", RELEVANCE)}

@@ -155,7 +155,6 @@ def test_train_prints_quality_and_writes_model_name(focus: Focus, tmp_path: Path
     assert "Model in t.model.json" in err
     assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
     learned = load_model(tmp_path / "t.model.json")
-    assert learned.bayes is not None
     assert learned.bayes.expansion is not None
     shown = focus(
         "crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test", "--dry-run"

@@ -202,7 +202,6 @@ def test_an_answer_is_taken_apart() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Fold: a\r\n b\r\nSet-Cookie: 1\r\n"
         b"set-cookie: 2\r\nX-Raw: \xff\r\nContent-Encoding: gzip\r\n\r\n" + payload
     )
-    assert answer is not None
     assert (answer.status, answer.body, answer.raw_bytes) == (200, b"<p>x", len(payload))
     assert [value for name, value in answer.headers if name == "set-cookie"] == ["1", "2"]
     assert (answer.header("x-fold"), answer.header("x-raw")) == ("a b", "ÿ")

@@ -55,9 +55,7 @@ def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
         return False
     site = web.plan.sites[article.site]
     answer = web.respond(web.article_url(article), float("inf"))
-    assert answer is not None
     found = _ARTICLE.search(answer.body)
-    assert found is not None
     text = b"".join(found.groups()).decode(site.kind.codec, "replace")
     words = wish.alert.words
     if site.has("traditional"):

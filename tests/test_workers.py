@@ -652,7 +652,6 @@ async def main():
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment
     ) as parent:
-        assert parent.stdout is not None
         assert parent.stdout.readline() == b"up\n"
         asyncio.run(gate.reached())
         gate.open()
