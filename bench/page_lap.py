@@ -31,7 +31,7 @@ def main() -> None:
     analyst.score(*pages[0])  # the first page loads dictionaries
     for url, body, kind in pages:
         began = time.process_time()
-        page = analyst.score(url, body, kind, wording=False)
+        page = analyst.score(url, body, kind)
         encode_frame(ScoredPages([page]))
         spent += time.process_time() - began
         result = {name: getattr(page, name) for name in page.__struct_fields__ if name not in EXTRA}

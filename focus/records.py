@@ -355,7 +355,6 @@ class Task(msgspec.Struct, frozen=True):
     depth      links from a seed
     priority   priority when the URL was dequeued
     conditional_headers  headers that request the page only if it has changed
-    needs_wording  whether `Page.wording_hash` is needed
     crawl_delay_s  seconds to wait before a further request to the host for the same URL
     should_report_send  whether the transport reports the moment when the request is sent
     template   template of the host when the request was sent
@@ -371,7 +370,6 @@ class Task(msgspec.Struct, frozen=True):
     priority: float = 0.0
     conditional_headers: tuple[tuple[str, str], ...] = ()
     is_lookup: bool = False
-    needs_wording: bool = True
     crawl_delay_s: float = 0.0
     should_report_send: bool = False
     template: SiteTemplate = NO_TEMPLATE

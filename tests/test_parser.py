@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from focus.html.blocks import find_runs
 from focus.html.contexts import MAX_CONTEXT, text_around
 from focus.html.parser import ParsedPage, RawLink, parse
 from focus.html.regions import element_region
@@ -425,19 +424,3 @@ def test_limit_markup_cuts_at_exact_limits() -> None:
 def test_limit_markup_any_page_never_grows(piece: bytes, times: int) -> None:
     data = (piece * (1 + 200_000 // max(1, len(piece)))) + b"<" * times
     assert len(limit_markup(data)) <= len(data)
-
-
-@pytest.mark.parametrize(
-    ("html", "runs"),
-    [
-        ("<ul><li><a href=/x>word</a> 12</ul>", ["<a href=/x>word</a> 12"]),
-        ("<p>a word, a word<p>none<LI\n>word", ["a word, a word", "word"]),
-        ("<title>word</title><script>word</script><meta content=word>", []),
-        ("<div title=word>none</div><pre title=word>word</pre>", ["word"]),
-        ("</title> word <nosuch>", [" word <nosuch>"]),
-        ("<p><meta content=word>word", ["word"]),
-        ("word", ["word"]),
-    ],
-)
-def test_find_runs_containing_word(html: str, runs: list[str]) -> None:
-    assert [*find_runs(html.encode(), [b"word", b"nowhere"])] == [run.encode() for run in runs]

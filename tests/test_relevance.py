@@ -253,16 +253,6 @@ def test_evidence_skips_blocks_without_keyword(pieces: list[str], word: str) -> 
     assert judge(html.encode()) == judge(None)
 
 
-def test_evidence_page_with_topic_links_only_makes_no_blocks(football: Matcher) -> None:
-    def unread() -> list[Block]:
-        raise AssertionError
-
-    evidence = make_model("evidence", football, {})
-    menu = "<ul><li><a href=/1>足球</a></li></ul><p>今天天气很好。</p>"
-    page = Document(source=menu.encode(), links=parse(menu).links, blocks=unread)
-    assert evidence.judge(page).parts.keys() == {"anchors", "tag"}
-
-
 def test_evidence_section_uses_folders_of_address(football: Matcher) -> None:
     evidence, soccer = make_model("evidence", football, {}), "http://h/足球/2024/1.html"
     filed = evidence.judge(Document(url=soccer, url_words="足球 2024 1"))

@@ -143,13 +143,6 @@ def test_a_shape_that_repeats_itself_is_left_early_unless_it_pays(host: Host) ->
     assert traps.is_spent(queue, spent, nothing) == "", "a text that it never had"
 
 
-def test_wordings_are_asked_for_before_they_are_looked_at(host: Host) -> None:
-    traps = Traps(TrapConfig(), now=NOW)
-    assert not traps.wants_wording(Queue(0, host, "/N"), 0)
-    assert traps.wants_wording(Queue(0, host, "/N"), WATCHED_FROM - 1)
-    assert not traps.wants_wording(Queue(1, host, ""), WATCHED_FROM)
-
-
 @pytest.mark.parametrize("news", ["text", "relevance"])
 def test_what_brings_news_every_now_and_then_has_its_whole_budget(host: Host, news: str) -> None:
     traps = Traps(TrapConfig(budget=2000), now=NOW)

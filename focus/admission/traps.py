@@ -36,7 +36,6 @@ LARGE_HOST = 1000  # known URLs from which on a host is looked at by pattern
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
 HOST_SHARE = 10  # budgets of a pattern that a whole host has
 WATCHED_FROM = 100  # requests of a pattern from which on its texts are compared
-PREPARED_FROM = WATCHED_FROM // 2  # those under way at once may end in any order
 REPEATED = 200  # requests in a row that brought nothing new: enough of a pattern that does not pay
 TEXTS = 32  # of a pattern, that a text may repeat
 
@@ -162,10 +161,6 @@ class Traps:
         )
 
     # -- budgets ------------------------------------------------------------------
-
-    def wants_wording(self, queue: Queue, fetched: int) -> bool:
-        """Whether `record_text` needs the text of a URL that is requested now, after so many."""
-        return bool(queue.pattern) and fetched >= PREPARED_FROM
 
     def record_text(self, queue: Queue, fetched: int, text: int, *, is_new: bool) -> None:
         """A request of a queue, the `fetched`-th, has brought a text, or said there is none.

@@ -16,7 +16,7 @@ from focus.http import zstd
 from focus.i18n import decode_message, encode_message
 from focus.records import FetchResult, Page, Result, Task
 
-VERSION = 8
+VERSION = 9
 MAX_BYTES = 256 * 1024 * 1024  # of a decompressed message
 HEADERS = ("content-type", "etag", "last-modified", "x-robots-tag")
 """Response headers that the frontier reads; a worker sends no others."""

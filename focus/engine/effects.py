@@ -125,7 +125,6 @@ class Effects:
                 depth=url_table.depth[url_id],
                 priority=candidate.priority + tiers * TIER,
                 conditional_headers=request.conditions,
-                needs_wording=self._link_handler.needs_wording(url_id),
                 crawl_delay_s=host.delay_s,
                 should_report_send=self._frontier.waits_for_send,
                 template=self._view.templates.template(host.id),

@@ -213,11 +213,6 @@ class LinkHandler:
             return ""
         return self.frontier.host(host_name).software
 
-    def needs_wording(self, url_id: int) -> bool:
-        """Return whether trap detection needs the text of a page that is requested now."""
-        queue = self.frontier.queues[self.url_table.queue[url_id]]
-        return self.traps.wants_wording(queue, self.hit_rates.tallies(queue)[0].requests)
-
     def add_url(
         self,
         row: UrlRow,

@@ -145,7 +145,7 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     kind, body = fetch.header("content-type"), fetch.body
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
-    job = Job(fetch.url, body, kind, task.needs_wording, task.template, task.software)
+    job = Job(fetch.url, body, kind, task.template, task.software)
     page = await scorer.score(job)
     return Result(task, *apply_refresh(fetch, page))
 
@@ -156,7 +156,7 @@ async def score_stored_page(
     """Return a page scored from its source in UTF-8; None without it."""
     if not source:
         return None
-    return await scorer.score(Job(url, source, _UTF8_HTML, False, template))
+    return await scorer.score(Job(url, source, _UTF8_HTML, template))
 
 
 async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
@@ -166,7 +166,7 @@ async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
     entries = [] if listing.kind == "index" else listing.entries
     for start in range(0, len(entries), SOURCE_CHUNK):
         body = entries_to_html(entries[start : start + SOURCE_CHUNK])
-        page = await scorer.score(Job(url, body, _UTF8_HTML, needs_wording=False))
+        page = await scorer.score(Job(url, body, _UTF8_HTML))
         links += page.links
     return Page(links=links, relevance=page.relevance, failure=page.failure, detail=page.detail)
 

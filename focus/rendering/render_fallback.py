@@ -74,7 +74,6 @@ class RenderFallback:
                 task.url,
                 rendered.html,
                 "text/html; charset=utf-8",
-                task.needs_wording,
                 task.template,
                 task.software,
             )

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from focus.admission.near_duplicates import LOST_CHARS, looks_lost, simhash, text_digest
-from focus.admission.near_duplicates import wording as wording_of
+from focus.admission.near_duplicates import (
+    LOST_CHARS,
+    looks_lost,
+    simhash,
+    text_digest,
+    wording,
+)
 from focus.admission.site_rules import detect_software
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
@@ -69,13 +74,11 @@ class PageScorer:
         body: bytes,
         content_type: str | None,
         *,
-        wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
         software: str | None = "",
     ) -> Page:
         """Return the scored page: its text fields, its relevance and its scored links.
 
-        wording   whether the caller needs `Page.wording_hash`, which requires the whole text
         template  what the pages of its host repeat; it does not count
         software  the web application of the host, "" if it has none that is known; None detects it
 
@@ -133,9 +136,7 @@ class PageScorer:
             simhash=simhash(document.full_content, parsed.title)
             if self.config.near_duplicates and (is_relevant or is_soft_404)
             else 0,
-            wording_hash=wording_of(document.full_content)
-            if wording and self.config.near_duplicates
-            else 0,
+            wording_hash=wording(document.full_content) if self.config.near_duplicates else 0,
             is_soft_404=is_soft_404,
             feed_urls=[
                 feed

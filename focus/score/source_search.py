@@ -40,8 +40,7 @@ _COMPATIBILITY_BLOCKS = ((0x2E80, 0x2FE0), (0xF900, 0xFB00), (0x2F800, 0x2FA20))
 class SourceSearch:
     """Searches the bytes of pages for keywords.
 
-    forms   folded forms of the keywords, in both scripts
-    heads   byte strings; every folded page with a keyword contains at least one
+    forms  folded forms of the keywords, in both scripts
     """
 
     def __init__(self, forms: Collection[str]) -> None:
@@ -50,12 +49,10 @@ class SourceSearch:
         self._is_caseless = all(char.isascii() or char.upper() == char for char in characters)
         anywhere = [form.encode() for form in forms if has_han(form)]
         words = [_word_pattern(form) for form in forms if not has_han(form)]
-        self.heads = [*anywhere, *dict.fromkeys(head for head, _ in words)]
-        self._patterns = [*map(_literal, anywhere), *(pattern for _, pattern in words)]
+        self._patterns = [*map(_literal, anywhere), *words]
         has_case = any(char.lower() != char.upper() for char in characters)
         self._is_cased = bool(words) or has_case
         self._has_han = bool(anywhere)
-        self._has_spaced_han = any(b" " in form for form in anywhere)
         self._compatibility_patterns = [
             _literal(form.encode())
             for form in _compatibility_forms()
@@ -75,11 +72,6 @@ class SourceSearch:
             return False
         text = _REFERENCE.sub(_resolve_reference, lowered).decode("utf-8", "replace")
         return self._matches(fold(text).encode("utf-8", "replace"))
-
-    def plain_source(self, source: bytes) -> bytes | None:
-        """Return the page in lower case, or None if folding might reveal more keywords."""
-        lowered = self._to_lower_case(source)
-        return None if self._has_spaced_han or self._needs_folding(lowered) else lowered
 
     def _to_lower_case(self, source: bytes) -> bytes:
         """Return a page in lower case, without characters and line breaks that split words."""
@@ -122,8 +114,8 @@ def _literal(form: bytes) -> re.Pattern[bytes]:
     return re.compile(re.escape(form))
 
 
-def _word_pattern(form: str) -> tuple[bytes, re.Pattern[bytes]]:
-    """Return the first word as bytes, and a pattern for the form as whole words.
+def _word_pattern(form: str) -> re.Pattern[bytes]:
+    """Return a pattern for the form as whole words.
 
     The look-behind follows the first word, so that `re` searches for its bytes first.
     """
@@ -131,7 +123,7 @@ def _word_pattern(form: str) -> tuple[bytes, re.Pattern[bytes]]:
     head, body = parts[0], _WORD_SEPARATOR.join(map(re.escape, parts))
     not_after_letter = rb"(?<![a-z0-9]" + re.escape(head) + rb")" if form[0].isalnum() else b""
     not_before_letter = rb"(?![a-z0-9])" if form[-1].isalnum() else b""
-    return head, re.compile(
+    return re.compile(
         re.escape(head) + not_after_letter + body.removeprefix(re.escape(head)) + not_before_letter
     )
 

@@ -50,13 +50,12 @@ class Scorer(Protocol):
         body: bytes,
         content_type: str | None,
         *,
-        wording: bool = True,
         template: SiteTemplate = NO_TEMPLATE,
         software: str | None = "",
     ) -> Page:
         """Return the scored page. A hostile page can make this raise, hang or crash.
 
-        `wording` False skips `Page.wording_hash`; `software` None detects the application.
+        `software` None detects the application.
         """
 
     def update(self, payload: bytes) -> None:
@@ -81,7 +80,6 @@ def score_page(scorer: Scorer, job: Job) -> Page:
             job.url,
             job.body,
             job.content_type,
-            wording=job.needs_wording,
             template=job.template,
             software=job.software,
         )

@@ -14,15 +14,13 @@ _PREFIX_BYTES = 4
 class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Page to score.
 
-    needs_wording  whether `Page.wording_hash` is needed, which requires the whole text
-    template       what the pages of its host repeat; it does not count
-    software       web application of the host, "" if it has none that is known; None detects it
+    template  what the pages of its host repeat; it does not count
+    software  web application of the host, "" if it has none that is known; None detects it
     """
 
     url: str
     body: bytes
     content_type: str | None
-    needs_wording: bool = True
     template: SiteTemplate = NO_TEMPLATE
     software: str | None = ""
 

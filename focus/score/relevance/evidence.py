@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from focus.records import Region
-from focus.score.matching import Matcher, fold_body
+from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ _MAX_MATCHED_LINKS = 10  # links whose anchors are searched for matched keywords
 _TAG_EXTRA_CHARS = 6  # a tag may contain a hash sign, a count or the name of an icon
 _SHORT_ANCHOR_CHARS = 12
 _BODY = Region.BODY  # attribute access on an enum class is eight times slower
-_MAX_RUNS = 20_000  # cached results, by digest of the run
 
 
 class Evidence(Model):
@@ -76,10 +74,6 @@ class Evidence(Model):
         "crowd": 40.0,
     }
 
-    def __init__(self, matcher: Matcher, params: Mapping[str, float]) -> None:
-        super().__init__(matcher, params)
-        self._run_results: dict[bytes, bool] = {}
-
     def part_weights(self) -> dict[str, float]:
         other_params = ("k", "b", "typical", "crowd")
         return {name: value for name, value in self.params.items() if name not in other_params}
@@ -97,9 +91,7 @@ class Evidence(Model):
             texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.ancestor_pages))
         text = ""
         may_be_named = page.may_contain_keyword(self.matcher)
-        if (may_be_named and self._may_mention_topic(page)) or page.may_contain_terms(
-            self.matcher, MIN_TERMS
-        ):
+        if may_be_named or page.may_contain_terms(self.matcher, MIN_TERMS):
             text = page.own_text(self.matcher)
             texts["lead"] = text[:LEAD_CHARS]
         matched = self.matched_keywords(**texts)
@@ -130,39 +122,6 @@ class Evidence(Model):
         if not is_named and len(different) < MIN_TERMS:
             return {}
         return {part: part_counts for part, part_counts in counts.items() if part_counts}
-
-    def _may_mention_topic(self, page: Document) -> bool:
-        """Return whether a keyword may occur in the page's own text, not only in menus and lists.
-
-        Only the runs of markup with a keyword are examined; they repeat on many pages of a site.
-        This avoids creating the blocks of every page of a site that has a section on the topic. The
-        result is exact for well-formed markup if a keyword that markup splits also occurs unsplit.
-        """
-        from focus.html.blocks import find_runs  # the crawl process parses no page
-
-        source = (
-            None if page.source is None else self.matcher.source_search.plain_source(page.source)
-        )
-        if source is None:
-            return True
-        return any(
-            map(self._run_mentions_topic, find_runs(source, self.matcher.source_search.heads))
-        )
-
-    def _run_mentions_topic(self, run: bytes) -> bool:
-        """Return whether a run has a keyword in a block that is not mostly links."""
-        digest = blake2b(run, digest_size=16).digest()
-        mentions_topic = self._run_results.get(digest)
-        if mentions_topic is None:
-            if len(self._run_results) >= _MAX_RUNS:
-                self._run_results.clear()
-            from focus.html.parser import parse_blocks
-
-            mentions_topic = self._run_results[digest] = any(
-                not block.is_linked and self.matcher.keyword_counts(fold_body(block.text))
-                for block in parse_blocks(run.decode("utf-8", "replace"))
-            )
-        return mentions_topic
 
     def _judge_text(
         self,
