@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from focus.alerts import outbox_relay
 from focus.alerts.alert import validate_alert
 from focus.alerts.delivery import Delivered, NotDelivered, mask_channel, signing_secrets, webhook
-from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import trial_message
 from focus.config import FetchConfig
+from focus.fetch import WebPoster
 from focus.records import FailureKind
 from focus.storage.alerts.records import FAILED, SENT
 from tests.support.outbox import LOOPBACK, NOON, OutboxFixture, outbox

@@ -3,7 +3,7 @@
     channel                 base class `Channel` and the outcomes of a delivery
     mail, mail_headers      e-mail over SMTP; encoding of its header fields
     sms, sms_gateway        short messages; HTTP request of a gateway
-    webhook, http_post,     signed JSON by POST; the secrets that sign it, and their rotation
+    webhook,                signed JSON by POST; the secrets that sign it, and their rotation
     signing_secrets
     apprise                 other services through the library apprise
     feed                    Atom feed, written to a file or served by `focus serve`

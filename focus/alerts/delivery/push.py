@@ -24,9 +24,9 @@ import msgspec
 
 from focus.alerts.delivery import webhook
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
-from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message
 from focus.alerts.settings import DeliverySettings
+from focus.fetch import WebPoster
 from focus.i18n import chain_messages, language_tag, msg, plural
 from focus.records import FailureKind
 from focus.storage.alerts.records import NotifiedBrowser, PushSubscription

@@ -26,10 +26,10 @@ from focus.alerts.delivery.channel import (
     InstallationOption,
     NotDelivered,
 )
-from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message
 from focus.alerts.settings import MASK, DeliverySettings
 from focus.errors import ConfigError
+from focus.fetch import WebPoster
 from focus.i18n import chain_messages, msg
 
 PHONE_PLACEHOLDER = "{phone}"

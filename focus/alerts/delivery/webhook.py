@@ -31,10 +31,10 @@ import msgspec
 from focus.alerts.addresses import is_web_address
 from focus.alerts.delivery import signing_secrets
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
-from focus.alerts.delivery.http_post import WebPoster
 from focus.alerts.message import Message, MessageItem
 from focus.alerts.settings import MASK
 from focus.config import FetchConfig
+from focus.fetch import WebPoster
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
 
