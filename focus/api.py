@@ -26,11 +26,12 @@ import click
 import msgspec
 
 from focus.cli import cli
+from focus.commands.llm import with_llm_terms
 from focus.commands.settings import CrawlPlan, plan_crawl, read_topic
 from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
 from focus.html.parser import main_text_from_html
-from focus.i18n import say, translate
+from focus.i18n import Msg, msg, translate
 from focus.records import Batch, PageRow
 from focus.report.export import choose_format, write_rows
 from focus.session import RunReport, Runtime, Watcher, run
@@ -260,7 +261,7 @@ class Crawling:
 
     async def _arun(self, *, handle_signals: bool) -> RunReport:
         async with AsyncExitStack() as stack:
-            self._start(stack)
+            await self._start(stack)
             config, paths = self._order.config, self._order.paths
             self.report = await run(config, paths, Watcher(), handle_signals=handle_signals)
         return self.report
@@ -288,7 +289,7 @@ class Crawling:
                     await pages.put(None)
 
         async with AsyncExitStack() as stack:
-            self._start(stack)
+            await self._start(stack)
             task = asyncio.create_task(work())
             try:
                 while (row := await pages.get()) is not None:
@@ -300,7 +301,7 @@ class Crawling:
                 self.report = await task
                 _warn_about_seeds(self.report)
 
-    def _start(self, stack: AsyncExitStack) -> None:
+    async def _start(self, stack: AsyncExitStack) -> None:
         """Mark the run as started; create a temporary database if the user gave none."""
         if self._is_started:
             raise ConfigError(
@@ -310,13 +311,17 @@ class Crawling:
         if self._db is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="focus-"))
             self._order = plan_crawl(self._options | {"db": Path(folder) / "focus.db"})
+        self._order = await with_llm_terms(self._order, _warn)
+
+
+def _warn(message: Msg) -> None:
+    warnings.warn(translate(message), UserWarning, stacklevel=2)
 
 
 def _warn_about_seeds(report: RunReport) -> None:
     """Warn of seeds that failed: whoever iterates over pages does not look at the report."""
     for seed, reason in report.seed_failures.items():
-        message = say("seed {seed}: {reason}", seed=seed, reason=translate(reason))
-        warnings.warn(message, UserWarning, stacklevel=2)
+        _warn(msg("seed {seed}: {reason}", seed=seed, reason=reason))
 
 
 def _crawled_page(row: PageRow) -> CrawledPage:

@@ -294,13 +294,18 @@ class WebPoster(WebFetcher):
     async def call(
         self, url: str, body: bytes, *, headers: Mapping[str, str], method: str
     ) -> FetchResult:
-        """Send a request with any method and return the outcome with the body of the response."""
+        """Send a request with any method and return the outcome with the body of the response.
+
+        A body over the limit is a failure if the settings accept any type, and else is cut.
+        """
         return await self._call(method, url, body, headers, reads_body=True)
 
     async def _call(
         self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, reads_body: bool
     ) -> FetchResult:
-        incoming = IncomingResponse(self._config, is_robots=reads_body)
+        incoming = IncomingResponse(
+            self._config, is_robots=reads_body and not self._config.any_type
+        )
         started, start = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:

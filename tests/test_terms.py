@@ -16,7 +16,7 @@ from focus.learn.library import LIBRARY_FILE, choose_terms, find_topic, library_
 from focus.score.analysis import PageScorer
 from focus.score.relevance.base import MAX_TERM_CHARS
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
-from focus.topic.terms import add_terms, parse_terms, remove_library_terms
+from focus.topic.terms import add_terms, parse_terms, remove_added_words
 from focus.topic.topic import TERM_WEIGHT, Topic, from_builtins, from_toml, from_words, to_builtins
 from focus.topic.topic_file import to_toml
 from tests.support.titles import titled
@@ -143,12 +143,12 @@ def test_find_topic_other_word_returns_none(name: str) -> None:
     assert find_topic(name) is None
 
 
-def test_choose_terms_of_library_is_undone_by_remove_library_terms() -> None:
+def test_choose_terms_of_library_is_undone_by_remove_added_words() -> None:
     typed = from_words("足球,my own word:0.5")
     topic = choose_terms(typed, "library")
     assert topic.terms["越位"] == TERM_WEIGHT
     assert topic.sources["soccer"] == topic.sources["越位"] == "library"
-    assert remove_library_terms(topic) == typed
+    assert remove_added_words(topic) == typed
     assert choose_terms(typed, "none") == typed
     own = Topic("足球", from_words("足球").keywords, terms={"门将": 0.3})
     assert choose_terms(own, "library") == own

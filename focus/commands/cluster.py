@@ -87,14 +87,11 @@ def broker_address(options: dict[str, Any]) -> Address:
     """Return the address of the broker. Raises ConfigError if it or its password is missing."""
     _need_aio_pika()
     from focus.cluster.address import read_address
+    from focus.commands.settings import read_secret
 
     if not options["amqp"]:
         raise ConfigError("no broker; give one with --amqp amqps://USER@HOST/")
-    password = os.environ.get(PASSWORD_VARIABLE)
-    if (file := options["amqp_password_file"]) is not None:
-        from focus.commands.settings import read_text
-
-        password = read_text(file, "password file").partition("\n")[0].strip()
+    password = read_secret(options["amqp_password_file"], PASSWORD_VARIABLE)
     plain, cluster = options["amqp_plain"], options["cluster"]
     return read_address(options["amqp"], password, options["amqp_ca"], plain=plain, cluster=cluster)
 
@@ -174,7 +171,7 @@ def _run_frontier(plan: CrawlPlan, address: Address, options: dict[str, Any]) ->
     from focus.cluster.runtime import ClusterRuntime
     from focus.session import run
 
-    def crawl(watcher: Any) -> Any:
+    def crawl(plan: CrawlPlan, watcher: Any) -> Any:
         runtime = ClusterRuntime(address, say=watcher.say)
         return run_loop(run(plan.config, plan.paths, watcher, runtime=runtime))
 

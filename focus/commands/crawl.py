@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.cluster.reach import Reach
+from focus.commands.llm import llm_options
 from focus.commands.options.declared import DECLARED, changed_options, declared_options
 from focus.commands.options.option import DB, Command, add_options, option, print_lines
 from focus.commands.options.value_types import ANY_KIND
@@ -58,6 +59,7 @@ _TOPIC_OPTIONS = [
         help="Words such as 足球,英超:0.8, or a topic file (.toml).",
     ),
     *declared_options(CRAWL_SECTION),
+    *llm_options(),
     _what_option(
         "--param",
         multiple=True,
@@ -199,7 +201,7 @@ def _run_crawl(plan: CrawlPlan, options: dict[str, Any]) -> int:
     with defer_certificate_loading():  # aiohttp makes two contexts when it is imported
         from focus import session
 
-    def work(watcher: Any) -> RunReport:
+    def work(plan: CrawlPlan, watcher: Any) -> RunReport:
         return run_loop(session.run(plan.config, plan.paths, watcher))
 
     return run_crawl_command(plan, options, work, notes=misspelt_variables(os.environ))

@@ -13,17 +13,18 @@ from focus.score.parameters import resolve_params
 from focus.score.relevance import Model, model_class
 from focus.score.strategy import Strategy, strategy_class
 from focus.text.formatting import format_duration, format_table, printable
-from focus.topic.terms import LIBRARY
+from focus.topic.terms import LIBRARY, LLM
 from focus.topic.topic import Topic
 from focus.urls.normal_form import seed_candidates
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlPlan, Params
+    from focus.learn.llm import Endpoint
 
 MAX_WORDS = 20  # of a topic that are shown
 NO_TERMS = mark(
-    "none; the library does not have this topic: give a file with --terms FILE, or write them "
-    "under [terms] in a topic file"
+    "none; the library does not have this topic: give a file with --terms FILE, a language model "
+    "with --llm URL, or write them under [terms] in a topic file"
 )
 OPTIONS_WITH_ROWS = frozenset(
     "strategy relevance scope allow deny max_pages max_requests max_time max_bytes target "
@@ -47,7 +48,7 @@ def dry_run_lines(
     rows = [
         *_seed_rows(config.seeds),
         ("topic", _topic_text(plan.topic)),
-        ("terms", _terms_text(plan.topic, config.terms)),
+        ("terms", _terms_text(plan.topic, config.terms, plan.endpoint)),
         ("strategy", strategy),
         ("relevance", model),
         ("scope", _scope_text(config.scope)),
@@ -63,19 +64,21 @@ def dry_run_lines(
 
 
 def _topic_text(topic: Topic) -> str:
-    keywords = [k for k in topic.keywords if topic.sources.get(k.text) != LIBRARY]
+    keywords = [k for k in topic.keywords if topic.sources.get(k.text) not in (LIBRARY, LLM)]
     words = [k.text if k.weight == 1 else f"{k.text}:{k.weight:g}" for k in keywords]
     more = " …" if len(words) > MAX_WORDS else ""
     return printable(f"{topic.name}: {', '.join(words[:MAX_WORDS])}{more}")
 
 
-def _terms_text(topic: Topic, choice: str) -> str:
+def _terms_text(topic: Topic, choice: str, endpoint: Endpoint | None) -> str:
     """Return the related terms by source; if the library lacks the topic, how to get some."""
     by_source: dict[str, list[str]] = {}
     other_names = [k.text for k in topic.keywords if topic.sources.get(k.text) == LIBRARY]
     for term in (*other_names, *topic.terms):
         by_source.setdefault(topic.sources.get(term, "topic file"), []).append(term)
     texts = [f"{source}: {', '.join(terms)}" for source, terms in by_source.items()]
+    if endpoint is not None:
+        texts.append(say("a new crawl asks {url} for others", url=endpoint.name))
     if not texts:
         return say(NO_TERMS) if choice == LIBRARY else say("none")
     return printable("; ".join(texts))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from focus.commands.llm import with_llm_terms
 from focus.commands.options.option import print_lines, to_json
 from focus.i18n import msg
 from focus.topic.terms import LIBRARY
@@ -24,7 +25,7 @@ T = TypeVar("T")
 def run_crawl_command(
     plan: CrawlPlan,
     options: dict[str, Any],
-    work: Callable[[Any], RunReport],
+    work: Callable[[CrawlPlan, Any], RunReport],
     *,
     notes: Iterable[str] = (),
 ) -> int:
@@ -38,16 +39,19 @@ def run_crawl_command(
         reporter.say(msg("Database {database}", database=plan.paths.db))
         if plan.is_anonymous and plan.uses_network:
             reporter.say(msg("Note: site owners cannot reach you; set --contact URL or MAIL"))
-        if plan.config.terms == LIBRARY and not plan.topic.terms:
+        if plan.endpoint is not None:
+            plan = run_loop(with_llm_terms(plan, reporter.say))
+        elif plan.config.terms == LIBRARY and not plan.topic.terms:
             reporter.say(
                 msg(
-                    "Note: the library has no related terms for {topic}; --terms FILE gives some",
+                    "Note: the library has no related terms for {topic}; --terms FILE or --llm URL "
+                    "gives some",
                     topic=plan.topic.name,
                 )
             )
         for line in notes:
             reporter.say(msg("Note: {line}", line=line))
-        report = work(reporter)
+        report = work(plan, reporter)
         reporter.ended(report)
     if options["summary"] is not None:
         write_whole(options["summary"], to_json(report))

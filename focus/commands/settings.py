@@ -6,6 +6,7 @@ read and checked, parameters are assigned to strategy or model, and the User-Age
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,12 +14,13 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from focus import __version__
+from focus.commands.llm import read_endpoint
 from focus.commands.options.declared import fill_record
 from focus.config import (
     AnalysisConfig,
@@ -38,22 +40,30 @@ from focus.rendering import usable
 from focus.score.parameters import PublishedParams, default_params
 from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
-from focus.topic.terms import LIBRARY
+from focus.topic.terms import LIBRARY, LLM
 from focus.topic.topic import Topic, from_words, to_builtins
 from focus.topic.topic_file import read_topic_file
 from focus.urls.normal_form import seed_candidates, url_host
+
+if TYPE_CHECKING:
+    from focus.learn.llm import Endpoint
 
 Params = dict[str, float]
 _LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")
 
 
 class CrawlPlan(msgspec.Struct, frozen=True):
-    """What a command is to crawl; `is_anonymous` if the User-Agent contains no contact."""
+    """What a command is to crawl.
+
+    is_anonymous  whether the User-Agent contains no contact
+    endpoint      language model to ask for terms before the crawl begins
+    """
 
     config: CrawlConfig
     paths: RunPaths
     topic: Topic
     is_anonymous: bool
+    endpoint: Endpoint | None = None
 
     @property
     def uses_network(self) -> bool:
@@ -85,7 +95,17 @@ def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
         check_folder(out)
     config, topic = _crawl_config(options, topic, seeds)
     is_anonymous = not (options["user_agent"] or options["contact"])
-    return CrawlPlan(config, paths, topic, is_anonymous)
+    endpoint = read_endpoint(options)
+    if config.terms == "none" or not _can_add_terms(config) or LLM in topic.sources.values():
+        endpoint = None
+    if endpoint is not None and not config.terms:
+        config = replace(config, terms=LLM)
+    return CrawlPlan(config, paths, topic, is_anonymous, endpoint)
+
+
+def _can_add_terms(config: CrawlConfig) -> bool:
+    """Return whether the relevance model uses related terms."""
+    return config.analysis.relevance == AnalysisConfig().relevance
 
 
 # -- seeds and topic ----------------------------------------------------------------
@@ -107,6 +127,13 @@ def read_topic(text: str) -> Topic:
     if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
         return read_topic_file(path)
     return from_words(text)
+
+
+def read_secret(file: Path | None, variable: str) -> str | None:
+    """Return the first line of a file with a secret; without a file the value of a variable."""
+    if file is None:
+        return os.environ.get(variable)
+    return read_text(file, "password file").partition("\n")[0].strip()
 
 
 def read_text(path: Path, what: str) -> str:

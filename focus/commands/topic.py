@@ -18,8 +18,17 @@ from focus.commands.example_pages import (
     page_options,
     print_complaint,
 )
+from focus.commands.llm import llm_options, read_endpoint
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, option, print_json, print_lines, print_note
+from focus.commands.options.option import (
+    JSON,
+    Command,
+    add_options,
+    option,
+    print_json,
+    print_lines,
+    print_note,
+)
 from focus.commands.options.value_types import MODEL, checked_type
 from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError, TopicError
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
 
 PILOT_REQUESTS = 300  # requests of a pilot crawl by default
 _ALL_MODELS = "all"  # all relevance models
+LLM_OPTIONS = add_options(llm_options(section="Options"))
 
 
 def _parse_model(text: str) -> str:
@@ -82,6 +92,7 @@ def topic() -> None:
     metavar="TEXT",
     help="Related terms: library, none, or a file with one per line.",
 )
+@LLM_OPTIONS
 @option("-o", "--output", kind="file", show_default="NAME.toml", help="Write the topic to FILE.")
 @option("--force", is_flag=True, help="Replace an existing file.")
 @page_options
@@ -127,10 +138,23 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         if base is not None and on:
             subject = add_entity_features(subject, base, on)
         subject = choose_terms(subject, options["terms"])
+        subject = _add_llm_terms(subject, options)
         if base is not None:
             subject = add_kb_terms(subject, base)
     _write_topic(target, subject)
     print_lines(_created_lines(subject, target, on, off), err=True)
+
+
+def _add_llm_terms(subject: Topic, options: dict[str, Any]) -> Topic:
+    """Return the topic with the terms of the language model of --llm, if it is given."""
+    endpoint = read_endpoint(options)
+    if endpoint is None:
+        return subject
+    import asyncio
+
+    from focus.learn.llm import add_llm_terms, propose_terms
+
+    return add_llm_terms(subject, asyncio.run(propose_terms(subject, endpoint)))
 
 
 def _topic_from_options(name: str, options: dict[str, Any]) -> Topic:

@@ -37,7 +37,7 @@ from focus.metrics.measures import area_under_recall
 from focus.metrics.oracle import oracle_curve, reachable_targets
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
-from focus.topic.terms import LIBRARY, remove_library_terms
+from focus.topic.terms import LIBRARY, remove_added_words
 from focus.topic.topic import to_builtins
 
 EXTRA_REQUESTS = 20
@@ -282,7 +282,7 @@ def analysis_config(
     if published and strategy is not None and strategy.published_topic == "keywords":
         topic = msgspec.structs.replace(topic, features={})
     if published or relevance != AnalysisConfig().relevance:
-        topic = remove_library_terms(topic)
+        topic = remove_added_words(topic)
     analysis = AnalysisConfig(
         topic=to_builtins(topic),
         relevance=relevance,

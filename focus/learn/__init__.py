@@ -4,6 +4,7 @@
     memory_crawl — a small crawl that fetches them and keeps its pages in memory
     topic_building — features, aliases and keywords of a topic from pages (`focus topic`)
     kb_terms — related terms of a topic, from a knowledge base
+    llm — other names and terms of a topic, from the endpoint of a language model
     library — other names and terms of a topic, from the library that comes with focus
     corpus — labelled pages from folders, files and crawls
     training — a tested classifier from labelled pages (`focus research train`)

@@ -16,8 +16,8 @@ import msgspec
 from focus.errors import ConfigError
 from focus.http import zstd
 from focus.text.tokenisation import fold
-from focus.topic.terms import LIBRARY, add_terms, parse_terms
-from focus.topic.topic import Keyword, Topic
+from focus.topic.terms import LIBRARY, add_names, add_terms, parse_terms
+from focus.topic.topic import Topic
 
 LIBRARY_FILE = Path(__file__).parent / "library.zst"
 _MAX_BYTES = 10_000_000  # of the unpacked text
@@ -66,13 +66,7 @@ def add_library_terms(topic: Topic) -> Topic:
     entry = None if topic.terms else next(filter(None, map(find_topic, words)), None)
     if entry is None:
         return topic
-    known = {fold(word) for word in words}
-    names = [name for name in entry.names if name not in known]
-    topic = msgspec.structs.replace(
-        topic,
-        keywords=(*topic.keywords, *(Keyword(name, _NAME_WEIGHT) for name in names)),
-        sources={**topic.sources, **dict.fromkeys(names, LIBRARY)},
-    )
+    topic = add_names(topic, entry.names, LIBRARY, weight=_NAME_WEIGHT)
     return add_terms(topic, entry.terms, LIBRARY)
 
 

@@ -31,7 +31,7 @@ from focus.learn.reranking import ReportProgress, RerankCounts, rerank
 from focus.score.relevance import relevance_threshold
 from focus.storage import labels
 from focus.store import Store
-from focus.topic.terms import copy_library_terms
+from focus.topic.terms import copy_added_words
 from focus.topic.topic import Topic, from_builtins, to_builtins
 
 
@@ -77,7 +77,7 @@ async def teach(
         text, info = await store.run_in_thread(partial(labels.load_crawl, crawl=options.crawl))
         config = msgspec.json.decode(text, type=CrawlConfig)
         _check_crawl(config, options)
-        topic = copy_library_terms(options.topic, from_builtins(config.analysis.topic))
+        topic = copy_added_words(options.topic, from_builtins(config.analysis.topic))
         relevance, answers = config.analysis.relevance, LabelCounts()
         if not options.rank_only:
             answers = await ask_for_labels(

@@ -34,7 +34,7 @@ from focus.session.signals import stop_on_signals
 from focus.session.watcher import Watcher
 from focus.storage import writer
 from focus.store import Store
-from focus.topic.terms import LIBRARY, remove_library_terms
+from focus.topic.terms import CRAWL_SOURCES, remove_added_words
 from focus.topic.topic import from_builtins, to_builtins
 
 _NUMPY_AFTER_S = 0.05  # the first requests have been sent by then
@@ -122,12 +122,13 @@ async def run(
 def crawl_identity(config: CrawlConfig) -> dict[str, object]:
     """Return the values that identify a crawl: a run with the same values continues it.
 
-    Terms of the library are not among them: a crawl keeps those that it began with, also when a
-    later version of focus has others or an earlier one had none.
+    Words that library and language model add are not among them: a crawl keeps those that it began
+    with, also when a later version of focus has others or an earlier one had none.
     """
     topic = config.analysis.topic
-    if config.terms == LIBRARY:
-        topic = to_builtins(remove_library_terms(from_builtins(topic)))
+    if config.terms in CRAWL_SOURCES:
+        sources = CRAWL_SOURCES[config.terms]
+        topic = to_builtins(remove_added_words(from_builtins(topic), sources))
     return {
         **({"terms": "none"} if config.terms == "none" else {}),
         "seeds": list(config.seeds),
@@ -144,8 +145,8 @@ def crawl_identity(config: CrawlConfig) -> dict[str, object]:
 async def _with_first_terms(
     config: CrawlConfig, store: Store, identity: dict[str, object], *, fresh: bool
 ) -> CrawlConfig:
-    """Return the settings with the library's terms that the crawl, if there is one, began with."""
-    if fresh or config.terms != LIBRARY:
+    """Return the settings with the terms that the crawl, if there is one, began with."""
+    if fresh:
         return config
     stored = await store.run_in_thread(partial(writer.load_config, identity=identity))
     if stored is None:

@@ -7,14 +7,18 @@ A library, a knowledge base, example pages, a file of words and a language model
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from focus.topic.topic import TERM_WEIGHT, Topic
+from focus.topic.topic import TERM_WEIGHT, Keyword, Topic
 
 LIBRARY = "library"
 """Source of terms from the library of topics that comes with focus."""
+LLM = "llm"
+"""Source of terms from a language model."""
+CRAWL_SOURCES: Mapping[str, tuple[str, ...]] = {LIBRARY: (LIBRARY, LLM), LLM: (LLM,)}
+"""`CrawlConfig.terms` -> sources of the words that the crawl adds to the topic as given."""
 MAX_TERMS = 60
 """Terms that one source may add to a topic; matching a page takes time for each of them."""
 _MAX_CHARS = 40
@@ -48,7 +52,7 @@ def add_terms(
         folded = _fold(text)
         if len(added) >= limit:
             break
-        if folded not in known and _is_usable(text) and not any(n.search(folded) for n in names):
+        if folded not in known and is_usable(text) and not any(n.search(folded) for n in names):
             known.add(folded)
             added[text] = (weights or {}).get(word, TERM_WEIGHT)
     sources = {term: source if isinstance(source, str) else source.get(term, "") for term in added}
@@ -57,21 +61,37 @@ def add_terms(
     )
 
 
-def remove_library_terms(topic: Topic) -> Topic:
-    """Return the topic without what the library added."""
-    added = _library_words(topic)
+def add_names(topic: Topic, names: Iterable[str], source: str, *, weight: float) -> Topic:
+    """Return the topic with further names as keywords, without those that it has already."""
+    known = {_fold(word) for word in (topic.name, *(keyword.text for keyword in topic.keywords))}
+    added = {_fold(name): Keyword(name.strip(), weight) for name in names}
+    keywords = [keyword for folded, keyword in added.items() if folded not in known]
     return msgspec.structs.replace(
         topic,
-        keywords=tuple(keyword for keyword in topic.keywords if keyword.text not in added),
-        terms={term: weight for term, weight in topic.terms.items() if term not in added},
-        sources={word: source for word, source in topic.sources.items() if word not in added},
+        keywords=(*topic.keywords, *keywords),
+        sources={**topic.sources, **dict.fromkeys((k.text for k in keywords), source)},
     )
 
 
-def copy_library_terms(topic: Topic, crawled: Topic) -> Topic:
-    """Return the topic with what the library added to it when it was first crawled."""
+def remove_added_words(topic: Topic, sources: Collection[str] = (LIBRARY, LLM)) -> Topic:
+    """Return the topic without the names and terms of these sources."""
+    return remove_words(topic, {word for word, s in topic.sources.items() if s in sources})
+
+
+def remove_words(topic: Topic, words: Collection[str]) -> Topic:
+    """Return the topic without these names and terms."""
+    return msgspec.structs.replace(
+        topic,
+        keywords=tuple(keyword for keyword in topic.keywords if keyword.text not in words),
+        terms={term: weight for term, weight in topic.terms.items() if term not in words},
+        sources={word: source for word, source in topic.sources.items() if word not in words},
+    )
+
+
+def copy_added_words(topic: Topic, crawled: Topic) -> Topic:
+    """Return the topic with what library and language model added when it was first crawled."""
     known = {keyword.text for keyword in topic.keywords} | topic.terms.keys()
-    added = _library_words(crawled) - known
+    added = {w for w, source in crawled.sources.items() if source in (LIBRARY, LLM)} - known
     new_terms = {term: weight for term, weight in crawled.terms.items() if term in added}
     new_sources = {word: source for word, source in crawled.sources.items() if word in added}
     return msgspec.structs.replace(
@@ -80,11 +100,6 @@ def copy_library_terms(topic: Topic, crawled: Topic) -> Topic:
         terms={**topic.terms, **new_terms},
         sources={**topic.sources, **new_sources},
     )
-
-
-def _library_words(topic: Topic) -> set[str]:
-    """Return the names and terms that the library added to a topic."""
-    return {word for word, source in topic.sources.items() if source == LIBRARY}
 
 
 def parse_terms(text: str) -> list[str]:
@@ -104,6 +119,8 @@ def _name_pattern(name: str) -> str:
     return f"{before}{re.escape(name)}{after}"
 
 
-def _is_usable(text: str) -> bool:
+def is_usable(text: str) -> bool:
+    """Return whether a text has the length of a term, a letter, and no invisible character."""
+    text = text.strip()
     has_letter = any(char.isalpha() for char in text)
     return 2 <= len(text) <= _MAX_CHARS and has_letter and text.isprintable()

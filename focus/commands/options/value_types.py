@@ -124,6 +124,13 @@ def parse_proxy_url(text: str) -> str:
     return text
 
 
+def parse_web_address(text: str) -> str:
+    """Return an http(s) URL without credentials after checking it."""
+    if not re.fullmatch(r"https?://[^\s/?#@]+([/?][^\s#]*)?", text):
+        raise ConfigError("{text!r} is not like http://HOST:PORT/v1", text=printable(text))
+    return text
+
+
 def parse_header_text(text: str) -> str:
     """Return text that is valid in a request header."""
     if not text.strip() or not text.isascii() or not text.isprintable():
@@ -253,6 +260,7 @@ KINDS = {
     "pattern": ValueKind("REGEX", checked_type(parse_pattern)),
     "network": ValueKind("CIDR", checked_type(parse_network)),
     "endpoint": ValueKind("ADDR:PORT", checked_type(parse_endpoint)),
+    "web address": ValueKind("URL", checked_type(parse_web_address)),
     "proxy": ValueKind("URL", checked_type(parse_proxy_url)),
     "contact": ValueKind("URL|MAIL", checked_type(parse_contact)),
     "header": ValueKind("TEXT", checked_type(parse_header_text)),

@@ -1,0 +1,91 @@
+"""Options of a language model's endpoint, and the terms that a crawl gets from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from focus.commands.options.option import option
+from focus.config import CRAWL_SECTION
+from focus.errors import LanguageModelError
+from focus.i18n import Msg, msg
+
+if TYPE_CHECKING:
+    from focus.commands.settings import CrawlPlan
+    from focus.learn.llm import Endpoint
+
+KEY_VARIABLE = "FOCUS_LLM_KEY"
+
+
+def llm_options(section: str = CRAWL_SECTION) -> list[Any]:
+    """Return the options that name an endpoint, its model and the file of its key."""
+    return [
+        option(
+            "--llm",
+            section=section,
+            variable=True,
+            kind="web address",
+            help="Ask the language model at URL for related terms.",
+        ),
+        option(
+            "--llm-model",
+            section=section,
+            variable=True,
+            kind="text",
+            help="Name of the model, with --llm.",
+            is_rare=True,
+        ),
+        option(
+            "--llm-key-file",
+            section=section,
+            variable=True,
+            kind="file",
+            help="Read the key for --llm from the first line of this file; else it is "
+            f"{KEY_VARIABLE}.",
+            is_rare=True,
+        ),
+    ]
+
+
+def read_endpoint(options: Mapping[str, Any]) -> Endpoint | None:
+    """Return the endpoint of --llm, with its key; None without the option."""
+    if not options["llm"]:
+        return None
+    from focus.commands.settings import read_secret
+    from focus.learn.llm import Endpoint
+
+    key = read_secret(options["llm_key_file"], KEY_VARIABLE) or ""
+    return Endpoint(options["llm"], options["llm_model"] or "", key)
+
+
+async def with_llm_terms(plan: CrawlPlan, report: Callable[[Msg], object]) -> CrawlPlan:
+    """Return the plan with the terms of the language model, if the crawl uses one and is new.
+
+    A crawl that has begun keeps its terms. Without an answer the crawl has none of the model;
+    `report` is called with the reason.
+    """
+    if plan.endpoint is None:
+        return plan
+    from focus.learn.llm import add_llm_terms, propose_terms
+    from focus.session import crawl_identity
+    from focus.storage.reader import find_last_crawl
+    from focus.topic.topic import from_builtins, to_builtins
+
+    config = plan.config
+    if not plan.paths.fresh and find_last_crawl(plan.paths.db, crawl_identity(config)) is not None:
+        report(msg("Note: the crawl keeps the terms that it began with; --llm is not asked"))
+        return plan
+    try:
+        answer = await propose_terms(plan.topic, plan.endpoint)
+    except LanguageModelError as error:
+        report(msg("Warning: {error}; the crawl begins without its terms", error=error.message))
+        return plan
+    topic = add_llm_terms(from_builtins(config.analysis.topic), answer)
+    analysis = replace(config.analysis, topic=to_builtins(topic))
+    return replace(
+        plan,
+        config=replace(config, analysis=analysis),
+        topic=add_llm_terms(plan.topic, answer),
+    )

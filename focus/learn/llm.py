@@ -1,0 +1,258 @@
+"""Related terms of a topic from a language model behind an OpenAI-compatible endpoint.
+
+Ollama, llama.cpp, vLLM and hosted services answer `POST …/chat/completions`. One request asks for
+the terms of one topic. The answer is untrusted: its size and form are limited here, everyday words
+are dropped, and the other words pass the rule of `focus.topic.terms`.
+
+    propose_terms  topic, endpoint → answer of the model
+    add_llm_terms  topic, answer → topic with other names and related terms
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from focus.config import FetchConfig
+from focus.errors import LanguageModelError
+from focus.fetch import WebPoster
+from focus.records import FetchResult
+from focus.score.statistics.vector import background_idf, is_term
+from focus.text.formatting import printable
+from focus.text.inflection import phrase_forms
+from focus.text.tokenisation import fold, has_han
+from focus.topic.terms import LLM, add_names, add_terms, is_usable
+from focus.topic.topic import Topic
+
+TIMEOUT_S = 180.0  # of one request; a small machine needs a minute for 60 terms
+MAX_ANSWER_BYTES = 1_000_000
+MAX_TERMS_PER_LANGUAGE = 30
+MAX_NAMES = 5
+_NAME_WEIGHT = 0.5  # of another name: a model may name a wider field
+_MIN_IDF = 7.0  # rarer than 天气 and 比赛; 60 of the library's 27,200 Chinese terms are not
+_RETRY_PAUSES_S = (2.0, 10.0)
+_MAX_PAUSE_S = 30.0
+_RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
+_FORMAT_REFUSED = frozenset({400, 422})  # by servers without structured output
+_MAX_OBJECTS = 20  # places of the text at which a JSON object is tried
+_EVERYDAY_FILE = Path(__file__).parent / "everyday_words.txt"
+
+_RULES = """\
+Write terms for a web crawler that looks for pages about one topic. Answer with one JSON object
+{"names": [...], "chinese": [...], "english": [...]} and nothing else.
+"chinese" and "english": 15 to 30 specific terms each. A page that contains such a term is nearly
+always about the topic: technical terms, methods, rules, organisations, events, works, products.
+No sister topics (other sports, other sciences), no words of the wider field, no everyday words.
+A frequent word is allowed as part of a phrase. A term has one to four words and does not contain a
+name of the topic.
+"names": exact synonyms, abbreviations and translations of the topic's name, at most 5."""
+
+
+class Endpoint(NamedTuple):
+    """Address of a language model, its name, and the key that is sent to it; "" if there is none.
+
+    url  base address such as http://localhost:11434/v1, or that of its `chat/completions`
+    """
+
+    url: str
+    model: str = ""
+    key: str = ""
+
+    @property
+    def completions_url(self) -> str:
+        """The address of requests; a base address without a path gets `/v1`."""
+        parts = urlsplit(self.url)
+        path = parts.path.rstrip("/") or "/v1"
+        if not path.endswith("/chat/completions"):
+            path += "/chat/completions"
+        return parts._replace(path=path, fragment="").geturl()
+
+    @property
+    def name(self) -> str:
+        """The address without its query, for messages."""
+        return urlsplit(self.url)._replace(query="", fragment="").geturl()
+
+
+class TermAnswer(msgspec.Struct, frozen=True):
+    """The proposals of a model: other names of the topic, terms in two languages."""
+
+    names: list[str] = []
+    chinese: list[str] = []
+    english: list[str] = []
+
+
+class _Message(msgspec.Struct):
+    content: str
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+
+
+class _Completion(msgspec.Struct):
+    """The part of a response that is read."""
+
+    choices: list[_Choice]
+
+
+# -- the request --------------------------------------------------------------------
+
+
+async def propose_terms(
+    topic: Topic,
+    endpoint: Endpoint,
+    *,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    timeout_s: float = TIMEOUT_S,
+) -> TermAnswer:
+    """Ask a language model for the terms of a topic.
+
+    A server that refuses structured output is asked once more without it. Status 429 and 5xx are
+    retried twice. The user names the endpoint, so that it may have a private address.
+
+    Raises LanguageModelError if there is no answer with terms.
+    """
+    config = FetchConfig(
+        total_timeout_s=timeout_s,
+        read_timeout_s=timeout_s,
+        min_rate_bytes_s=0.0,
+        max_body_bytes=MAX_ANSWER_BYTES,
+        max_raw_bytes=MAX_ANSWER_BYTES,
+        any_type=True,
+        allow_net=("0.0.0.0/0", "::/0"),
+        concurrency=1,
+    )
+    body = _request_body(topic, endpoint.model)
+    async with WebPoster(config) as poster:
+        result = await _post(poster, endpoint, body, sleep)
+        if result.status in _FORMAT_REFUSED:
+            del body["response_format"]
+            result = await _post(poster, endpoint, body, sleep)
+    if result.failure is not None:
+        raise LanguageModelError(
+            "language model at {url}: {detail}", url=endpoint.name, detail=result.detail
+        )
+    if result.status != 200:
+        raise LanguageModelError(
+            "language model at {url}: answered {status}{reason}",
+            url=endpoint.name,
+            status=result.status,
+            reason=_server_message(result.body, endpoint.key),
+        )
+    answer = parse_answer(result.body)
+    if answer is None:
+        raise LanguageModelError(
+            "language model at {url}: its answer contains no terms as JSON", url=endpoint.name
+        )
+    return answer
+
+
+async def _post(
+    poster: WebPoster,
+    endpoint: Endpoint,
+    body: dict[str, Any],
+    sleep: Callable[[float], Awaitable[object]],
+) -> FetchResult:
+    """Send one request, again after a pause if the server is overloaded."""
+    headers = {"Content-Type": "application/json"}
+    if endpoint.key:
+        headers["Authorization"] = f"Bearer {endpoint.key}"
+    data = msgspec.json.encode(body)
+    for pause_s in (*_RETRY_PAUSES_S, None):
+        result = await poster.call(endpoint.completions_url, data, headers=headers, method="POST")
+        if pause_s is None or result.failure or result.status not in _RETRIED_STATUSES:
+            break
+        asked_s = result.retry_after_s
+        await sleep(min(pause_s if asked_s is None else asked_s, _MAX_PAUSE_S))
+    return result
+
+
+def _request_body(topic: Topic, model: str) -> dict[str, Any]:
+    words = list(dict.fromkeys([topic.name, *(k.text for k in topic.keywords[:20])]))
+    array = {"type": "array", "items": {"type": "string"}}
+    schema = {
+        "type": "object",
+        "properties": dict.fromkeys(TermAnswer.__struct_fields__, array),
+        "required": list(TermAnswer.__struct_fields__),
+        "additionalProperties": False,
+    }
+    return {
+        **({"model": model} if model else {}),
+        "messages": [
+            {"role": "system", "content": _RULES},
+            {"role": "user", "content": f"Topic: {json.dumps(words, ensure_ascii=False)}"},
+        ],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "terms", "strict": True, "schema": schema},
+        },
+    }
+
+
+# -- the answer ---------------------------------------------------------------------
+
+
+def parse_answer(body: bytes) -> TermAnswer | None:
+    """Return the first JSON object with terms in a response; None if there is none."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
+        text = msgspec.json.decode(body, type=_Completion).choices[0].message.content
+        return next(_find_answers(text), None)
+    return None
+
+
+def _find_answers(text: str) -> Iterator[TermAnswer]:
+    for match in islice(re.finditer("{", text), _MAX_OBJECTS):
+        with suppress(ValueError, RecursionError):
+            value, _ = json.JSONDecoder().raw_decode(text, match.start())
+            answer = msgspec.convert(value, TermAnswer)
+            if answer.chinese or answer.english:
+                yield answer
+
+
+def _server_message(body: bytes, key: str) -> str:
+    """Return `: ` and the error message of a server, without the key; "" if it sends none."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        error = msgspec.json.decode(body, type=dict[str, Any]).get("error")
+        text = error.get("message") if isinstance(error, dict) else error
+        if isinstance(text, str):
+            return f": {printable(text.replace(key, '…') if key else text, 200)}"
+    return ""
+
+
+def add_llm_terms(topic: Topic, answer: TermAnswer) -> Topic:
+    """Return the topic with the names and terms of an answer that may serve as such."""
+    topic = add_names(topic, _choose(answer.names, MAX_NAMES), LLM, weight=_NAME_WEIGHT)
+    chosen = [
+        word
+        for words in (answer.chinese, answer.english)
+        for word in _choose(words, MAX_TERMS_PER_LANGUAGE)
+    ]
+    return add_terms(topic, chosen, LLM)
+
+
+def _choose(words: Iterable[str], limit: int) -> list[str]:
+    """Return the first usable words that are not everyday words."""
+    return list(islice((w for w in words if is_usable(w) and not is_everyday(w)), limit))
+
+
+def is_everyday(word: str) -> bool:
+    """Return whether a word is frequent in general text: 问题, weather; not 越位, own goal."""
+    folded = fold(word.strip())
+    if has_han(folded):
+        return background_idf()(folded) < _MIN_IDF
+    return not is_term(folded) or not _everyday_words().isdisjoint(phrase_forms(folded))
+
+
+@lru_cache(maxsize=1)
+def _everyday_words() -> frozenset[str]:
+    return frozenset(_EVERYDAY_FILE.read_text("utf-8").split())
