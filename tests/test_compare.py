@@ -12,13 +12,13 @@ from focus.archive.replay import Archive
 from focus.commands.compare_output import comparison_lines
 from focus.errors import ArchiveError, ConfigError
 from focus.evaluate.compare import RUNS_FILE, group_trials, run_comparison, shuffle_seeds
-from focus.evaluate.comparison import Comparison, load_comparison
+from focus.evaluate.comparison import Comparison
 from focus.evaluate.ground_truth import parse_budget
 from focus.evaluate.link_graph import PageIndex, find_recorded_hosts, load_link_graph
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import list_variants
 from tests.support.command import runner, settle
-from tests.support.recorded import GOOD, HOST, page, record, spec, write_labels
+from tests.support.recorded import GOOD, HOST, load_results, page, record, spec, write_labels
 
 GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]
 
@@ -255,7 +255,7 @@ def test_unusable_input_is_reported_as_remarks(web: Path, tmp_path: Path) -> Non
     assert told["labelled pages that are not in the archive"] == 1
     assert told["labels of unknown topics"] == 1
     assert told["broken lines in the labels"] == 1
-    assert load_comparison(folder / "out/results.json").remarks == found.remarks
+    assert load_results(folder / "out").remarks == found.remarks
 
 
 def test_topic_without_targets_raises_error(web: Path, tmp_path: Path) -> None:
@@ -333,14 +333,14 @@ def test_compare_command_uses_crawl_in_database(
     judged = focus(*command, "--jobs", "1", "-o", "judged")
     assert judged.code == 0, judged.err
     assert "evidence judges" in judged.err
-    assert load_comparison(Path("judged/results.json")).settings["seed_orders"] == 1
+    assert load_results(Path("judged")).settings["seed_orders"] == 1
     with closing(sqlite3.connect("f.db")) as db:
         pages = db.execute("SELECT id, url, url LIKE '%/g/%' FROM page_text").fetchall()
         rows = [("足球", url, number, is_good, 0.0) for number, url, is_good in pages]
         db.executemany("INSERT INTO label VALUES (?, ?, ?, ?, ?)", rows)
         db.commit()
     assert focus(*command, "--jobs", "1", "-o", "labelled").code == 0
-    comparison = load_comparison(Path("labelled/results.json"))
+    comparison = load_results(Path("labelled"))
     assert comparison.judge == "labels"
     assert comparison.topics[0].targets == sum(is_good for *_, is_good in pages) >= GOOD
 

@@ -1,4 +1,4 @@
-"""The report of one crawl: its figures, its page, its pictures, and what goes wrong."""
+"""The report of one crawl: its figures, its page, and what goes wrong."""
 
 import re
 import sqlite3
@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from focus.errors import ConfigError, ExportError, FocusError, StoreError
+from focus.errors import ConfigError, FocusError, StoreError
 from focus.records import (
     SEED_PRIORITY,
     Batch,
@@ -21,14 +21,12 @@ from focus.records import (
     UrlRow,
     UrlState,
 )
-from focus.report import pictures
 from focus.report.bars import Bar, bar_chart
 from focus.report.charts import round_ticks
-from focus.report.crawl import crawl_html, crawl_pictures
-from focus.report.link_drawing import MAX_LABEL_WIDTH, draw_links
+from focus.report.crawl import crawl_html
 from focus.report.page import MAX_VISIBLE_ROWS, REPORT_TEMPLATES, PageLink
-from focus.storage import distributions, link_map
-from focus.storage.figures import CrawlFigures, LinkMap, MapNode
+from focus.storage import best_pages, distributions
+from focus.storage.figures import CrawlFigures
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import load_figures
 from tests.support import stored
@@ -213,36 +211,6 @@ def test_hubs_count_requests_to_their_links(found: CrawlFigures) -> None:
     assert sum(each.relevant for each in found.hubs) == 5
 
 
-def test_link_map_separates_discovery_links_from_others(found: CrawlFigures) -> None:
-    nodes = {each.id for each in found.links.nodes}
-    assert {0, 1, 5, 8, 9, 10} <= nodes
-    assert (0, 1) in found.links.discovery_links
-    assert (1, 0) in found.links.links
-    assert not set(found.links.discovery_links) & set(found.links.links)
-    assert all(
-        a in nodes and b in nodes for a, b in (*found.links.discovery_links, *found.links.links)
-    )
-    assert {each.id for each in found.links.nodes if each.best} == RELEVANT
-
-
-def test_rounds_and_averages_follow_the_paper(found: CrawlFigures) -> None:
-    assert [each.pages for each in found.rounds] == list(range(1, 11))
-    assert found.rounds[-1].so_far == pytest.approx(0.6)
-    (row,) = found.algorithms
-    assert (row.pages, row.relevant, row.minutes) == (10, 6, 2.0)
-    assert row.efficiency == pytest.approx(3.0)
-    mean = sum(each.so_far for each in found.rounds) / 10
-    assert row.average_precision == pytest.approx(mean)
-
-
-def test_algorithms_list_all_crawls_of_the_topic(path: Path) -> None:
-    make(path, batch(), topic="足球 <b>")
-    make(path, topic="another")
-    with DatabaseReader(path) as reader:
-        rows = load_figures(reader, 1).algorithms
-    assert [each.crawl for each in rows] == [1, 2]
-
-
 def test_labels_are_compared_with_the_model(path: Path) -> None:
     db = sqlite3.connect(path)
     with db:
@@ -259,15 +227,13 @@ def test_labels_are_compared_with_the_model(path: Path) -> None:
 
 
 def test_tables_and_charts_of_large_crawl_are_bounded(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(link_map, "MAX_BEST_PAGES", 3)
-    monkeypatch.setattr(link_map, "MAX_ROOTS", 2)
-    monkeypatch.setattr(link_map, "MAX_NODES", 4)
+    monkeypatch.setattr(best_pages, "MAX_BEST_PAGES", 3)
     monkeypatch.setattr(distributions, "BUCKETS", 7)
     monkeypatch.setattr(distributions, "MAX_LEVELS", 3)
     make(tmp_path / "f.db", batch())
     with DatabaseReader(tmp_path / "f.db") as reader:
         found = load_figures(reader, 1)
-    assert (len(found.best), len(found.links.nodes), len(found.course)) == (3, 4, 7)
+    assert (len(found.best), len(found.course)) == (3, 7)
     assert found.course[-1].end == 24
     assert sum(each.pages for each in found.course) == 10
     assert [each.steps for each in found.depths] == [0, 1, 2]
@@ -295,7 +261,7 @@ def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) 
     assert "\u202e" not in text
     assert "<img" not in text
     assert "<b>alert" not in text
-    for words in ("足球", "Harvest", "Best hubs", "Politeness", "Average precision", "Self-judged"):
+    for words in ("足球", "Harvest", "Best hubs", "Politeness", "Self-judged"):
         assert words in elements.text
 
 
@@ -305,7 +271,6 @@ def test_report_of_crawl_without_pages_is_rendered(tmp_path: Path) -> None:
         found = load_figures(reader, 1)
     text = crawl_html(found)
     assert "no pages yet" in text
-    assert crawl_pictures(found) == {}
 
 
 def parts() -> Any:
@@ -371,52 +336,10 @@ def test_round_ticks_are_round_numbers_within_range() -> None:
 
 
 def test_bar_chart_cuts_off_much_higher_bar() -> None:
-    text = bar_chart([Bar(1000, 10, "first"), Bar(20, 5, "second")], title="t", x_label="x")
+    text = bar_chart([Bar(1000, 10, "first"), Bar(20, 5, "second")], title="t")
     assert "1,000 ↑" in text
     heights = [float(each) for each in re.findall(r'class="bar" [^>]*height="([\d.]+)"', text)]
     assert heights[1] > heights[0] / 4
-
-
-def test_draw_links_is_deterministic_and_limits_columns() -> None:
-    nodes = [MapNode(n, f"http://a/{n}", EVIL, n, 0.5, n > 5, n > 10) for n in range(12)]
-    links = LinkMap(nodes, [(n, n + 1) for n in range(11)], [(11, 0), (7, 9)])
-    text = draw_links(links)
-    assert text == draw_links(LinkMap(nodes[::-1], links.discovery_links, links.links))
-    assert "<script>" not in text
-    assert len(set(re.findall(r'cx="(\d+)"', text))) == 6
-    assert draw_links(LinkMap([], [], [])) == ""
-
-
-def test_draw_links_lines_cross_no_label_and_stay_inside() -> None:
-    nodes = [
-        MapNode(n, f"http://a/{n}", "W" * 9 * (n % 5 + 1), min(n, n % 4), 0.5, True, False)
-        for n in range(30)
-    ]
-    text = draw_links(
-        LinkMap(nodes, [(0, n) for n in range(1, 30)], [(n, n // 2) for n in range(30)])
-    )
-    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', text)
-    width, height = int(found[1]), int(found[2])
-    words = [
-        (int(x), int(y), MAX_LABEL_WIDTH)
-        for x, y in re.findall(r'class="name" x="(\d+)" y="(\d+)"', text)
-    ]
-    assert all(x + wide <= width and 12 < y < height for x, y, wide in words)
-    for path in re.findall(r' d="([^"]+)"', text):
-        x = y = 0.0
-        for step, numbers in re.findall("([MHC])([^MHC]+)", path):
-            *_, after = values = [float(each) for each in numbers.split()]
-            x2, y2 = (after, y) if step == "H" else (values[-2], after)
-            assert min(x2, *values[:1]) >= 0 and max(x, x2) <= width and 0 <= y2 <= height
-            if step == "H":  # straight, past words: behind its own, or between two rows
-                assert not [w for w in words if x < w[0] and w[0] < x2 and abs(y - w[1] + 4) < 12]
-            x, y = x2, y2
-
-
-def test_draw_links_shortens_long_label_with_ellipsis() -> None:
-    long = MapNode(1, "http://a/", "足球" * 50, 0, 0.5, True, False)
-    [one] = re.findall(r'class="name"[^>]*>([^<]+)<', draw_links(LinkMap([long], [], [])))
-    assert one.endswith("…") and 10 < len(one) < 30
 
 
 # -- the command --------------------------------------------------------------------
@@ -456,7 +379,6 @@ def test_report_json_has_the_figures_of_the_page(path: Path, found: CrawlFigures
         (["--db", "empty.db"], ConfigError, "has no crawl yet"),
         (["--db", "focus.db", "-o", "no/r.html"], ConfigError, "no/r.html: there is no folder"),
         (["--db", "focus.db", "-o", "focus.db"], ConfigError, "is the database itself"),
-        (["--db", "focus.db", "-o", "-", "--png"], ConfigError, "give -o FILE"),
     ],
 )
 def test_report_command_wrong_use_prints_one_line(
@@ -475,31 +397,3 @@ def test_report_command_wrong_use_prints_one_line(
     assert isinstance(error, kind)
     assert complaint in str(error)
     assert "\n" not in str(error)
-
-
-def test_png_without_resvg_names_the_extra(path: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
-    out = tmp_path / "r.html"
-    error = run("--db", str(path), "--png", "-o", str(out)).exception
-    assert isinstance(error, ExportError)
-    assert "pip install 'focus-crawler[png]'" in str(error)
-    assert not out.exists()
-
-
-def test_png_files_are_written_beside_the_report(path: Path, tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py", reason="needs the extra png")
-    try:
-        pictures.check_png_support()
-    except ExportError as error:
-        pytest.skip(str(error))
-    out = tmp_path / "r.html"
-    assert run("--db", str(path), "--png", "-o", str(out)).exit_code == 0
-    for name in ("r-harvest.png", "r-links.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_crawl_pictures_are_complete_svg_documents(found: CrawlFigures) -> None:
-    for text in crawl_pictures(found).values():
-        assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-        assert "var(--" not in text
-        assert "<script>" not in text

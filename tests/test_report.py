@@ -9,12 +9,11 @@ from click.testing import CliRunner
 
 from focus.commands.compare import compare_command
 from focus.commands.compare_output import comparison_lines
-from focus.errors import ConfigError, ExportError
-from focus.evaluate.comparison import Comparison, load_comparison
+from focus.errors import ConfigError
+from focus.evaluate.comparison import Comparison
 from focus.i18n import set_language
-from focus.report.comparison import comparison_html, comparison_pictures
-from focus.report.pictures import check_png_support
-from tests.support.recorded import record
+from focus.report.comparison import comparison_html
+from tests.support.recorded import load_results, record
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +49,7 @@ def out(web: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def found(out: Path) -> Comparison:
-    return load_comparison(out / "results.json")
+    return load_results(out)
 
 
 def test_compare_command_writes_all_files_and_a_table(web: Path, out: Path) -> None:
@@ -119,7 +118,7 @@ def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None
 def test_comparison_html_tables_have_different_names(web: Path, tmp_path: Path) -> None:
     ways = ["--strategy", "bfs", "--strategy", "dfs", "--unrecorded", "ask", "--unrecorded", "skip"]
     run(web, *ways, out=tmp_path)
-    page = comparison_html(load_comparison(tmp_path / "results.json"))
+    page = comparison_html(load_results(tmp_path))
     names = re.findall('role="region" aria-label="([^"]+)"', page)
     assert len(names) == 10
     assert len(set(names)) == len(names)
@@ -138,7 +137,7 @@ def test_verdict_is_first_paragraph(found: Comparison) -> None:
 
 def test_verdict_with_fewer_requests_than_targets_uses_auc(web: Path, tmp_path: Path) -> None:
     run(web, "--strategy", "bfs", "--strategy", "best-first", "--budget", "4", out=tmp_path)
-    found = load_comparison(tmp_path / "results.json")
+    found = load_results(tmp_path)
     scores = found.groups[0].scores
     assert {each.measures["recall_T"].value for each in scores} == {None}
     best = max(each.measures["auc"].value or 0.0 for each in scores)
@@ -157,29 +156,11 @@ def test_comparison_html_uses_language_of_reader(found: Comparison) -> None:
     assert '<html lang="en">' in comparison_html(found)
 
 
-def test_comparison_pictures_have_curves_of_each_group(found: Comparison) -> None:
-    ((name, text),) = comparison_pictures(found).items()
-    assert name == "recall-evidence"
-    assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
-    assert "topic-pagerank (published)" in text
-    assert "var(--" not in text
-
-
-def test_compare_png_writes_pictures_into_output_folder(web: Path, tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py", reason="needs the extra png")
-    try:
-        check_png_support()
-    except ExportError as error:
-        pytest.skip(str(error))
-    run(web, "--strategy", "bfs", "--png", out=tmp_path)
-    assert (tmp_path / "recall-evidence.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> None:
     arguments = ["--strategy", "bfs", "--judge", "boolean", "--relevance", "boolean"]
     table = run(web, *arguments, out=tmp_path)
     assert "self-judged: boolean" in table
-    found = load_comparison(tmp_path / "results.json")
+    found = load_results(tmp_path)
     page = comparison_html(found)
     assert "bfs [self-judged]" in page
     assert "their figures flatter them" in page
@@ -201,16 +182,3 @@ def test_compare_command_wrong_use_prints_message(
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):
         run(web, *arguments, out=tmp_path)
-
-
-def test_load_invalid_results_file_raises_error(tmp_path: Path, out: Path) -> None:
-    path = tmp_path / "r.json"
-    with pytest.raises(ConfigError, match="cannot be read"):
-        load_comparison(path)
-    path.write_text("{}")
-    with pytest.raises(ConfigError, match=r"is no results\.json"):
-        load_comparison(path)
-    text = (out / "results.json").read_text()
-    path.write_text(text.replace("focus-comparison/1", "focus-comparison/9"))
-    with pytest.raises(ConfigError, match="has schema focus-comparison/9"):
-        load_comparison(path)

@@ -170,9 +170,6 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
     kind="folder",
     help="Folder for results.json, results.csv, report.html and the crawls.",
 )
-@_run_option(
-    "--png", is_flag=True, help="Also write the curves as PNG files (extra focus-crawler[png])."
-)
 def compare_command(**options: Any) -> None:  # fmt: skip
     """Compare strategies on a recorded web, offline.
 
@@ -192,8 +189,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     """
     from focus.commands.compare_output import comparison_lines
     from focus.evaluate.compare import run_comparison
-    from focus.report.comparison import comparison_html, comparison_pictures
-    from focus.report.pictures import check_png_support, render_png
+    from focus.report.comparison import comparison_html
     from focus.storage.whole_file import write_whole
 
     if options["archive"] is None:
@@ -201,14 +197,9 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     elif options["topics"] is None:
         raise ConfigError("--archive needs --topics FILE")
     spec = _make_spec(options)
-    if options["png"]:
-        check_png_support()
     with show_progress("comparing") as move:
         comparison = run_comparison(spec, lambda what, done, total: move(done, total))
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
-    pictures = comparison_pictures(comparison) if options["png"] else {}
-    for name, drawing in pictures.items():
-        write_whole(spec.out / f"{name}.png", render_png(drawing))
     width = (
         shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
         if sys.stdout.isatty()

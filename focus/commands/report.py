@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from focus.storage.figures import CrawlFigures
 
 _STDOUT = Path("-")
-PNG_HELP = "Also write the charts as PNG files (extra focus-crawler[png])."
 
 
 @click.command("report", cls=Command)
@@ -30,15 +29,11 @@ PNG_HELP = "Also write the charts as PNG files (extra focus-crawler[png])."
     help="Write to FILE; - is standard output.",
 )
 @option("--json", "as_json", is_flag=True, help="Write the figures as JSON instead of the page.")
-@option("--png", is_flag=True, help=PNG_HELP)
-def report_command(
-    db: tuple[Path, ...], crawl: str, output: Path | None, as_json: bool, png: bool
-) -> None:
+def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_json: bool) -> None:
     """Write a report of a crawl as one HTML page.
 
     The file loads nothing from elsewhere. It shows the harvest curve, the hit rates of hosts and
-    URL patterns, relevance and priority, the best pages and hubs with their links, depth,
-    failures, politeness, and the tables 5-5 to 5-10 of the paper P1.
+    URL patterns, relevance and priority, the best pages and hubs, depth, failures and politeness.
 
     \b
     Example:
@@ -47,32 +42,21 @@ def report_command(
     from focus.report.export import write_bytes
 
     out = output or (_STDOUT if as_json else Path("report.html"))
-    _check_output(out, db, png=png)
+    if out != _STDOUT:
+        _check_output(out, db)
     figures = _read_figures([path.expanduser() for path in db], crawl)
-    pictures = _draw_pictures(figures, out) if png else {}
     write_bytes(_render(figures, as_json), None if out == _STDOUT else out)
-    for path, data in pictures.items():
-        write_bytes(data, path)
-    for path in (out, *pictures):
-        if path != _STDOUT:
-            print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=path)
+    if out != _STDOUT:
+        print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=out)
 
 
-def _check_output(out: Path, db: Sequence[Path], *, png: bool) -> None:
+def _check_output(out: Path, db: Sequence[Path]) -> None:
     """Raise ConfigError for output that cannot be written, before anything is read."""
     from focus.commands.settings import check_folder
 
-    if out == _STDOUT:
-        if png:
-            raise ConfigError("--png writes files beside the page; give -o FILE")
-        return
     check_folder(out)
     if out.resolve() in [path.expanduser().resolve() for path in db]:
         raise ConfigError("-o {out}: is the database itself; choose another -o FILE", out=out)
-    if png:
-        from focus.report.pictures import check_png_support
-
-        check_png_support()
 
 
 def report_page(db: Sequence[Path], crawl: str) -> bytes:
@@ -94,11 +78,3 @@ def _render(figures: CrawlFigures, as_json: bool) -> bytes:
     from focus.report.crawl import crawl_html
 
     return crawl_html(figures).encode()
-
-
-def _draw_pictures(figures: CrawlFigures, out: Path) -> dict[Path, bytes]:
-    from focus.report.crawl import crawl_pictures
-    from focus.report.pictures import picture_path, render_png
-
-    svgs = crawl_pictures(figures)
-    return {picture_path(out, name): render_png(svg) for name, svg in svgs.items()}

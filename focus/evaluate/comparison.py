@@ -30,7 +30,6 @@ from typing import Any
 
 import msgspec
 
-from focus.errors import ConfigError
 from focus.evaluate.judgments import Remark
 from focus.evaluate.ranking import MEASURES, VariantScore
 from focus.storage.whole_file import write_whole
@@ -137,28 +136,6 @@ def save_comparison(comparison: Comparison, folder: Path) -> None:
     text = msgspec.json.format(msgspec.json.encode(comparison), indent=1) + b"\n"
     write_whole(folder / "results.json", text)
     write_whole(folder / "results.csv", _results_csv(comparison).encode())
-
-
-def load_comparison(path: Path) -> Comparison:
-    """Read a results.json. Raises ConfigError if the file is no such file."""
-    try:
-        comparison = msgspec.json.decode(path.read_bytes(), type=Comparison)
-    except OSError as error:
-        raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
-    except msgspec.MsgspecError as error:
-        raise ConfigError(
-            "{path}: is no results.json of `focus research compare`: {error}",
-            path=path,
-            error=error,
-        ) from None
-    if comparison.schema != SCHEMA:
-        raise ConfigError(
-            "{path}: has schema {schema}, this focus reads {known}",
-            path=path,
-            schema=comparison.schema,
-            known=SCHEMA,
-        )
-    return comparison
 
 
 def _results_csv(comparison: Comparison) -> str:

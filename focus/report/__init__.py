@@ -4,8 +4,7 @@
     crawl, results_section, politeness_section — the report of one crawl; the tables and charts
         of its results; its failures and hosts
     comparison — the report of `focus research compare`: outcome, curves, tables, inputs
-    charts, bars, link_drawing — line charts, bar charts, and links among the best pages as SVG
-    pictures — converts a chart to PNG with resvg
+    charts, bars — line charts and bar charts as SVG
     export — writes rows as JSON lines, CSV, Parquet or SQLite (`focus export`)
 
 Figures are records from `focus.storage` or `focus.evaluate`. Python makes table rows and charts

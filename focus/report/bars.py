@@ -26,7 +26,7 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 def bar_chart(
-    bars: Sequence[Bar], *, title: str, x_label: str, labels: Sequence[tuple[float, str]] = ()
+    bars: Sequence[Bar], *, title: str, labels: Sequence[tuple[float, str]] = ()
 ) -> Markup:
     """Return an SVG bar chart.
 
@@ -36,7 +36,7 @@ def bar_chart(
     """
     top, cut = _axis_scale([bar.total for bar in bars])
     frame = Frame(
-        width=520, height=230, x_label=x_label, x_ticks=labels, y_label="", y_top=top,
+        width=520, height=230, x_label="", x_ticks=labels, y_label="", y_top=top,
         margin_left=50, margin_top=22,
     )  # fmt: skip
     step = (frame.x_at(1) - frame.x_at(0)) / max(1, len(bars))

@@ -12,7 +12,6 @@ from focus.evaluate.ranking import MEASURES, TESTED_MEASURES, TopicScore, Varian
 from focus.i18n import say
 from focus.report.charts import Frame, Series, legend, line_chart
 from focus.report.page import render_report
-from focus.report.pictures import chart_document
 from focus.text.formatting import format_count
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -40,18 +39,6 @@ def comparison_html(comparison: Comparison) -> str:
         took=_timing_text(comparison),
         measures=[[_column_title(name), say(text)] for name, text in comparison.measures.items()],
     )
-
-
-def comparison_pictures(comparison: Comparison) -> dict[str, str]:
-    """Return the recall curves of each group as SVG documents, with a name for their files."""
-    pictures = {}
-    for group in comparison.groups:
-        masked = "" if group.mask == "none" else f"-masked-{group.mask}"
-        masked += "-skip" if group.unrecorded == "skip" else ""
-        title = say("Recall over requests: {group}", group=_group_title(group))
-        svg = chart_document(_curve_frame(), _recall_series(comparison, group), title=title)
-        pictures[f"recall-{group.relevance}{masked}"] = svg
-    return pictures
 
 
 # -- head ---------------------------------------------------------------------------

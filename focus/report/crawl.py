@@ -10,9 +10,7 @@ from markupsafe import Markup
 from focus.i18n import say
 from focus.report import politeness_section, results_section
 from focus.report.charts import Frame, Series, format_number, legend, line_chart, round_ticks
-from focus.report.link_drawing import draw_links
 from focus.report.page import Tile, render_report
-from focus.report.pictures import chart_document, svg_document
 from focus.storage.figures import CrawlFigures
 from focus.text.formatting import (
     format_count,
@@ -40,7 +38,6 @@ def crawl_html(figures: CrawlFigures) -> str:
         **results_section.make_tables(figures),
         **results_section.make_charts(figures),
         **politeness_section.make_tables(figures),
-        **_paper_tables(figures),
     )
 
 
@@ -214,51 +211,3 @@ def _harvest_series(figures: CrawlFigures) -> list[Series]:
         Series(say("so far"), 0, [so_far[0], *so_far]),
         Series(say("in the last 5 % of the requests"), 1, [recent_rates[0], *recent_rates]),
     ]
-
-
-# -- P1 -----------------------------------------------------------------------------
-
-
-def _paper_tables(figures: CrawlFigures) -> dict[str, list[list[str]]]:
-    rounds = [
-        [str(at), f"{round_.pages:,}", f"{round_.relevant:,}", format_percent(round_.precision),
-         format_percent(round_.so_far)]
-        for at, round_ in enumerate(figures.rounds, 1)
-    ]  # fmt: skip
-    names = [
-        f"{algorithm.strategy}, {algorithm.relevance}"
-        + (
-            say(" (this crawl)")
-            if algorithm.crawl == figures.crawl.id
-            else say(" (crawl {crawl})", crawl=algorithm.crawl)
-        )
-        for algorithm in figures.algorithms
-    ]
-    precisions = [
-        [name, format_percent(algorithm.average_precision)]
-        for name, algorithm in zip(names, figures.algorithms, strict=True)
-    ]
-    efficiencies = [
-        [name, f"{algorithm.pages:,}", f"{algorithm.relevant:,}", f"{algorithm.minutes:.2f}",
-         f"{algorithm.efficiency:.2f}"]
-        for name, algorithm in zip(names, figures.algorithms, strict=True)
-    ]  # fmt: skip
-    return {"rounds": rounds, "precisions": precisions, "efficiencies": efficiencies}
-
-
-# -- pictures -----------------------------------------------------------------------
-
-
-def crawl_pictures(figures: CrawlFigures) -> dict[str, str]:
-    """Return the charts that `focus report --png` saves, as SVG documents by name."""
-    if not figures.crawl.pages:
-        return {}
-    topic = printable(figures.crawl.topic, 60)
-    series = _harvest_series(figures)
-    title = say("{topic}: harvest rate over requests", topic=topic)
-    pictures = {"harvest": chart_document(_harvest_frame(figures, series), series, title=title)}
-    if figures.best:
-        pictures["links"] = svg_document(
-            draw_links(figures.links), title=say("{topic}: links of the best pages", topic=topic)
-        )
-    return pictures

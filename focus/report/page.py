@@ -89,12 +89,9 @@ def _stylesheet() -> str:
     dark = "".join(f"--{name}:{colour};" for name, colour in COLOURS_DARK.items())
     return (
         f":root{{color-scheme:light dark;{light}}}"
-        f"@media(prefers-color-scheme:dark){{:root{{{dark}}}}}{DRAWING_STYLE}{_read_file('page.css')}"
+        f"@media(prefers-color-scheme:dark){{:root{{{dark}}}}}{_read_file('page.css')}"
     )
 
-
-DRAWING_STYLE = _read_file("drawing.css")
-"""Style of the charts, which pictures of a chart need as well."""
 
 REPORT_TEMPLATES = make_environment("focus.report")
 REPORT_TEMPLATES.filters.update(with_code=_with_code, display_url=display_url)

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from focus.i18n import say
 from focus.report.bars import Bar, bar_chart
 from focus.report.charts import format_number, round_ticks
-from focus.report.link_drawing import draw_links
 from focus.report.page import Cell, PageLink
 from focus.storage.distributions import MAX_LEVELS
 from focus.storage.figures import CrawlFigures, Histogram, LevelFigures, YieldFigures
@@ -62,8 +61,6 @@ def make_charts(figures: CrawlFigures) -> dict[str, Markup]:
     if figures.crawl.pages:
         drawings["relevance"] = _histogram_chart(figures.relevance, say("relevance"))
         drawings["priority"] = _histogram_chart(figures.priority, say("the priority"))
-    if figures.best:
-        drawings["map"] = draw_links(figures.links)
     if figures.depths:
         drawings["depths"] = _level_chart(figures.depths, say("links deep"))
         drawings["tunnels"] = _level_chart(figures.tunnels, say("crossed"))
@@ -93,7 +90,7 @@ def _histogram_chart(histogram: Histogram, what: str) -> Markup:
         ((tick - histogram.low) / value_range, format_number(tick))
         for tick in round_ticks(histogram.low, histogram.high, 7)
     ]
-    return bar_chart(bars, title=say("Pages by {what}", what=what), x_label="", labels=labels)
+    return bar_chart(bars, title=say("Pages by {what}", what=what), labels=labels)
 
 
 def _level_chart(levels: Sequence[LevelFigures], what: str) -> Markup:
@@ -113,4 +110,4 @@ def _level_chart(levels: Sequence[LevelFigures], what: str) -> Markup:
         bars.append(Bar(level.pages, level.relevant, tooltip, share))
         is_open_ended = steps == last and last + 1 >= MAX_LEVELS
         labels.append(((steps + 0.5) / (last + 1), f"{steps}+" if is_open_ended else str(steps)))
-    return bar_chart(bars, title=say("Pages by {what}", what=what), x_label="", labels=labels)
+    return bar_chart(bars, title=say("Pages by {what}", what=what), labels=labels)

@@ -11,7 +11,7 @@
     table_file, whole_file — results as an SQLite file; files written as a whole or not at all
     report_reader, figures — the figures of a report
     request_uses — what the requests of a crawl returned, and which --deny would have helped
-    distributions, link_map — how pages spread over a crawl; its best pages and their links
+    distributions, best_pages — how pages spread over a crawl; its best pages and hubs
     search, search_terms, passages — full-text search: queries, words, excerpts
     search_index, search_file — the search index, a file beside the database that may be deleted
     labels — labels of stored pages, and what follows from them

@@ -1,4 +1,4 @@
-"""Distributions of the pages of a crawl: over its course, relevance, priority, depth and rounds.
+"""Distributions of the pages of a crawl: over its course, relevance, priority and depth.
 
 Everything is computed in SQL or in one pass over rows, so memory does not grow with the crawl.
 """
@@ -6,25 +6,20 @@ Everything is computed in SQL or in one pass over rows, so memory does not grow 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
 from itertools import islice
 
-from focus.metrics.measures import mean_cumulative_precision, relevant_per_minute
 from focus.records import SEED_PRIORITY
 from focus.storage.figures import (
-    AlgorithmFigures,
     CourseBucket,
     Histogram,
     LevelFigures,
     PriorityTenth,
-    Round,
 )
 from focus.storage.schema import LAST_ID, id_range
 
 BUCKETS = 200  # points of the harvest curve
 WINDOW_BUCKETS = 10  # buckets per window: 5 % of the requests
 BINS = 25  # bins of a histogram
-ROUNDS = 10  # P1 5.3
 MAX_LEVELS = 15  # rows of a table of steps; the last one includes all larger numbers
 _MAX_STEPS = 255
 
@@ -127,34 +122,6 @@ def tunnel_levels(db: sqlite3.Connection, crawl: int, known: int) -> list[LevelF
     return [LevelFigures(length, *counts[length]) for length in sorted(counts)]
 
 
-def crawl_rounds(db: sqlite3.Connection, crawl: int) -> list[Round]:
-    """Return ten rounds of equal size: precision of each, and of all pages so far (P1 5.3)."""
-    (pages,) = db.execute("SELECT count(*) FROM page WHERE crawl = ?", (crawl,)).fetchone()
-    size = max(1, -(-pages // ROUNDS))
-    rounds, seen, hits = [], 0, 0
-    for n, relevant in db.execute(_ROUNDS, (size, crawl)):
-        seen, hits = seen + n, hits + relevant
-        rounds.append(Round(seen, hits, relevant / n, hits / seen))
-    return rounds
-
-
-def algorithm_figures(
-    crawl: int, *, names: tuple[str, str], seconds: float, rounds: Iterable[Round]
-) -> AlgorithmFigures:
-    """Return the row of a crawl in the tables of P1; `names` are strategy and relevance model."""
-    done = list(rounds)
-    pages, relevant = (done[-1].pages, done[-1].relevant) if done else (0, 0)
-    return AlgorithmFigures(
-        crawl,
-        *names,
-        pages=pages,
-        relevant=relevant,
-        minutes=seconds / 60,
-        efficiency=relevant_per_minute(relevant, seconds),
-        average_precision=mean_cumulative_precision([round_.so_far for round_ in done]),
-    )
-
-
 _COURSE = """
 SELECT (nth - 1) * ? / ? AS part, count(*), sum(relevant) FROM page WHERE crawl = ?
 GROUP BY part"""
@@ -170,8 +137,3 @@ _PARENTS = f"""
 SELECT page.id & {LAST_ID}, parent, relevant FROM page INDEXED BY page_nth
 CROSS JOIN url ON url.id = page.id WHERE crawl = ? ORDER BY nth"""
 _PARENT = "SELECT parent FROM url WHERE id = ?"
-_ROUNDS = """
-SELECT count(*), sum(relevant) FROM (
-    SELECT relevant, (row_number() OVER (ORDER BY nth) - 1) / ? AS round
-    FROM page WHERE crawl = ?)
-GROUP BY round ORDER BY round"""

@@ -143,30 +143,6 @@ class HubFigures(msgspec.Struct, frozen=True):
     relevant: int
 
 
-class MapNode(msgspec.Struct, frozen=True):
-    """Page in the drawing of links. `best` means that it is one of the best pages itself."""
-
-    id: int
-    url: str
-    title: str
-    depth: int
-    relevance: float | None
-    relevant: bool
-    best: bool
-
-
-class LinkMap(msgspec.Struct, frozen=True):
-    """Pages and the links between them, as pairs of node ids.
-
-    discovery_links  links by which pages were discovered (parent, child)
-    links            all other links
-    """
-
-    nodes: list[MapNode]
-    discovery_links: list[tuple[int, int]] = msgspec.field(name="ways")
-    links: list[tuple[int, int]]
-
-
 class LabelFigures(msgspec.Struct, frozen=True):
     """Number of labelled pages (`focus label`): relevant by label, by the model, and by both."""
 
@@ -174,36 +150,6 @@ class LabelFigures(msgspec.Struct, frozen=True):
     relevant: int
     relevant_by_model: int = msgspec.field(name="said")
     both: int
-
-
-class Round(msgspec.Struct, frozen=True):
-    """Tenth of the pages of a crawl (P1 5.3).
-
-    pages, relevant  pages and relevant pages of the crawl up to the end of this round
-    precision  precision of this round; `so_far`: of all rounds so far
-    """
-
-    pages: int
-    relevant: int
-    precision: float
-    so_far: float
-
-
-class AlgorithmFigures(msgspec.Struct, frozen=True):
-    """Row of the tables 5-5 to 5-10 of P1.
-
-    average_precision  mean over ten rounds of the precision so far
-    efficiency         relevant pages per minute (equation 5-3)
-    """
-
-    crawl: int
-    strategy: str
-    relevance: str
-    pages: int
-    relevant: int
-    minutes: float
-    efficiency: float
-    average_precision: float
 
 
 class CrawlFigures(msgspec.Struct, frozen=True):
@@ -214,7 +160,6 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     window       width of the windows of the harvest curve, in buckets of `course`
     hosts, patterns, hubs, polite, best   the first N entries; `*_known` is the number of all
     smallest_s   shortest time between two requests to a host, and that host (`smallest_host`)
-    algorithms   crawls for the same topic in this database
     """
 
     crawl: CrawlSummary
@@ -245,8 +190,5 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     hubs: list[HubFigures]
     depths: list[LevelFigures]
     tunnels: list[LevelFigures]
-    links: LinkMap
     judged: LabelFigures
-    rounds: list[Round]
-    algorithms: list[AlgorithmFigures]
     schema: str = SCHEMA

@@ -23,14 +23,13 @@ from focus.records import Tally, UrlState
 from focus.score.relevance import relevance_threshold
 from focus.score.strategy.yield_strategy import Yield as Learner
 from focus.score.strategy.yield_strategy import shrunk_rate
-from focus.storage import distributions, link_map
+from focus.storage import best_pages, distributions
 from focus.storage.figures import (
     CrawlFigures,
     CrawlSettings,
     FailureFigures,
     HostPoliteness,
     LabelFigures,
-    Round,
     YieldFigures,
 )
 from focus.storage.reader import DatabaseReader
@@ -40,7 +39,6 @@ from focus.topic.topic import from_builtins
 
 MAX_HOSTS = 100
 MAX_POLITENESS_HOSTS = 50  # hosts whose politeness is reported
-MAX_ALGORITHMS = 20  # crawls for the same topic
 
 RobotsColumns = dict[str, tuple[bytes, int, float]]
 DelayFigures = tuple[int, float | None, float | None]
@@ -68,7 +66,6 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
     requests = max(int(counters.get("requests", 0)), last or 0)
     priority, tenths = distributions.priority_distribution(db, crawl)
     polite, smallest, smallest_host = _politeness_figures(db, crawl, config.agent)
-    rounds = distributions.crawl_rounds(db, crawl)
     learns = config.strategy == Learner.name
     prior = Learner.defaults | config.params if learns else None
     return CrawlFigures(
@@ -96,17 +93,11 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
         polite=polite,
         smallest_s=smallest,
         smallest_host=smallest_host,
-        best=link_map.load_best_pages(db, crawl),
-        hubs=link_map.load_hubs(db, crawl),
+        best=best_pages.load_best_pages(db, crawl),
+        hubs=best_pages.load_hubs(db, crawl),
         depths=distributions.depth_levels(db, crawl),
         tunnels=distributions.tunnel_levels(db, crawl, sum(status.states.values())),
-        links=link_map.build_link_map(db, crawl),
         judged=_label_figures(db, crawl, status.crawl.topic),
-        rounds=rounds,
-        algorithms=[
-            _algorithm_figures(db, *row, rounds=rounds if row[0] == crawl else None)
-            for row in db.execute(_SAME_TOPIC, (crawl, crawl, MAX_ALGORITHMS)).fetchall()
-        ],
     )
 
 
@@ -271,18 +262,6 @@ def _label_figures(db: sqlite3.Connection, crawl: int, topic: str) -> LabelFigur
     return LabelFigures(*db.execute(_JUDGED, (topic, *id_range(crawl))).fetchone())
 
 
-def _algorithm_figures(
-    db: sqlite3.Connection, crawl: int, strategy: str, model: str, seconds: float,
-    *, rounds: list[Round] | None,
-) -> Any:  # fmt: skip
-    return distributions.algorithm_figures(
-        crawl,
-        names=(strategy, model),
-        seconds=seconds or 0.0,
-        rounds=distributions.crawl_rounds(db, crawl) if rounds is None else rounds,
-    )
-
-
 _DROPS = f"""
 SELECT reason, n FROM tally WHERE crawl = ? AND state = {int(UrlState.DROPPED)} AND n > 0
 ORDER BY n DESC, reason"""
@@ -322,9 +301,3 @@ SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum({OVER_THRESHOLD_SQL}
 ifnull(sum(label.relevant AND {OVER_THRESHOLD_SQL}), 0)
 FROM page_text CROSS JOIN label ON label.topic = ? AND label.url = page_text.url
 CROSS JOIN page ON page.id = page_text.id WHERE page_text.id BETWEEN ? AND ?"""
-_SAME_TOPIC = """
-SELECT id, strategy, ifnull(json_extract(config, '$.analysis.relevance'), ''),
-json_extract(counters, '$.active_s')
-FROM crawl JOIN progress ON progress.crawl = crawl.id
-WHERE topic = (SELECT topic FROM crawl WHERE id = ?)
-ORDER BY id = ? DESC, id DESC LIMIT ?"""

@@ -8,7 +8,10 @@ import json
 from pathlib import Path
 from urllib.parse import urljoin
 
+import msgspec
+
 from focus.archive.recorder import Recorder
+from focus.evaluate.comparison import Comparison
 from focus.evaluate.ground_truth import ComparisonSpec
 from focus.evaluate.variants import list_variants
 from focus.records import FetchResult
@@ -90,3 +93,8 @@ def spec(folder: Path, *strategies: str, **changes: object) -> ComparisonSpec:
         **changes,
     }
     return ComparisonSpec(**settings)  # type: ignore[arg-type]
+
+
+def load_results(folder: Path) -> Comparison:
+    """The comparison that a run stored in its folder."""
+    return msgspec.json.decode((folder / "results.json").read_bytes(), type=Comparison)
