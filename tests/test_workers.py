@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pytest import MonkeyPatch
 
 from focus.config import AnalysisConfig
 from focus.errors import FocusError
@@ -33,6 +36,7 @@ LIMIT_S = 60.0
 SILENCE_S = SILENCE_FACTOR * LIMIT_S
 HOOKED = "tests.support.analysts.Hooked"
 Run = Callable[[Callable[[], Awaitable[None]]], None]
+AsyncTest = Callable[..., Awaitable[None]]
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -88,14 +92,54 @@ async def replaced(workers: WorkerPool) -> None:
         await turns(1)
 
 
-def by_hand(main: Callable[[Clock], Awaitable[None]]) -> None:
-    """Run a coroutine function on such a loop."""
-    with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=Clock) as runner:
-        # An old uvicorn leaves uvloop's policy behind, by which this loop could start no process.
-        patch.setattr(asyncio.events, "_event_loop_policy", None, raising=False)
-        loop = runner.get_loop()
-        assert isinstance(loop, Clock)
-        runner.run(main(loop))
+def on_each_loop(test: AsyncTest) -> Callable[..., None]:
+    """Run a test on a loop of either kind, and look for leftovers."""
+    return with_fixtures_of(test, lambda run, **fixtures: run(lambda: test(**fixtures)), ["run"])
+
+
+def pooled(workers: int = 1, *, limit_s: float = 60.0, may_be_silent: bool = False) -> Any:
+    """Run a test with a pool of this many workers, on a loop of either kind."""
+
+    def decorate(test: AsyncTest) -> Callable[..., None]:
+        def run_test(run: Run, monkeypatch: MonkeyPatch, **fixtures: Any) -> None:
+            async def main() -> None:
+                async with pool(workers, limit_s=limit_s) as started:
+                    await test(started, **fixtures)
+
+            if may_be_silent:
+                monkeypatch.setattr("focus.workers.pool.SILENCE_FACTOR", 10 * HANG_S)
+            run(main)
+
+        return with_fixtures_of(test, run_test, ["run", "monkeypatch"], skipped=1)
+
+    return decorate
+
+
+def by_hand(test: AsyncTest) -> Callable[..., None]:
+    """Run a test with a pool of one worker and a clock that the test puts forward."""
+
+    def run_test(**fixtures: Any) -> None:
+        async def main() -> None:
+            async with pool() as workers:
+                await test(workers, runner.get_loop(), **fixtures)
+
+        with MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=Clock) as runner:
+            # An old uvicorn leaves uvloop's policy behind, by which no process could start here.
+            patch.setattr(asyncio.events, "_event_loop_policy", None, raising=False)
+            runner.run(main())
+
+    return with_fixtures_of(test, run_test, [], skipped=2)
+
+
+def with_fixtures_of(
+    test: AsyncTest, run_test: Callable[..., None], own: list[str], skipped: int = 0
+) -> Callable[..., None]:
+    """Give `run_test` a test's name and fixtures, but the first ones, besides its own."""
+    named = [Parameter(name, Parameter.KEYWORD_ONLY) for name in own]
+    more = [*signature(test).parameters.values()][skipped:]
+    parameters = named + [each.replace(kind=Parameter.KEYWORD_ONLY) for each in more]
+    wraps(test)(run_test).__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run_test
 
 
 class Gate:
@@ -116,6 +160,11 @@ class Gate:
 
 
 _gates = count()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path)
 
 
 async def turns(number: int) -> None:
@@ -150,6 +199,10 @@ def url(number: int = 0, query: str = "") -> str:
     return f"http://h/{number}?{query}"
 
 
+def score(workers: WorkerPool, number: int = 0, query: str = "") -> asyncio.Task[Page]:
+    return asyncio.create_task(workers.score(Job(url(number, query), b"", None)))
+
+
 async def score_all(scorer: WorkerPool | InlineScorer, urls: list[str]) -> list[Page]:
     return await asyncio.gather(*(scorer.score(Job(each, b"body", None)) for each in urls))
 
@@ -161,161 +214,116 @@ def failures(pages: list[Page]) -> list[FailureKind | None]:
 # Ordinary work
 
 
-def test_score_returns_complete_page(run: Run) -> None:
-    async def main() -> None:
-        async with pool() as workers:
-            begun = time.perf_counter()
-            page = await workers.score(
-                Job("http://h/a", b"\0" * 3_000_000, "text/html; charset=gbk")
-            )
-            elapsed_s = time.perf_counter() - begun
-            assert page.title == "http://h/a"
-            assert page.description == "3000000 text/html; charset=gbk"
-            assert page.links == [Link(url="http://h/a", key=b"k" * 16, host="h")]
-            assert 0.0 < page.worker_s < elapsed_s
-            assert page.failure is None
-
-    run(main)
+@pooled()
+async def test_score_returns_complete_page(workers: WorkerPool) -> None:
+    begun = time.perf_counter()
+    page = await workers.score(Job("http://h/a", b"\0" * 3_000_000, "text/html; charset=gbk"))
+    elapsed_s = time.perf_counter() - begun
+    assert page.title == "http://h/a"
+    assert page.description == "3000000 text/html; charset=gbk"
+    assert page.links == [Link(url="http://h/a", key=b"k" * 16, host="h")]
+    assert 0.0 < page.worker_s < elapsed_s
+    assert page.failure is None
 
 
-def test_score_many_pages_return_own_results_from_all_workers(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            urls = [url(n) for n in range(200)]
-            pages = await score_all(workers, urls)
-            assert [page.title for page in pages] == urls
-            counts = [
-                [page.charset for page in pages].count(pid) for pid in {p.charset for p in pages}
-            ]
-            assert len(counts) == 2 and min(counts) >= MAX_BATCH * MAX_BATCHES_PER_WORKER
-
-    run(main)
+@pooled(2)
+async def test_score_many_pages_return_own_results_from_all_workers(workers: WorkerPool) -> None:
+    urls = [url(n) for n in range(200)]
+    pages = await score_all(workers, urls)
+    assert [page.title for page in pages] == urls
+    counts = [[page.charset for page in pages].count(pid) for pid in {p.charset for p in pages}]
+    assert len(counts) == 2 and min(counts) >= MAX_BATCH * MAX_BATCHES_PER_WORKER
 
 
-def test_score_single_page_does_not_wait_for_others(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        gate = Gate(tmp_path)
-        async with pool(2) as workers:
-            await workers.score(Job(url(), b"", None))
-            slow = asyncio.create_task(workers.score(Job(url(1, gate.query), b"", None)))
-            await gate.reached()
-            await workers.score(Job(url(2), b"", None))
-            assert not slow.done()
-            gate.open()
-            await slow
-
-    run(main)
+@pooled(2)
+async def test_score_does_not_wait_for_other_pages(workers: WorkerPool, gate: Gate) -> None:
+    await score(workers)
+    slow = score(workers, 1, gate.query)
+    await gate.reached()
+    await score(workers, 2)
+    assert not slow.done()
+    gate.open()
+    await slow
 
 
-def test_score_slow_batch_returns_results_one_by_one(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        gate, slow = Gate(tmp_path), 2 * FLUSH_INTERVAL_S
-        async with pool() as workers:
-            urls = [url(0, f"sleep={slow}"), url(1, gate.query), url(2), url(3)]
-            tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
-            await tasks[0]
-            await gate.reached()
-            assert not any(task.done() for task in tasks[1:])
-            gate.open()
-            await asyncio.gather(*tasks)
-
-    run(main)
+@pooled()
+async def test_score_slow_batch_returns_single_results(workers: WorkerPool, gate: Gate) -> None:
+    slow = 2 * FLUSH_INTERVAL_S
+    urls = [url(0, f"sleep={slow}"), url(1, gate.query), url(2), url(3)]
+    tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
+    await tasks[0]
+    await gate.reached()
+    assert not any(task.done() for task in tasks[1:])
+    gate.open()
+    await asyncio.gather(*tasks)
 
 
-def test_time_limit_applies_to_page_not_batch(run: Run) -> None:
-    async def main() -> None:
-        async with pool(limit_s=0.5) as workers:
-            pages = await score_all(workers, [url(n, "burn=0.2") for n in range(4)])
-            assert failures(pages) == [None] * 4
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.workers.pool.SILENCE_FACTOR", HANG_S)
-        run(main)
+@pooled(limit_s=0.5, may_be_silent=True)
+async def test_time_limit_applies_to_page_not_batch(workers: WorkerPool) -> None:
+    pages = await score_all(workers, [url(n, "burn=0.2") for n in range(4)])
+    assert failures(pages) == [None] * 4
 
 
-def test_silence_limit_counts_from_last_reply(tmp_path: Path) -> None:
-    async def main(clock: Clock) -> None:
-        gates = [Gate(tmp_path) for _ in range(3)]
-        async with pool() as workers:
-            queries = [f"{gate.query}&sleep={2 * FLUSH_INTERVAL_S}" for gate in gates]
-            tasks = [
-                asyncio.create_task(workers.score(Job(url(0, query), b"", None)))
-                for query in queries
-            ]
-            for gate, task in zip(gates, tasks, strict=True):
-                await gate.reached()
-                await clock.wait(0.8 * SILENCE_S)
-                gate.open()
-                await task
-            assert failures(await asyncio.gather(*tasks)) == [None] * 3
-            assert len({task.result().charset for task in tasks}) == 1
-
-    by_hand(main)
+@by_hand
+async def test_silence_counts_from_last_reply(
+    workers: WorkerPool, clock: Clock, tmp_path: Path
+) -> None:
+    gates = [Gate(tmp_path) for _ in range(3)]
+    queries = [f"{gate.query}&sleep={2 * FLUSH_INTERVAL_S}" for gate in gates]
+    tasks = [score(workers, 0, query) for query in queries]
+    for gate, task in zip(gates, tasks, strict=True):
+        await gate.reached()
+        await clock.wait(0.8 * SILENCE_S)
+        gate.open()
+        await task
+    assert failures(await asyncio.gather(*tasks)) == [None] * 3
+    assert len({task.result().charset for task in tasks}) == 1
 
 
-def test_time_limit_ignores_time_without_cpu(run: Run) -> None:
-    async def main() -> None:
-        async with pool(limit_s=0.1) as workers:
-            page = await workers.score(Job(url(1, "sleep=0.5"), b"", None))
-            assert page.failure is None
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.workers.pool.SILENCE_FACTOR", 10 * HANG_S)
-        run(main)
+@pooled(limit_s=0.1, may_be_silent=True)
+async def test_time_limit_ignores_time_without_cpu(workers: WorkerPool) -> None:
+    page = await score(workers, 1, "sleep=0.5")
+    assert page.failure is None
 
 
-def test_score_large_and_small_bodies_in_one_pool(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            sizes = [0, 5_000_000, 1, 900_000, 900_000, 2, 3_000_000] * 3
-            pages = await asyncio.gather(
-                *(workers.score(Job(url(n), b"x" * size, None)) for n, size in enumerate(sizes))
-            )
-            assert [page.description for page in pages] == [f"{size} None" for size in sizes]
-
-    run(main)
+@pooled(2)
+async def test_score_large_and_small_bodies_in_one_pool(workers: WorkerPool) -> None:
+    sizes = [0, 5_000_000, 1, 900_000, 900_000, 2, 3_000_000] * 3
+    pages = await asyncio.gather(
+        *(workers.score(Job(url(n), b"x" * size, None)) for n, size in enumerate(sizes))
+    )
+    assert [page.description for page in pages] == [f"{size} None" for size in sizes]
 
 
-def test_update_applies_to_later_pages_in_every_worker(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            before = [asyncio.create_task(workers.score(Job(url(n), b"", None))) for n in range(40)]
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            await workers.update(b"second")
-            after = await score_all(workers, [url(n) for n in range(100)])
-            assert {page.keywords for page in after} == {"second"}
-            assert AnalysisConfig().relevance in {
-                page.keywords for page in await asyncio.gather(*before)
-            }
-            await score_all(workers, [url(n, f"kill={signal.SIGKILL}") for n in range(2)])
-            again = await score_all(workers, [url(n) for n in range(100)])
-            assert {page.keywords for page in again} == {"second"}
-
-    run(main)
+@pooled(2)
+async def test_update_applies_to_later_pages_in_every_worker(workers: WorkerPool) -> None:
+    before = [score(workers, n) for n in range(40)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await workers.update(b"second")
+    after = await score_all(workers, [url(n) for n in range(100)])
+    assert {page.keywords for page in after} == {"second"}
+    assert AnalysisConfig().relevance in {page.keywords for page in await asyncio.gather(*before)}
+    await score_all(workers, [url(n, f"kill={signal.SIGKILL}") for n in range(2)])
+    again = await score_all(workers, [url(n) for n in range(100)])
+    assert {page.keywords for page in again} == {"second"}
 
 
-def test_worker_output_of_libraries_does_not_break_replies(run: Run) -> None:
-    async def main() -> None:
-        async with pool() as workers:
-            pages = await score_all(workers, [url(n, "print=hello") for n in range(5)])
-            assert failures(pages) == [None] * 5
-
-    run(main)
+@pooled()
+async def test_worker_output_of_libraries_does_not_break_replies(workers: WorkerPool) -> None:
+    pages = await score_all(workers, [url(n, "print=hello") for n in range(5)])
+    assert failures(pages) == [None] * 5
 
 
 # Guilty pages
 
 
-def test_score_exception_returns_failed_page(run: Run) -> None:
-    async def main() -> None:
-        async with pool() as workers:
-            (page, other) = await score_all(workers, [url(0, "fail=a%0Ab"), url(1)])
-            assert page.failure is FailureKind.PARSE_CRASH
-            assert page.detail == "ValueError: a b"
-            assert other.failure is None and other.charset != ""
-
-    run(main)
+@pooled()
+async def test_score_exception_returns_failed_page(workers: WorkerPool) -> None:
+    (page, other) = await score_all(workers, [url(0, "fail=a%0Ab"), url(1)])
+    assert page.failure is FailureKind.PARSE_CRASH
+    assert page.detail == "ValueError: a b"
+    assert other.failure is None and other.charset != ""
 
 
 @pytest.mark.parametrize(
@@ -329,132 +337,103 @@ def test_score_exception_returns_failed_page(run: Run) -> None:
         ("babble=3&exit=1", "exit code 1"),
     ],
 )
-def test_score_crash_fails_only_that_page(run: Run, query: str, detail: str) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            urls = [url(n) for n in range(40)]
-            urls[17] = url(17, query)
-            pages = await score_all(workers, urls)
-            guilty = pages.pop(17)
-            assert failures(pages) == [None] * 39
-            assert guilty.failure is FailureKind.PARSE_CRASH
-            assert detail in guilty.detail
-            assert failures(await score_all(workers, [url(n) for n in range(9)])) == [None] * 9
-
-    run(main)
+@pooled(2)
+async def test_score_crash_fails_that_page(workers: WorkerPool, query: str, detail: str) -> None:
+    urls = [url(n) for n in range(40)]
+    urls[17] = url(17, query)
+    pages = await score_all(workers, urls)
+    guilty = pages.pop(17)
+    assert failures(pages) == [None] * 39
+    assert guilty.failure is FailureKind.PARSE_CRASH
+    assert detail in guilty.detail
+    assert failures(await score_all(workers, [url(n) for n in range(9)])) == [None] * 9
 
 
-def test_score_endless_computation_fails_only_that_page(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2, limit_s=0.3) as workers:
-            urls = [url(n) for n in range(3 * MAX_BATCH)]
-            urls[5] = url(5, "spin=1")
-            pages = await score_all(workers, urls)
-            guilty = pages.pop(5)
-            assert failures(pages) == [None] * (3 * MAX_BATCH - 1)
-            assert guilty.failure is FailureKind.PARSE_TIMEOUT
-            assert guilty.detail == "over 0.3 s of computing"
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("focus.workers.pool.SILENCE_FACTOR", 10 * HANG_S)
-        run(main)
+@pooled(2, limit_s=0.3, may_be_silent=True)
+async def test_score_endless_computation_fails_that_page(workers: WorkerPool) -> None:
+    urls = [url(n) for n in range(3 * MAX_BATCH)]
+    urls[5] = url(5, "spin=1")
+    pages = await score_all(workers, urls)
+    guilty = pages.pop(5)
+    assert failures(pages) == [None] * (3 * MAX_BATCH - 1)
+    assert guilty.failure is FailureKind.PARSE_TIMEOUT
+    assert guilty.detail == "over 0.3 s of computing"
 
 
-def test_score_hang_fails_only_that_page(tmp_path: Path) -> None:
-    async def main(clock: Clock) -> None:
-        gate = Gate(tmp_path)
-        async with pool() as workers:
-            urls = [url(n) for n in range(3 * MAX_BATCH)]
-            urls[20] = url(20, gate.query)
-            tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
-            for _ in range(2):  # it is tried once more, alone
-                await gate.reached()
-                await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
-                assert is_given_up(workers)
-                await replaced(workers)
-                gate.open()
-            pages = await asyncio.gather(*tasks)
-            guilty = pages.pop(20)
-            assert failures(pages) == [None] * (3 * MAX_BATCH - 1)
-            assert guilty.failure is FailureKind.PARSE_TIMEOUT
-            assert guilty.detail == "silent for 600 s"
-
-    by_hand(main)
+@by_hand
+async def test_score_hang_fails_that_page(workers: WorkerPool, clock: Clock, gate: Gate) -> None:
+    urls = [url(n) for n in range(3 * MAX_BATCH)]
+    urls[20] = url(20, gate.query)
+    tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
+    for _ in range(2):  # it is tried once more, alone
+        await gate.reached()
+        await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
+        assert is_given_up(workers)
+        await replaced(workers)
+        gate.open()
+    pages = await asyncio.gather(*tasks)
+    guilty = pages.pop(20)
+    assert failures(pages) == [None] * (3 * MAX_BATCH - 1)
+    assert guilty.failure is FailureKind.PARSE_TIMEOUT
+    assert guilty.detail == "silent for 600 s"
 
 
-def test_score_page_after_first_crash_is_retried(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with pool() as workers:
-            marker = tmp_path / "crashed"
-            page = await workers.score(Job(url(1, f"kill_once={marker}"), b"", None))
-            assert marker.exists()
-            assert page.failure is None
-
-    run(main)
+@pooled()
+async def test_score_page_after_first_crash_is_retried(workers: WorkerPool, tmp_path: Path) -> None:
+    marker = tmp_path / "crashed"
+    page = await score(workers, 1, f"kill_once={marker}")
+    assert marker.exists()
+    assert page.failure is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="address space limits of Linux")
-def test_score_memory_bomb_returns_failed_page(run: Run) -> None:
-    async def main() -> None:
-        async with pool() as workers:
-            page, other = await score_all(workers, [url(0, "allocate=100000"), url(1)])
-            assert (page.failure, other.failure) == (FailureKind.PARSE_CRASH, None)
-            assert "MemoryError" in page.detail
-
-    run(main)
+@pooled()
+async def test_score_memory_bomb_returns_failed_page(workers: WorkerPool) -> None:
+    page, other = await score_all(workers, [url(0, "allocate=100000"), url(1)])
+    assert (page.failure, other.failure) == (FailureKind.PARSE_CRASH, None)
+    assert "MemoryError" in page.detail
 
 
-def test_score_all_pages_crash_returns_failed_pages(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            pages = await score_all(workers, [url(n, "exit=1") for n in range(6)])
-            assert set(failures(pages)) == {FailureKind.PARSE_CRASH}
-
-    run(main)
+@pooled(2)
+async def test_score_all_pages_crash_returns_failed_pages(workers: WorkerPool) -> None:
+    pages = await score_all(workers, [url(n, "exit=1") for n in range(6)])
+    assert set(failures(pages)) == {FailureKind.PARSE_CRASH}
 
 
-def test_silence_limit_ignores_time_of_stopped_parent(tmp_path: Path) -> None:
-    async def main(clock: Clock) -> None:
-        gate = Gate(tmp_path)
-        async with pool() as workers:
-            first = await workers.score(Job(url(), b"", None))
-            task = asyncio.create_task(workers.score(Job(url(1, gate.query), b"", None)))
-            await gate.reached()
-            clock.now += 10 * SILENCE_S  # the whole group was stopped
-            gate.open()
-            page = await task
-            assert page.failure is None
-            assert page.charset == first.charset
-
-    by_hand(main)
+@by_hand
+async def test_silence_ignores_stopped_parent(
+    workers: WorkerPool, clock: Clock, gate: Gate
+) -> None:
+    first = await score(workers)
+    task = score(workers, 1, gate.query)
+    await gate.reached()
+    clock.now += 10 * SILENCE_S  # the whole group was stopped
+    gate.open()
+    page = await task
+    assert page.failure is None
+    assert page.charset == first.charset
 
 
-def test_stopped_worker_is_replaced() -> None:
-    async def main(clock: Clock) -> None:
-        async with pool() as workers:
-            first = await workers.score(Job(url(), b"", None))
-            os.kill(int(first.charset), signal.SIGSTOP)
-            task = asyncio.create_task(workers.score(Job(url(1), b"", None)))
-            await turns(5)
-            await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
-            page = await task
-            assert page.failure is None
-            assert page.charset != first.charset
-
-    by_hand(main)
+@by_hand
+async def test_stopped_worker_is_replaced(workers: WorkerPool, clock: Clock) -> None:
+    first = await score(workers)
+    os.kill(int(first.charset), signal.SIGSTOP)
+    task = score(workers, 1)
+    await turns(5)
+    await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
+    page = await task
+    assert page.failure is None
+    assert page.charset != first.charset
 
 
-def test_worker_ignores_ctrl_c_and_sigterm(run: Run) -> None:
-    async def main() -> None:
-        async with pool() as workers:
-            first = await workers.score(Job(url(), b"", None))
-            assert os.getpgid(int(first.charset)) != os.getpgid(0)
-            os.kill(int(first.charset), signal.SIGINT)
-            os.kill(int(first.charset), signal.SIGTERM)
-            page = await workers.score(Job(url(1), b"", None))
-            assert page.charset == first.charset
-
-    run(main)
+@pooled()
+async def test_worker_ignores_ctrl_c_and_sigterm(workers: WorkerPool) -> None:
+    first = await score(workers)
+    assert os.getpgid(int(first.charset)) != os.getpgid(0)
+    os.kill(int(first.charset), signal.SIGINT)
+    os.kill(int(first.charset), signal.SIGTERM)
+    page = await score(workers, 1)
+    assert page.charset == first.charset
 
 
 # Beginning and end
@@ -468,154 +447,125 @@ def test_worker_ignores_ctrl_c_and_sigterm(run: Run) -> None:
         ("no.such.Thing", "ModuleNotFoundError: No module named 'no'"),
     ],
 )
-def test_start_failure_raises_one_line_error(run: Run, analyst: str, reason: str) -> None:
-    async def main() -> None:
-        with pytest.raises(FocusError) as error:
-            await pool(2, analyst=analyst).start()
-        assert str(error.value).startswith(f"cannot start a scorer worker ({reason})")
-        assert "\n" not in str(error.value)
-
-    run(main)
+@on_each_loop
+async def test_start_failure_raises_one_line_error(analyst: str, reason: str) -> None:
+    with pytest.raises(FocusError) as error:
+        await pool(2, analyst=analyst).start()
+    assert str(error.value).startswith(f"cannot start a scorer worker ({reason})")
+    assert "\n" not in str(error.value)
 
 
-def test_score_before_workers_are_ready_waits(run: Run) -> None:
-    async def main() -> None:
-        workers = pool(2)
-        workers.start_in_background()
-        assert failures(await score_all(workers, [url(n) for n in range(3)])) == [None] * 3
-        await workers.close()
-
-    run(main)
+@on_each_loop
+async def test_score_before_workers_are_ready_waits() -> None:
+    workers = pool(2)
+    workers.start_in_background()
+    assert failures(await score_all(workers, [url(n) for n in range(3)])) == [None] * 3
+    await workers.close()
 
 
-def test_score_workers_cannot_start_raises(run: Run) -> None:
-    async def main() -> None:
-        workers = pool(1, analyst="no.such.Thing")
-        workers.start_in_background()
-        with pytest.raises(FocusError, match="cannot start a scorer worker"):
-            await workers.score(Job(url(), b"", None))
-        await workers.close()
-
-    run(main)
+@on_each_loop
+async def test_score_workers_cannot_start_raises() -> None:
+    workers = pool(1, analyst="no.such.Thing")
+    workers.start_in_background()
+    with pytest.raises(FocusError, match="cannot start a scorer worker"):
+        await score(workers)
+    await workers.close()
 
 
-def test_start_without_interpreter_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@on_each_loop
+async def test_start_without_interpreter_is_one_line(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-
-    async def main() -> None:
-        with pytest.raises(FocusError, match="No such file"):
-            await pool(2).start()
-
-    run(main)
+    with pytest.raises(FocusError, match="No such file"):
+        await pool(2).start()
 
 
-def test_score_workers_cannot_be_replaced_raises(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        file = tmp_path / "there"
-        file.touch()
-        config = AnalysisConfig(topic={"file": str(file)})
-        async with WorkerPool(config, workers=1, scorer="tests.support.analysts.Mortal") as workers:
-            assert (await workers.score(Job(url(), b"", None))).failure is None
-            file.unlink()
-            for each in (url(1, "exit=1"), url(2)):
-                with pytest.raises(FocusError, match="the file is gone"):
-                    await workers.score(Job(each, b"", None))
-
-    run(main)
+@on_each_loop
+async def test_score_workers_cannot_be_replaced_raises(tmp_path: Path) -> None:
+    file = tmp_path / "there"
+    file.touch()
+    config = AnalysisConfig(topic={"file": str(file)})
+    async with WorkerPool(config, workers=1, scorer="tests.support.analysts.Mortal") as workers:
+        assert (await score(workers)).failure is None
+        file.unlink()
+        for each in (url(1, "exit=1"), url(2)):
+            with pytest.raises(FocusError, match="the file is gone"):
+                await workers.score(Job(each, b"", None))
 
 
-def test_idle_worker_that_dies_is_replaced(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            for _ in range(4):
-                page = await workers.score(Job(url(), b"", None))
-                os.kill(int(page.charset), signal.SIGKILL)
-                await asyncio.to_thread(gone, int(page.charset))
-            assert (await workers.score(Job(url(), b"", None))).failure is None
-
-    run(main)
+@pooled(2)
+async def test_idle_worker_that_dies_is_replaced(workers: WorkerPool) -> None:
+    for _ in range(4):
+        page = await score(workers)
+        os.kill(int(page.charset), signal.SIGKILL)
+        await asyncio.to_thread(gone, int(page.charset))
+    assert (await score(workers)).failure is None
 
 
-def test_score_after_idle_worker_died(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@on_each_loop
+async def test_score_after_idle_worker_died(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("focus.workers.pool.MAX_CRASHES", 1)  # who is blamed once has failed
-
-    async def main() -> None:
-        async with pool(1) as workers:
-            pid = int((await workers.score(Job(url(), b"", None))).charset)
-            os.kill(pid, signal.SIGKILL)
-            gone(pid)  # in the loop's own thread: it has heard of nothing yet
-            assert (await workers.score(Job(url(), b"", None))).failure is None
-
-    run(main)
+    async with pool(1) as workers:
+        pid = int((await score(workers)).charset)
+        os.kill(pid, signal.SIGKILL)
+        gone(pid)  # in the loop's own thread: it has heard of nothing yet
+        assert (await score(workers)).failure is None
 
 
-def test_close_busy_pool_cancels_pages(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        gate = Gate(tmp_path)
-        workers = pool(2, limit_s=3600.0)
-        await workers.start()
-        tasks = [
-            asyncio.create_task(workers.score(Job(url(n, gate.query), b"x" * 100_000, None)))
-            for n in range(60)
-        ]
-        await gate.reached()
-        await workers.close()
-        await workers.close()
-        gate.open()
-        done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(each, asyncio.CancelledError) for each in done)
-        with pytest.raises(FocusError, match="not running"):
-            await workers.score(Job(url(), b"", None))
-
-    run(main)
+@on_each_loop
+async def test_close_busy_pool_cancels_pages(gate: Gate) -> None:
+    workers = pool(2, limit_s=3600.0)
+    await workers.start()
+    tasks = [
+        asyncio.create_task(workers.score(Job(url(n, gate.query), b"x" * 100_000, None)))
+        for n in range(60)
+    ]
+    await gate.reached()
+    await workers.close()
+    await workers.close()
+    gate.open()
+    done = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in done)
+    with pytest.raises(FocusError, match="not running"):
+        await score(workers)
 
 
-def test_close_during_replacement_leaves_no_process(run: Run) -> None:
-    async def main() -> None:
-        async with pool(2) as workers:
-            tasks = [
-                asyncio.create_task(workers.score(Job(url(n, "exit=1"), b"", None))) for n in (1, 2)
-            ]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    run(main)
+@on_each_loop
+async def test_close_during_replacement_leaves_no_process() -> None:
+    async with pool(2) as workers:
+        tasks = [score(workers, n, "exit=1") for n in (1, 2)]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def test_start_cancelled_leaves_no_process(run: Run) -> None:
-    async def main() -> None:
-        told: list[dict[str, Any]] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
-        for number in (1, 2, 3, 5, 10, 20):
-            starting = asyncio.create_task(pool(2).start())
-            await turns(number)
-            starting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await starting
-        del starting
-        gc.collect()
-        assert not told
-
-    run(main)
+@on_each_loop
+async def test_start_cancelled_leaves_no_process() -> None:
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    for number in (1, 2, 3, 5, 10, 20):
+        starting = asyncio.create_task(pool(2).start())
+        await turns(number)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    del starting
+    gc.collect()
+    assert not told
 
 
-def test_score_cancelled_pages_are_skipped(run: Run, tmp_path: Path) -> None:
-    async def main() -> None:
-        gate = Gate(tmp_path)
-        async with pool() as workers:
-            first = asyncio.create_task(workers.score(Job(url(1, gate.query), b"", None)))
-            await gate.reached()
-            note = tmp_path / "note"
-            second = asyncio.create_task(workers.score(Job(url(2, f"note={note}"), b"", None)))
-            await turns(5)
-            second.cancel()
-            await turns(1)
-            gate.open()
-            await first
-            await workers.score(Job(url(3), b"", None))
-            assert not note.exists()
-
-    run(main)
+@pooled()
+async def test_score_cancelled_pages_are_skipped(workers: WorkerPool, tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    first = score(workers, 1, gate.query)
+    await gate.reached()
+    note = tmp_path / "note"
+    second = score(workers, 2, f"note={note}")
+    await turns(5)
+    second.cancel()
+    await turns(1)
+    gate.open()
+    await first
+    await score(workers, 3)
+    assert not note.exists()
 
 
 def test_worker_process_imports_no_event_loop() -> None:
@@ -668,18 +618,16 @@ def gone(pid: int) -> None:
 # The same without processes
 
 
-def test_inline_scorer_has_interface_of_pool(run: Run) -> None:
-    async def main() -> None:
-        scorer = InlineScorer(AnalysisConfig(), scorer=HOOKED)
-        page = await scorer.score(Job(url(1), b"body", "text/html"))
-        assert (page.title, page.description) == (url(1), "4 text/html")
-        assert page.worker_s > 0.0
-        await scorer.update(b"second")
-        assert (await scorer.score(Job(url(2), b"", None))).keywords == "second"
-        failed = await scorer.score(Job(url(3, "fail=x"), b"", None))
-        assert (failed.failure, failed.detail) == (FailureKind.PARSE_CRASH, "ValueError: x")
-
-    run(main)
+@on_each_loop
+async def test_inline_scorer_has_interface_of_pool() -> None:
+    scorer = InlineScorer(AnalysisConfig(), scorer=HOOKED)
+    page = await scorer.score(Job(url(1), b"body", "text/html"))
+    assert (page.title, page.description) == (url(1), "4 text/html")
+    assert page.worker_s > 0.0
+    await scorer.update(b"second")
+    assert (await scorer.score(Job(url(2), b"", None))).keywords == "second"
+    failed = await scorer.score(Job(url(3, "fail=x"), b"", None))
+    assert (failed.failure, failed.detail) == (FailureKind.PARSE_CRASH, "ValueError: x")
 
 
 # The wire
