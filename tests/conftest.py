@@ -11,12 +11,19 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from pytest import CaptureFixture, MonkeyPatch
 
 from focus.text import tokenisation
 from tests.support.timetravel import TimeTravel
+
+if TYPE_CHECKING:
+    from tests.support.command import Focus
+    from tests.support.outbox import OutboxFixture
 
 settings.register_profile("focus", deadline=None)  # machines are shared, time tells nothing
 settings.load_profile("focus")
@@ -70,6 +77,24 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 tokenisation._make_cached_cut = functools.lru_cache(maxsize=6)(
     tokenisation._make_cached_cut.__wrapped__
 )
+
+
+@pytest.fixture
+def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
+    """Runs a command in an empty home and working directory, without FOCUS_* variables."""
+    from tests.support.command import runner, settle
+
+    settle(tmp_path, monkeypatch)
+    return runner(capfd)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[OutboxFixture]:
+    """An empty database of alerts, and the relay that sends its messages."""
+    from tests.support.outbox import outbox
+
+    with outbox(tmp_path) as made:
+        yield made
 
 
 TIMING = set(

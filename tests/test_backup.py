@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from pytest import CaptureFixture, MonkeyPatch
+from pytest import MonkeyPatch
 
 from focus.alerts import keyfile
 from focus.alerts.run import AlreadyRunning, watch_lock
@@ -22,7 +22,7 @@ from focus.storage import schema
 from focus.storage.backup import CopySummary, backup, restore
 from focus.storage.lock import database_lock
 from focus.store import Store
-from tests.support.command import Focus, runner, settle
+from tests.support.command import Focus
 
 ROOT = Path(__file__).parents[1]
 IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs"}
@@ -257,10 +257,9 @@ def test_restore_copy_of_newer_version_raises(database: Path, tmp_path: Path) ->
 
 
 @pytest.fixture
-def focus(capfd: CaptureFixture[str], tmp_path: Path, monkeypatch: MonkeyPatch) -> Focus:
-    settle(tmp_path, monkeypatch)
+def focus(focus: Focus, tmp_path: Path, monkeypatch: MonkeyPatch) -> Focus:
     monkeypatch.setenv("FOCUS_DB", str(tmp_path / "focus.db"))
-    return runner(capfd)
+    return focus
 
 
 def test_backup_contains_key_only_on_request(focus: Focus, database: Path, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,14 +13,8 @@ from focus.alerts import delivery_process
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.errors import StoreError
 from focus.storage.alerts.records import SENT, WAITING
-from tests.support.outbox import OutboxFixture, outbox
+from tests.support.outbox import OutboxFixture
 from tests.support.webhooks import Receiver, receiving
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
 
 
 def find(here: OutboxFixture, url: str, messages: int) -> None:

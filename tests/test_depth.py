@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from pytest import CaptureFixture, MonkeyPatch
 
 from focus.config import ScopeConfig
 from focus.urls.normal_form import url_fingerprint
-from tests.support.command import Focus, record, runner, settle
+from tests.support.command import Focus, record
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
 
@@ -58,8 +57,7 @@ async def test_depth_counts_by_shortest_way(
 
 
 @pytest.fixture
-def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
-    settle(tmp_path, monkeypatch)
+def focus(focus: Focus, tmp_path: Path) -> Focus:
     html = "<title>football</title><p>football {}"
     pages = {
         f"{A}/": '<a href="/old/1">football</a><a href="http://b.test/">football</a>',
@@ -71,7 +69,7 @@ def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) 
         "http://b.test/4": "the other end",
     }
     record(tmp_path / "web.warc.gz", {url: html.format(links) for url, links in pages.items()})
-    return runner(capfd)
+    return focus
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Feed readers can read our feeds, and recognise what they have read."""
 
 import calendar
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -19,17 +17,11 @@ from focus.alerts.delivery.feed import (
     build_alert_feed,
     build_user_feed,
 )
-from tests.support.outbox import NOON, OutboxFixture, hit, outbox
+from tests.support.outbox import NOON, OutboxFixture, hit
 
 feedparser = pytest.importorskip("feedparser")
 
 ATOM = "{http://www.w3.org/2005/Atom}"
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
 
 
 def parsed(document: bytes) -> Any:

@@ -122,12 +122,6 @@ def server() -> Server:
     return Server()
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
-
-
 def parts(*names: str, urls: int = 2, **fields: Any) -> list[MessagePart]:
     made = []
     for number, name in enumerate(names, 1):

@@ -36,12 +36,6 @@ PERSON = User(2, "ana", "ana@a.test", None, "en", "UTC", "", False, None, ())
 ME, YOU = "mail:me@a.test", "mail:you@a.test"
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
-
-
 class Post:
     """Stands for all channels: what was sent, and what each answer shall be."""
 

@@ -43,12 +43,6 @@ def number_of(text: str) -> int:
     return int.from_bytes(unbase64(text), "big")
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
-
-
 def lets(here: OutboxFixture, browser: PushedBrowser, user: int = 1) -> None:
     """Its reader has it notified."""
     now = here.clock()

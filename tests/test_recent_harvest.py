@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from pytest import CaptureFixture, MonkeyPatch
 
 from focus.engine.recent_harvest import MINIMUM, WINDOW, RecentHarvest
-from tests.support.command import Focus, record, runner, settle
+from tests.support.command import Focus, record
 
 
 def test_rate_of_the_last_requests_ignores_earlier_ones() -> None:
@@ -31,9 +30,8 @@ def test_harvest_is_below_a_share_only_after_enough_requests() -> None:
 
 
 @pytest.fixture
-def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
+def focus(focus: Focus, tmp_path: Path) -> Focus:
     """A site of 900 pages in a row, of which the first 60 are relevant."""
-    settle(tmp_path, monkeypatch)
     pages = {}
     for n in range(900):
         word = "足球" if n < 60 else "天气"
@@ -43,7 +41,7 @@ def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) 
             f"<meta charset=utf-8><title>{word} {n}</title><p>{body}{links}"
         )
     record(tmp_path / "web.warc.gz", pages)
-    return runner(capfd)
+    return focus
 
 
 ORDER = (

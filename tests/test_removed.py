@@ -3,22 +3,15 @@
 from pathlib import Path
 
 import pytest
-from pytest import CaptureFixture, MonkeyPatch
 
 from focus.errors import ConfigError
 from focus.i18n import translate
 from focus.registry import REMOVED
 from focus.score.strategy import strategy_class
-from tests.support.command import Focus, runner, settle
+from tests.support.command import Focus
 
 LEARNED = str(REMOVED["strategy learned"])
 CRAWL = ("crawl", "--seed", "a.test", "--dry-run")
-
-
-@pytest.fixture
-def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
-    settle(tmp_path, monkeypatch)
-    return runner(capfd)
 
 
 def refuse(focus: Focus, *arguments: str) -> str:

@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +15,7 @@ from focus.alerts.delivery import CHANNELS, sms, sms_gateway
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError
-from tests.support.outbox import NOON, OutboxFixture, outbox
+from tests.support.outbox import NOON, OutboxFixture
 from tests.support.webhooks import Receiver, receiving
 
 PHONE = "+8613800138000"
@@ -29,12 +28,6 @@ signed = "{timestamp}.{nonce}.{body}"
 signature = {header = "X-Signature", as = "base64", value = "v1={signature}"}
 accepted = '"code": 0'
 """
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
 
 
 def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:

@@ -28,7 +28,7 @@ from focus.storage import url_log
 from focus.storage.labels import ScoredPage
 from focus.storage.lock import database_lock
 from focus.topic.topic import from_toml, from_words
-from tests.support.command import Focus, record, runner, settle
+from tests.support.command import Focus, record
 
 ON = [f"http://a.test/ball{n}" for n in range(6)]
 OFF = [f"http://a.test/code{n}" for n in range(6)]
@@ -55,13 +55,12 @@ def web() -> dict[str, str]:
 
 
 @pytest.fixture
-def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
+def focus(focus: Focus, tmp_path: Path) -> Focus:
     """Runs a command in a folder with a recorded web and a topic file; `said` is typed."""
-    settle(tmp_path, monkeypatch)
     head = "<!doctype html><meta charset=utf-8>"
     record(tmp_path / "web.warc.gz", {url: head + body for url, body in web().items()})
     (tmp_path / "t.toml").write_text(TOPIC, encoding="utf-8")
-    return runner(capfd)
+    return focus
 
 
 def crawl(db: str, *more: str) -> list[str]:

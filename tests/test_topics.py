@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest import CaptureFixture, MonkeyPatch
+from pytest import MonkeyPatch
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError
@@ -30,7 +30,7 @@ from focus.score.statistics.profile import make_profile, make_published_profile,
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
 from focus.topic.topic import Topic, from_toml, from_words
 from focus.workers import WorkerPool
-from tests.support.command import Focus, record, runner, settle
+from tests.support.command import Focus, record
 from tests.support.web import TinyWeb
 
 BALL = ("射门", "越位", "裁判")
@@ -57,11 +57,10 @@ def web() -> dict[str, str]:
 
 
 @pytest.fixture
-def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
+def focus(focus: Focus, tmp_path: Path) -> Focus:
     """Runs a command in a folder with web.warc.gz."""
-    settle(tmp_path, monkeypatch)
     record(tmp_path / "web.warc.gz", web())
-    return runner(capfd)
+    return focus
 
 
 def read(path: str) -> Topic:

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from pytest import CaptureFixture, MonkeyPatch
 
 from focus.errors import ConfigError
 from focus.learn.corpus import html_document, read_pages, text_document
@@ -21,7 +20,7 @@ from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.bayes import page_text
 from focus.topic.topic import from_words
-from tests.support.command import Focus, runner, settle
+from tests.support.command import Focus
 
 MATCHER = Matcher(from_words("足球"))
 CLUBS = ("曼联", "皇马", "巴萨", "拜仁", "阿森纳", "切尔西", "热刺", "利物浦", "罗马队", "里昂队")
@@ -132,8 +131,7 @@ def test_page_text_includes_meta_data() -> None:
 
 
 @pytest.fixture
-def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) -> Focus:
-    settle(tmp_path, monkeypatch)
+def focus(focus: Focus, tmp_path: Path) -> Focus:
     for kind, texts in (("on", ON), ("off", OFF)):
         (tmp_path / kind).mkdir()
         for number, text in enumerate(texts):
@@ -141,7 +139,7 @@ def focus(tmp_path: Path, monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) 
             (tmp_path / kind / f"{number}.html").write_text(page, encoding="utf-8")
     (tmp_path / "t.toml").write_text('name = "足球"\nkeywords = ["足球"]\n', encoding="utf-8")
 
-    return runner(capfd)
+    return focus
 
 
 TRAIN = ("research", "train", "--topic", "t.toml", "--positive", "on", "--negative", "off")

@@ -7,7 +7,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -31,12 +30,6 @@ from tests.support.timetravel import OWN_TIME
 from tests.support.webhooks import Got, Receiver, receiving
 
 pytestmark = OWN_TIME
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[OutboxFixture]:
-    with outbox(tmp_path) as made:
-        yield made
 
 
 class Then(datetime):
