@@ -59,8 +59,12 @@ async def store(path: Path) -> AsyncIterator[Store]:
         yield opened
 
 
-async def begin(store: Store, *, fresh: bool = False, now: float = 1.0) -> int:
-    return (await store.begin_crawl(IDENTITY, "{}", fresh=fresh, now=now)).id
+async def begin(store: Store, *, fresh: bool = False) -> int:
+    return (await store.begin_crawl(IDENTITY, "{}", fresh=fresh, now=1.0)).id
+
+
+async def resume(store: Store, **identity: Any) -> Any:
+    return await store.begin_crawl(IDENTITY | identity, "{}", fresh=False, now=1.0)
 
 
 class Url(NamedTuple):
@@ -132,56 +136,39 @@ def url_rows(draw: st.DrawFn) -> list[UrlRow]:
 
 @given(urls=url_rows())
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-def test_iter_urls_returns_stored_urls(urls: list[UrlRow], tmp_path_factory: Any) -> None:
-    async def check() -> None:
-        folder = tmp_path_factory.mktemp("urls")
-        async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
-            crawl = await begin(store)
-            for start in range(0, len(urls), 7):
-                await store.write(crawl, Batch(urls=urls[start : start + 7]))
-            back = await all_urls(store, crawl, chunk=37)
-            addresses = await store.load_addresses(crawl, [u.id for u in urls[::2]])
-        assert [
-            (b.id, b.head, b.state, b.priority, b.depth, b.queue, b.hops, b.parent) for b in back
-        ] == [
-            (
-                u.id,
-                int.from_bytes(u.key[:8], "little"),
-                u.state,
-                u.priority,
-                u.depth,
-                u.queue_id,
-                u.hops,
-                -1 if u.parent_id is None else u.parent_id,
-            )
-            for u in urls
-        ]
-        for found, wrote in zip(back, urls, strict=True):
-            width = len(wrote.link_evidence)
-            assert found.link_evidence[:width] == wrote.link_evidence
-            assert not any(found.link_evidence[width:])  # as wide as the widest of a batch
-        assert sorted(addresses) == [(u.id, u.url) for u in urls[::2]]
-        shutil.rmtree(folder)
-
-    asyncio.run(check())
+async def test_iter_urls_returns_stored_urls(urls: list[UrlRow], tmp_path_factory: Any) -> None:
+    folder = tmp_path_factory.mktemp("urls")
+    async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
+        crawl = await begin(store)
+        for start in range(0, len(urls), 7):
+            await store.write(crawl, Batch(urls=urls[start : start + 7]))
+        back = await all_urls(store, crawl, chunk=37)
+        addresses = await store.load_addresses(crawl, [u.id for u in urls[::2]])
+    stored = [(b.id, b.head, b.state, b.priority, b.depth, b.queue, b.hops, b.parent) for b in back]
+    assert stored == [
+        (
+            u.id, int.from_bytes(u.key[:8], "little"), u.state, u.priority, u.depth, u.queue_id,
+            u.hops, -1 if u.parent_id is None else u.parent_id,
+        )
+        for u in urls
+    ]  # fmt: skip
+    for found, wrote in zip(back, urls, strict=True):
+        width = len(wrote.link_evidence)
+        assert found.link_evidence[:width] == wrote.link_evidence
+        assert not any(found.link_evidence[width:])  # as wide as the widest of a batch
+    assert sorted(addresses) == [(u.id, u.url) for u in urls[::2]]
 
 
 @given(values=st.lists(real, min_size=1, max_size=60))
 @example(values=[float("inf"), 1.3080876571714898e-302, 5e-324, 0.1, -1e6])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_iter_urls_priorities_are_exact(values: list[float], tmp_path_factory: Any) -> None:
-    async def check() -> None:
-        folder = tmp_path_factory.mktemp("bits")
-        async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
-            crawl = await begin(store)
-            await store.write(
-                crawl, Batch(urls=[url_row(n, priority=v) for n, v in enumerate(values)])
-            )
-            found = {row.id: row.priority for row in await all_urls(store, crawl)}
-        assert [found[n] for n in range(len(values))] == values
-        shutil.rmtree(folder)
-
-    asyncio.run(check())
+async def test_iter_urls_priorities_are_exact(values: list[float], tmp_path_factory: Any) -> None:
+    folder = tmp_path_factory.mktemp("bits")
+    async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
+        crawl = await begin(store)
+        await store.write(crawl, Batch(urls=[url_row(n, priority=v) for n, v in enumerate(values)]))
+        found = {row.id: row.priority for row in await all_urls(store, crawl)}
+    assert [found[n] for n in range(len(values))] == values
 
 
 changes = st.builds(
@@ -207,32 +194,28 @@ outcomes = st.builds(
 
 @given(changes=st.lists(changes, max_size=12), outcomes=st.lists(outcomes, max_size=12))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-def test_write_applies_changes_of_a_batch_in_order(
+async def test_write_applies_changes_of_a_batch_in_order(
     changes: list[PriorityChange], outcomes: list[Outcome], tmp_path_factory: Any
 ) -> None:
-    async def check() -> None:
-        folder = tmp_path_factory.mktemp("merge")
-        columns = "url, priority, depth, parent, anchor, state, reason, detail, tries"
-        ends = []
-        for name, batches in {
-            "whole": [Batch(priority_changes=changes, outcomes=outcomes)],
-            "single": [Batch(priority_changes=[c]) for c in changes]
-            + [Batch(outcomes=[o]) for o in outcomes],
-        }.items():
-            async with Store.open(folder / name, now=0.0, pid=1) as store:
-                crawl = await begin(store)
-                await store.write(crawl, BASE)
-                for batch in batches:
-                    await store.write(crawl, batch)
-            counts = "SELECT state, count(*) FROM url WHERE state > 1 GROUP BY state"
-            tally = "SELECT state, sum(n) FROM tally WHERE n > 0 GROUP BY state"
-            assert ask(folder / name, counts) == ask(folder / name, tally)
-            rows = ask(folder / name, f"SELECT {columns} FROM url ORDER BY id")
-            ends.append((rows, [present(folder / name, crawl, n) for n in range(4)]))
-        assert ends[0] == ends[1]
-        shutil.rmtree(folder)
-
-    asyncio.run(check())
+    folder = tmp_path_factory.mktemp("merge")
+    columns = "url, priority, depth, parent, anchor, state, reason, detail, tries"
+    ends = []
+    for name, batches in {
+        "whole": [Batch(priority_changes=changes, outcomes=outcomes)],
+        "single": [Batch(priority_changes=[c]) for c in changes]
+        + [Batch(outcomes=[o]) for o in outcomes],
+    }.items():
+        async with Store.open(folder / name, now=0.0, pid=1) as store:
+            crawl = await begin(store)
+            await store.write(crawl, BASE)
+            for batch in batches:
+                await store.write(crawl, batch)
+        counts = "SELECT state, count(*) FROM url WHERE state > 1 GROUP BY state"
+        tally = "SELECT state, sum(n) FROM tally WHERE n > 0 GROUP BY state"
+        assert ask(folder / name, counts) == ask(folder / name, tally)
+        rows = ask(folder / name, f"SELECT {columns} FROM url ORDER BY id")
+        ends.append((rows, [present(folder / name, crawl, n) for n in range(4)]))
+    assert ends[0] == ends[1]
 
 
 def present(path: Path, crawl: int, number: int) -> Any:
@@ -313,9 +296,8 @@ async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
     await store.write(crawl, Batch(urls=[url_row(0)], pages=[page_row(0, page=page, etag='"e"')]))
     await store.write_ranks(crawl, [(0, 0.5, 1.0, 0.0)])
     await store.write_ranks(crawl, [(0, 0.75, 0.5, 1.0)])  # a later run's end
-    assert ask(
-        path, "SELECT simhash, relevance, relevant, noindex, links_cut, pagerank FROM page"
-    ) == [(-5, 1.25, 1, 1, 4, 0.25)]
+    columns = "simhash, relevance, relevant, noindex, links_cut, pagerank"
+    assert ask(path, f"SELECT {columns} FROM page") == [(-5, 1.25, 1, 1, 4, 0.25)]
     assert ask(path, "SELECT pagerank, hub, authority FROM graph_rank") == [(0.75, 0.5, 1.0)]
     assert ask(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == [
         ("标题", '{"title":0.5}', '{"title":["足球"]}', "https://c.example/", '"e"')
@@ -326,13 +308,10 @@ async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
 async def test_write_lone_surrogates_are_replaced(store: Store, path: Path) -> None:
     crawl = await begin(store)
     bad = Page(title="half \ud83d pair", matched_terms={"\udc00": ["x"]}, body_zstd=b"\xff")
-    batch = Batch(
-        urls=[url_row(0, link_evidence=(1.0,))], pages=[page_row(0, page=bad, target_ids=(1,))]
-    )
-    await store.write(crawl, batch)
-    assert ask(path, "SELECT title, zstd FROM page_text JOIN body USING (id)") == [
-        ("half ? pair", b"\xff")
-    ]
+    pages = [page_row(0, page=bad, target_ids=(1,))]
+    await store.write(crawl, Batch(urls=[url_row(0, link_evidence=(1.0,))], pages=pages))
+    stored = ask(path, "SELECT title, zstd FROM page_text JOIN body USING (id)")
+    assert stored == [("half ? pair", b"\xff")]
 
 
 async def test_load_addresses_is_per_crawl(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,9 +321,8 @@ async def test_load_addresses_is_per_crawl(store: Store, monkeypatch: pytest.Mon
     second = await begin(store, fresh=True)
     await store.write(second, Batch(urls=[url_row(5)]))
     ids = [*range(29, 3, -2), 99]
-    assert sorted(await store.load_addresses(first, ids)) == [
-        (n, url_row(n).url) for n in range(5, 30, 2)
-    ]
+    expected = [(n, url_row(n).url) for n in range(5, 30, 2)]
+    assert sorted(await store.load_addresses(first, ids)) == expected
     assert await store.load_addresses(second, ids) == [(5, url_row(5).url)]
     assert await store.load_addresses(first, []) == []
 
@@ -354,18 +332,14 @@ async def test_load_addresses_is_per_crawl(store: Store, monkeypatch: pytest.Mon
 
 async def test_begin_crawl_same_identity_continues(path: Path) -> None:
     async with Store.open(path, now=0.0, pid=1) as store:
-        first = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
-        assert (first.is_resumed, first.is_finished, first.next_url, first.counters) == (
-            False,
-            False,
-            0,
-            {},
-        )
+        first = await resume(store)
+        assert not first.is_resumed and not first.is_finished
+        assert (first.next_url, first.counters) == (0, {})
         await store.write(first.id, BASE)
         await store.write(first.id, Batch(fetching_ids=[1, 2], now=1001.0))
     async with Store.open(path, now=0.0, pid=2) as store:
-        turned = dict(reversed(IDENTITY.items()))
-        again = await store.begin_crawl(turned, "{}", fresh=False, now=2.0)
+        reordered = dict(reversed(IDENTITY.items()))
+        again = await store.begin_crawl(reordered, "{}", fresh=False, now=2.0)
         assert (again.id, again.is_resumed, again.is_finished) == (first.id, True, False)
         assert (again.next_url, again.next_host) == (4, 1)
         assert again.counters == {"pages": 1.0}
@@ -378,14 +352,10 @@ async def test_begin_crawl_finished_crawl_is_marked_finished(store: Store) -> No
     await store.finish_crawl(
         crawl, reason="max-pages", report_json="{}", ranks=[(0, 0.5, 0, 0)], now=9.0
     )
-    again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=10.0)
-    assert (again.id, again.is_resumed, again.is_finished, again.end_reason) == (
-        crawl,
-        True,
-        True,
-        "max-pages",
-    )
-    third = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=11.0)
+    again = await resume(store)
+    assert again.is_resumed and again.is_finished
+    assert (again.id, again.end_reason) == (crawl, "max-pages")
+    third = await resume(store)
     assert (third.is_finished, third.end_reason) == (False, "")
 
 
@@ -393,9 +363,7 @@ async def test_begin_crawl_fresh_or_other_identity_starts_new_crawl(store: Store
     first = await begin(store)
     await store.write(first, BASE)
     second = await begin(store, fresh=True)
-    other = await store.begin_crawl(
-        IDENTITY | {"topic": {"name": "篮球"}}, "{}", fresh=False, now=1.0
-    )
+    other = await resume(store, topic={"name": "篮球"})
     assert len({first, second, other.id}) == 3
     await store.write(second, BASE)
     await store.write(second, Batch(outcomes=[Outcome(id=3, state=UrlState.DONE)]))
@@ -414,7 +382,7 @@ async def _drain(stream: AsyncIterator[Any]) -> list[Any]:
 
 
 WRITES: dict[str, Call] = {
-    "begin_crawl": lambda s, c: s.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0),
+    "begin_crawl": lambda s, c: resume(s),
     "write": lambda s, c: s.write(c, Batch(urls=[url_row(9)], now=2000.0)),
     "update_ranks": lambda s, c: s.write_ranks(c, [(0, 0.5, 0.2, 0.1)]),
     "finish": lambda s, c: s.finish_crawl(c, reason="x", report_json="{}", now=4.0),
@@ -491,9 +459,7 @@ async def test_write_invalid_batch_is_rolled_back(store: Store) -> None:
     with pytest.raises(sqlite3.IntegrityError):
         await store.write(crawl, Batch(urls=[url_row(50), url_row(2)], counters={"pages": 9.0}))
     assert len(await all_urls(store, crawl)) == 4
-    assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=2.0)).counters == {
-        "pages": 1.0
-    }
+    assert (await resume(store)).counters == {"pages": 1.0}
 
 
 async def test_open_after_exit_no_thread_is_running(path: Path) -> None:
@@ -568,24 +534,22 @@ async def test_open_other_file_is_unchanged(tmp_path: Path) -> None:
     assert path.read_text() == "dear diary\n" * 100
 
 
-async def test_open_database_of_newer_version_raises(path: Path) -> None:
-    async with Store.open(path, now=0.0, pid=1):
-        pass
-    with sqlite3.connect(path) as db:
-        db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
-    db.close()
-    assert "newer focus" in await refusal(path)
-    assert ask(path, "PRAGMA user_version") == [(schema.VERSION + 1,)]
-
-
-@pytest.mark.parametrize("version", [1, schema.LAST_UNRELEASED_VERSION])
-async def test_open_database_before_first_release_raises(path: Path, version: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (schema.VERSION + 1, "newer focus"),
+        (1, "before the first release"),
+        (schema.LAST_UNRELEASED_VERSION, "before the first release"),
+    ],
+)
+async def test_open_database_of_other_version_raises(path: Path, version: int, said: str) -> None:
     async with Store.open(path, now=0.0, pid=1):
         pass
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version = {version}")
-    assert "before the first release" in await refusal(path)
-    with pytest.raises(StoreError, match="before the first release"):
+    assert said in await refusal(path)
+    assert ask(path, "PRAGMA user_version") == [(version,)]
+    with pytest.raises(StoreError, match=said):
         DatabaseReader(path)
 
 
@@ -604,7 +568,7 @@ async def test_open_older_database_is_migrated(path: Path, monkeypatch: Any) -> 
     version = schema.VERSION + 2
     monkeypatch.setattr(schema, "VERSION", version)
     async with Store.open(path, now=0.0, pid=1) as store:
-        assert (await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)).is_resumed
+        assert (await resume(store)).is_resumed
     assert ask(path, "PRAGMA user_version") == [(version,)]
     assert ask(path, "SELECT topic FROM trial") == []
 
@@ -635,17 +599,16 @@ async def test_open_damaged_database_raises(path: Path) -> None:
 
 async def test_open_unusable_folder_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot create the folder"):
-        async with Store.open(tmp_path / "file" / "x.db", now=0.0, pid=1):
-            pass
     lock_path(tmp_path / "y.db").mkdir()
-    with pytest.raises(StoreError, match="cannot write"):
-        async with Store.open(tmp_path / "y.db", now=0.0, pid=1):
-            pass
     (tmp_path / "z.db").mkdir()
-    with pytest.raises(StoreError, match="cannot read"):
-        async with Store.open(tmp_path / "z.db", now=0.0, pid=1):
-            pass
+    for path, said in {
+        "file/x.db": "cannot create the folder",
+        "y.db": "cannot write",
+        "z.db": "cannot read",
+    }.items():
+        with pytest.raises(StoreError, match=said):
+            async with Store.open(tmp_path / path, now=0.0, pid=1):
+                pass
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
@@ -661,14 +624,14 @@ WRITER = """
 import asyncio, os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from tests.test_store import IDENTITY, page_row, url_row
+from tests.test_store import resume
 from focus.records import Batch, Outcome, UrlState
 from focus.store import Store
 from tests.support.stored import page_row, url_row
 
 async def main():
     async with Store.open(Path(sys.argv[1]), now=0.0, pid=os.getpid()) as store:
-        crawl = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+        crawl = await resume(store)
         print("open", flush=True)
         n, done = crawl.next_url, crawl.counters.get("pages", 0)
         while True:
@@ -684,12 +647,9 @@ asyncio.run(main())
 
 
 def writer(path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(WRITER), str(path), str(ROOT)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None and process.stdout.readline() == "open\n"
+    command = [sys.executable, "-c", WRITER, str(path), str(ROOT)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "open\n"
     return process
 
 
@@ -709,7 +669,7 @@ async def test_write_killed_leaves_whole_batches(path: Path) -> None:
         assert ask(path, "PRAGMA integrity_check") == [("ok",)]
         (urls,), (pages,) = (ask(path, f"SELECT count(*) FROM {t}")[0] for t in ("url", "page"))
         async with Store.open(path, now=0.0, pid=1) as store:
-            crawl = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+            crawl = await resume(store)
             links = [row async for rows in store.iter_graph(crawl.id) for row in rows]
         assert urls == 50 * pages == 50 * crawl.counters["pages"] == 50 * len(links)
         assert ask(path, "SELECT n FROM tally") == [(pages,)]
@@ -806,7 +766,7 @@ async def test_write_full_disk_works_after_space_is_freed(small_disk: Path) -> N
         assert await fill(store, crawl, full_at, 1) == full_at  # still full, still one line
     make_room(small_disk)
     async with Store.open(path, now=0.0, pid=1) as store:
-        again = await store.begin_crawl(IDENTITY, "{}", fresh=False, now=1.0)
+        again = await resume(store)
         assert again.next_url == full_at == again.counters["pages"]
         assert await fill(store, crawl, full_at, 20) == full_at + 20
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
