@@ -7,7 +7,7 @@ import re
 import shutil
 import ssl
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email.header import decode_header
 from email.message import EmailMessage
@@ -27,7 +27,7 @@ from focus.alerts.delivery.mail import Mailer, compose
 from focus.alerts.message import Message, compose_message, plain_message, split_snippet
 from focus.alerts.settings import MailSettings, parse_mail_url
 from focus.storage.alerts.records import Alert, MessagePart, OutboxLease
-from tests.support.outbox import NOON, M, OutboxFixture, hit, outbox
+from tests.support.outbox import NOON, M, OutboxFixture, hit
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:aiosmtpd.*",

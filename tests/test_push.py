@@ -2,8 +2,6 @@
 
 import base64
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,7 +17,7 @@ from focus.alerts.message import compose_message, trial_message
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.storage.alerts.records import Alert, MessagePart, OutboxLease
 from tests.support.command import runner
-from tests.support.outbox import NOON, OutboxFixture, hit, outbox
+from tests.support.outbox import NOON, OutboxFixture, hit
 from tests.support.push import PushedBrowser, claims, unbase64
 from tests.support.timetravel import OWN_TIME
 from tests.support.webhooks import Receiver, receiving
