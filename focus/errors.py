@@ -17,6 +17,9 @@ message of each error is one line: what is wrong, where, and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from focus.i18n import Msg, msg
 
 
@@ -78,3 +81,12 @@ class ClusterError(FocusError):
     """The broker cannot be used, or the cluster does not accept this process."""
 
     exit_code = 7
+
+
+@contextmanager
+def refuse_deep_nesting() -> Iterator[None]:
+    """Raise ValueError in place of RecursionError, for parsers of TOML and JSON."""
+    try:
+        yield
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

@@ -7,11 +7,22 @@ FOCUS_FUZZ=N makes N examples of each, and other ones, for a long night.
 
 import os
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from focus.alerts.alert import from_json
+from focus.alerts.delivery.sms_gateway import parse_gateway
+from focus.commands.options.config_file import find_config_file
+from focus.errors import FocusError
+from focus.evaluate.judgments import read_topics
+from focus.http.sessions import read_credentials
+from focus.learn.corpus import read_pages
+from focus.learn.model_file import load_model
+from focus.topic.topic_file import read_topic_file
 from tests.support.fuzzed import READERS
 
 LONG = int(os.environ.get("FOCUS_FUZZ", "0"))
@@ -66,3 +77,36 @@ def test_any_input_is_read_or_refused_in_time(name: str) -> None:
         assert not LONG or time.process_time() - began < CPU_S
 
     reads()
+
+
+NESTED_TOML, NESTED_JSON = f"a = {'[' * 50_000}", '{"a": ' + "[" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_credentials, NESTED_TOML),
+        (read_topic_file, NESTED_TOML),
+        (lambda path: parse_gateway(path.read_text()), NESTED_TOML),
+        (lambda path: find_config_file(path.parent), NESTED_TOML),
+        (load_model, NESTED_JSON),
+        (lambda path: read_topics(path.read_text(), "x"), f"[{NESTED_JSON}"),
+        (lambda path: from_json(path.read_bytes(), "x"), f"[{NESTED_JSON}"),
+    ],
+)
+def test_deeply_nested_file_is_one_error(
+    read: Callable[[Path], object], text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "focus.toml"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(FocusError) as raised:
+        read(path)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_deeply_nested_example_is_reported_and_skipped(tmp_path: Path) -> None:
+    path, problems = tmp_path / "a.jsonl", list[str]()
+    path.write_text(f'{NESTED_JSON}\n{{"text": "good"}}\n')
+    assert len(list(read_pages(path, problems.append))) == 1
+    assert len(problems) == 1

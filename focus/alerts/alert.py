@@ -9,7 +9,7 @@ import msgspec
 
 from focus.alerts import query, schedule
 from focus.alerts.delivery import check_channel
-from focus.errors import ConfigError
+from focus.errors import ConfigError, refuse_deep_nesting
 from focus.i18n import msg
 from focus.storage.alerts.records import Alert
 from focus.urls.normal_form import seed_candidates
@@ -110,8 +110,9 @@ def to_json(alerts: Iterable[Alert]) -> bytes:
 def from_json(data: bytes, where: str) -> list[Alert]:
     """Return the alerts of a file. Raises ConfigError with file, alert and problem."""
     try:
-        rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        with refuse_deep_nesting():
+            rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
+    except ValueError as error:
         raise ConfigError(
             "{where}: no JSON list of alerts ({error})", where=where, error=error
         ) from None

@@ -25,7 +25,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from focus.errors import ConfigError, TopicError
+from focus.errors import ConfigError, TopicError, refuse_deep_nesting
 from focus.i18n import mark, msg
 from focus.topic.topic import Topic, from_words
 from focus.topic.topic_file import read_topic_file
@@ -101,8 +101,9 @@ def read_topics(text: str, where: str, folder: Path = Path()) -> list[TopicTask]
     Raises TopicError for a file or an entry that cannot be used.
     """
     try:
-        entries = msgspec.json.decode(text, type=list[_TopicEntry])
-    except msgspec.MsgspecError as error:
+        with refuse_deep_nesting():
+            entries = msgspec.json.decode(text, type=list[_TopicEntry])
+    except ValueError as error:
         raise TopicError("{where}: {what}", where=where, what=error) from None
     tasks = [_make_task(entry, where, folder) for entry in entries]
     names = [task.name for task in tasks]

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from focus.errors import ConfigError
+from focus.errors import ConfigError, refuse_deep_nesting
 from focus.urls.normal_form import normalise_host, registrable_domain, strip_port
 
 if TYPE_CHECKING:
@@ -221,8 +221,9 @@ def read_credentials(path: Path) -> list[Credentials]:
     """
     _check_private(path)
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        with refuse_deep_nesting():
+            data = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
         line = str(error).rpartition("(at ")[2].rstrip(")") if "(at " in str(error) else ""
         raise ConfigError(
             "{path}: cannot be read{value}", path=path, value=f" ({line})" if line else ""

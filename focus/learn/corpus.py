@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from focus.errors import ConfigError
+from focus.errors import ConfigError, refuse_deep_nesting
 from focus.html.parser import Block, parse
 from focus.score.relevance import Document
 from focus.storage import labels
@@ -87,8 +87,9 @@ def _read_json_lines(
         if not line.strip():
             continue
         try:
-            page = msgspec.json.decode(line, type=_JsonPage)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            with refuse_deep_nesting():
+                page = msgspec.json.decode(line, type=_JsonPage)
+        except ValueError as error:
             report_problem(f"{file}:{number}: is no page: {printable(str(error), 100)}")
             continue
         if page.html:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from focus.errors import ConfigError, TopicError
+from focus.errors import ConfigError, TopicError, refuse_deep_nesting
 from focus.score.relevance.bayes import Classifier, EntityExpansion
 from focus.score.statistics.feature_selection import WordCounts
 from focus.score.statistics.naive_bayes import Calibration, ClassifierTest, train_naive_bayes
@@ -94,7 +94,8 @@ def load_model(path: Path) -> LearnedTopic:
             error=error,
         ) from None
     try:
-        file = msgspec.json.decode(data, type=_ModelFile)
+        with refuse_deep_nesting():
+            file = msgspec.json.decode(data, type=_ModelFile)
         if file.format == FORMAT and file.version != VERSION:
             raise ConfigError(
                 "model file {path}: made by another focus (version {version}, this one knows "
@@ -109,7 +110,7 @@ def load_model(path: Path) -> LearnedTopic:
                 path=path,
             )
         return msgspec.json.decode(file.learned, type=LearnedTopic)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(
             "model file {path}: is damaged ({error}); make it again with `focus research train`",
             path=path,

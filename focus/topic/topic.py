@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from focus.errors import TopicError
+from focus.errors import TopicError, refuse_deep_nesting
 
 MAX_KEYWORDS = 1000
 TERM_WEIGHT = 0.3
@@ -109,8 +109,9 @@ def _validate(topic: Topic) -> Topic:
 def from_toml(text: str, where: str) -> Topic:
     """Parse the text of a topic file; `where` is its name in error messages."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        with refuse_deep_nesting():
+            data = tomllib.loads(text)
+    except ValueError as error:
         message, _, place = str(error).rpartition(" (at ")
         line = re.match(r"line (\d+)", place)
         last = len(text.splitlines())  # "(at end of document)"

@@ -42,7 +42,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from focus.alerts.addresses import is_web_address
-from focus.errors import ConfigError
+from focus.errors import ConfigError, refuse_deep_nesting
 
 DEFAULT_CHARACTERS = 70  # per message with a character outside the GSM alphabet (3GPP 23.038)
 _PLACEHOLDER = re.compile(r"\{(phone|digits|text|timestamp|milliseconds|nonce|body|signature)\}")
@@ -89,11 +89,12 @@ def parse_gateway(text: str) -> SmsGateway:
         if text.startswith(("http://", "https://")):
             gateway = SmsGateway(text.strip())
         else:
-            gateway = msgspec.convert(tomllib.loads(text), SmsGateway)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError("SMS gateway: neither a URL nor TOML ({error})", error=error) from None
+            with refuse_deep_nesting():
+                gateway = msgspec.convert(tomllib.loads(text), SmsGateway)
     except msgspec.ValidationError as error:
         raise ConfigError("SMS gateway: {error}", error=error) from None
+    except ValueError as error:
+        raise ConfigError("SMS gateway: neither a URL nor TOML ({error})", error=error) from None
     _check(gateway)
     return gateway
 

@@ -26,7 +26,7 @@ import click
 import msgspec
 import platformdirs
 
-from focus.errors import ConfigError
+from focus.errors import ConfigError, refuse_deep_nesting
 from focus.registry import RENAMED, check_removed
 
 NAME = "focus.toml"
@@ -58,14 +58,15 @@ def find_config_file(start: Path | None = None) -> ConfigFile | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        with refuse_deep_nesting():
+            return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError("{path}: cannot be read: {error}", path=path, error=error) from None
     except UnicodeDecodeError as error:
         raise ConfigError(
             "{path}: is not UTF-8 (byte {start})", path=path, start=error.start
         ) from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigError("{path}: is not valid TOML: {error}", path=path, error=error) from None
 
 
