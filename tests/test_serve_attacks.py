@@ -260,7 +260,7 @@ def test_scripts_are_allowed_on_scripted_pages_only(group: Group) -> None:
         assert "script-src 'self';" in policy
         assert "default-src 'none'" in policy
     policy = client.get("/worker.js").headers["content-security-policy"]
-    assert policy == "default-src 'none'; connect-src 'self'"
+    assert policy == "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
 
 
 def test_pages_load_nothing_from_other_hosts_and_have_no_inline_script(group: Group) -> None:

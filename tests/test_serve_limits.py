@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -17,7 +18,7 @@ pytest.importorskip("httpx2", reason="starlette's test client needs it")
 import uvicorn
 from uvicorn.server import ServerState
 
-from focus.serve import connections, upload
+from focus.serve import connections, request_guard, upload
 from focus.serve.connections import BODY_S, HEAD_S, READ_S, Connection, Connections
 from focus.serve.upload import MAX_FORM, MAX_HEADER, MAX_PARTS
 from tests.test_serve import FILE as CONCERNS
@@ -371,8 +372,8 @@ def test_closed_connection_frees_its_place(monkeypatch: MonkeyPatch) -> None:
     assert server.company._open == {kept: "address:192.0.2.1"}
 
 
-def test_connection_limit_is_below_limit_of_uvicorn() -> None:
-    assert connections.MAX_PER_ADDRESS < connections.MAX_CONNECTIONS < 500
+def test_connection_limit_is_below_limit_of_requests() -> None:
+    assert connections.MAX_PER_ADDRESS < connections.MAX_CONNECTIONS < request_guard.MAX_REQUESTS
 
 
 @pytest.fixture
@@ -403,6 +404,28 @@ def test_silent_connections_do_not_block_others(standing: int) -> None:
     assert [is_closed(each) for each in silent[:6]] == [True] * 6
     for each in silent:
         each.close()
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\n", 503),
+        ("GET / HTTP/9\r\n", 400),
+        ("\0\r\n", 400),
+    ],
+)
+def test_refusals_before_the_application_have_security_headers(
+    standing: int, monkeypatch: pytest.MonkeyPatch, head: str, status: int
+) -> None:
+    monkeypatch.setattr(request_guard, "MAX_REQUESTS", 0)
+    with socket.create_connection(("127.0.0.1", standing), timeout=600) as client:
+        client.sendall(f"{head}Connection: close\r\n\r\n".encode())
+        response = http.client.HTTPResponse(client)
+        response.begin()
+        assert response.status == status
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
+        assert response.read()
 
 
 def is_closed(client: socket.socket) -> bool:

@@ -18,12 +18,13 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from focus.serve import backoff
+from focus.serve.request_guard import CONTENT_POLICY, SECURITY_HEADERS
 
 HEAD_S = 10.0  # until the headers of a request have arrived
 BODY_S = 30.0  # from then on until the body has arrived
 READ_S = 30.0  # that a response may wait until the client reads it
 MAX_PER_ADDRESS = 64  # connections; a browser opens six of them
-MAX_CONNECTIONS = 450  # connections; uvicorn answers 503 from 500 on
+MAX_CONNECTIONS = 450  # connections
 
 
 class Connections:
@@ -92,6 +93,23 @@ class Connection(H11Protocol):
         for timer in (self._send_timer, self._read_timer):
             if timer is not None:
                 timer.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a malformed request, which does not reach the application, and disconnect."""
+        headers = {
+            **SECURITY_HEADERS,
+            "Content-Security-Policy": CONTENT_POLICY,
+            "Content-Type": "text/plain; charset=utf-8",
+            "Connection": "close",
+        }
+        response = h11.Response(
+            status_code=400,
+            reason=b"Bad Request",
+            headers=[(name.encode(), value.encode()) for name, value in headers.items()],
+        )
+        for event in (response, h11.Data(data=msg.encode("ascii")), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()

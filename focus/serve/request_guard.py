@@ -26,7 +26,7 @@ CONTENT_POLICY = (
 SCRIPTED_PAGES = ("/login", "/register", "/settings")
 """Pages on which a script of this server asks for permission to notify, or for the time zone."""
 _SCRIPT_POLICY = f"{CONTENT_POLICY}; script-src 'self'; worker-src 'self'"
-_WORKER_POLICY = "default-src 'none'; connect-src 'self'"
+_WORKER_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -39,6 +39,7 @@ SECURITY_HEADERS = {
 _HSTS = "max-age=31536000"
 _SAFE_METHODS = ("GET", "HEAD")
 _UNGUARDED_PREFIX = "/unsubscribe/"
+MAX_REQUESTS = 500  # in progress; those of closed connections count until their handler returns
 
 
 class RequestGuard:
@@ -46,6 +47,7 @@ class RequestGuard:
 
     def __init__(self, app: ASGIApp, base_url: Callable[[], str]) -> None:
         self._app, self._base_url = app, base_url
+        self._requests_in_progress = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,12 +74,18 @@ class RequestGuard:
             scope["raw_path"] = scope["path"].encode()
         refusal = self._refusal(scope, base)
         app = self._app if refusal is None else refusal
-        await app(scope, receive, send_with_headers)
+        self._requests_in_progress += 1
+        try:
+            await app(scope, receive, send_with_headers)
+        finally:
+            self._requests_in_progress -= 1
 
     def _refusal(self, scope: Scope, base: str) -> ASGIApp | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         language = preferred_language(headers)
+        if self._requests_in_progress >= MAX_REQUESTS:
+            return plain_response(msg("The server is busy. Try again soon."), language, 503)
         if "transfer-encoding" in headers and "content-length" in headers:
             # Proxies disagree about where such a request ends (RFC 9112 6.1).
             response = plain_response(msg("This request has two lengths."), language, 400)

@@ -112,7 +112,6 @@ def serve(app_state: AppState, options: SchedulerOptions, bound: socket.socket) 
         proxy_headers=has_proxy,
         forwarded_allow_ips=",".join(PROXIES),
         timeout_graceful_shutdown=GRACE_S,
-        limit_concurrency=500,
     )
     with bound:
         uvicorn.Server(config).run(sockets=[bound])
