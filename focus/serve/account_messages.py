@@ -21,6 +21,7 @@ from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError
 from focus.serve import accounts, address_verification
 from focus.serve.accounts import InvalidInput
+from focus.serve.app_state import log_outcome
 from focus.serve.scheduler import SchedulerOptions, decode_options
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.text.formatting import printable
@@ -41,9 +42,10 @@ def _send_code(
 ) -> None:
     if (reset := accounts.create_reset_code(store, name, now=now)) is not None:
         phone, language, code = reset
-        address_verification.send_code(
+        outcome = address_verification.send_code(
             delivery_settings, phone, language, code=code, kind="reset_code"
         )
+        log_outcome("focus-reset", outcome)
 
 
 def _mail_link(
@@ -51,9 +53,10 @@ def _mail_link(
 ) -> None:
     if (reset := accounts.create_reset_token(store, name, now=now)) is not None:
         mail, language, secret = reset
-        address_verification.send_link(
+        outcome = address_verification.send_link(
             delivery_settings, mail, language, kind="reset", secret=secret, now=now
         )
+        log_outcome("focus-reset", outcome)
 
 
 def run(options: SchedulerOptions) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from focus.alerts import settings
+from focus.alerts.delivery import DeliveryOutcome, NotDelivered
 from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError
@@ -80,6 +81,12 @@ class ConnectionPool(Generic[T]):
                 self._close(self._idle.get_nowait())
 
 
+def log_outcome(name: str, outcome: DeliveryOutcome) -> None:
+    """Log a message that was not delivered and for which nobody waits."""
+    if isinstance(outcome, NotDelivered):
+        _log.warning("%s: %s", name, printable(outcome.reason))
+
+
 class AppState:
     """The database of a server, its search index, and its settings.
 
@@ -136,14 +143,16 @@ class AppState:
         """Path of the base URL, such as `/focus` behind a proxy; empty for the root of a host."""
         return urlsplit(self.base_url).path.rstrip("/")
 
-    def run_in_background(self, work: Callable[[], object], name: str) -> None:
-        """Run `work` in a thread without waiting for it; a failure is logged."""
+    def run_in_background(self, work: Callable[[], DeliveryOutcome], name: str) -> None:
+        """Send a message in a thread without waiting for it; a failure is logged."""
 
         def run_and_log() -> None:
             try:
-                work()
+                outcome = work()
             except FocusError as error:
                 _log.warning("%s: %s", name, printable(str(error)))
+            else:
+                log_outcome(name, outcome)
 
         Thread(target=run_and_log, name=name).start()
 
