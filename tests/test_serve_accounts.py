@@ -246,30 +246,12 @@ def test_pending_address_ends_with_password_or_account(
     assert set(kinds) <= ({("session",), ("device",)} if how == "change" else set())
 
 
-def test_log_out_everywhere_else_keeps_this_session(group: Group) -> None:
-    client, other = group.member("ana"), group.browser()
-    other.post("/login", data={"name": "ana", "password": SECRET})
-    assert client.get("/settings").text.count("last used") == 2
-    client.post("/settings/sessions")
-    assert client.get("/inbox").status_code == 200
-    assert other.get("/inbox").headers["location"] == "/login"
-
-
 def test_idle_session_ends_and_used_one_continues(group: Group) -> None:
     client, idle = group.member("ana"), group.member("ben")
     for _ in range(4):
         group.clock.now += 2 * 86400
         assert client.get("/inbox").status_code == 200
     assert idle.get("/inbox").headers["location"] == "/login"
-
-
-@pytest.mark.parametrize(
-    "password", ["1234567890", "PASSWORD123", "qwertyuiop", "passwordpassword", "xx-ANA-2026-xx"]
-)
-def test_register_common_password_or_name_is_refused(group: Group, password: str) -> None:
-    typed = {"name": "ana", "password": password, "invite": group.invitation()}
-    assert group.browser().post("/register", data=typed).status_code == 400
-    assert not group.rows("SELECT 1 FROM user WHERE name = 'ana'")
 
 
 # -- searching ----------------------------------------------------------------------

@@ -57,6 +57,7 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         if saved == "mail" and pending_mail:
             messages["done"] = request.say("Saved. Open the link in the mail to the new address.")
     delivery_settings = request.app_state.settings()
+    session = request.store.tokens.find("session", request.session, now=request.now)
     return request.render(
         "settings.html",
         400 if messages.get("error") else 200,
@@ -69,6 +70,7 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         has_feed=bool(request.store.tokens.list_for_user("feed", request.me.id, now=request.now)),
         push_key=push.public_key(delivery_settings),
         browsers=browsers.list_browsers(request.store, request.me),
+        session_id=session.id if session else "",
         sessions=request.store.tokens.list_for_user("session", request.me.id, now=request.now),
         fields=channel_fields.default_fields(request),
         **{"feed": "", **messages},
@@ -207,6 +209,7 @@ def change_password(request: RequestContext) -> Response:
         request.me,
         old=request.form.get("old", ""),
         new=request.form.get("new", ""),
+        address=request.address,
         browser=browsers.browser_name(request.user_agent),
         now=request.now,
     )
@@ -214,9 +217,15 @@ def change_password(request: RequestContext) -> Response:
     return request.with_log_in(request.redirect("/settings", saved=1), log_in)
 
 
-def end_other_sessions(request: RequestContext) -> Response:
-    """Log out everywhere but in this browser."""
-    accounts.end_other_sessions(request.store, request.me, request.session, now=request.now)
+@_show_errors
+def end_sessions(request: RequestContext) -> Response:
+    """Log out everywhere but in this browser, or end one session, if the password is right."""
+    _check_password(request, "session_password")
+    store, me, session = request.store, request.me, request.session
+    if ended := request.form.get("end", ""):
+        accounts.end_session(store, me, session, ended, now=request.now)
+    else:
+        accounts.end_other_sessions(store, me, session, now=request.now)
     return request.redirect("/settings", saved=1)
 
 
@@ -242,8 +251,14 @@ def export_account(request: RequestContext) -> Response:
 
 def _check_password(request: RequestContext, field: str) -> None:
     """Raise InvalidInput unless the form has the user's password in `field`."""
-    passwords, typed = request.app_state.passwords, request.form.get(field, "")
-    accounts.check_password(request.store, passwords, request.me, typed, now=request.now)
+    accounts.check_password(
+        request.store,
+        request.app_state.passwords,
+        request.me,
+        request.form.get(field, ""),
+        address=request.address,
+        now=request.now,
+    )
 
 
 @_show_errors

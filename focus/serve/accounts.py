@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 import threading
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 from zoneinfo import available_timezones
 
@@ -22,9 +25,17 @@ from focus.storage.alerts.store import AlertStore
 from focus.storage.alerts.tokens import hash_secret
 
 MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH = 10, 200  # characters
+MIN_GUESSES = 1e10
+"""Guesses that an attacker needs, as estimated by zxcvbn from lists, names, dates and patterns.
+
+Of the 3,411 common passwords of ten characters in three lists, 3,099 need fewer guesses. The others
+are in common_passwords.txt.
+"""
+_ESTIMATED_LENGTH = 20  # characters; that takes up to 0.25 s, 40 characters take over 3 s
 REGISTRATION_MODES = {"off": msg("off"), "invite": msg("by invitation"), "open": msg("open to all")}
 SEEN_INTERVAL_S = 300.0  # seconds between two updates of a user's last visit
 SESSION_IDLE_S = 7 * 86400.0  # a session without a request for so long ends
+_MAX_ACCESS_LINES = 10_000  # lines of the audit log for each kind of success and failure
 _MAX_CONCURRENT_HASHES = 2  # concurrent hashes; each takes 64 MiB
 
 
@@ -122,12 +133,20 @@ def log_in(
     address_key = backoff.attempt_key("address", address)
     require_attempt(store, [user_key, address_key], now=now)
     if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
+        actor = msg("user {id}", id=number) if number else msg("unknown name")
+        _log_access(store, actor, msg("wrong password"), address, now=now)
         raise InvalidInput("The name or the password is wrong.")
     with store.transaction():
         backoff.reset_attempts(store, user_key, address_key)
         if not is_known_browser:
             device = tokens.create_token(store, "device", user=number, now=now)
+        _log_access(store, msg("user {id}", id=number), msg("log in"), address, now=now)
         return LogIn(create_session(store, number, browser, now=now), device)
+
+
+def _log_access(store: AlertStore, actor: str, act: str, address: str, *, now: float) -> None:
+    """Add a log-in or a failure to the audit log, without what was typed, as it may be a secret."""
+    store.audit.add(actor, act, address, now=now, maximum=_MAX_ACCESS_LINES)
 
 
 def login_key(number: int, name: str) -> str:
@@ -135,7 +154,7 @@ def login_key(number: int, name: str) -> str:
     return backoff.attempt_key("user", f"#{number}" if number else names.normalise_name(name))
 
 
-def require_attempt(store: AlertStore, keys: list[str], *, now: float) -> None:
+def require_attempt(store: AlertStore, keys: Sequence[str], *, now: float) -> None:
     """Count an attempt. Raises TooManyTries if it comes too soon."""
     if wait_s := backoff.count_attempt(store, keys, now=now):
         raise TooManyTries("Too many attempts. Try again in {n} seconds.", n=int(wait_s) + 1)
@@ -244,26 +263,38 @@ def create_reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str,
 
 
 def reset_password_by_code(
-    store: AlertStore, passwords: Passwords, *, name: str, code: str, password: str, now: float
+    store: AlertStore,
+    passwords: Passwords,
+    *,
+    name: str,
+    code: str,
+    password: str,
+    address: str,
+    now: float,
 ) -> User:
     """Set a forgotten password with the code from the SMS; all sessions end. Return the user.
 
     The code is valid once. A wrong code and an unknown name raise InvalidInput and are counted.
     """
     name = names.normalise_name(name)
-    password_hash = passwords.hash(validate_password(password, name))
     reset_data = store.users.find_by_phone(name)
     number = reset_data[0] if reset_data else 0
-    require_attempt(store, [backoff.attempt_key("code", f"reset {number or name}")], now=now)
+    keys = (
+        backoff.attempt_key("code", f"reset {number or name}"),
+        backoff.attempt_key("address", address),
+    )
+    require_attempt(store, keys, now=now)
+    password_hash = passwords.hash(validate_password(password, name))
     secret = f"reset {number}:{code.strip()}"
     with store.transaction():
-        token = store.tokens.use("reset_code", secret, now=now)
-        if token is None or reset_data is None:
-            raise InvalidInput("The code is wrong or has expired.")
-        _set_password(store, reset_data[0], password_hash)
-        actor = msg("user {id}", id=reset_data[0])
-        store.audit.add(actor, msg("password"), msg("by SMS"), now=now)
-        return _active_user(store, reset_data[0])
+        actor = msg("user {id}", id=number) if number else msg("unknown name")
+        if number and store.tokens.use("reset_code", secret, now=now) is not None:
+            backoff.reset_attempts(store, *keys)
+            _set_password(store, number, password_hash)
+            store.audit.add(actor, msg("password"), msg("by SMS"), now=now)
+            return _active_user(store, number)
+        _log_access(store, actor, msg("wrong code"), address, now=now)
+    raise InvalidInput("The code is wrong or has expired.")
 
 
 def reset_password_by_token(
@@ -297,11 +328,12 @@ def change_password(
     *,
     old: str,
     new: str,
+    address: str,
     browser: str,
     now: float,
 ) -> LogIn:
     """Set a new password, end all sessions and pending changes, and return a new log-in."""
-    check_password(store, passwords, user, old, now=now)
+    check_password(store, passwords, user, old, address=address, now=now)
     password_hash = passwords.hash(validate_password(new, user.name))
     with store.transaction():
         _set_password(store, user.id, password_hash)
@@ -319,15 +351,29 @@ def _set_password(store: AlertStore, user: int, password_hash: str) -> None:
 
 
 def check_password(
-    store: AlertStore, passwords: Passwords, user: User, password: str, *, now: float
+    store: AlertStore,
+    passwords: Passwords,
+    user: User,
+    password: str,
+    *,
+    address: str,
+    now: float,
 ) -> None:
     """Raise InvalidInput unless it is the user's password; attempts count as for a log-in."""
     user_key = login_key(user.id, user.name)
     require_attempt(store, [user_key], now=now)
     _, stored = store.users.load_login(user.name)
     if not passwords.verify(stored, password[: MAX_PASSWORD_LENGTH + 1]):
+        _log_access(store, msg("user {id}", id=user.id), msg("wrong password"), address, now=now)
         raise InvalidInput("The current password is wrong.")
     store.attempts.clear(user_key)
+
+
+def end_session(store: AlertStore, user: User, session: str, ended: str, *, now: float) -> None:
+    """End the session with the id `ended`, unless it is `session` itself."""
+    with store.transaction():
+        store.tokens.end_sessions(user.id, except_secret=session, token_id=ended)
+        store.audit.add(user.name, msg("end a session"), "", now=now)
 
 
 def end_other_sessions(store: AlertStore, user: User, session: str, *, now: float) -> None:
@@ -412,6 +458,12 @@ def validate_name(text: str) -> str:
     return name
 
 
+@cache
+def _common_passwords() -> frozenset[str]:
+    """Return common passwords that seem hard to guess."""
+    return frozenset(files("focus.serve").joinpath("common_passwords.txt").read_text().splitlines())
+
+
 def _reject_similar_name(store: AlertStore, name: str, *, except_user: int = 0) -> None:
     """Raise InvalidInput for a name that looks like that of another account."""
     if names.is_confusable(name, store.users.list_names(except_id=except_user)):
@@ -439,22 +491,15 @@ def validate_phone(text: str) -> str:
 def validate_password(password: str, name: str) -> str:
     """Return the password.
 
-    Raises InvalidInput if it is too short or too long, contains the name, or is one of the 30,000
-    passwords that people use most.
+    Raises InvalidInput if it is too short or too long, contains the name, or is easy to guess.
     """
-    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+    from zxcvbn import zxcvbn
 
     if not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
         raise InvalidInput("A password has {n} to 200 characters.", n=MIN_PASSWORD_LENGTH)
     if name and name.casefold() in password.casefold():
         raise InvalidInput("The password must not contain the name.")
-    if _password_core(password) in FREQUENCY_LISTS["passwords"]:
-        raise InvalidInput("Too many people use this password; choose another one.")
+    estimate = zxcvbn(password[:_ESTIMATED_LENGTH], [name, "focus"])
+    if estimate["guesses"] < MIN_GUESSES or password.casefold() in _common_passwords():
+        raise InvalidInput("This password is easy to guess; choose another one.")
     return password
-
-
-def _password_core(password: str) -> str:
-    """Return a password in lower case, and once if it is a repetition of a shorter text."""
-    text = password.casefold()
-    period = (text + text).find(text, 1)
-    return text[:period]

@@ -14,7 +14,7 @@ from focus.serve import accounts, tokens
 from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext
 
-_AUDIT_LINES = 50  # displayed lines of the audit log
+_AUDIT_LINES = 200  # displayed lines of the audit log
 _MAX_CRAWLS = 200  # displayed crawls, newest first
 
 

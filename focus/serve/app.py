@@ -81,7 +81,7 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/settings/mail": ("POST", account_settings.resend_link, "user"),
     "/settings/channels": ("POST", account_settings.set_channels, "user"),
     "/settings/password": ("POST", account_settings.change_password, "user"),
-    "/settings/sessions": ("POST", account_settings.end_other_sessions, "user"),
+    "/settings/sessions": ("POST", account_settings.end_sessions, "user"),
     "/settings/feed": ("POST", account_settings.renew_feed, "user"),
     "/settings/export": ("POST", account_settings.export_account, "user"),
     "/settings/browsers": ("POST", browsers.add_browser, "user"),

@@ -187,6 +187,7 @@ def reset_by_code(request: RequestContext) -> Response:
             name=name,
             code=request.form.get("code", ""),
             password=request.form.get("password", ""),
+            address=request.address,
             now=request.now,
         )
     except InvalidInput as error:

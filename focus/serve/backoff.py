@@ -9,6 +9,7 @@ Unknown names are counted like known ones, so that the response reveals nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
 
 from focus.storage.alerts.store import AlertStore
@@ -56,7 +57,7 @@ def wait_s(kind: str, attempts: int) -> float:
     return 0.0 if excess < 0 else min(MAX_WAIT_S, 2.0 ** min(excess, 20))
 
 
-def count_attempt(store: AlertStore, keys: list[str], *, now: float) -> float:
+def count_attempt(store: AlertStore, keys: Sequence[str], *, now: float) -> float:
     """Count an attempt and return 0, or return the seconds by which it comes too soon.
 
     An attempt that comes too soon is not counted.

@@ -33,12 +33,19 @@ class Settings(Statements):
 class Audit(Statements):
     """Table `audit`: actions of administrators and users."""
 
-    def add(self, actor: str, act: str, detail: str, *, now: float) -> None:
-        """Add a line."""
-        sql = "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, ?, ?)"
-        self._db.execute(
-            sql, (now, encode_message(actor), encode_message(act), encode_message(detail))
-        )
+    def add(self, actor: str, act: str, detail: str, *, now: float, maximum: int = -1) -> None:
+        """Add a line, and delete the earliest with this act if there are more than `maximum`."""
+        texts = [encode_message(text) for text in (actor, act, detail)]
+        with self._db.transaction():
+            self._db.execute(
+                "INSERT INTO audit (at, actor, act, detail) VALUES (?, ?, ?, ?)", (now, *texts)
+            )
+            if maximum >= 0:
+                self._db.execute(
+                    "DELETE FROM audit WHERE act = ? AND id NOT IN "
+                    "(SELECT id FROM audit WHERE act = ? ORDER BY id DESC LIMIT ?)",
+                    (texts[1], texts[1], maximum),
+                )
 
     def list_latest(self, limit: int) -> list[AuditLine]:
         """Return the last lines, latest first."""

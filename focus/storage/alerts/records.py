@@ -377,8 +377,9 @@ class SearchableCrawl(NamedTuple):
 
 
 class Token(NamedTuple):
-    """Owner and data of a secret."""
+    """Owner and data of a secret; `id` names it in forms and reveals nothing of it."""
 
+    id: str
     user: int | None
     alert: int | None
     data: dict[str, Any]

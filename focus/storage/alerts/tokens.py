@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,10 +11,9 @@ import msgspec
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import Token
 
-_FIND = (
-    "SELECT user, alert, data FROM token WHERE hash = ? AND kind = ? "
-    "AND (expires_at IS NULL OR expires_at > ?)"
-)
+_ID = "substr(lower(hex(hash)), 1, 16)"
+_COLUMNS = f"{_ID}, user, alert, data"
+_VALID = "(expires_at IS NULL OR expires_at > ?)"
 
 
 class Tokens(Statements):
@@ -42,8 +42,9 @@ class Tokens(Statements):
 
     def find(self, kind: str, secret: str, *, now: float) -> Token | None:
         """Return the token of a secret; None if it is unknown or expired."""
-        row = self._db.fetch_row(_FIND, (hash_secret(secret), kind, now))
-        return None if row is None else Token(row[0], row[1], msgspec.json.decode(row[2]))
+        sql = f"SELECT {_COLUMNS} FROM token WHERE hash = ? AND kind = ? AND {_VALID}"
+        row = self._db.fetch_row(sql, (hash_secret(secret), kind, now))
+        return None if row is None else _make_token(row)
 
     def use(self, kind: str, secret: str, *, now: float) -> Token | None:
         """Return the token of a secret and delete it, so that it can be used once only."""
@@ -55,9 +56,8 @@ class Tokens(Statements):
 
     def find_for_user(self, kind: str, user: int, *, now: float) -> Token | None:
         """Return the token of this kind of a user; None if they have none."""
-        sql = "SELECT alert, data FROM token WHERE kind = ? AND user = ? AND expires_at > ?"
-        row = self._db.fetch_row(sql, (kind, user, now))
-        return None if row is None else Token(user, row[0], msgspec.json.decode(row[1]))
+        tokens = self.list_for_user(kind, user, now=now)
+        return tokens[0][1] if tokens else None
 
     def remove(self, kind: str, secret: str) -> None:
         """Delete one secret."""
@@ -76,11 +76,11 @@ class Tokens(Statements):
     def list_for_user(self, kind: str, user: int, *, now: float) -> list[tuple[float, Token]]:
         """Return (time of creation, token) for each valid secret of a kind of a user."""
         rows = self._db.fetch_rows(
-            "SELECT made_at, alert, data FROM token WHERE kind = ? AND user = ? "
-            "AND (expires_at IS NULL OR expires_at > ?) ORDER BY made_at DESC, hash",
+            f"SELECT made_at, {_COLUMNS} FROM token WHERE kind = ? AND user = ? AND {_VALID} "
+            "ORDER BY made_at DESC, hash",
             (kind, user, now),
         )
-        return [(row[0], Token(user, row[1], msgspec.json.decode(row[2]))) for row in rows]
+        return [(made_at, _make_token(row)) for made_at, *row in rows]
 
     def set_data(self, kind: str, secret: str, data: dict[str, Any]) -> None:
         """Replace the data of a secret."""
@@ -103,10 +103,13 @@ class Tokens(Statements):
             self.remove_all(kind)
         return [msgspec.json.decode(row[0]) for row in rows]
 
-    def end_sessions(self, user: int, *, except_secret: str = "") -> None:
-        """Delete the sessions of a user, except one."""
-        sql = "DELETE FROM token WHERE user = ? AND kind = 'session' AND hash <> ?"
-        self._db.execute(sql, (user, hash_secret(except_secret)))
+    def end_sessions(self, user: int, *, except_secret: str, token_id: str = "") -> None:
+        """Delete the session of a user with this id, by default all; one secret remains."""
+        self._db.execute(
+            "DELETE FROM token WHERE user = ? AND kind = 'session' AND hash <> ? "
+            f"AND ? IN ('', {_ID})",
+            (user, hash_secret(except_secret), token_id),
+        )
 
     def revoke_access(self, user: int) -> None:
         """Delete all sessions, remembered browsers, pending links and codes of a user."""
@@ -115,6 +118,11 @@ class Tokens(Statements):
             "('session', 'device', 'reset', 'reset_code', 'mail', 'phone')",
             (user,),
         )
+
+
+def _make_token(row: Sequence[Any]) -> Token:
+    """Return the token of a row of `_COLUMNS`."""
+    return Token._make((*row[:3], msgspec.json.decode(row[3])))
 
 
 def hash_secret(secret: str) -> bytes:
