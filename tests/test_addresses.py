@@ -246,14 +246,10 @@ class Counting(AbstractResolver):
         flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
         return [
             ResolveResult(
-                hostname=host,
-                host=self.address,
-                port=port,
-                family=socket.AF_INET,
-                proto=0,
+                hostname=host, host=self.address, port=port, family=socket.AF_INET, proto=0,
                 flags=flags,
             )
-        ]
+        ]  # fmt: skip
 
     async def close(self) -> None:
         pass

@@ -221,15 +221,10 @@ def test_archive_normalisers_differ_as_documented(file: str, given: str, wanted:
 @pytest.mark.parametrize(
     "file",
     [
-        "courlan_clean_url",
-        "courlan_normalize_url",
-        "courlan_scrub_url",
-        "courlan_check_url",
-        "w3lib_canonicalize_url",
-        "w3lib_safe_url_string",
-        "w3lib_safe_download_url",
+        "courlan_clean_url", "courlan_normalize_url", "courlan_scrub_url", "courlan_check_url",
+        "w3lib_canonicalize_url", "w3lib_safe_url_string", "w3lib_safe_download_url",
     ],
-)
+)  # fmt: skip
 def test_other_libraries_agree_or_the_deviation_is_known(file: str) -> None:
     unexplained = []
     for row in rows(f"url-normal/{file}.json"):

@@ -23,13 +23,9 @@ def raw_deflate(data: bytes) -> bytes:
 
 
 CODES: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "x-gzip": gzip.compress,
-    "br": brotli.compress,
-    "zstd": zstd.compress,
-    "deflate": zlib.compress,
-    "Deflate": raw_deflate,
-}
+    "gzip": gzip.compress, "x-gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress,
+    "deflate": zlib.compress, "Deflate": raw_deflate,
+}  # fmt: skip
 
 
 def decode(coding: str, data: bytes, step: int = 1 << 20) -> bytes:

@@ -78,19 +78,11 @@ async def crawl(
 ) -> Run:
     world = web if isinstance(web, World) else World(web)
     config = CrawlConfig(
-        seeds=tuple(seeds),
-        strategy=strategy,
-        params=params or {},
-        concurrency=concurrency,
-        eager=eager,
-        nofollow=nofollow,
-        cookies=cookies,
-        politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host),
-        scope=scope,
-        traps=traps,
-        limits=msgspec.convert(limits, LimitConfig),
-        analysis=TOPIC,
-    )
+        seeds=tuple(seeds), strategy=strategy, params=params or {}, concurrency=concurrency,
+        eager=eager, nofollow=nofollow, cookies=cookies,
+        politeness=PolitenessConfig(delay_s=delay_s, per_host=per_host), scope=scope, traps=traps,
+        limits=msgspec.convert(limits, LimitConfig), analysis=TOPIC,
+    )  # fmt: skip
     events: list[Event] = []
     transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
     engine = Crawl(config, transport, observe=events.append)

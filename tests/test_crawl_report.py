@@ -45,13 +45,10 @@ def url_row(number: int) -> UrlRow:
     parent = PARENTS[number] if number < len(PARENTS) else 0
     dropped = {"state": UrlState.DROPPED, "reason": "robots"} if number == 12 else {}
     return stored.url_row(
-        number,
-        url=f"https://{'ab'[number % 2]}.example/%E8%B6%B3/{number}?q=<b>",
-        queue_id=number % 2,
-        depth=0 if parent is None else min(number, 4),
-        parent_id=parent,
+        number, url=f"https://{'ab'[number % 2]}.example/%E8%B6%B3/{number}?q=<b>",
+        queue_id=number % 2, depth=0 if parent is None else min(number, 4), parent_id=parent,
         **dropped,
-    )
+    )  # fmt: skip
 
 
 def page_row(number: int, nth: int) -> PageRow:

@@ -214,14 +214,11 @@ def test_no_text_holds_a_topic_word_unless_it_is_meant_to() -> None:
 @pytest.mark.parametrize(
     "head",
     [
-        b"",
-        b"POST / HTTP/1.1\r\nHost: a.example",
-        b"GET / HTTP/1.1",
-        b"GET x HTTP/1.1\r\nHost: a.example",
-        b"GET / HTTP/1.1\r\nHost: [",
+        b"", b"POST / HTTP/1.1\r\nHost: a.example", b"GET / HTTP/1.1",
+        b"GET x HTTP/1.1\r\nHost: a.example", b"GET / HTTP/1.1\r\nHost: [",
         b"GET / SPDY/3\r\nHost: a.example",
     ],
-)
+)  # fmt: skip
 def test_a_broken_request_is_none(head: bytes) -> None:
     assert parse_request(head) is None
 

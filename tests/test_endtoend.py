@@ -93,15 +93,11 @@ def test_second_ctrl_c_ends_at_once_and_keeps_fetched_pages(web: DemoWeb, tmp_pa
 def test_it_runs_as_cron_would_run_it(server: DemoServer, tmp_path: Path) -> None:
     options = crawl_options(server, tmp_path / "focus.db", "--max-pages", "20")
     run = subprocess.run(
-        [sys.executable, "-m", "focus", *options],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
+        [sys.executable, "-m", "focus", *options], stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, check=False, cwd="/",
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         start_new_session=True,
-    )
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stdout == ""
     assert "max-pages reached" in run.stderr

@@ -37,13 +37,9 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 def config(**changes: Any) -> FetchConfig:
     """Loopback opened, all limits small."""
     small = FetchConfig(
-        allow_net=("127.0.0.0/8",),
-        connect_timeout_s=0.3,
-        read_timeout_s=0.25,
-        total_timeout_s=1.0,
-        max_body_bytes=200_000,
-        max_raw_bytes=400_000,
-    )
+        allow_net=("127.0.0.0/8",), connect_timeout_s=0.3, read_timeout_s=0.25,
+        total_timeout_s=1.0, max_body_bytes=200_000, max_raw_bytes=400_000,
+    )  # fmt: skip
     return msgspec.structs.replace(small, **changes)
 
 

@@ -179,14 +179,8 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunRep
         concurrency=64,
         workers=2,
         fetch=FetchConfig(
-            connect_timeout_s=2.0,
-            read_timeout_s=2.0,
-            total_timeout_s=5.0,
-            min_rate_window_s=1.5,
-            max_body_bytes=MIB,
-            max_raw_bytes=MIB,
-            allow_net=(f"{PUBLIC}/32",),
-            sitemaps=True,
+            connect_timeout_s=2.0, read_timeout_s=2.0, total_timeout_s=5.0, min_rate_window_s=1.5,
+            max_body_bytes=MIB, max_raw_bytes=MIB, allow_net=(f"{PUBLIC}/32",), sitemaps=True,
             concurrency=64,
         ),
         politeness=PolitenessConfig(
@@ -194,7 +188,7 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunRep
         ),
         scope=ScopeConfig(max_depth=20, deny=(r"\.test:\d+/l/\d", "/a/a/a/a/a/")),
         analysis=AnalysisConfig(topic=topic, relevance="position"),
-    )
+    )  # fmt: skip
     places = RunPaths(db=folder / "hostile.db", warc=folder / "hostile.warc.gz")
     log = io.StringIO()
     handler = logging.StreamHandler(log)
@@ -297,17 +291,12 @@ def test_no_cell_is_a_formula_and_no_record_breaks_its_line(hostile_crawl: Hosti
         assert (
             main(
                 [
-                    "export",
-                    "--db",
-                    database,
-                    "--format",
-                    kind,
-                    "-o",
+                    "export", "--db", database, "--format", kind, "-o",
                     str(hostile_crawl.folder / kind),
                 ]
             )
             == 0
-        )
+        )  # fmt: skip
     with (hostile_crawl.folder / "csv").open(newline="", encoding="utf-8") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert any("HYPERLINK" in cell for cell in cells)

@@ -128,14 +128,9 @@ def test_resolve_alias_circle_returns_start() -> None:
 def test_broken_lines_are_counted_as_remarks() -> None:
     remarks = Remarks()
     lines = [
-        "http://a.test/1\tF\t1\te",
-        "http://a.test/2\tF\tyes\te",
-        "http://a.test/3\tG\t1\te",
-        "http://a.test/4",
-        "",
-        "http://a.test/1\tF\t0\te",
-        "http://a.test/5\tF\t0\te",
-    ]
+        "http://a.test/1\tF\t1\te", "http://a.test/2\tF\tyes\te", "http://a.test/3\tG\t1\te",
+        "http://a.test/4", "", "http://a.test/1\tF\t0\te", "http://a.test/5\tF\t0\te",
+    ]  # fmt: skip
     labels = read_labels(HEAD + "\r\n".join(lines), ["F"], {}, remarks)
     assert labels == {"F": {"a.test/1": True, "a.test/5": False}}
     assert [(r.what, r.count) for r in remarks.as_list()] == [

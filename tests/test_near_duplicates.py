@@ -92,17 +92,11 @@ def test_a_template_filled_with_other_numbers_says_the_same() -> None:
 @pytest.mark.parametrize(
     "title",
     [
-        "404 Not Found",
-        "Page not found - Example",
-        "Error 404",
-        "The page you asked for could not be found",
-        "This page doesn't exist",
-        "页面不存在 - 某网",
-        "您访问的页面不存在",
-        "对不起，找不到该页面",
-        "文章已被删除",
+        "404 Not Found", "Page not found - Example", "Error 404",
+        "The page you asked for could not be found", "This page doesn't exist",
+        "页面不存在 - 某网", "您访问的页面不存在", "对不起，找不到该页面", "文章已被删除",
     ],
-)
+)  # fmt: skip
 def test_not_found_in_so_many_words(title: str) -> None:
     assert looks_lost(title)
 
@@ -110,14 +104,10 @@ def test_not_found_in_so_many_words(title: str) -> None:
 @pytest.mark.parametrize(
     "title",
     [
-        "",
-        "Room 404 to let",
-        "How I found my way",
-        "Peugeot 404 review",
-        "寻找失踪的球员",
+        "", "Room 404 to let", "How I found my way", "Peugeot 404 review", "寻找失踪的球员",
         "A missing page of history",
     ],
-)
+)  # fmt: skip
 def test_other_titles_are_not(title: str) -> None:
     assert not looks_lost(title)
 

@@ -24,21 +24,13 @@ NAMES = [each.name for each in DECLARED]
 TYPED = [each for each in DECLARED if each.setting.section != FILE_ONLY]
 
 SAMPLES: dict[str, tuple[str, Any]] = {
-    "number": ("0.25", 0.25),
-    "time": ("77s", 77.0),
-    "size": ("77k", 77 * 1024),
-    "strategy": ("bfs", "bfs"),
-    "model": ("boolean", "boolean"),
-    "media type": ("text/plain", "text/plain"),
-    "pattern": ("a.c", "a.c"),
-    "network": ("10.0.0.0/8", "10.0.0.0/8"),
-    "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
-    "proxy": ("http://proxy.test:80", "http://proxy.test:80"),
-    "secret": ("a=1", "a=1"),
-    "share": ("0.02", 0.02),
-    "file": ("web.warc", Path("web.warc")),
-    "flag": ("", True),
-}
+    "number": ("0.25", 0.25), "time": ("77s", 77.0), "size": ("77k", 77 * 1024),
+    "strategy": ("bfs", "bfs"), "model": ("boolean", "boolean"),
+    "media type": ("text/plain", "text/plain"), "pattern": ("a.c", "a.c"),
+    "network": ("10.0.0.0/8", "10.0.0.0/8"), "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
+    "proxy": ("http://proxy.test:80", "http://proxy.test:80"), "secret": ("a=1", "a=1"),
+    "share": ("0.02", 0.02), "file": ("web.warc", Path("web.warc")), "flag": ("", True),
+}  # fmt: skip
 
 
 def sample(option: Declared) -> tuple[str, Any]:
@@ -110,13 +102,10 @@ def test_dry_run_lists_set_options_with_sources(folder: Path, monkeypatch: Monke
     arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
     ctx = crawl.make_context("crawl", arguments, default_map=found)
     assert changed_options(ctx, excluded={"delay"}) == [
-        "--max-body 1M",
-        "--proxy http://proxy.test:80 (FOCUS_PROXY)",
-        "--allow-net 10.0.0.0/8,::1/128 (focus.toml)",
-        "--insecure",
-        "slowdown 1m30s (focus.toml)",
-        "--cookie …",
-    ]
+        "--max-body 1M", "--proxy http://proxy.test:80 (FOCUS_PROXY)",
+        "--allow-net 10.0.0.0/8,::1/128 (focus.toml)", "--insecure",
+        "slowdown 1m30s (focus.toml)", "--cookie …",
+    ]  # fmt: skip
 
 
 NEW = """\

@@ -86,13 +86,9 @@ async def run(
     )
     politeness = PolitenessConfig(delay_s=1.0, per_host=per_host, ignore_robots=ignore_robots)
     config = CrawlConfig(
-        seeds=seeds,
-        strategy="bfs",
-        concurrency=8,
-        analysis=TOPIC,
-        politeness=politeness,
+        seeds=seeds, strategy="bfs", concurrency=8, analysis=TOPIC, politeness=politeness,
         max_offline_s=max_offline_s,
-    )
+    )  # fmt: skip
     changes: list[Outage | None] = []
     crawl = transport.crawl = Crawl(config, transport, on_outage=changes.append)
     crawl.add_seeds(seeds)
@@ -238,14 +234,9 @@ async def test_random_outcomes_end_after_few_requests_and_lose_nothing(
         faults.insert(0, NetworkFault(begin, begin + length, kind=kind))
     web = drawn_web(redirects, live)
     ended = await run(
-        web,
-        tuple(f"http://{host}/" for host in (*live, *TROUBLED)),
-        faults,
-        dict(outcomes),
-        locates=locates,
-        per_host=per_host,
-        ignore_robots=ignore_robots,
-    )
+        web, tuple(f"http://{host}/" for host in (*live, *TROUBLED)), faults, dict(outcomes),
+        locates=locates, per_host=per_host, ignore_robots=ignore_robots,
+    )  # fmt: skip
     transport = ended.transport
     most_requested = max(transport.sent.values())
     assert most_requested <= MAX_TRIES + MAX_RETURNS, transport.sent.most_common(3)

@@ -56,13 +56,9 @@ def url_row(number: int, **more: Any) -> UrlRow:
 def page_row(number: int, **more: Any) -> PageRow:
     relevance = (0.75, 0.0, 1.5, 0.6, 0.6, 0.2)[number]
     page = Page(
-        title=f"标题 {number}",
-        relevance=relevance,
-        is_relevant=relevance > 0.5,
-        part_scores={"title": relevance},
-        matched_terms={"title": ["足球"]},
-        charset="utf-8",
-    )
+        title=f"标题 {number}", relevance=relevance, is_relevant=relevance > 0.5,
+        part_scores={"title": relevance}, matched_terms={"title": ["足球"]}, charset="utf-8",
+    )  # fmt: skip
     fields: dict[str, Any] = {
         "url": f"https://{HOSTS[number % 3]}/news/{number}",
         "waiting_count": 7 - number,
@@ -124,43 +120,17 @@ def test_iter_rows_returns_all_fields(path: Path) -> None:
     assert msgspec.json.decode(parts) == {"title": 0.0}
     assert msgspec.json.decode(matched) == {"title": ["足球"]}
     assert row == {
-        "url": "https://b.sport.example/news/1",
-        "final_url": "https://b.sport.example/news/1",
-        "title": "标题 1",
-        "description": "",
-        "keywords": "",
-        "language": "",
-        "relevance": 0.0,
-        "relevant": False,
-        "is_list": False,
-        "priority": 9.0,
-        "pagerank": 0.04,
-        "authority": 0.0,
-        "hub": 0.0,
-        "quality": 0.5,
-        "depth": 1,
-        "parent": "https://sport.example/news/0",
-        "anchor": "链接 1",
-        "status": 200,
-        "fetched_at": "1970-01-03T00:00:00.000Z",
-        "strategy": "bfs",
-        "topic": "足球",
-        "crawl": 1,
-        "nth": 2,
-        "waiting": 6,
-        "bytes": 1001,
-        "charset": "utf-8",
-        "content_type": "",
-        "canonical": None,
-        "site": "",
-        "rendering": "",
-        "first_seen": "1970-01-03T00:00:00.000Z",
-        "changed_at": None,
-        "checked_at": "1970-01-03T00:00:00.000Z",
-        "tried_at": "1970-01-03T00:00:00.000Z",
-        "trouble": None,
-        "gone_at": None,
-    }
+        "url": "https://b.sport.example/news/1", "final_url": "https://b.sport.example/news/1",
+        "title": "标题 1", "description": "", "keywords": "", "language": "", "relevance": 0.0,
+        "relevant": False, "is_list": False, "priority": 9.0, "pagerank": 0.04, "authority": 0.0,
+        "hub": 0.0, "quality": 0.5, "depth": 1, "parent": "https://sport.example/news/0",
+        "anchor": "链接 1", "status": 200, "fetched_at": "1970-01-03T00:00:00.000Z",
+        "strategy": "bfs", "topic": "足球", "crawl": 1, "nth": 2, "waiting": 6, "bytes": 1001,
+        "charset": "utf-8", "content_type": "", "canonical": None, "site": "", "rendering": "",
+        "first_seen": "1970-01-03T00:00:00.000Z", "changed_at": None,
+        "checked_at": "1970-01-03T00:00:00.000Z", "tried_at": "1970-01-03T00:00:00.000Z",
+        "trouble": None, "gone_at": None,
+    }  # fmt: skip
     assert (rows[0][FIELDS.index("parent")], rows[0][FIELDS.index("anchor")]) == (None, None)
     assert type(row["relevant"]) is bool
 

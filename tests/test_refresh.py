@@ -65,14 +65,10 @@ class Rounds:
     ) -> list[str]:
         """A run; what it asked for, robots.txt apart. Killed after so many answers."""
         config = CrawlConfig(
-            seeds=(self.seed,),
-            strategy="bfs",
-            concurrency=concurrency,
-            politeness=PolitenessConfig(delay_s=1.0),
-            limits=LimitConfig(**limits),
-            analysis=TOPIC,
-            refresh_s=age,
-        )
+            seeds=(self.seed,), strategy="bfs", concurrency=concurrency,
+            politeness=PolitenessConfig(delay_s=1.0), limits=LimitConfig(**limits),
+            analysis=TOPIC, refresh_s=age,
+        )  # fmt: skip
         asked, ended = len(self.web.log), list[Event]()
 
         class Killed(Exception):

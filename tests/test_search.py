@@ -104,13 +104,8 @@ def path(tmp_path: Path) -> Path:
 
 def test_index_words_han_as_pairs_and_others_as_words() -> None:
     assert index_words(fold_spelling("欧冠决赛 in ＣＡＦÉ!")) == [
-        "欧冠",
-        "冠决",
-        "决赛",
-        "赛",
-        "in",
-        "cafe",
-    ]
+        "欧冠", "冠决", "决赛", "赛", "in", "cafe",
+    ]  # fmt: skip
 
 
 def test_fold_spelling_traditional_equals_simplified() -> None:

@@ -112,15 +112,10 @@ def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
     politeness = config.politeness
     assert (politeness.per_host, politeness.delay_s, politeness.ignore_robots) == (7, 0, True)
     assert config.fetch == FetchConfig(
-        user_agent="bot/1.0 (+a@b.test)",
-        total_timeout_s=9,
-        max_body_bytes=1 << 20,
-        max_raw_bytes=1 << 20,
-        allow_net=("127.0.0.0/8",),
-        insecure=True,
-        proxy="http://p.test:80",
-        concurrency=6,
-    )
+        user_agent="bot/1.0 (+a@b.test)", total_timeout_s=9, max_body_bytes=1 << 20,
+        max_raw_bytes=1 << 20, allow_net=("127.0.0.0/8",), insecure=True,
+        proxy="http://p.test:80", concurrency=6,
+    )  # fmt: skip
     assert made.paths == RunPaths(db=Path("x.db"), archive=home / "web.warc", fresh=True)
 
 

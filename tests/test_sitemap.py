@@ -158,16 +158,10 @@ def test_read_url_source_feed_entry_url(body: str, url: str | None) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"<",
-        b"<html><url>",
-        b"text <urlset>",
-        b"{}",
-        b"\x1f\x8b",
-        b"<!doctype html><p>x",
+        b"", b"<", b"<html><url>", b"text <urlset>", b"{}", b"\x1f\x8b", b"<!doctype html><p>x",
         b"\0" * 99,
     ],
-)
+)  # fmt: skip
 def test_read_url_source_other_content_is_none(body: bytes) -> None:
     assert read_url_source(body) is None
     assert not is_url_source(body)
@@ -190,14 +184,10 @@ def test_read_url_source_text_sitemap(step: int, pack: type[bytes]) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"http://a.test/ is a page\nhttp://a.test/1\n",
-        b"https is a protocol",
-        b"http://a.test/<br>\n",
-        b"http://" + b"a" * 20_000,
-        b"ftp://a.test/\n",
-        b"http",
+        b"http://a.test/ is a page\nhttp://a.test/1\n", b"https is a protocol",
+        b"http://a.test/<br>\n", b"http://" + b"a" * 20_000, b"ftp://a.test/\n", b"http",
     ],
-)
+)  # fmt: skip
 def test_is_url_source_text_starting_like_url_is_false(body: bytes) -> None:
     assert pieces(body, 5) is None
     assert not is_url_source(body)

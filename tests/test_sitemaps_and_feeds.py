@@ -63,16 +63,11 @@ async def crawl(
     ignore_robots: bool = False,
 ) -> tuple[Crawl, list[Event], Keeper]:
     config = CrawlConfig(
-        seeds=seeds,
-        strategy="bfs",
-        concurrency=1,
-        sitemaps_per_host=per_host,
+        seeds=seeds, strategy="bfs", concurrency=1, sitemaps_per_host=per_host,
         fetch=FetchConfig(sitemaps=wanted),
-        politeness=PolitenessConfig(ignore_robots=ignore_robots),
-        scope=scope,
-        limits=LimitConfig(max_requests=200),
-        analysis=TOPIC,
-    )
+        politeness=PolitenessConfig(ignore_robots=ignore_robots), scope=scope,
+        limits=LimitConfig(max_requests=200), analysis=TOPIC,
+    )  # fmt: skip
     events: list[Event] = []
     keeper = Keeper()
     world = ListingWorld(web) if wanted else World(web)

@@ -117,21 +117,15 @@ real = st.floats(allow_nan=False)
 def url_rows(draw: st.DrawFn) -> list[UrlRow]:
     return [
         UrlRow(
-            id=number,
-            key=draw(st.binary(min_size=16, max_size=16)),
-            url=draw(text),
-            queue_id=draw(st.integers(0, 3)),
-            depth=draw(st.integers(0, 9)),
-            priority=draw(real),
+            id=number, key=draw(st.binary(min_size=16, max_size=16)), url=draw(text),
+            queue_id=draw(st.integers(0, 3)), depth=draw(st.integers(0, 9)), priority=draw(real),
             link_evidence=tuple(draw(st.lists(number32, max_size=3))),
-            parent_id=draw(st.none() | st.integers(0, 9)),
-            anchor=draw(text),
-            state=draw(st.sampled_from(UrlState)),
-            reason=draw(text),
+            parent_id=draw(st.none() | st.integers(0, 9)), anchor=draw(text),
+            state=draw(st.sampled_from(UrlState)), reason=draw(text),
             hops=draw(st.integers(0, 10)),
         )
         for number in range(draw(st.integers(0, 200)))
-    ]
+    ]  # fmt: skip
 
 
 @given(urls=url_rows())
@@ -172,24 +166,15 @@ async def test_iter_urls_priorities_are_exact(values: list[float], tmp_path_fact
 
 
 changes = st.builds(
-    PriorityChange,
-    id=st.integers(0, 3),
-    priority=real,
+    PriorityChange, id=st.integers(0, 3), priority=real,
     link_evidence=st.lists(number32, max_size=2).map(tuple),
-    parent_id=st.none() | st.integers(0, 9),
-    anchor=text,
-)
+    parent_id=st.none() | st.integers(0, 9), anchor=text,
+)  # fmt: skip
 outcomes = st.builds(
-    Outcome,
-    id=st.integers(0, 3),
-    state=st.sampled_from(UrlState),
-    reason=text,
-    detail=text,
-    tries=st.integers(0, 3),
-    retry_at=st.floats(0, 1e9),
-    hops=st.integers(0, 3),
+    Outcome, id=st.integers(0, 3), state=st.sampled_from(UrlState), reason=text, detail=text,
+    tries=st.integers(0, 3), retry_at=st.floats(0, 1e9), hops=st.integers(0, 3),
     url=st.none() | text,
-)
+)  # fmt: skip
 
 
 @given(changes=st.lists(changes, max_size=12), outcomes=st.lists(outcomes, max_size=12))

@@ -39,13 +39,9 @@ def link(name: str, anchor: float = 0.0, **scores: float) -> Link:
 
 def parent(strategy: Strategy, relevance: float, **url_table: object) -> Parent:
     fields = {
-        "id": 0,
-        "nth": 1,
-        "depth": 0,
-        "host": "h",
-        "pattern": "",
+        "id": 0, "nth": 1, "depth": 0, "host": "h", "pattern": "",
         "link_evidence": strategy.seed(),
-    }
+    }  # fmt: skip
     return Parent(relevance=relevance, relevant=relevance > 0.5, **{**fields, **url_table})  # type: ignore[arg-type]
 
 
@@ -551,18 +547,13 @@ def test_pack_key_sorts_by_hops_then_score(keys: list[tuple[int, float]]) -> Non
 
 LINKS = st.lists(
     st.builds(
-        drawn.link,
-        st.sampled_from("ABCDEFGH"),
-        st.floats(0, 1),
-        host=st.sampled_from(["h", "g"]),
-        pattern=st.sampled_from(["/S", "/D"]),
-        context_score=st.floats(0, 1),
-        url_score=st.floats(0, 1),
-        heading_score=st.floats(0, 1),
+        drawn.link, st.sampled_from("ABCDEFGH"), st.floats(0, 1),
+        host=st.sampled_from(["h", "g"]), pattern=st.sampled_from(["/S", "/D"]),
+        context_score=st.floats(0, 1), url_score=st.floats(0, 1), heading_score=st.floats(0, 1),
     ),
     max_size=5,
     unique_by=lambda k: k.url,
-)
+)  # fmt: skip
 WEBS = st.dictionaries(
     st.sampled_from("ABCDEFGH"), st.builds(Drawn, LINKS, st.floats(0, 2)), max_size=8
 )

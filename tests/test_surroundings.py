@@ -112,15 +112,9 @@ def test_reader_read_only_folder_is_opened(shell: Shell, tmp_path: Path) -> None
 
 def page(number: int, checked_at: float) -> StoredPage:
     return StoredPage(
-        id=number,
-        url="http://a.test/",
-        text_digest=0,
-        title="",
-        priority=0.0,
-        first_fetched_at=checked_at,
-        checked_at=checked_at,
-        tried_at=checked_at,
-    )
+        id=number, url="http://a.test/", text_digest=0, title="", priority=0.0,
+        first_fetched_at=checked_at, checked_at=checked_at, tried_at=checked_at,
+    )  # fmt: skip
 
 
 def test_revisit_policy_page_checked_in_the_future_is_due() -> None:

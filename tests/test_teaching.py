@@ -170,15 +170,9 @@ def test_update_classifier_learns_new_words(focus: Focus, tmp_path: Path) -> Non
         ]
         (tmp_path / f"{kind}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     trained = focus(
-        "research",
-        "train",
-        "--topic",
-        "t.toml",
-        "--positive",
-        "on.jsonl",
-        "--negative",
+        "research", "train", "--topic", "t.toml", "--positive", "on.jsonl", "--negative",
         "off.jsonl",
-    )
+    )  # fmt: skip
     assert trained[0] == 0
     assert focus(*crawl("a.db", "--relevance", "bayes"))[0] == 0
 

@@ -136,13 +136,9 @@ def blog(pages: int = 8) -> TinyWeb:
         on = "足球赛。" * 9 if n % 4 == 0 else ""
         head = f"<meta name=author content={n}>"
         web.page(
-            f"http://a.test/{n}",
-            title=f"第{n}篇 – 志",
-            text=f"{filler}{on}",
-            head=head,
-            links=[("/", "志")],
-            keywords=TAGLINE,
-        )
+            f"http://a.test/{n}", title=f"第{n}篇 – 志", text=f"{filler}{on}", head=head,
+            links=[("/", "志")], keywords=TAGLINE,
+        )  # fmt: skip
     return web
 
 

@@ -40,13 +40,9 @@ def woven(seed: int) -> TinyWeb:
 async def order(folder: Path, strategy: str, web: TinyWeb, addresses: int) -> list[str]:
     analysis = strategy_class(strategy).extend_analysis(TOPIC)
     config = CrawlConfig(
-        seeds=("http://h0.test/0",),
-        strategy=strategy,
-        concurrency=1,
-        politeness=PolitenessConfig(delay_s=1.0),
-        analysis=analysis,
-        frontier_memory=addresses,
-    )
+        seeds=("http://h0.test/0",), strategy=strategy, concurrency=1,
+        politeness=PolitenessConfig(delay_s=1.0), analysis=analysis, frontier_memory=addresses,
+    )  # fmt: skip
     asked: list[str] = []
     async with Store.open(folder / f"{addresses}.db", now=0.0, pid=1) as store:
         info = await store.begin_crawl({"seeds": []}, "{}", fresh=False, now=0.0)

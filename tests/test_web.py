@@ -28,14 +28,9 @@ def draw() -> TinyWeb:
 
 def gist(result: FetchResult) -> tuple[object, ...]:
     return (
-        result.url,
-        result.status,
-        result.failure,
-        result.body,
-        result.redirect_to,
-        result.retry_after_s,
-        result.header("content-type") if result.body else None,
-    )
+        result.url, result.status, result.failure, result.body, result.redirect_to,
+        result.retry_after_s, result.header("content-type") if result.body else None,
+    )  # fmt: skip
 
 
 async def test_memory_and_sockets_give_the_same_results() -> None:

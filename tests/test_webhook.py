@@ -123,22 +123,16 @@ async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -
                     "more": 0,
                     "items": [
                         {
-                            "id": number,
-                            "url": "http://a.test/1",
-                            "title": "标题 1",
-                            "site": "a.test",
-                            "published_at": "2026-11-21T08:59:00Z",
-                            "found_at": "2026-11-21T09:00:00Z",
-                            "relevance": 0.8,
-                            "snippet": "今天足球决赛",
-                            "words": ["足球"],
-                            "similar": 0,
+                            "id": number, "url": "http://a.test/1", "title": "标题 1",
+                            "site": "a.test", "published_at": "2026-11-21T08:59:00Z",
+                            "found_at": "2026-11-21T09:00:00Z", "relevance": 0.8,
+                            "snippet": "今天足球决赛", "words": ["足球"], "similar": 0,
                         }
                     ],
                 }
             ]
         },
-    }
+    }  # fmt: skip
     assert [line.detail for line in here.store.outbox.list_deliveries()] == [
         "204 No Content",
         "429 Too Many Requests",

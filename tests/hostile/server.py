@@ -209,10 +209,6 @@ class Names(AbstractResolver):
 
 def _result(host: str, port: int, address: str) -> ResolveResult:
     return ResolveResult(
-        hostname=host,
-        host=address,
-        port=port,
-        family=socket.AF_INET,
-        proto=0,
+        hostname=host, host=address, port=port, family=socket.AF_INET, proto=0,
         flags=socket.AI_NUMERICHOST,
-    )
+    )  # fmt: skip

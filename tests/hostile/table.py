@@ -8,14 +8,9 @@ from tests.hostile.case import Case
 from tests.hostile.secure import authority
 
 GROUPS: dict[str, list[Case]] = {
-    "bodies": bodies.CASES,
-    "framing": framing.CASES,
-    "tls": tls.CASES,
-    "escapes": escapes.CASES,
-    "texts": texts.CASES,
-    "traps": traps.CASES,
-    "rules": rules.CASES,
-}
+    "bodies": bodies.CASES, "framing": framing.CASES, "tls": tls.CASES, "escapes": escapes.CASES,
+    "texts": texts.CASES, "traps": traps.CASES, "rules": rules.CASES,
+}  # fmt: skip
 
 
 def table() -> dict[str, Case]:

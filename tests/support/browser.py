@@ -148,14 +148,8 @@ def stage(folder: Path, pages: int = PAGES) -> Iterator[Stage]:
         smtp = post.sockets[0].getsockname()[1]
         (port,) = free_ports(1)
         command = [
-            sys.executable,
-            "-m",
-            "tests.support.browser",
-            here.db,
-            port,
-            here.demo.port,
-            smtp,
-        ]
+            sys.executable, "-m", "tests.support.browser", here.db, port, here.demo.port, smtp,
+        ]  # fmt: skip
         with subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, text=True, start_new_session=True
         ) as here.server:
@@ -314,15 +308,11 @@ def browsing(
     scripts   whether the browser runs those of pages
     """
     context = chromium.new_context(
-        viewport={"width": screen.width, "height": screen.height},
-        locale=language,
-        timezone_id="Asia/Shanghai",
-        color_scheme="dark" if screen.dark else "light",
-        has_touch=screen.touch,
-        is_mobile=screen.touch,
-        device_scale_factor=1.5 if screen.touch else 1,
-        java_script_enabled=scripts,
-    )
+        viewport={"width": screen.width, "height": screen.height}, locale=language,
+        timezone_id="Asia/Shanghai", color_scheme="dark" if screen.dark else "light",
+        has_touch=screen.touch, is_mobile=screen.touch,
+        device_scale_factor=1.5 if screen.touch else 1, java_script_enabled=scripts,
+    )  # fmt: skip
     context.set_default_timeout(1000 * LIMIT_S)
     return Browsing(here, context.new_page(), language, screen)
 

@@ -155,15 +155,10 @@ def cluster(
         f"{said.partition('Traceback')[2][-400:]!r}"
     )
     broken = {
-        "lost": lost,
-        "extra": pages - rack.pages,
-        "other_ends": other_ends,
-        "too_fast": min(gaps) < delay_s,
-        "repeated": again.total() > in_flight,
-        "too_few_faults": len(tormentor.faults) < len(faults),
-        "unsound": integrity(db) != "ok",
-        "not_done": not is_done,
-        "breakdowns": victim.breakdowns,
+        "lost": lost, "extra": pages - rack.pages, "other_ends": other_ends,
+        "too_fast": min(gaps) < delay_s, "repeated": again.total() > in_flight,
+        "too_few_faults": len(tormentor.faults) < len(faults), "unsound": integrity(db) != "ok",
+        "not_done": not is_done, "breakdowns": victim.breakdowns,
         "traceback": "Traceback" in said,
-    }
+    }  # fmt: skip
     return Verdict("cluster", found, [name for name, value in broken.items() if value])

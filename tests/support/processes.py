@@ -81,13 +81,9 @@ def start(
     """
     with stderr.open("ab") as file:
         return subprocess.Popen(
-            [sys.executable, *program, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=file,
-            start_new_session=True,
-            preexec_fn=before,
-        )
+            [sys.executable, *program, *arguments], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=file, start_new_session=True, preexec_fn=before,
+        )  # fmt: skip
 
 
 class Crawl:

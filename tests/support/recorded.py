@@ -81,17 +81,11 @@ def write_labels(folder: Path, labels: dict[str, int], *more: str) -> None:
 def spec(folder: Path, *strategies: str, **changes: object) -> ComparisonSpec:
     """A comparison of these strategies on that web."""
     settings: dict[str, object] = {
-        "archive": folder / "web.warc.gz",
-        "topics": folder / "topics.json",
-        "labels": folder / "labels.tsv",
-        "hubs": folder / "hubs.tsv",
-        "aliases": folder / "aliases.tsv",
-        "variants": tuple(list_variants(strategies)),
-        "out": folder / "out",
-        "seed_orders": 2,
-        "cache_dir": folder / "cache",
-        **changes,
-    }
+        "archive": folder / "web.warc.gz", "topics": folder / "topics.json",
+        "labels": folder / "labels.tsv", "hubs": folder / "hubs.tsv",
+        "aliases": folder / "aliases.tsv", "variants": tuple(list_variants(strategies)),
+        "out": folder / "out", "seed_orders": 2, "cache_dir": folder / "cache", **changes,
+    }  # fmt: skip
     return ComparisonSpec(**settings)  # type: ignore[arg-type]
 
 

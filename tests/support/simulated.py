@@ -63,18 +63,15 @@ def alerts(*, auto: bool) -> list[Watched]:
         Watched(
             validate_alert(
                 Alert(
-                    name,
-                    tuple(f"http://{site}.example/" for site in sites),
-                    words=words,
+                    name, tuple(f"http://{site}.example/" for site in sites), words=words,
                     schedule="auto" if auto else every,
-                    channels=(f"webhook:https://{subject}.test/",),
-                    max_items=200,
+                    channels=(f"webhook:https://{subject}.test/",), max_items=200,
                 )
             ),
             frozenset({subject}),
         )
         for name, words, subject, every, sites in rows
-    ]
+    ]  # fmt: skip
 
 
 # -- a web under a clock that nobody waits for ---------------------------------------
@@ -141,18 +138,11 @@ class Living(ReplayTransport):
             is_html = "html" in headers.get("content-type", "")
             failure = None if is_html else FailureKind.NOT_HTML
         return FetchResult(
-            url=url,
-            fetched_at=fetched_at,
-            status=answer.status,
-            headers=answer.headers,
-            body=b"" if failure or target or listing else answer.body,
-            raw_bytes=len(answer.body),
-            elapsed_s=elapsed_s,
-            failure=failure,
-            detail=str(answer.status),
-            redirect_to=target,
+            url=url, fetched_at=fetched_at, status=answer.status, headers=answer.headers,
+            body=b"" if failure or target or listing else answer.body, raw_bytes=len(answer.body),
+            elapsed_s=elapsed_s, failure=failure, detail=str(answer.status), redirect_to=target,
             url_source=listing,
-        )
+        )  # fmt: skip
 
 
 class Told(NamedTuple):

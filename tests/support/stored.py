@@ -12,31 +12,20 @@ from focus.store import Store
 def url_row(number: int, **fields: Any) -> UrlRow:
     """Return the row of URL `number`."""
     defaults: dict[str, Any] = {
-        "id": number,
-        "key": number.to_bytes(16, "big"),
-        "url": f"https://a.example/{number}",
-        "queue_id": 0,
-        "depth": 1,
-        "priority": 1.0,
-    }
+        "id": number, "key": number.to_bytes(16, "big"), "url": f"https://a.example/{number}",
+        "queue_id": 0, "depth": 1, "priority": 1.0,
+    }  # fmt: skip
     return UrlRow(**(defaults | fields))
 
 
 def page_row(number: int, **fields: Any) -> PageRow:
     """Return the row of the page at URL `number`."""
     defaults: dict[str, Any] = {
-        "id": number,
-        "url": f"https://a.example/{number}",
-        "request_number": number + 1,
-        "waiting_count": 3,
-        "status": 200,
-        "fetched_at": 1000.0 + number,
-        "elapsed_s": 0.1,
-        "raw_bytes": 10,
-        "priority": 1.0,
-        "pagerank": 0.25,
+        "id": number, "url": f"https://a.example/{number}", "request_number": number + 1,
+        "waiting_count": 3, "status": 200, "fetched_at": 1000.0 + number, "elapsed_s": 0.1,
+        "raw_bytes": 10, "priority": 1.0, "pagerank": 0.25,
         "page": Page(title="球", relevance=0.5, is_relevant=True, body_zstd=b"zzz"),
-    }
+    }  # fmt: skip
     return PageRow(**(defaults | fields))
 
 

@@ -149,14 +149,11 @@ def _live(rack: Rack, folder: Path, requests: int, *, term: bool) -> Life | None
     end_s, asked = time.monotonic() - signalled, crawl.requests
     is_there = read_copy(crawl.db, "SELECT 1 FROM sqlite_master WHERE name = 'page'")
     return Life(
-        requests=asked,
-        first_s=log[before].time - began if asked else 0.0,
-        end_s=end_s,
+        requests=asked, first_s=log[before].time - began if asked else 0.0, end_s=end_s,
         code=crawl.process.returncode,
         pages=len(read_copy(crawl.db, "SELECT 1 FROM page")) if is_there else 0,
-        check=integrity(crawl.db),
-        orphans=len(orphans(workers)),
-    )
+        check=integrity(crawl.db), orphans=len(orphans(workers)),
+    )  # fmt: skip
 
 
 def kills(rack: Rack, times: int, *, term: bool = False) -> Verdict:

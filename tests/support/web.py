@@ -211,19 +211,13 @@ class TinyWeb:
             failure = _judge(answer)
         came = answer.failure is None
         return FetchResult(
-            url=url,
-            fetched_at=asked_at,
-            status=answer.status if came else None,
+            url=url, fetched_at=asked_at, status=answer.status if came else None,
             headers=tuple(answer.headers.items()) if came else (),
             body=answer.body if failure is None and target is None else b"",
-            raw_bytes=len(answer.body),
-            elapsed_s=self._clock() - asked_at,
-            failure=failure,
-            detail=str(answer.status) if came else "drawn to fail",
-            redirect_to=target,
-            retry_after_s=wait_s,
-            address="192.0.2.1" if came else None,
-        )
+            raw_bytes=len(answer.body), elapsed_s=self._clock() - asked_at, failure=failure,
+            detail=str(answer.status) if came else "drawn to fail", redirect_to=target,
+            retry_after_s=wait_s, address="192.0.2.1" if came else None,
+        )  # fmt: skip
 
     def _put(self, url: str, answer: Answer) -> None:
         assert urlsplit(url).path, f"{url} needs a path, as every normal URL has one"
