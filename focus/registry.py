@@ -53,7 +53,7 @@ REMOVED = {
     "focus watch run --amqp": _CLUSTER_VISITS_REMOVED,
     "focus serve --amqp": _CLUSTER_VISITS_REMOVED,
     "focus topic new --vectors": _VECTORS_REMOVED,
-    "focus topic expand --vectors": _VECTORS_REMOVED,
+    "focus topic suggest --vectors": _VECTORS_REMOVED,
     "focus crawl --log-format": mark(
         "--log-format was removed; the log is text: --summary FILE writes the summary as JSON, "
         "`focus export` the pages"
@@ -95,6 +95,7 @@ RENAMED = {
 """Old spelling of an option -> the present one; the old one still works, with a note."""
 
 RENAMED_COMMANDS = {
+    "focus topic expand": "focus topic suggest",
     "focus compare": "focus research compare",
     "focus train": "focus research train",
     "focus kb": "focus research kb",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import focus
 from focus.errors import LanguageModelError
-from focus.fetch import WebPoster
 from focus.learn.llm import (
     Endpoint,
     TermAnswer,
@@ -24,7 +20,7 @@ from focus.learn.llm import (
     propose_terms,
 )
 from focus.storage.reader import DatabaseReader
-from focus.topic.topic import from_words
+from focus.topic.topic import Topic, from_words
 from tests.support.command import Focus, record, runner, settle
 from tests.support.timetravel import OWN_TIME, REAL_TIME
 from tests.support.webhooks import Receiver, receiving
@@ -80,9 +76,13 @@ def test_completions_url_completes_address(url: str, requested: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "body", "complaint"),
     [
-        ((401, {}), b'{"error": {"message": "wrong key sk-1\\n!"}}', "answered 401: wrong key … !"),
-        ((404, {}), b'{"error": "no model"}', "answered 404: no model"),
-        ((302, {"Location": "http://127.0.0.1:1/"}), RIGHT, "answered 302"),
+        (
+            (401, {}),
+            b'{"error": {"message": "wrong key sk-1\\n!"}}',
+            "401 Unauthorized wrong key …",
+        ),
+        ((404, {}), b'{"error": "no model"}', "404 Not Found no model"),
+        ((302, {"Location": "http://127.0.0.1:1/"}), RIGHT, "302 Found"),
         ((200, {}), b"<!doctype html><p>Welcome", "contains no terms as JSON"),
         ((200, {}), b"[" * 100_000, "contains no terms as JSON"),
         ((200, {}), b"x" * 10_000_000, "over 1000000 bytes"),
@@ -218,64 +218,35 @@ async def test_crawl_asks_once_and_keeps_terms(home: Path) -> None:
     assert list(of_file["terms"]) == ["abc", "越位", "点球", "own goal"]
 
 
-class Model(BaseHTTPRequestHandler):
-    """Answers with `status` and the terms."""
-
-    status, requests = 200, 0
-
-    def do_POST(self) -> None:
-        type(self).requests += 1
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(self.status)
-        self.end_headers()
-        self.wfile.write(RIGHT)
-
-    def log_message(self, format: str, *arguments: object) -> None: ...
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A language model's endpoint on a thread of its own: its address."""
-    monkeypatch.setattr(Model, "requests", 0)
-    monkeypatch.setattr(Model, "status", 200)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Model) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
 CRAWL = ("crawl", "a.test", "--topic", "xyzzyq", "--archive", "web.warc.gz", "--db", "a.db")
 
 
 @REAL_TIME
 def test_commands_use_endpoint_or_say_why_not(
-    home: Path, model: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run: Focus = runner(capfd)
-    monkeypatch.setattr(Model, "status", 403)
-    ended = run(*CRAWL, "--llm", model)
-    warning = f"Warning: language model at {model}: answered 403; the crawl begins without"
-    assert (ended.code, warning in ended.err) == (0, True)
-    ended = run("topic", "new", "xyzzyq", "--llm", model)
-    assert (ended.code, ended.err.count("\n")) == (1, 1)
-    assert not (home / "xyzzyq.toml").exists()
-    monkeypatch.setattr(Model, "status", 200)
-    monkeypatch.setenv("FOCUS_LLM", model)
-    assert f"a new crawl asks {model} for others" in run(*CRAWL, "--dry-run").out
-    assert Model.requests == 2
-    assert run("topic", "new", "xyzzyq").code == 0
-    assert '"越位" = { role = "term", weight = 0.3, source = "llm" }' in Path(
-        "xyzzyq.toml"
-    ).read_text("utf-8")
-    assert run("crawl", "a.test", "--topic", "x", "--llm", "http://u:p@h/").code == 2
-
-
-@REAL_TIME
-def test_commands_without_option_send_nothing(
     home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run: Focus = runner(capfd)
+    answers: list[Any] = [LanguageModelError("no"), LanguageModelError("no"), TermAnswer(**TERMS)]
+
+    async def propose(topic: Topic, endpoint: Endpoint) -> TermAnswer:
+        assert endpoint == Endpoint("http://model.test", "", "secret")
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return cast("TermAnswer", answer)
+
+    monkeypatch.setattr("focus.learn.llm.propose_terms", propose)
     monkeypatch.setenv("FOCUS_LLM_KEY", "secret")
-    monkeypatch.setattr(WebPoster, "call", None)  # a request would raise
-    for command in (CRAWL, ("topic", "new", "xyzzyq"), ("topic", "show", "xyzzyq")):
-        assert run(*command, *(("--llm-model", "m") if command[1] != "show" else ())).code == 0
+    for command in (CRAWL, ("topic", "new", "a")):
+        assert run(*command, "--db", "b.db").code == 0
+    assert len(answers) == 3  # nothing is sent without the option
+    monkeypatch.setenv("FOCUS_LLM", "http://model.test")
+    assert "a new crawl asks http://model.test for others" in run(*CRAWL, "--dry-run").out
+    ended = run(*CRAWL)
+    assert (ended.code, "Warning: no; the crawl begins without its terms" in ended.err) == (0, True)
+    ended = run("topic", "new", "xyzzyq")
+    assert (ended.code, ended.err.count("\n"), Path("xyzzyq.toml").exists()) == (1, 1, False)
+    assert run("topic", "new", "xyzzyq").code == 0
+    text = Path("xyzzyq.toml").read_text("utf-8")
+    assert '"越位" = { role = "term", weight = 0.3, source = "llm" }' in text
+    assert run(*CRAWL, "--llm", "http://u:p@h/").code == 2

@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from focus.errors import ConfigError
 from focus.learn.corpus import html_document
 from focus.learn.kb.importing import import_dump
 from focus.learn.memory_crawl import PageSource, crawl_briefly, fetch_pages
+from focus.learn.suggestions import count_effect, keep_accepted, list_suggestions
 from focus.learn.topic_building import (
     ModelSet,
     SourcedPage,
@@ -28,6 +30,7 @@ from focus.learn.topic_building import (
 from focus.report import export
 from focus.score.statistics.profile import make_profile, make_published_profile, suggest_threshold
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
+from focus.topic.terms import add_terms
 from focus.topic.topic import Topic, from_toml, from_words
 from focus.workers import WorkerPool
 from tests.support.command import Focus, record
@@ -191,11 +194,47 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
     assert wide.sources["射门"].startswith("expanded: on 16 of 24 relevant pages, 0 of 24")
 
 
-def test_propose_topic_keywords_without_certain_page_is_refused() -> None:
-    with pytest.raises(ConfigError, match="none of these pages is surely on topic"):
-        propose_topic_keywords(
-            from_words("足球"), [sample("编译", "函数")], limit=5, max_weight=0.3
-        )
+def test_propose_topic_keywords_without_certain_page_proposes_nothing() -> None:
+    found = propose_topic_keywords(
+        from_words("足球"), [sample("编译", "函数")], limit=5, max_weight=0.3
+    )
+    assert (found.proposals, found.on, found.off) == ([], 0, 1)
+
+
+def test_count_effect_counts_pages_with_terms_and_newly_relevant_ones() -> None:
+    topic = from_words("足球")
+    wide = add_terms(topic, ["射门", "越位", "裁判", "函数"], "file")
+    suggestions = list_suggestions(topic, wide)
+    pages = [
+        sample("足球射门", "足球，射门"),  # relevant already
+        sample("射门越位", "射门，越位，裁判"),
+        sample("越位", "越位，裁判"),  # two terms are too few
+        sample("函数", "函数"),
+    ]
+    effect = count_effect(topic, wide, suggestions, pages)
+    counts = {s.term: (s.pages, s.newly_relevant) for s in effect.suggestions}
+    assert counts == {"射门": (2, 1), "越位": (2, 1), "裁判": (2, 1), "函数": (1, 0)}
+    assert (effect.pages, effect.newly_relevant) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "rejected", "terms"),
+    [
+        ([], [], ["射门", "越位"]),
+        (["越位"], [], ["越位"]),
+        ([], ["越位"], ["射门"]),
+        (["all"], ["射门"], ["越位"]),
+        (["函数"], [], None),
+    ],
+)
+def test_keep_accepted_terms(
+    accepted: list[str], rejected: list[str], terms: list[str] | None
+) -> None:
+    topic = from_words("足球")
+    wide = add_terms(topic, ["射门", "越位"], "file")
+    with nullcontext() if terms else pytest.raises(ConfigError, match="函数"):
+        kept = keep_accepted(wide, list_suggestions(topic, wide), accepted, rejected)
+        assert list(kept.terms) == terms
 
 
 # -- small crawls -------------------------------------------------------------------
@@ -280,7 +319,7 @@ def test_topic_commands_work_together(focus: Focus) -> None:
     assert "evidence: relevant" in out
     assert "× 2.5 = +2.50  足球" in out
     code, out, err = focus(
-        "topic", "expand", "f.toml", *archive, "--explain", "-o", "w.toml", "--pilot", "60"
+        "topic", "suggest", "f.toml", *archive, "--explain", "-o", "w.toml", "--pilot", "60"
     )
     assert code == 0
     assert "lift" in out
@@ -293,9 +332,17 @@ def test_topic_commands_work_together(focus: Focus) -> None:
     code, out, _ = focus("topic", "test", "w.toml", "http://a.test/", "--db", "c.db", "--json")
     assert code == 0
     assert json.loads(out)[0]["models"]["evidence"]["threshold"] == 0.5
-    code, out, _ = focus("topic", "expand", "f.toml", "--db", "c.db", "--json")
+    code, out, _ = focus("topic", "suggest", "f.toml", "--db", "c.db", "--json")
     assert code == 0
-    assert json.loads(out)["proposals"]
+    assert json.loads(out)["expansion"]["proposals"]
+    Path("words.txt").write_text("射门\n越位\n", "utf-8")
+    words = ("--terms", "words.txt", "--accept", "射门", "-o", "s.toml")
+    code, out, _ = focus("topic", "suggest", "xyzzyq", *words, "--db", "c.db")
+    assert code == 0
+    assert re.search(r"射门 +term +0\.3 +\d+ +0 +file words\.txt\n", out)
+    assert "with all of them 0 of " in out
+    assert list(read("s.toml").terms) == ["射门"]
+    assert "no source proposes" in focus("topic", "expand", "xyzzyq").out  # its old name
 
 
 def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
@@ -349,9 +396,9 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
         (["test", "足球", "none.html"], "there is no such file or folder"),
         (["test", "足球", "http://a.test/gone", "--archive", "web.warc.gz"], "no pages to judge"),
         (["test", "足球", "http://a.test/", "--db", "none.db"], "no database at none.db"),
-        (["expand", "足球", "--archive", "web.warc.gz"], "no seed for the pilot crawl"),
-        (["expand", "足球", "--archive", "web.warc.gz", "--db", "x.db"], "exclude each other"),
-        (["expand", "足球", "--db", "none.db"], "no database at none.db"),
+        (["suggest", "足球", "--archive", "web.warc.gz"], "no seed for the pilot crawl"),
+        (["suggest", "足球", "--archive", "web.warc.gz", "--db", "x.db"], "exclude each other"),
+        (["suggest", "足球", "--db", "none.db"], "no database at none.db"),
     ],
 )
 def test_topic_commands_misuse_prints_one_line(

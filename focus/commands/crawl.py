@@ -59,7 +59,7 @@ _TOPIC_OPTIONS = [
         help="Words such as 足球,英超:0.8, or a topic file (.toml).",
     ),
     *declared_options(CRAWL_SECTION),
-    *llm_options(),
+    llm_options,
     _what_option(
         "--param",
         multiple=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from focus.commands.options.option import option
+from focus.commands.options.option import add_options, option
 from focus.config import CRAWL_SECTION
 from focus.errors import LanguageModelError
 from focus.i18n import Msg, msg
@@ -19,34 +19,21 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "FOCUS_LLM_KEY"
 
 
-def llm_options(section: str = CRAWL_SECTION) -> list[Any]:
-    """Return the options that name an endpoint, its model and the file of its key."""
-    return [
-        option(
-            "--llm",
-            section=section,
-            variable=True,
-            kind="web address",
-            help="Ask the language model at URL for related terms.",
-        ),
-        option(
-            "--llm-model",
-            section=section,
-            variable=True,
-            kind="text",
-            help="Name of the model, with --llm.",
-            is_rare=True,
-        ),
-        option(
+llm_options = add_options(
+    option(
+        name, section=CRAWL_SECTION, variable=True, kind=kind, help=text, is_rare=name != "--llm"
+    )
+    for name, kind, text in (
+        ("--llm", "web address", "Ask the language model at URL for related terms."),
+        ("--llm-model", "text", "Name of the model, with --llm."),
+        (
             "--llm-key-file",
-            section=section,
-            variable=True,
-            kind="file",
-            help="Read the key for --llm from the first line of this file; else it is "
-            f"{KEY_VARIABLE}.",
-            is_rare=True,
+            "file",
+            f"Read the key for --llm from the first line of this file; else it is {KEY_VARIABLE}.",
         ),
-    ]
+    )
+)
+"""Options that name an endpoint, its model and the file of its key."""
 
 
 def read_endpoint(options: Mapping[str, Any]) -> Endpoint | None:

@@ -1,9 +1,9 @@
-"""`focus topic new`, `show`, `test` and `expand`."""
+"""`focus topic new`, `show`, `test` and `suggest`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from focus.commands.options.help import Group
 from focus.commands.options.option import (
     JSON,
     Command,
-    add_options,
     option,
     print_json,
     print_lines,
@@ -38,13 +37,19 @@ from focus.topic.terms import LIBRARY
 
 if TYPE_CHECKING:
     from focus.learn.memory_crawl import PageSource
-    from focus.learn.page_sources import PageSources
+    from focus.learn.page_sources import PageSources, StoredCrawls
     from focus.learn.topic_building import SourcedPage
+    from focus.score.statistics.expansion import TopicExpansion
     from focus.topic.topic import Topic
 
 PILOT_REQUESTS = 300  # requests of a pilot crawl by default
 _ALL_MODELS = "all"  # all relevance models
-LLM_OPTIONS = add_options(llm_options(section="Options"))
+TERMS = option(
+    "--terms",
+    default=LIBRARY,
+    metavar="TEXT",
+    help="Related terms: library, none, or a file with one per line.",
+)
 
 
 def _parse_model(text: str) -> str:
@@ -59,7 +64,7 @@ def topic() -> None:
     Example:
         focus topic new football --keyword 足球 --keyword 英超:0.8 -o football.toml
         focus topic test football.toml https://sports.sina.com.cn/china/
-        focus topic expand football.toml --explain
+        focus topic suggest football.toml --crawl latest
     """
 
 
@@ -86,13 +91,8 @@ def topic() -> None:
     "the improved TF-IDF. Document frequencies are those of the given pages.",
 )
 @KB
-@option(
-    "--terms",
-    default=LIBRARY,
-    metavar="TEXT",
-    help="Related terms: library, none, or a file with one per line.",
-)
-@LLM_OPTIONS
+@TERMS
+@llm_options
 @option("-o", "--output", kind="file", show_default="NAME.toml", help="Write the topic to FILE.")
 @option("--force", is_flag=True, help="Replace an existing file.")
 @page_options
@@ -272,11 +272,14 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
         print_lines([""] * (number > 0) + topic_output.test_lines(*result))
 
 
-# -- expand -------------------------------------------------------------------------
+# -- suggest ------------------------------------------------------------------------
 
 
 @topic.command(cls=Command)
 @click.argument("file", metavar="FILE|WORDS")
+@TERMS
+@llm_options
+@KB
 @option(
     "--seed",
     multiple=True,
@@ -291,97 +294,122 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     help="Compare the pages of a pilot crawl with N requests.",
 )
 @option(
-    "--limit", type=click.IntRange(1, 200), default=12, metavar="N", help="Propose at most N words."
+    "--limit",
+    type=click.IntRange(1, 200),
+    default=12,
+    metavar="N",
+    help="Propose at most N words from pages.",
 )
 @option(
     "--max-weight",
     type=click.FloatRange(0.01, 1),
     default=0.15,
     metavar="NUMBER",
-    help="Maximum weight of a proposed word.",
+    help="Maximum weight of a word from pages.",
 )
 @option(
     "--explain",
     is_flag=True,
-    help="Also show the evidence, and the rejected words with the reasons.",
+    help="Also show the evidence for words from pages, and the rejected ones with the reasons.",
 )
-@JSON
 @option(
-    "-o",
-    "--output",
-    kind="file",
-    help="Write the topic with the proposed words to FILE.",
+    "--accept",
+    multiple=True,
+    metavar="TERM|all",
+    show_default="all",
+    help="Write only this term to the topic (repeatable).",
 )
+@option("--reject", multiple=True, metavar="TERM", help="Do not write this term (repeatable).")
+@JSON
+@option("-o", "--output", kind="file", help="Write the topic with the accepted terms to FILE.")
 @option("--force", is_flag=True, help="Replace an existing file; the topic's own needs no --force.")
-@KB
 @page_options
 @click.pass_context
-def expand(ctx: click.Context, /, file: str, **options: Any) -> None:
-    """Propose further keywords, with the evidence for them.
+def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
+    """Propose other names and related terms of a topic.
 
-    Pages that the topic's words surely speak of are compared with such that they do not, host
-    by host; words that stand on the first and not on the others are proposed. No label is
-    needed. The pages are those of a crawl in the database, of a pilot crawl (--archive,
-    --pilot), or examples.
+    They come from the library of topics, and with their options from a language model, a knowledge
+    base, a file of words, and pages: words that stand on pages that surely speak of the topic, and
+    not on other pages of the same hosts. The pages are those of a crawl (--crawl or --db), of a
+    pilot crawl (--archive, --pilot), or examples. With a crawl, the numbers of stored pages
+    on which a term occurs, and of those that are relevant only with the suggestions, are shown.
 
     \b
     Example:
-        focus crawl --topic football.toml --max-pages 500
-        focus topic expand football.toml --explain -o wide.toml
+        focus topic suggest 足球 --crawl latest
+        focus topic suggest football.toml --accept 越位 --accept "own goal" -o wide.toml
     """
     from focus.commands.settings import read_topic
+    from focus.commands.topic_output import expansion_lines, suggestion_lines
     from focus.learn.kb_terms import add_kb_terms
+    from focus.learn.library import choose_terms, merge_library_terms
     from focus.learn.page_sources import collect_pages
-    from focus.learn.topic_building import (
-        add_aliases,
-        add_proposed_terms,
-        propose_topic_keywords,
-    )
+    from focus.learn.suggestions import Effect, count_effect, keep_accepted, list_suggestions
+    from focus.learn.topic_building import add_aliases, add_proposed_terms
 
-    subject = read_topic(file)
+    subject, terms = read_topic(file), options["terms"]
     if options["output"] is not None and options["output"] != Path(file):
         _check_output(options["output"], force=options["force"])
     paths = make_sources(ctx, options)
     on = collect_pages(options["example"], paths, subject, print_complaint)
     off = collect_pages(options["not_example"], paths, subject, print_complaint)
-    limits = {name: options[name] for name in ("limit", "max_weight")}
     with ExitStack() as stack:
         base = open_knowledge_base(options["base"], stack)
-        if base is not None:
-            keyword_count, subject = len(subject.keywords), add_aliases(subject, base, on)
-            added = format_count(len(subject.keywords) - keyword_count, "other name")
-            print_note("{things} from {file}", things=added, file=options["base"])
-        judged_pages = _read_judged_pages(subject, paths, options, stack)
-        expansion = propose_topic_keywords(subject, judged_pages, **limits, on=on, off=off)
-        if base is not None:
-            subject = add_kb_terms(subject, base)
-    wide = add_proposed_terms(subject, expansion)
+        named = subject if base is None else add_aliases(subject, base, on)
+        wide = merge_library_terms(named) if terms == LIBRARY else named
+        wide = choose_terms(wide, terms) if terms not in (LIBRARY, "none") else wide
+        wide = wide if base is None else add_kb_terms(wide, base)
+        wide = _add_llm_terms(wide, options)
+        expansion = _expand(named, paths, on, off, options)
+        wide = wide if expansion is None else add_proposed_terms(wide, expansion)
+    suggestions = list_suggestions(subject, wide)
+    effect = Effect(suggestions, 0, 0)
+    if paths.stored is not None and suggestions:
+        effect = count_effect(subject, wide, suggestions, _read_stored_pages(paths.stored))
+    chosen = keep_accepted(wide, suggestions, options["accept"], options["reject"])
     if options["as_json"]:
-        print_json(expansion)
+        print_json({**effect._asdict(), "expansion": expansion})
     else:
-        from focus.commands.topic_output import expansion_lines
-
-        print_lines(expansion_lines(expansion, explain=options["explain"]))
+        print_lines(suggestion_lines(effect))
+        if expansion is not None and options["explain"]:
+            print_lines(["", *expansion_lines(expansion)])
     if options["output"] is not None:
-        _write_topic(options["output"], wide)
-        terms = format_count(len(wide.terms), "related term")
-        print_note("Topic in {file}: {terms}", file=options["output"], terms=terms)
+        _write_topic(options["output"], chosen)
+        count = format_count(len(chosen.terms), "related term")
+        print_note("Topic in {file}: {terms}", file=options["output"], terms=count)
 
 
-def _read_judged_pages(
-    subject: Topic, paths: PageSources, options: dict[str, Any], stack: ExitStack
-) -> Iterable[SourcedPage]:
-    """Return the pages to search for keywords, besides examples."""
+def _expand(
+    subject: Topic,
+    paths: PageSources,
+    on: Sequence[SourcedPage],
+    off: Sequence[SourcedPage],
+    options: dict[str, Any],
+) -> TopicExpansion | None:
+    """Return the words that pages propose; None if the options name no pages."""
+    from focus.learn.topic_building import propose_topic_keywords
+
+    pages: Iterable[SourcedPage] = ()
+    if paths.stored is not None:
+        pages = _read_stored_pages(paths.stored)
+    elif options["archive"] is not None or options["pilot"]:
+        pages = _read_pilot_pages(subject, paths.web, options)
+    elif not on:
+        return None
+    limits = {name: options[name] for name in ("limit", "max_weight")}
+    expansion = propose_topic_keywords(subject, pages, **limits, on=on, off=off)
+    if not expansion.on:
+        print_complaint(say("none of these pages is surely on topic, so they propose no word"))
+    return expansion
+
+
+def _read_stored_pages(stored: StoredCrawls) -> Iterator[SourcedPage]:
+    """Yield the pages of the crawl that --db and --crawl name."""
     from focus.learn.topic_building import read_crawl_pages
     from focus.storage.reader import DatabaseReader
 
-    if paths.stored is None and (options["archive"] is not None or options["pilot"]):
-        return _read_pilot_pages(subject, paths.web, options)
-    if paths.stored is None and options["example"]:
-        return ()
-    reader = stack.enter_context(DatabaseReader(Path(options["db"]).expanduser()))
-    crawl = paths.stored.crawl if paths.stored is not None else "latest"
-    return read_crawl_pages(reader, reader.crawl_id(crawl))
+    with DatabaseReader(stored.db) as reader:
+        yield from read_crawl_pages(reader, reader.crawl_id(stored.crawl))
 
 
 def _read_pilot_pages(

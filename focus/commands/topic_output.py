@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from focus.commands.dry_run import NO_TERMS
-from focus.i18n import say, say_all
+from focus.i18n import mark, say, say_all
+from focus.learn.suggestions import Effect
 from focus.learn.topic_building import ModelJudgement, SourcedPage
 from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
@@ -103,24 +104,38 @@ def test_result(
     }
 
 
-# -- focus topic expand -------------------------------------------------------------
+# -- focus topic suggest ------------------------------------------------------------
 
 
-def expansion_lines(expansion: TopicExpansion, *, explain: bool) -> list[str]:
-    """Return the proposed keywords; `explain` adds evidence and the rejected words."""
+def suggestion_lines(effect: Effect) -> list[str]:
+    """Return one line per suggested name or term, with its effect on stored pages if counted."""
+    if not effect.suggestions:
+        return [say("no source proposes a term; others are --llm URL, --kb FILE and --crawl ID")]
+    titles, numbers = say_all("term", "role", "weight", "source"), {2}
+    if effect.pages:
+        titles, numbers = (*titles[:3], *say_all("pages", "newly relevant"), titles[3]), {2, 3, 4}
+    rows = [
+        (
+            *(printable(s.term, 32), s.role, f"{s.weight:.4g}"),
+            *((f"{s.pages:,}", f"{s.newly_relevant:,}") if effect.pages else ()),
+            printable(s.source, 70),
+        )
+        for s in effect.suggestions
+    ]
+    lines = format_table([titles, *rows], right_aligned=numbers)
+    if effect.pages:
+        text = mark("with all of them {n:,} of {pages:,} stored pages become relevant")
+        lines += ["", say(text, n=effect.newly_relevant, pages=effect.pages)]
+    return lines
+
+
+def expansion_lines(expansion: TopicExpansion) -> list[str]:
+    """Return the words from pages with their evidence, and the rejected words."""
     head = say(
         "compared {on} on topic with {off:,} other pages",
         on=format_count(expansion.on, "page"),
         off=expansion.off,
     )
-    if not expansion.proposals:
-        return [say("{head}: no further terms found", head=head)]
-    if not explain:
-        rows = [
-            (printable(proposal.word, 32), f"{proposal.weight:g}")
-            for proposal in expansion.proposals
-        ]
-        return [head, *format_table(rows, right_aligned={1})]
     titles = say_all(
         "word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off"
     )

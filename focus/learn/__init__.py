@@ -3,6 +3,7 @@
     page_sources — the pages that a user names: files, folders, URLs
     memory_crawl — a small crawl that fetches them and keeps its pages in memory
     topic_building — features, aliases and keywords of a topic from pages (`focus topic`)
+    suggestions — terms that all sources propose, and their effect on stored pages
     kb_terms — related terms of a topic, from a knowledge base
     llm — other names and terms of a topic, from the endpoint of a language model
     library — other names and terms of a topic, from the library that comes with focus

@@ -57,13 +57,18 @@ def library_text() -> str:
 
 
 def add_library_terms(topic: Topic) -> Topic:
+    """Return the topic with the names and terms of the library, unless it has terms of its own."""
+    return topic if topic.terms else merge_library_terms(topic)
+
+
+def merge_library_terms(topic: Topic) -> Topic:
     """Return the topic with the other names and the terms that the library has for it.
 
-    The first of its keywords, or else its name, that the library knows decides. A topic with terms
-    of its own is returned unchanged, and so is one that the library does not have.
+    The first of its keywords, or else its name, that the library knows decides. A topic that the
+    library does not have is returned unchanged.
     """
     words = [*(keyword.text for keyword in topic.keywords), topic.name]
-    entry = None if topic.terms else next(filter(None, map(find_topic, words)), None)
+    entry = next(filter(None, map(find_topic, words)), None)
     if entry is None:
         return topic
     topic = add_names(topic, entry.names, LIBRARY, weight=_NAME_WEIGHT)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -26,6 +26,7 @@ import msgspec
 from focus.config import FetchConfig
 from focus.errors import LanguageModelError
 from focus.fetch import WebPoster
+from focus.i18n import msg
 from focus.records import FetchResult
 from focus.score.statistics.vector import background_idf, is_term
 from focus.text.formatting import printable
@@ -91,20 +92,6 @@ class TermAnswer(msgspec.Struct, frozen=True):
     english: list[str] = []
 
 
-class _Message(msgspec.Struct):
-    content: str
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-
-
-class _Completion(msgspec.Struct):
-    """The part of a response that is read."""
-
-    choices: list[_Choice]
-
-
 # -- the request --------------------------------------------------------------------
 
 
@@ -138,23 +125,19 @@ async def propose_terms(
         if result.status in _FORMAT_REFUSED:
             del body["response_format"]
             result = await _post(poster, endpoint, body, sleep)
-    if result.failure is not None:
-        raise LanguageModelError(
-            "language model at {url}: {detail}", url=endpoint.name, detail=result.detail
-        )
-    if result.status != 200:
-        raise LanguageModelError(
-            "language model at {url}: answered {status}{reason}",
-            url=endpoint.name,
-            status=result.status,
-            reason=_server_message(result.body, endpoint.key),
-        )
-    answer = parse_answer(result.body)
-    if answer is None:
-        raise LanguageModelError(
-            "language model at {url}: its answer contains no terms as JSON", url=endpoint.name
-        )
-    return answer
+    answer = parse_answer(result.body) if result.status == 200 else None
+    if answer is not None:
+        return answer
+    problem = result.detail
+    if not result.failure and result.status == 200:
+        problem = msg("its answer contains no terms as JSON")
+    elif not result.failure:
+        reason = _read(result.body, "error", "message") or _read(result.body, "error")
+        problem = printable(f"{problem} {reason}", 200)
+        problem = problem.replace(endpoint.key, "…") if endpoint.key else problem
+    raise LanguageModelError(
+        "language model at {url}: {problem}", url=endpoint.name, problem=problem
+    )
 
 
 async def _post(
@@ -204,29 +187,25 @@ def _request_body(topic: Topic, model: str) -> dict[str, Any]:
 
 def parse_answer(body: bytes) -> TermAnswer | None:
     """Return the first JSON object with terms in a response; None if there is none."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
-        text = msgspec.json.decode(body, type=_Completion).choices[0].message.content
-        return next(_find_answers(text), None)
-    return None
-
-
-def _find_answers(text: str) -> Iterator[TermAnswer]:
+    text = _read(body, "choices", 0, "message", "content")
     for match in islice(re.finditer("{", text), _MAX_OBJECTS):
         with suppress(ValueError, RecursionError):
             value, _ = json.JSONDecoder().raw_decode(text, match.start())
             answer = msgspec.convert(value, TermAnswer)
             if answer.chinese or answer.english:
-                yield answer
+                return answer
+    return None
 
 
-def _server_message(body: bytes, key: str) -> str:
-    """Return `: ` and the error message of a server, without the key; "" if it sends none."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        error = msgspec.json.decode(body, type=dict[str, Any]).get("error")
-        text = error.get("message") if isinstance(error, dict) else error
-        if isinstance(text, str):
-            return f": {printable(text.replace(key, '…') if key else text, 200)}"
-    return ""
+def _read(body: bytes, *path: str | int) -> str:
+    """Return the text at a path of a JSON document; "" if there is none."""
+    try:
+        value = json.loads(body)
+        for key in path:
+            value = value[key]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return value if isinstance(value, str) else ""
 
 
 def add_llm_terms(topic: Topic, answer: TermAnswer) -> Topic:

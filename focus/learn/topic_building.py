@@ -275,8 +275,6 @@ def propose_topic_keywords(
 
     judged   pages that `evidence` scores; uncertain ones are omitted
     on, off  pages that the user named as examples
-
-    Raises ConfigError if no page is on topic.
     """
     matcher = Matcher(topic)
     model = make_model("evidence", matcher, {})
@@ -289,12 +287,6 @@ def propose_topic_keywords(
         relevance = model.judge(sourced.page).relevance
         if relevance > SURE_ON or relevance < SURE_OFF:
             page_words[relevance > SURE_ON].append(_make_page_words(sourced, segmenter))
-    if not page_words[True]:
-        raise ConfigError(
-            "topic {name!r}: none of these pages is surely on topic, so no word can be "
-            "proposed; crawl longer, or give pages with --example",
-            name=topic.name,
-        )
     return propose_keywords(
         page_words[True],
         page_words[False],

@@ -29,7 +29,7 @@ FEATURE_LINK_WEIGHT = 0.15
 """A feature of weight 1 counts in a link text like a keyword of this weight.
 
 Words of the topic also occur on neighbouring topics; with a larger weight a crawl would drift there
-and stay (`focus topic expand` gives its words the same weight)."""
+and stay (`focus topic suggest` gives its words the same weight)."""
 
 _NEEDS_FOLDING = re.compile("[\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff\uff10-\uff5a]")
 _LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # letters that continue a word
