@@ -137,15 +137,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
         int,
         Setting(FILE_ONLY, "Maximum size of the headers (headers-too-large).", name="max-headers"),
     ] = 64 * 1024
-    content_types: Annotated[
-        tuple[str, ...],
-        Setting(
-            FILE_ONLY,
-            "Read only responses of these types (repeatable).",
-            name="content-type",
-            kind="media type",
-        ),
-    ] = ("text/html", "application/xhtml+xml")
+    content_types: tuple[str, ...] = ("text/html", "application/xhtml+xml")
     proxy: Annotated[
         str | None,
         Setting(
@@ -247,16 +239,8 @@ class TrapConfig(msgspec.Struct, frozen=True):
             is_rare=True,
         ),
     ] = 2000
-    max_segments: Annotated[
-        int, Setting(FILE_ONLY, "Maximum number of segments in the path of a URL (trap-path).")
-    ] = 20
-    max_combinations: Annotated[
-        int,
-        Setting(
-            FILE_ONLY,
-            "Maximum number of parameter sets for one path (trap-query).",
-        ),
-    ] = 50
+    max_segments: int = 20  # segments in the path of a URL
+    max_combinations: int = 50  # parameter sets for one path
     is_on: Annotated[
         bool,
         Setting(
@@ -294,15 +278,6 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             is_rare=True,
         ),
     ] = None
-    near_duplicates: Annotated[  # compute Page.simhash and Page.is_soft_404
-        bool,
-        Setting(
-            FILE_ONLY,
-            "Count near-duplicates as relevant, and error pages that are answered with 200 as "
-            "pages.",
-            name="count-duplicates",
-        ),
-    ] = True
     documents: bool = False  # as `ScopeConfig.documents`
     hash_routes: bool = False  # read links to #/route: pages are rendered
     max_links: Annotated[
@@ -323,8 +298,6 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             is_rare=True,
         ),
     ] = "all"
-    mask_meta: bool = False  # hide meta keywords and description (comparisons)
-    mask_urls: bool = False  # hide the words of URLs (comparisons)
 
 
 class PolitenessConfig(msgspec.Struct, frozen=True):
@@ -462,9 +435,6 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             LIMIT_SECTION,
             "Also revisit pages that were last checked TIME ago, such as 7d.",
         ),
-    ] = None
-    min_priority: Annotated[
-        float | None, Setting(FILE_ONLY, "Drop links to which the strategy gives a lower priority.")
     ] = None
     cookies: Annotated[
         bool,

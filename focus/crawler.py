@@ -214,7 +214,6 @@ class Crawl:
             unit_of_work=self.unit_of_work,
             scope=self.scope,
             traps=Traps(self.config.traps, now=self.transport.now()),
-            min_priority=self.config.min_priority,
             nofollow=_nofollow_policy(self.config),
             uses_site_rules=self.config.scope.site_rules and not self.config.as_published,
         )

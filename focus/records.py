@@ -75,7 +75,6 @@ class DropReason(StrEnum):
     DENIED = "denied"  # --allow / --deny
     URL_TOO_LONG = "url-too-long"  # over max-url
     DEPTH = "depth"  # beyond --max-depth or the strategy's own allowance
-    PRIORITY = "priority"  # below min-priority, or dropped by the strategy
     FRONTIER_FULL = "frontier-full"
     NOT_HTML = "not-html"
     REDIRECTED = "redirected"  # replaced by the target of the redirect

@@ -520,7 +520,6 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
         seeds=("http://site.example/",),
         analysis=AnalysisConfig(
             topic=to_builtins(from_words("足球")),
-            near_duplicates=False,
             hash_routes=mode != "never",
         ),
         fetch=FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",)),

@@ -1,4 +1,4 @@
-"""Formats a comparison for a terminal, with a table per relevance model and mask."""
+"""Formats a comparison for a terminal, with a table per relevance model."""
 
 from __future__ import annotations
 

@@ -46,7 +46,6 @@ from focus.urls.normal_form import url_fingerprint, url_host, url_pattern
 class LinkHandler:
     """Turns links into known URLs with priorities.
 
-    min_priority  new URLs below it are dropped
     nofollow      treatment of links with rel=nofollow: follow, weigh or skip
     uses_site_rules  whether page variants of known web applications are dropped
     """
@@ -60,7 +59,6 @@ class LinkHandler:
         unit_of_work: UnitOfWork,
         scope: Scope,
         traps: Traps | None = None,
-        min_priority: float | None = None,
         nofollow: str = "follow",
         uses_site_rules: bool = True,
     ) -> None:
@@ -72,7 +70,6 @@ class LinkHandler:
         self.traps = traps or Traps(TrapConfig(is_on=False), now=0.0)
         self._ranker = ranker
         self._priority = ranker.priority
-        self._min_priority = min_priority
         self._nofollow = nofollow
         self._uses_site_rules = uses_site_rules
         self.source_ids: set[int] = set()  # sitemaps and feeds of this run
@@ -438,8 +435,6 @@ class LinkHandler:
         state, reason = row.state, row.reason
         if state is not UrlState.WAITING:
             self.url_table.priority[url_id] = priority
-        elif self._min_priority is not None and priority < self._min_priority:
-            state, reason = UrlState.DROPPED, str(DropReason.PRIORITY)
         elif queue.host.is_abandoned:
             state, reason = UrlState.FAILED, str(FailureKind.HOST_ABANDONED)
         if state is UrlState.WAITING:

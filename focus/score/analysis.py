@@ -106,7 +106,7 @@ class PageScorer:
             or bool(template.blocks)
             or document.may_contain_keyword(self.matcher)
         )
-        is_soft_404 = self.config.near_duplicates and _is_soft_404(document)
+        is_soft_404 = _is_soft_404(document)
         if software is None:
             software = detect_software(parsed.generator, source, url_host(url))
         index = is_index_page(url, parsed, links, software)
@@ -134,9 +134,9 @@ class PageScorer:
             omitted_link_count=parsed.omitted_links,
             omitted_route_count=len(parsed.omitted_routes),
             simhash=simhash(document.full_content, parsed.title)
-            if self.config.near_duplicates and (is_relevant or is_soft_404)
+            if is_relevant or is_soft_404
             else 0,
-            wording_hash=wording(document.full_content) if self.config.near_duplicates else 0,
+            wording_hash=wording(document.full_content),
             is_soft_404=is_soft_404,
             feed_urls=[
                 feed
@@ -168,14 +168,8 @@ class PageScorer:
     def _make_document(
         self, url: str, source: bytes, parsed: ParsedPage, template: SiteTemplate
     ) -> Document:
-        is_masked = self.config.mask_urls
-        masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
-        address = {
-            "url": "" if is_masked else url,
-            "url_words": "" if is_masked else url_words(url),
-        }
         return Document.from_parsed(
-            parsed, source, template_blocks=template.blocks, **address, **masked
+            parsed, source, template_blocks=template.blocks, url=url, url_words=url_words(url)
         )
 
     def _topic_in_name(self, page: Document) -> float:

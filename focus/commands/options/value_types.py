@@ -158,13 +158,6 @@ def parse_plain_name(text: str) -> str:
     return text
 
 
-def parse_media_type(text: str) -> str:
-    """Return type/subtype in lower case."""
-    if not re.fullmatch(r"[\w.+-]+/[\w.+-]+", text):
-        raise ConfigError("{text!r} is not a media type like text/html", text=text)
-    return text.lower()
-
-
 def parse_parameter(text: str) -> tuple[str, float]:
     """Return name and number of NAME=NUMBER; a Greek letter is read as its name."""
     name, equals, value = text.partition("=")
@@ -265,7 +258,6 @@ KINDS = {
     "contact": ValueKind("URL|MAIL", checked_type(parse_contact)),
     "header": ValueKind("TEXT", checked_type(parse_header_text)),
     "plain name": ValueKind("NAME", checked_type(parse_plain_name)),
-    "media type": ValueKind("TYPE", checked_type(parse_media_type)),
     "failures": ValueKind("[KIND]", checked_type(parse_failure_kinds)),
 }
 """Kinds of values by the name that declarations use."""
