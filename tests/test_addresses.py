@@ -150,8 +150,7 @@ async def test_nothing_is_looked_up_where_addresses_have_no_limit() -> None:
     web, seeds = farm(3)
     live = Live(World(web))
     await crawl(live, order(seeds, per_ip=0))
-    assert live.looked_up == []
-    assert len(live.starts) == 6
+    assert (live.looked_up, len(live.starts)) == ([], 6)
 
 
 async def test_a_slow_name_holds_up_its_own_host_alone() -> None:
@@ -186,8 +185,7 @@ async def test_one_at_a_time_keeps_the_order_of_a_recorded_web(strategy: str) ->
         engine.add_seeds(config.seeds)
         await engine.run()
         asked.append(web.urls(robots=True))
-    assert asked[0] == asked[1]
-    assert len(asked[0]) == 60
+    assert (asked[0], len(asked[0])) == (asked[1], 60)
 
 
 async def test_a_redirected_robots_txt_keeps_the_pace() -> None:

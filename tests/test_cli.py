@@ -92,8 +92,7 @@ def test_why_shows_evidence_of_index_page(focus: Focus, home: Path) -> None:
     }
     focus(*on(recorded(home, pages), "--max-pages", "3"))
     fetched = why(focus, "a.test/one")
-    assert fetched["evidence"]["home"] == 1.0
-    assert fetched["evidence"]["member"] == 3.0
+    assert (fetched["evidence"]["home"], fetched["evidence"]["member"]) == (1.0, 3.0)
     total = fetched["priority"] + fetched["page"]["bonus"]
     assert sum(fetched["evidence"].values()) == pytest.approx(total, abs=1e-3)
     assert fetched["evidence"]["place"] == pytest.approx(fetched["page"]["bonus"], abs=1e-3) != 0.0
@@ -124,8 +123,7 @@ def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> Non
     taken = why(focus, "a.test/one")
     assert (taken["named"], taken["ahead"]["number"]) == (["足球"], 0)
     last = why(focus, "a.test/two")
-    assert last["named"] == []
-    assert last["ahead"]["number"] == 1
+    assert (last["named"], last["ahead"]["number"]) == ([], 1)
     assert last["ahead"]["hosts"] == [["a.test", 1]]
     ((url, priority),) = last["ahead"]["urls"]
     assert url == "http://a.test/three"
@@ -277,16 +275,14 @@ def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, ho
     assert (written.out, written.err) == ("", "4 pages in x.csv\n")
 
     status = focus("status", "--db", "a.db")
-    assert "frontier empty" in status.out
-    assert "failures  http-4xx 1" in status.out
+    assert "frontier empty" in status.out and "failures  http-4xx 1" in status.out
     as_json = json.loads(focus("status", "--db", "a.db", "--json").out)
     assert as_json["status"]["states"]["done"] == 4
     assert [crawl["id"] for crawl in as_json["crawls"]] == [1]
 
     goal = focus("why", "a.test/goal", "--db", "a.db")
     assert goal.code == 0
-    assert "“足球进球”" in goal.out
-    assert "  0  http://a.test/" in goal.out
+    assert "“足球进球”" in goal.out and "  0  http://a.test/" in goal.out
     gone = why(focus, "http://a.test/gone")
     assert (gone["state"], gone["reason"]) == ("failed", "http-4xx")
     unseen = focus("why", "http://a.test/nowhere", "--db", "a.db")
@@ -320,8 +316,7 @@ def test_same_command_continues_crawl(focus: Focus, web: Path) -> None:
         "raise --max-pages or use --fresh.\n"
     )
     more = focus(*on(web))
-    assert "pages     4, " in more.err
-    assert "this run  2 pages" in more.err
+    assert "pages     4, " in more.err and "this run  2 pages" in more.err
     assert "Crawl 1 is complete" in focus(*on(web)).err
     assert "Crawl 2: " in focus(*on(web, "--fresh", "--max-pages", "1")).err
 
@@ -467,8 +462,7 @@ def test_unexpected_error_prints_traceback(
     raise_in_crawl(monkeypatch, error)
     ended = focus(*CRAWL)
     assert ended.code == 1
-    assert "Traceback" in ended.err
-    assert type(error).__name__ in ended.err
+    assert "Traceback" in ended.err and type(error).__name__ in ended.err
     assert ended.err.endswith("please report the lines above\n")
 
 
@@ -510,10 +504,8 @@ def _refused(*_: object) -> None:
 
 def test_strategies_command_lists_parameters(focus: Focus) -> None:
     out = focus("strategies").out
-    assert "topic-pagerank" in out
-    assert "gamma=0.06" in out
-    assert "as published: gamma=0.8" in out
-    assert "P1 eq. 3-1…3-7" in out
+    assert "topic-pagerank" in out and "gamma=0.06" in out
+    assert "as published: gamma=0.8" in out and "P1 eq. 3-1…3-7" in out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

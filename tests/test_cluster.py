@@ -48,8 +48,7 @@ def test_result_message_uses_the_clock_of_the_frontier() -> None:
     result = to_result(message, task, now=1000.0)
     assert result.page == page
     assert result.task is task
-    assert result.fetch.fetched_at == 998.0
-    assert result.fetch.headers == (("etag", "1"),)
+    assert (result.fetch.fetched_at, result.fetch.headers) == (998.0, (("etag", "1"),))
     assert result.fetch.body == b""
 
 

@@ -196,8 +196,7 @@ def test_failures_are_grouped_by_kind_with_example(found: CrawlFigures) -> None:
 
 def test_best_pages_are_relevant_and_sorted_by_quality(found: CrawlFigures, path: Path) -> None:
     qualities = [each.quality for each in found.best]
-    assert len(qualities) == 6
-    assert qualities == sorted(qualities, reverse=True)
+    assert (len(qualities), qualities) == (6, sorted(qualities, reverse=True))
     # R = max R, relevance 0.9 of at most 1: ½ + ½·0.9
     assert qualities[0] == pytest.approx(0.95)
 
@@ -254,9 +253,7 @@ def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) 
     assert elements.open == []
     assert all(re.match(r"href=https?://[ab]\.example", each) for each in elements.loads)
     assert text.count("<script>") == 1
-    assert "alert(1)</script>" not in text
-    assert "\u202e" not in text
-    assert "<img" not in text
+    assert "alert(1)</script>" not in text and "\u202e" not in text and "<img" not in text
     assert "<b>alert" not in text
     for words in ("足球", "Harvest", "Best hubs", "Politeness", "Self-judged"):
         assert words in elements.text
@@ -314,8 +311,7 @@ def test_scrolling_regions_have_tabindex_and_label(found: CrawlFigures) -> None:
 
 def test_verdict_is_first_paragraph(found: CrawlFigures) -> None:
     text = crawl_html(found)
-    assert "<main>" in text
-    assert "6 of 10 pages are relevant (60%).</p>" in text
+    assert "<main>" in text and "6 of 10 pages are relevant (60%).</p>" in text
     assert text.index('class="verdict"') < text.index('class="tiles"')
 
 

@@ -66,8 +66,7 @@ def test_ctrl_c_lets_requests_finish_and_sums_up(web: DemoWeb, tmp_path: Path) -
     with served(web, latency_s=0.5) as server:
         run = Crawl(server, tmp_path, program=PATIENT).after(20).send(signal.SIGINT)
         assert run.end() == 130
-        assert "waiting for " in run.said
-        assert "ended: interrupted" in run.said
+        assert "waiting for " in run.said and "ended: interrupted" in run.said
         assert "The same command continues it." in run.said
         assert Crawl(server, tmp_path, "--max-pages", "20").end() == 0
         assert asked_twice(server) == set()
@@ -107,9 +106,7 @@ def test_it_runs_as_cron_would_run_it(server: DemoServer, tmp_path: Path) -> Non
 
 
 def assert_polite(found: Conduct) -> None:
-    assert found.early == []
-    assert found.most == 1
-    assert found.forbidden == []
+    assert (found.early, found.most, found.forbidden) == ([], 1, [])
     assert found.unasked == []
 
 
@@ -160,8 +157,7 @@ def test_slow_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: MonkeyP
     held = hold(600, 0.0, 2, tmp_path, ["--concurrency", "600"], together=550)
     assert held.code == 0
     assert held.most >= 550
-    assert held.report["failures"] == {}
-    assert held.report["run_pages"] == 1200
+    assert (held.report["failures"], held.report["run_pages"]) == ({}, 1200)
 
 
 # -- a recorded web -----------------------------------------------------------------

@@ -38,10 +38,8 @@ OFF = [sight("a", "code") for _ in range(46)]
 def test_make_proposal_example_matches_docstring() -> None:
     """q = 3/146, share_off = 40q/86 = 0.00956, lift = 0.5/0.00956 = 52.3, sureness 0.618."""
     (goal, *_) = propose(ON, OFF).proposals
-    assert goal.word == "goal"
-    assert goal.lift == pytest.approx(0.5 / (40 * 3 / 146 / 86))
-    assert goal.sureness == pytest.approx(0.618, abs=0.001)
-    assert goal.weight == MAX_WEIGHT
+    assert (goal.word, goal.lift) == ("goal", pytest.approx(0.5 / (40 * 3 / 146 / 86)))
+    assert (goal.sureness, goal.weight) == (pytest.approx(0.618, abs=0.001), MAX_WEIGHT)
     assert goal.score == pytest.approx(goal.sureness * 20 / 39)
     assert [(at.host, at.on, at.on_all, at.off, at.off_all) for at in goal.hosts] == [
         ("a", 20, 39, 0, 46)

@@ -60,8 +60,7 @@ def test_alert_feed_lists_newest_pages_first(here: OutboxFixture) -> None:
     assert calendar.timegm(found.feed.updated_parsed) == NOON + 60
     second, first = found.entries
     assert (first.link, second.link) == ("http://a.test/1", "http://a.test/2")
-    assert second.title_detail.type == "text/plain"
-    assert second.title == "A & <b>"
+    assert (second.title_detail.type, second.title) == ("text/plain", "A & <b>")
     assert calendar.timegm(first.published_parsed) == NOON - 3600
     assert calendar.timegm(first.updated_parsed) == NOON
     assert "published" not in second

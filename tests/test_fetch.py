@@ -130,8 +130,7 @@ async def test_fetch_page_has_all_fields() -> None:
     result = await ask(server, "/a?b=%20c")
     assert (result.status, result.failure, result.body) == (200, None, PAGE)
     assert [value for name, value in result.headers if name == "x-one"] == ["1", "2"]
-    assert result.raw_bytes == len(PAGE)
-    assert result.address == "127.0.0.1"
+    assert (result.raw_bytes, result.address) == (len(PAGE), "127.0.0.1")
     assert result.fetched_at == NOW
     assert result.elapsed_s > 0
 
@@ -153,8 +152,7 @@ async def test_fetch_request_names_crawler_without_credentials() -> None:
     assert f"host: 127.0.0.1:{port}\r\n" in request
     assert "user-agent: focus/9 test\r\n" in request
     assert "accept-encoding: gzip, deflate, br, zstd\r\n" in request
-    assert "accept-language: zh" in request
-    assert "authorization" not in request
+    assert "accept-language: zh" in request and "authorization" not in request
     assert "secret" not in request
 
 
@@ -193,8 +191,7 @@ async def test_fetch_broken_idle_connection_is_not_retried() -> None:
     async with serving(server) as port, WebFetcher(config()) as web:
         kinds = [(await web.fetch(f"http://127.0.0.1:{port}/")).failure for _ in range(3)]
     assert kinds == [None, FailureKind.CLOSED, None]
-    assert len(server.requests) == 3
-    assert server.connections == 2
+    assert (len(server.requests), server.connections) == (3, 2)
 
 
 async def test_fetch_broken_new_connection_is_not_retried() -> None:

@@ -114,8 +114,7 @@ def test_strict_order_waits_for_the_best_host() -> None:
     assert world.take(0.0) == "http://x/9"
     world.finish("http://x/9", 0.5)
     candidate = world.frontier.next_candidate(0.5)
-    assert candidate.url == "http://x/8"
-    assert candidate.start_at == 1.5
+    assert (candidate.url, candidate.start_at) == ("http://x/8", 1.5)
 
 
 def test_several_requests_per_host_start_a_delay_apart() -> None:

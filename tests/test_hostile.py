@@ -214,8 +214,7 @@ def test_it_comes_home_in_time_and_memory(hostile_crawl: HostileCrawl) -> None:
 
 
 def test_nothing_was_raised_on_either_side(hostile_crawl: HostileCrawl) -> None:
-    assert hostile_crawl.faults == []
-    assert hostile_crawl.server.errors == []
+    assert (hostile_crawl.faults, hostile_crawl.server.errors) == ([], [])
 
 
 def test_the_private_network_was_never_touched(hostile_crawl: HostileCrawl) -> None:

@@ -63,8 +63,7 @@ async def test_a_name_that_does_not_exist_has_no_other_door(web: TinyWeb) -> Non
 async def test_a_seed_without_a_scheme_goes_on_in_plain(web: TinyWeb) -> None:
     shut(web, "https", FailureKind.TLS)
     run = await crawl(web, ["a.test/x"])
-    assert run.pages == ["http://a.test/x"]
-    assert run.crawl.seeds.failures == {}
+    assert (run.pages, run.crawl.seeds.failures) == (["http://a.test/x"], {})
 
 
 async def test_one_page_that_breaks_tls_costs_that_page(web: TinyWeb) -> None:

@@ -66,8 +66,7 @@ def test_import_dump_stores_entities(tmp_path: Path) -> None:
     assert (report.lines, report.fact_count, report.malformed, report.damage) == (9, 9, 0, None)
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         apple = kb.load_entity("苹果公司")
-        assert apple.aliases == ("苹果", "Apple Inc")
-        assert apple.categories == ("公司",)
+        assert (apple.aliases, apple.categories) == (("苹果", "Apple Inc"), ("公司",))
         assert apple.description.startswith("生产手机")
         assert ("创始人", "乔布斯") in apple.facts  # told of later, in a row of its own
         assert kb.load_entity("苹果") is None

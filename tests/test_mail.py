@@ -161,15 +161,13 @@ async def test_digest_sent_over_smtp_has_text_and_html(server: Server, here: Out
     assert (got["From"], got["To"]) == (f"focus <{SENDER}>", ME)
     assert got["Message-ID"] == f"<{here.column('SELECT batch FROM outbox')[0]}@a.test>"
     assert got["Date"].datetime.timestamp() == NOON
-    assert got["Auto-Submitted"] == "auto-generated"
-    assert got["Precedence"] == "bulk"
+    assert (got["Auto-Submitted"], got["Precedence"]) == ("auto-generated", "bulk")
     assert re.fullmatch(r"<https://focus\.test/unsubscribe/[\w-]{32}>", got["List-Unsubscribe"])
     assert got["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     plain, html = (got.get_body((kind,)) for kind in ("plain", "html"))
     text = plain.get_content()
     assert text.index("== 足球 ==") < text.index("http://a.test/1") < text.index("== 旅游 ==")
-    assert "a.test · 发布于 2026-11-20 17:00" in text
-    assert "今天足球决赛" in text
+    assert "a.test · 发布于 2026-11-20 17:00" in text and "今天足球决赛" in text
     assert "今天<mark>足球</mark>决赛" in html.get_content()
     assert b"\r\n" in server.raw[0]
     assert server.raw[0].isascii(), "no 8bit for servers that cannot take it"
@@ -248,11 +246,9 @@ def test_html_with_markup_in_titles_is_escaped() -> None:
     made = message(evil, title=evil, snippet=f"{evil}{M}{evil}{M}", unsubscribe="https://f.test/u")
     markup = Markup(made.html)
     assert not markup.asks
-    assert "url(" not in made.html
-    assert "@import" not in made.html
+    assert "url(" not in made.html and "@import" not in made.html
     assert markup.tags.count("mark") == 2
-    assert "&lt;script&gt;" in made.html
-    assert "prefers-color-scheme:dark" in made.html
+    assert "&lt;script&gt;" in made.html and "prefers-color-scheme:dark" in made.html
 
 
 def test_html_with_javascript_url_has_no_link() -> None:
@@ -425,8 +421,7 @@ async def test_several_mails_share_one_connection(server: Server) -> None:
     async with server.running():
         outcomes = await server.take(message(), message(), message())
     assert all(isinstance(each, Delivered) for each in outcomes)
-    assert len(server.mails) == 3
-    assert server.connections == 1
+    assert (len(server.mails), server.connections) == (3, 1)
 
 
 @pytest.mark.parametrize(
@@ -560,8 +555,7 @@ async def test_login_over_tls_reports_success_or_failure(
         return
     assert isinstance(outcome, NotDelivered)
     assert outcome.blocks_channel
-    assert "535" in outcome.reason
-    assert "wrong" not in outcome.reason
+    assert "535" in outcome.reason and "wrong" not in outcome.reason
 
 
 async def test_bad_certificate_is_refused(server: Server, certificate: tuple[Path, Path]) -> None:

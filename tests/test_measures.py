@@ -25,8 +25,7 @@ def test_recall_curve_counts_a_target_once_and_stays_flat() -> None:
 @given(ORDERS, TARGETS, st.integers(0, 60))
 def test_recall_curve_is_monotone(order: list[int], targets: set[int], budget: int) -> None:
     curve = m.recall_curve(order, targets, budget)
-    assert len(curve) == budget
-    assert curve == sorted(curve)
+    assert (len(curve), curve) == (budget, sorted(curve))
     assert all(0 <= recall <= 1 for recall in curve)
     if targets and budget >= len(order):
         assert m.recall_at(curve, budget) == len(set(order) & targets) / len(targets) or not budget

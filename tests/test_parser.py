@@ -39,10 +39,8 @@ def test_parse_head_reads_all_fields() -> None:
         <meta name="Keywords" content="足球, 英超"><meta name=description content=" 今日  比赛 ">
         <link rel="stylesheet" href="/s.css"><link rel="Canonical" href=" /a?b=1 "></head>"""
     )
-    assert page.title == "足球 新闻"
-    assert page.keywords == "足球, 英超"
-    assert page.description == "今日 比赛"
-    assert page.language == "zh-CN"
+    assert (page.title, page.keywords) == ("足球 新闻", "足球, 英超")
+    assert (page.description, page.language) == ("今日 比赛", "zh-CN")
     assert (page.base, page.canonical) == ("/sub/", "/a?b=1")
     assert (page.refresh_url, page.robots) == (None, RobotsTag())
 

@@ -320,8 +320,7 @@ async def test_log_file_contains_all_requests_even_if_quiet(
         teller.started(FakeCrawl().real, info())
         teller.event(page())
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "before"
-    assert len(lines) == 3
+    assert (lines[0], len(lines)) == ("before", 3)
     assert "http://a.test/" in lines[2]
     assert capsys.readouterr() == ("", "")
 

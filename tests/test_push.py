@@ -113,8 +113,7 @@ def test_notification_of_several_pages_names_the_best() -> None:
 
 def test_notification_of_one_page_has_snippet_and_link() -> None:
     told = msgspec.json.decode(said("抽签今日举行"))
-    assert told["title"] == "欧冠：抽签今日举行"
-    assert told["body"] == "今天足球决赛"
+    assert (told["title"], told["body"]) == ("欧冠：抽签今日举行", "今天足球决赛")
     assert told["url"] == "/inbox/7/open"
 
 
@@ -249,5 +248,4 @@ def test_oldest_browser_over_limit_is_deleted(here: OutboxFixture) -> None:
 
 def test_command_line_has_no_push_option(capfd: pytest.CaptureFixture[str]) -> None:
     said = runner(capfd)("watch", "add", "--help").out
-    assert "--webhook" in said
-    assert "--push" not in said
+    assert "--webhook" in said and "--push" not in said

@@ -45,8 +45,7 @@ def test_measure_trial_matches_hand_computed_values() -> None:
     assert (found["labelled"], found["unlabelled"]) == (4, 1)
     assert found["harvest"] == 3 / 4
     assert found["harvest_requests"] == pytest.approx(3 / 7, abs=1e-6)
-    assert found["hosts"] == 1
-    assert found["requests_50"] == 7
+    assert (found["hosts"], found["requests_50"]) == (1, 7)
     assert found["requests_80"] is None
     assert found["model_precision"] == 0.5
     assert found["model_recall"] == pytest.approx(1 / 3, abs=1e-6)

@@ -261,8 +261,7 @@ def test_iter_rows_order_equals_sorted_list(
         "quality": lambda row: (-row[2], row[0]),
         "fetched": lambda row: (-float(row[3][17:19]), -row[0]),
     }
-    assert len(every) == len(rows)
-    assert every == sorted(every, key=keys[sort])
+    assert (len(every), every) == (len(rows), sorted(every, key=keys[sort]))
 
 
 def test_iter_rows_unknown_field_or_order_names_known_ones(path: Path) -> None:

@@ -149,8 +149,7 @@ def test_cosine_of_anchor_with_features_example_matches_docstring() -> None:
 
 def test_euclid_of_anchor_has_scale_of_pages(football: Matcher) -> None:
     assert football.euclid["足球 新闻"] == pytest.approx(0.5)
-    assert football.euclid["足球"] == 1.0
-    assert football.euclid["新闻"] == 0.0
+    assert (football.euclid["足球"], football.euclid["新闻"]) == (1.0, 0.0)
     page = Document(title="足球 新闻")
     judged = make_model("euclid", football, {}, as_published=True).judge(page)
     assert judged.relevance == pytest.approx(football.euclid["足球 新闻"])
@@ -336,8 +335,7 @@ def test_relevance_threshold_applies_the_first_that_is_set(
 
 def test_from_toml_reads_and_validates() -> None:
     topic = from_toml('name = "球"\nkeywords = ["足球", "英超:0.5"]\nthreshold = 0.4', "x.toml")
-    assert topic.threshold == 0.4
-    assert topic.keywords[1].weight == 0.5
+    assert (topic.threshold, topic.keywords[1].weight) == (0.4, 0.5)
     for text, said in (
         ("name = ", "x.toml"),
         ('name = "a"\nkeywords = []', "at least one keyword"),

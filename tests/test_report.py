@@ -56,10 +56,8 @@ def test_compare_command_writes_all_files_and_a_table(web: Path, out: Path) -> N
     names = {path.name for path in out.iterdir()}
     assert names == {"results.json", "results.csv", "report.html", "runs.jsonl"}
     table = (web / "table").read_text()
-    assert "topic-pagerank (published)" in table
-    assert "baseline" in table
-    assert "judged by labels" in table
-    assert "Note: 1 labelled pages" not in table
+    assert "topic-pagerank (published)" in table and "baseline" in table
+    assert "judged by labels" in table and "Note: 1 labelled pages" not in table
 
 
 def test_results_csv_has_one_line_per_crawl(out: Path) -> None:
@@ -97,8 +95,7 @@ def test_comparison_html_loads_no_other_file(found: Comparison) -> None:
     page = comparison_html(found)
     elements = Elements()
     elements.feed(page)
-    assert elements.open == []
-    assert elements.loads == []
+    assert (elements.open, elements.loads) == ([], [])
     assert not re.search(r"https?://(?!a\.test|b\.test)|@import|url\(", page)
 
 
@@ -108,10 +105,8 @@ def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None
     elements.feed(page)
     for text in ("bfs", "topic-pagerank (published)", "<足球>", "judged by labels".capitalize()):
         assert text in elements.text
-    assert found.inputs["archive"]["sha256"] in page
-    assert "&lt;足球&gt;" in page
-    assert page.count('<svg viewBox="0 0 860') == 1
-    assert page.count("<figure>") == 1
+    assert found.inputs["archive"]["sha256"] in page and "&lt;足球&gt;" in page
+    assert (page.count('<svg viewBox="0 0 860'), page.count("<figure>")) == (1, 1)
     assert "seeds that are not in the archive" in page
 
 
@@ -120,8 +115,7 @@ def test_comparison_html_tables_have_different_names(web: Path, tmp_path: Path) 
     run(web, *ways, out=tmp_path)
     page = comparison_html(load_results(tmp_path))
     names = re.findall('role="region" aria-label="([^"]+)"', page)
-    assert len(names) == 10
-    assert len(set(names)) == len(names)
+    assert (len(names), len(set(names))) == (10, len(names))
 
 
 def test_verdict_is_first_paragraph(found: Comparison) -> None:
@@ -162,8 +156,7 @@ def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> Non
     assert "self-judged: boolean" in table
     found = load_results(tmp_path)
     page = comparison_html(found)
-    assert "bfs [self-judged]" in page
-    assert "their figures flatter them" in page
+    assert "bfs [self-judged]" in page and "their figures flatter them" in page
     assert any("self-judged" in line for line in comparison_lines(found))
 
 

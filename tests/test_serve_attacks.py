@@ -108,8 +108,7 @@ def test_login_attempts_per_address_are_limited(group: Group) -> None:
     group.member("ana")
     client = group.browser()
     codes = [log_in(client, f"name{n}", "guess") for n in range(25)]
-    assert codes[:19] == [403] * 19
-    assert codes[-1] == 429
+    assert (codes[:19], codes[-1]) == ([403] * 19, 429)
 
 
 def test_own_login_does_not_reset_attempts_of_address(group: Group) -> None:
@@ -167,8 +166,7 @@ def test_session_cookie_attributes(group: Group) -> None:
     group.member("ana")
     typed = {"name": "ana", "password": SECRET}
     plain = group.browser().post("/login", data=typed).headers["set-cookie"].lower()
-    assert "httponly" in plain
-    assert "samesite=lax" in plain
+    assert "httponly" in plain and "samesite=lax" in plain
     group.app_state.base_url = "https://focus.test"
     headers = {"host": "focus.test"}
     answer = group.browser().post("/login", data=typed, headers=headers)
@@ -189,8 +187,7 @@ def test_tokens_are_stored_as_hashes(group: Group) -> None:
     with sqlite3.connect(group.app_state.path) as db:
         dump = "\n".join(db.iterdump())
     db.close()
-    assert secret not in dump
-    assert SECRET not in dump
+    assert secret not in dump and SECRET not in dump
     assert hash_secret(secret).hex() in dump.lower()
 
 
@@ -241,8 +238,7 @@ def test_responses_have_security_headers(group: Group) -> None:
     for path in ("/inbox", "/nowhere", "/static/style.css", "/feed/x.atom", "/inbox/1/bad"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
-        assert "default-src 'none'" in policy
-        assert "frame-ancestors 'none'" in policy
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
     assert client.get("/inbox").headers["cache-control"] == "no-store"
@@ -253,12 +249,10 @@ def test_scripts_are_allowed_on_scripted_pages_only(group: Group) -> None:
     number = alert(client)
     for path in ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin", "/offline"):
         policy = client.get(path).headers["content-security-policy"]
-        assert "script-src" not in policy
-        assert "worker-src" not in policy
+        assert "script-src" not in policy and "worker-src" not in policy
     for path in ("/login", "/settings"):
         policy = client.get(path).headers["content-security-policy"]
-        assert "script-src 'self';" in policy
-        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy and "default-src 'none'" in policy
     policy = client.get("/worker.js").headers["content-security-policy"]
     assert policy == "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
 
@@ -287,8 +281,7 @@ def test_text_from_the_web_is_escaped(group: Group) -> None:
     group.finds(number, 'https://a.test/"onload="x', **said)
     for path in ("/inbox", f"/inbox?words={EVIL}", "/alerts", f"/search?q={EVIL}"):
         page = client.get(path).text
-        assert EVIL not in page
-        assert 'href="javascript' not in page
+        assert EVIL not in page and 'href="javascript' not in page
         assert '"onload=' not in page
 
 

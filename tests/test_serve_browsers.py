@@ -43,8 +43,7 @@ def test_browser_is_added_and_removed(group: Group) -> None:
     client = group.member("ana")
     assert lets(client).headers["location"] == "/settings?saved=1"
     page = client.get("/settings").text
-    assert "Chrome, Android" in page
-    assert PHONE.endpoint not in page
+    assert "Chrome, Android" in page and PHONE.endpoint not in page
     [end] = listed(client)
     assert client.post(end).status_code == 303
     assert listed(client) == []
@@ -153,8 +152,7 @@ def test_manifest_names_existing_files(group: Group) -> None:
 
 def test_offline_page_contains_no_user_data(group: Group) -> None:
     page = group.member("ana").get("/offline").text
-    assert "cannot be reached" in page
-    assert "/logout" not in page
+    assert "cannot be reached" in page and "/logout" not in page
 
 
 def test_files_cached_by_service_worker_exist(group: Group) -> None:

@@ -174,8 +174,7 @@ def test_focus_toml_sets_all_kinds_of_options(ordered: Ordered, home: Path) -> N
     assert made.config.analysis.params == {"alpha": 1}
     assert (made.config.limits.max_time_s, made.config.limits.max_bytes) == (60, 1 << 20)
     assert made.config.fetch.insecure
-    assert made.config.scope.deny == ("x",)
-    assert made.paths.db == home / "t.db"
+    assert (made.config.scope.deny, made.paths.db) == (("x",), home / "t.db")
     assert made.paths.warc == home / "out.warc.gz"
 
 
@@ -355,11 +354,9 @@ def test_topic_file_sets_seeds_model_and_keywords(ordered: Ordered, home: Path) 
     text = "name='t'\nkeywords=['a']\nseeds=['t.test']\nrelevance='boolean'\n"
     (home / "t.toml").write_text(text, encoding="utf-8")
     made = ordered("--topic", str(home / "t.toml"))
-    assert made.config.seeds == ("t.test",)
-    assert made.config.analysis.relevance == "boolean"
+    assert (made.config.seeds, made.config.analysis.relevance) == (("t.test",), "boolean")
     made = ordered(*BASE, "--topic", str(home / "t.toml"), "--relevance", "position")
-    assert made.config.seeds == ("a.test",)
-    assert made.config.analysis.relevance == "position"
+    assert (made.config.seeds, made.config.analysis.relevance) == (("a.test",), "position")
 
 
 def test_read_topic_existing_file_or_words(home: Path) -> None:

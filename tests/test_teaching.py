@@ -110,8 +110,7 @@ def test_label_updates_model_and_crawl_continues(focus: Focus, tmp_path: Path) -
     assert code == 0
     assert "0 on topic, 8 off, 1 skipped (quit); 8 labels in all: 0 on, 8 off" in out
     assert "13 pages judged again" in out
-    assert "relevance 0." in err
-    assert "text: 足球" in err
+    assert "relevance 0." in err and "text: 足球" in err
     assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
     numbers = load_model(tmp_path / "t.model.json").params["evidence"]
     assert numbers["text"] < Evidence.defaults["text"]
@@ -295,6 +294,5 @@ def test_label_reads_keys(monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) 
     lines = question_lines(question)
     assert [asker.ask(lines) for _ in range(4)] == ["y", "n", "s", "q"]
     shown = capfd.readouterr().err
-    assert "\x1b" not in shown
-    assert "on topic? [y]es [n]o [s]kip [q]uit" in shown
+    assert "\x1b" not in shown and "on topic? [y]es [n]o [s]kip [q]uit" in shown
     assert "relevance 0.50; title: 足球" in question_lines(question)[3]

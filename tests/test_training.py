@@ -66,8 +66,7 @@ def test_keep_shared_features_omits_words_of_one_entity() -> None:
     extractor = FeatureExtractor(MATCHER.segmenter, load_football(MATCHER.segmenter))
     pages = keep_shared_features(make_examples(map(text_document, ON), True, extractor), extractor)
     kept = {each for page in pages for each in page.expansion}
-    assert "足球俱乐部" in kept
-    assert "曼联" in kept
+    assert "足球俱乐部" in kept and "曼联" in kept
     assert "弗格森" not in kept  # only 曼联 has it
 
 
@@ -148,8 +147,7 @@ TRAIN = ("research", "train", "--topic", "t.toml", "--positive", "on", "--negati
 def test_train_prints_quality_and_writes_model_name(focus: Focus, tmp_path: Path) -> None:
     code, out, err = focus(*TRAIN, "--entities", "--features", "30")
     assert code == 0
-    assert "words and entities, calibrated" in out
-    assert "Brier" in out
+    assert "words and entities, calibrated" in out and "Brier" in out
     assert "Model in t.model.json" in err
     assert 'model = "t.model.json"' in (tmp_path / "t.toml").read_text(encoding="utf-8")
     learned = load_model(tmp_path / "t.model.json")
