@@ -102,7 +102,6 @@ class Case:
 
     id: str
     does: str
-    good: str
     script: Script
     expect: Expect = Expect()
     url: str = "http://{host}/x"

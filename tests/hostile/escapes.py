@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a table reads best with a line or two for each behaviour
 """Ways out: redirects and links to files, other protocols and the private network."""
 
 from tests.hostile.case import (
@@ -33,66 +34,59 @@ def _growing(talk_path: str) -> Script:
     return script
 
 
-def _to(place: str, does: str, good: str, location: str, expect: Expect = _OUT) -> Case:
-    return Case(f"to-{place}", f"redirects to {does}", good, redirect(location), expect)
+def _to(place: str, does: str, location: str, expect: Expect = _OUT) -> Case:
+    return Case(f"to-{place}", f"redirects to {does}", redirect(location), expect)
 
 
 def _address(place: str, does: str, url: str, expect: Expect = _CLOSED) -> Case:
-    good = "never connects there" if expect is _CLOSED else "copes"
-    return Case(f"at-{place}", f"links to {does}", good, OK, expect, url=url)
+    return Case(f"at-{place}", f"links to {does}", OK, expect, url=url)
 
 
 def _via(place: str, does: str, url: str) -> Case:
     """A redirect to a private address: the target is judged when it is connected to."""
-    return Case(f"via-{place}", f"redirects to {does}", "never connects there",
-                redirect(url), _ON)  # fmt: skip
+    return Case(f"via-{place}", f"redirects to {does}", redirect(url), _ON)
 
 
 CASES = [
-    Case("loop-self", "redirects to itself", "stops at once", redirect("/x"), _OUT),
-    Case("loop-two", "redirects to and fro", "stops", redirect("/y"),
-         Expect(dropped("redirected"), visits=8), paths={"/y": redirect("/x")}),
-    Case("chain-5", "redirects five times, then has a page", "follows",
-         _chain(5), Expect(dropped("redirected"), asked=("/hop/5",)), default=_chain(5)),
-    Case("chain-endless", "redirects for ever", "stops after ten",
-         _chain(9999), Expect(dropped("redirected"), visits=16, unasked=("/hop/12",)),
-         default=_chain(9999)),
-    Case("chain-growing", "redirects to a longer path each time", "stops after ten",
-         _growing("/x"), Expect(dropped("redirected"), visits=16), default=_growing("/x")),
-    Case("chain-query", "redirects to a longer query each time", "stops after ten",
-         _growing("?a"), Expect(dropped("redirected"), visits=16), default=_growing("&a")),
-    _to("file", "a file", "refuses", "file:///etc/passwd"),
-    _to("file-host", "a file on localhost", "refuses", "file://localhost/etc/passwd"),
-    _to("ftp", "FTP", "refuses", "ftp://{host}/x"),
-    _to("javascript", "a script", "refuses", "javascript:alert(1)"),
-    _to("data", "a data URL", "refuses", "data:text/html,<title>x</title>"),
-    _to("gopher", "gopher", "refuses", "gopher://127.0.0.2:{port}/_GET"),
-    _to("dict", "dict", "refuses", "dict://127.0.0.2:{port}/info"),
-    _to("mailto", "mail", "refuses", "mailto:a@b.test"),
-    _to("unix", "a socket", "refuses", "unix:///var/run/docker.sock"),
-    _to("view-source", "view-source:", "refuses", "view-source:http://{host}/"),
-    _to("blob", "blob:", "refuses", "blob:http://{host}/1-2-3"),
-    _to("ws", "a web socket", "refuses", "ws://{host}/"),
-    _to("nothing", "nothing", "fails it", ""),
-    _to("fragment", "a fragment of itself", "stops at once", "#top"),
-    _to("port-0", "port 0", "fails it", "http://{host}:0/",
-        Expect((*failed("redirect"), *dropped("redirected")))),
-    _to("bad-port", "port 99999", "fails it", "http://to-bad-port.test:99999/"),
-    _to("bad-host", "a host with a space", "fails it", "http://a b/"),
-    _to("bad-v6", "half an IPv6 address", "fails it", "http://[::1"),
-    _to("crlf", "an address with line breaks in it", "follows as escaped",
-        "/after%0d%0aSet-Cookie:%20a=b", _ON),
-    _to("unicode", "an address in raw UTF-8", "follows", "/足球", _ON),
-    _to("long", "an address of 20 KB", "fails it", "/" + "a" * 20_000),
-    _to("backslash", "\\\\HOST\\x", "takes it for an address of that host",
-        "\\\\other.{host}\\after", _ON),
-    _to("scheme-relative", "//HOST", "follows", "//other.{host}/after", _ON),
-    _to("dots", "../../../../", "stays on the host", "../../../../after", _ON),
-    Case("no-location", "redirects to nowhere", "fails it", reply(b"", status="302 Found"), _OUT),
-    Case("choices", "answers 300", "fails it", reply(b"", status="300 Many"), _OUT),
-    Case("not-modified", "answers 304 unasked", "fails it",
-         reply(b"", status="304 Not Modified"), _OUT),
-    Case("use-proxy", "answers 305 with a private proxy", "fails it",
+    Case("loop-self", "redirects to itself", redirect("/x"), _OUT),
+    Case("loop-two", "redirects to and fro", redirect("/y"), Expect(dropped("redirected"), visits=8),
+         paths={"/y": redirect("/x")}),
+    Case("chain-5", "redirects five times, then has a page", _chain(5),
+         Expect(dropped("redirected"), asked=("/hop/5",)), default=_chain(5)),
+    Case("chain-endless", "redirects for ever", _chain(9999),
+         Expect(dropped("redirected"), visits=16, unasked=("/hop/12",)), default=_chain(9999)),
+    Case("chain-growing", "redirects to a longer path each time", _growing("/x"),
+         Expect(dropped("redirected"), visits=16), default=_growing("/x")),
+    Case("chain-query", "redirects to a longer query each time", _growing("?a"),
+         Expect(dropped("redirected"), visits=16), default=_growing("&a")),
+    _to("file", "a file", "file:///etc/passwd"),
+    _to("file-host", "a file on localhost", "file://localhost/etc/passwd"),
+    _to("ftp", "FTP", "ftp://{host}/x"),
+    _to("javascript", "a script", "javascript:alert(1)"),
+    _to("data", "a data URL", "data:text/html,<title>x</title>"),
+    _to("gopher", "gopher", "gopher://127.0.0.2:{port}/_GET"),
+    _to("dict", "dict", "dict://127.0.0.2:{port}/info"),
+    _to("mailto", "mail", "mailto:a@b.test"),
+    _to("unix", "a socket", "unix:///var/run/docker.sock"),
+    _to("view-source", "view-source:", "view-source:http://{host}/"),
+    _to("blob", "blob:", "blob:http://{host}/1-2-3"),
+    _to("ws", "a web socket", "ws://{host}/"),
+    _to("nothing", "nothing", ""),
+    _to("fragment", "a fragment of itself", "#top"),
+    _to("port-0", "port 0", "http://{host}:0/", Expect((*failed("redirect"), *dropped("redirected")))),
+    _to("bad-port", "port 99999", "http://to-bad-port.test:99999/"),
+    _to("bad-host", "a host with a space", "http://a b/"),
+    _to("bad-v6", "half an IPv6 address", "http://[::1"),
+    _to("crlf", "an address with line breaks in it", "/after%0d%0aSet-Cookie:%20a=b", _ON),
+    _to("unicode", "an address in raw UTF-8", "/足球", _ON),
+    _to("long", "an address of 20 KB", "/" + "a" * 20_000),
+    _to("backslash", "\\\\HOST\\x", "\\\\other.{host}\\after", _ON),
+    _to("scheme-relative", "//HOST", "//other.{host}/after", _ON),
+    _to("dots", "../../../../", "../../../../after", _ON),
+    Case("no-location", "redirects to nowhere", reply(b"", status="302 Found"), _OUT),
+    Case("choices", "answers 300", reply(b"", status="300 Many"), _OUT),
+    Case("not-modified", "answers 304 unasked", reply(b"", status="304 Not Modified"), _OUT),
+    Case("use-proxy", "answers 305 with a private proxy",
          reply(b"", status="305 Use Proxy", headers=["Location: http://127.0.0.2:{port}/"]), _OUT),
     _via("private", "a private address", "http://127.0.0.2:{port}/secret"),
     _via("private-name", "a name of a private address", "http://dns-private.test:{port}/secret"),
@@ -100,8 +94,7 @@ CASES = [
     _via("decimal", "a decimal address", "http://2130706434:{port}/secret"),
     _via("v6", "the own machine by IPv6", "http://[::1]:{port}/secret"),
     _via("mapped", "a mapped address", "http://[::ffff:127.0.0.2]:{port}/secret"),
-    _via("user", "a private address behind a user name",
-         "http://via-user.test@127.0.0.2:{port}/secret"),
+    _via("user", "a private address behind a user name", "http://via-user.test@127.0.0.2:{port}/secret"),
     _address("literal", "a private address", "http://127.0.0.2:{port}/a"),
     _address("decimal", "a decimal address", "http://2130706434:{port}/b"),
     _address("octal", "an octal address", "http://0177.0.0.02:{port}/c"),
@@ -142,11 +135,11 @@ CASES = [
              Expect(failed("dns-temporary", "host-given-up"), tries=0, after=False)),
     _address("unresolving", "a name that is looked up for ever", "http://dns-slow.test:{port}/",
              Expect(failed("timeout", "host-given-up"), tries=0, after=False)),
-    Case("iframe-private", "frames a private address", "never connects there",
+    Case("iframe-private", "frames a private address",
          reply('<!doctype html><title>frames</title><iframe src="http://127.0.0.2:{port}/f"></iframe>'
                '<frame src="//[::1]:{port}/"><area href="http://0x7f000002:{port}/">'),
          Expect(title="frames")),
-    Case("links-odd", "links to every scheme there is", "takes the page, asks for none of them",
+    Case("links-odd", "links to every scheme there is",
          reply(markup("schemes", "file:///etc/passwd", "ftp://a.test/", "javascript:void(0)",
                       "data:text/html,x", "mailto:a@b", "tel:1", "about:blank", "ws://a.test/",
                       "http:", "http://", "//", "http:///x", "http://:80/", "https:////", "\x01http://x")),

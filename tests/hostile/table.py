@@ -33,6 +33,6 @@ def prepare() -> None:
 
 def printed(cases: Iterable[Case]) -> str:
     """The table in Markdown."""
-    lines = ["| id | the server | a good crawler |", "|---|---|---|"]
-    lines += [f"| {case.id} | {case.does} | {case.good} |" for case in cases]
+    lines = ["| id | the server | ends |", "|---|---|---|"]
+    lines += [f"| {case.id} | {case.does} | {' or '.join(case.expect.ends)} |" for case in cases]
     return "\n".join(lines)
