@@ -1,7 +1,7 @@
 """The commands of `focus`, one module each: parse options, call one function, print its result.
 
     crawl, settings, dry_run, running — `focus crawl`: options, settings from them, dry run, run
-    llm — options of a language model's endpoint, and the terms that a crawl gets from it
+    llm — the terms that a crawl gets from a language model
     crawl_progress, crawl_live_line — figures of a running crawl; a line that is redrawn
     crawl_log, crawl_summary — logs of a crawl; its summary and the exit code
     demo — `focus demo`

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.cluster.reach import Reach
-from focus.commands.llm import llm_options
 from focus.commands.options.declared import DECLARED, changed_options, declared_options
 from focus.commands.options.option import DB, Command, add_options, option, print_lines
 from focus.commands.options.value_types import ANY_KIND
@@ -40,6 +39,20 @@ if TYPE_CHECKING:
 _what_option = partial(option, section=CRAWL_SECTION, variable=True)
 _network_option = partial(option, section=NETWORK_SECTION, variable=True)
 _output_option = partial(option, section=OUTPUT_SECTION, variable=True)
+
+llm_options = add_options(
+    _what_option(name, kind=kind, help=text, is_rare=name != "--llm")
+    for name, kind, text in (
+        ("--llm", "web address", "Ask the language model at URL for related terms."),
+        ("--llm-model", "text", "Name of the model, with --llm."),
+        (
+            "--llm-key-file",
+            "file",
+            "Read the key for --llm from the first line of this file; else it is FOCUS_LLM_KEY.",
+        ),
+    )
+)
+"""Options that name an endpoint, its model and the file of its key."""
 
 _TOPIC_OPTIONS = [
     _what_option(

@@ -1,50 +1,17 @@
-"""Options of a language model's endpoint, and the terms that a crawl gets from it."""
+"""The terms that a crawl gets from a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from focus.commands.options.option import add_options, option
-from focus.config import CRAWL_SECTION
 from focus.errors import LanguageModelError
 from focus.i18n import Msg, msg
 
 if TYPE_CHECKING:
     from focus.commands.settings import CrawlPlan
-    from focus.learn.llm import Endpoint
-
-KEY_VARIABLE = "FOCUS_LLM_KEY"
-
-
-llm_options = add_options(
-    option(
-        name, section=CRAWL_SECTION, variable=True, kind=kind, help=text, is_rare=name != "--llm"
-    )
-    for name, kind, text in (
-        ("--llm", "web address", "Ask the language model at URL for related terms."),
-        ("--llm-model", "text", "Name of the model, with --llm."),
-        (
-            "--llm-key-file",
-            "file",
-            f"Read the key for --llm from the first line of this file; else it is {KEY_VARIABLE}.",
-        ),
-    )
-)
-"""Options that name an endpoint, its model and the file of its key."""
-
-
-def read_endpoint(options: Mapping[str, Any]) -> Endpoint | None:
-    """Return the endpoint of --llm, with its key; None without the option."""
-    if not options["llm"]:
-        return None
-    from focus.commands.settings import read_secret
-    from focus.learn.llm import Endpoint
-
-    key = read_secret(options["llm_key_file"], KEY_VARIABLE) or ""
-    return Endpoint(options["llm"], options["llm_model"] or "", key)
 
 
 async def with_llm_terms(plan: CrawlPlan, report: Callable[[Msg], object]) -> CrawlPlan:

@@ -20,7 +20,6 @@ import msgspec
 from msgspec.structs import replace
 
 from focus import __version__
-from focus.commands.llm import read_endpoint
 from focus.commands.options.declared import fill_record
 from focus.config import (
     AnalysisConfig,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from focus.learn.llm import Endpoint
 
 Params = dict[str, float]
+LLM_KEY_VARIABLE = "FOCUS_LLM_KEY"
 _LOOPBACK = re.compile(r"127\.|\[::1\]|localhost(?::|$)")
 
 
@@ -127,6 +127,16 @@ def read_topic(text: str) -> Topic:
     if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
         return read_topic_file(path)
     return from_words(text)
+
+
+def read_endpoint(options: Mapping[str, Any]) -> Endpoint | None:
+    """Return the endpoint of --llm, with its key; None without the option."""
+    if not options["llm"]:
+        return None
+    from focus.learn.llm import Endpoint
+
+    key = read_secret(options["llm_key_file"], LLM_KEY_VARIABLE) or ""
+    return Endpoint(options["llm"], options["llm_model"] or "", key)
 
 
 def read_secret(file: Path | None, variable: str) -> str | None:

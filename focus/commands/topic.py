@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from focus.commands.crawl import llm_options
 from focus.commands.example_pages import (
     KB,
     example_options,
@@ -18,7 +19,6 @@ from focus.commands.example_pages import (
     page_options,
     print_complaint,
 )
-from focus.commands.llm import llm_options, read_endpoint
 from focus.commands.options.help import Group
 from focus.commands.options.option import (
     JSON,
@@ -147,6 +147,8 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
 
 def _add_llm_terms(subject: Topic, options: dict[str, Any]) -> Topic:
     """Return the topic with the terms of the language model of --llm, if it is given."""
+    from focus.commands.settings import read_endpoint
+
     endpoint = read_endpoint(options)
     if endpoint is None:
         return subject
