@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from focus.commands.status import status_lines
 from focus.errors import ConfigError, FocusError, StoreError
 from focus.records import (
     SEED_PRIORITY,
@@ -29,6 +30,7 @@ from focus.storage import best_pages, distributions
 from focus.storage.figures import CrawlFigures
 from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import load_figures
+from focus.storage.term_uses import TermUses
 from tests.support import stored
 from tests.test_report import Elements
 
@@ -244,6 +246,31 @@ def test_settings_contain_no_password(found: CrawlFigures) -> None:
 
 
 # -- the page -----------------------------------------------------------------------
+
+
+def test_terms_decide_relevant_pages_without_given_keyword(tmp_path: Path) -> None:
+    """Other names count as terms; the first page has the word 足球, the last is irrelevant."""
+    topic = {
+        "name": "足球",
+        "keywords": [{"text": "足球"}, {"text": "soccer"}],
+        "terms": {"越位": 0.3},
+        "sources": {"soccer": "library", "越位": "library"},
+    }
+    words = [["足球", "越位"], ["越位", "soccer"], ["越位"], ["越位"]]
+    pages = [
+        stored.page_row(n, page=Page(matched_terms={"text": found}, is_relevant=n < 3))
+        for n, found in enumerate(words)
+    ]
+    config = msgspec.json.encode({"analysis": {"topic": topic}}).decode()
+    urls = [url_row(n) for n in range(4)]
+    make(tmp_path / "t.db", Batch(urls=urls, pages=pages), config=config)
+    with DatabaseReader(tmp_path / "t.db") as reader:
+        status, html = reader.status(1), crawl_html(load_figures(reader, 1))
+    assert status.term_uses == TermUses(2, [("越位", 2), ("soccer", 1)])
+    assert "Relevant pages without a word of the topic: 2." in html
+    assert "2 relevant pages without a word of the topic: 越位 2, soccer 1" in "".join(
+        status_lines("t.db", [status.crawl], status)
+    )
 
 
 def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) -> None:

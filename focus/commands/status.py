@@ -22,7 +22,10 @@ from focus.text.formatting import (
 
 if TYPE_CHECKING:
     from focus.storage.request_uses import PatternUse, RequestUses
+    from focus.storage.term_uses import TermUses
     from focus.storage.views import CrawlStatus, CrawlSummary, ReasonCount
+
+_MAX_TERMS = 10
 
 
 @click.command(cls=Command)
@@ -86,6 +89,8 @@ def status_lines(
             ),
         ),
     ]
+    if status.term_uses.pages:
+        rows.append((say("by terms"), _term_uses_text(status.term_uses)))
     if status.due is not None:
         rows.append((say("again"), _revisits_text(status)))
     lines += format_table(rows)
@@ -103,6 +108,15 @@ def status_lines(
             ),
         ]
     return lines + request_use_lines(status.request_uses)
+
+
+def _term_uses_text(uses: TermUses) -> str:
+    terms = [f"{printable(term, 32)} {pages:,}" for term, pages in uses.terms[:_MAX_TERMS]]
+    return say(
+        "{pages} without a word of the topic: {terms}",
+        pages=format_count(uses.pages, "relevant page"),
+        terms=", ".join(terms),
+    )
 
 
 def request_use_lines(uses: RequestUses) -> list[str]:

@@ -46,6 +46,8 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
         ],
         "best_pages": best,
         "hubs": hubs,
+        "terms": [[printable(term, 60), f"{pages:,}"] for term, pages in figures.term_uses.terms],
+        "pages_by_terms": f"{figures.term_uses.pages:,}",
     }  # fmt: skip
 
 

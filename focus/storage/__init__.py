@@ -11,6 +11,7 @@
     table_file, whole_file — results as an SQLite file; files written as a whole or not at all
     report_reader, figures — the figures of a report
     request_uses — what the requests of a crawl returned, and which --deny would have helped
+    term_uses — related terms that decided about relevant pages
     distributions, best_pages — how pages spread over a crawl; its best pages and hubs
     search, search_terms, passages — full-text search: queries, words, excerpts
     search_index, search_file — the search index, a file beside the database that may be deleted

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from focus.storage.request_uses import RequestUses
+from focus.storage.term_uses import TermUses
 from focus.storage.views import CrawlSummary, ReasonCount
 
 SCHEMA = "focus-report/1"
@@ -172,6 +173,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     failures: list[FailureFigures]
     drops: list[ReasonCount]
     request_uses: RequestUses
+    term_uses: TermUses
     harvest_last_100: float
     harvest_last_500: float
     course: list[CourseBucket]

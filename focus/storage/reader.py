@@ -37,6 +37,7 @@ from focus.storage.results import (
     field_types,
 )
 from focus.storage.schema import LAST_ID, id_range, row_id
+from focus.storage.term_uses import read_term_uses
 from focus.storage.views import (
     CrawlStatus,
     CrawlSummary,
@@ -150,6 +151,8 @@ class DatabaseReader:
         row = self._fetch_one(_CONFIG, (crawl,))
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
         requests = int((counters or {}).get("requests", 0))
+        settings = config if isinstance(config, dict) else {}
+        topic = settings.get("analysis", {}).get("topic", {})
         tally = self._fetch_all(
             "SELECT state, reason, n FROM tally WHERE crawl = ? AND n > 0", (crawl,)
         )
@@ -164,15 +167,14 @@ class DatabaseReader:
             ],
             failures=_most_frequent(tally, UrlState.FAILED),
             drops=_most_frequent(tally, UrlState.DROPPED),
-            limits=config.get("limits") or {} if isinstance(config, dict) else {},
+            limits=settings.get("limits") or {},
             counters=counters or {},
             report=report,
             duplicates=self._fetch_one(_DUPLICATES, id_range(crawl))[0],
             gone=self._fetch_one(_GONE, id_range(crawl))[0],
-            due=self._count_due(
-                crawl, config.get("refresh_s") if isinstance(config, dict) else None
-            ),
+            due=self._count_due(crawl, settings.get("refresh_s")),
             request_uses=self.read(lambda db: read_request_uses(db, crawl)),
+            term_uses=self.read(lambda db: read_term_uses(db, crawl, topic)),
         )
 
     def _count_due(self, crawl: int, age_s: float | None) -> int | None:

@@ -8,6 +8,7 @@ import msgspec
 
 from focus.records import Rendering
 from focus.storage.request_uses import RequestUses
+from focus.storage.term_uses import TermUses
 
 
 class CrawlSummary(msgspec.Struct, frozen=True):
@@ -66,6 +67,7 @@ class CrawlStatus(msgspec.Struct, frozen=True):
     due         number of pages that `--refresh` with the age of the last run would revisit now;
                 None if the last run had no `--refresh`
     request_uses  what the requests returned
+    term_uses   related terms that decided
     """
 
     crawl: CrawlSummary
@@ -83,6 +85,7 @@ class CrawlStatus(msgspec.Struct, frozen=True):
     gone: int = 0
     due: int | None = None
     request_uses: RequestUses = RequestUses()
+    term_uses: TermUses = TermUses()
 
 
 class RecordedChange(msgspec.Struct, frozen=True):
