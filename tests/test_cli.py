@@ -623,10 +623,12 @@ SHOW_HELP = "from click.testing import CliRunner; from focus.cli import cli; " +
         ("import focus.cli", f"{SLOW} rich uvloop asyncio sqlite3 backports warcio"),
         (SHOW_HELP, SLOW),
         ("import focus.storage.shard_merge", "numpy"),
+        ("import focus.storage.reader", "asyncio"),
+        ("import focus.workers.child, focus.score.analysis", "asyncio aiohttp numpy"),
     ],
-    ids=["commands", "help", "status"],
+    ids=["commands", "help", "status", "reader", "worker"],
 )
-def test_start_imports_no_slow_modules(code: str, slow: str) -> None:
+def test_slow_modules_are_not_imported(code: str, slow: str) -> None:
     code = f"import sys; {code}; print(*sorted(set(sys.modules) & set(sys.argv)))"
     command = [sys.executable, "-c", code, *slow.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)

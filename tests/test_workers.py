@@ -568,19 +568,6 @@ async def test_score_cancelled_pages_are_skipped(workers: WorkerPool, tmp_path: 
     assert not note.exists()
 
 
-def test_worker_process_imports_no_event_loop() -> None:
-    program = """
-import sys
-import focus.workers.child, focus.score.analysis
-print(sorted({"asyncio", "aiohttp", "numpy"} & sys.modules.keys()))
-"""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    told = subprocess.run(
-        [sys.executable, "-c", program], env=environment, check=True, stdout=subprocess.PIPE
-    )
-    assert told.stdout == b"[]\n"
-
-
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_worker_ends_with_its_parent(tmp_path: Path, loop: str) -> None:
     pytest.importorskip(loop)

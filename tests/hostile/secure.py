@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import trustme
@@ -29,6 +30,10 @@ class Authority:
     def trust(self, client: ssl.SSLContext) -> None:
         """Have a client trust our authority, and not the strangers'."""
         self._ours.configure_trust(client)
+
+    def write_certificate(self, file: Path) -> None:
+        """Write our own certificate, by which clients know the ones that we issue."""
+        self._ours.cert_pem.write_to_path(str(file))
 
     def context(self, kind: str, name: str) -> ssl.SSLContext:
         """What a server has that shows a certificate of that kind for a name."""
