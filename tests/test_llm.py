@@ -249,4 +249,7 @@ def test_commands_use_endpoint_or_say_why_not(
     assert run("topic", "new", "xyzzyq").code == 0
     text = Path("xyzzyq.toml").read_text("utf-8")
     assert '"越位" = { role = "term", weight = 0.3, source = "llm" }' in text
-    assert run(*CRAWL, "--llm", "http://u:p@h/").code == 2
+    for url in ("http://u:p@h/", "http://[::1", "h:1/v1"):
+        assert run(*CRAWL, "--llm", url).code == 2
+    monkeypatch.setenv("FOCUS_LLM_KEY", "a\nHost: b")
+    assert "the key for --llm is not one line" in run(*CRAWL).err

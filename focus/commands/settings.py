@@ -136,6 +136,8 @@ def read_endpoint(options: Mapping[str, Any]) -> Endpoint | None:
     from focus.learn.llm import Endpoint
 
     key = read_secret(options["llm_key_file"], LLM_KEY_VARIABLE) or ""
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError("the key for --llm is not one line of printable ASCII")
     return Endpoint(options["llm"], options["llm_model"] or "", key)
 
 

@@ -100,7 +100,6 @@ async def propose_terms(
     endpoint: Endpoint,
     *,
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    timeout_s: float = TIMEOUT_S,
 ) -> TermAnswer:
     """Ask a language model for the terms of a topic.
 
@@ -110,8 +109,8 @@ async def propose_terms(
     Raises LanguageModelError if there is no answer with terms.
     """
     config = FetchConfig(
-        total_timeout_s=timeout_s,
-        read_timeout_s=timeout_s,
+        total_timeout_s=TIMEOUT_S,
+        read_timeout_s=TIMEOUT_S,
         min_rate_bytes_s=0.0,
         max_body_bytes=MAX_ANSWER_BYTES,
         max_raw_bytes=MAX_ANSWER_BYTES,
@@ -133,8 +132,8 @@ async def propose_terms(
         problem = msg("its answer contains no terms as JSON")
     elif not result.failure:
         reason = _read(result.body, "error", "message") or _read(result.body, "error")
+        reason = reason.replace(endpoint.key, "…") if endpoint.key else reason
         problem = printable(f"{problem} {reason}", 200)
-        problem = problem.replace(endpoint.key, "…") if endpoint.key else problem
     raise LanguageModelError(
         "language model at {url}: {problem}", url=endpoint.name, problem=problem
     )

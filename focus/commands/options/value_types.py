@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from focus.alerts.addresses import is_web_address
 from focus.errors import ConfigError
 from focus.i18n import translate
 from focus.records import FailureKind
@@ -126,7 +127,7 @@ def parse_proxy_url(text: str) -> str:
 
 def parse_web_address(text: str) -> str:
     """Return an http(s) URL without credentials after checking it."""
-    if not re.fullmatch(r"https?://[^\s/?#@]+([/?][^\s#]*)?", text):
+    if not is_web_address(text) or "@" in text or re.search(r"\s", text):
         raise ConfigError("{text!r} is not like http://HOST:PORT/v1", text=printable(text))
     return text
 
