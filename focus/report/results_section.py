@@ -30,7 +30,6 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
         for hub in figures.hubs
     ]  # fmt: skip
     return {
-        "learned": any(host.rate is not None for host in figures.hosts),
         "hosts": [[printable(host.host, 60), *_yield_cells(host)] for host in figures.hosts],
         "hosts_known": format_count(figures.hosts_known, "host"),
         "patterns": [
@@ -39,11 +38,6 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
             if has_patterns
         ],
         "patterns_known": format_count(figures.patterns_known, "URL pattern"),
-        "tenths": [
-            [str(number), f"{tenth.low:.4g}", f"{tenth.high:.4g}", f"{tenth.pages:,}",
-             f"{tenth.relevant:,}", format_percent(tenth.relevant / tenth.pages)]
-            for number, tenth in enumerate(figures.tenths, 1)
-        ],
         "best_pages": best,
         "hubs": hubs,
         "terms": [[printable(term, 60), f"{pages:,}"] for term, pages in figures.term_uses.terms],
@@ -53,23 +47,21 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
 
 def _yield_cells(place: YieldFigures) -> list[str]:
     mean = place.yielded / place.fetched if place.fetched else 0.0
-    rate = [] if place.rate is None else [f"{place.rate:.3f}"]
-    return [f"{place.yielded:,.1f}", f"{place.fetched:,}", f"{mean:.3f}", *rate]
+    return [f"{place.yielded:,.1f}", f"{place.fetched:,}", f"{mean:.3f}"]
 
 
 def make_charts(figures: CrawlFigures) -> dict[str, Markup]:
     """Return SVG elements under the names that the template uses."""
-    drawings = {}
-    if figures.crawl.pages:
-        drawings["relevance"] = _histogram_chart(figures.relevance, say("relevance"))
-        drawings["priority"] = _histogram_chart(figures.priority, say("the priority"))
-    if figures.depths:
-        drawings["depths"] = _level_chart(figures.depths, say("links deep"))
-        drawings["tunnels"] = _level_chart(figures.tunnels, say("crossed"))
-    return drawings
+    if not figures.crawl.pages:
+        return {}
+    return {
+        "relevance": _relevance_chart(figures.relevance),
+        "depths": _depth_chart(figures.depths),
+    }
 
 
-def _histogram_chart(histogram: Histogram, what: str) -> Markup:
+def _relevance_chart(histogram: Histogram) -> Markup:
+    what = say("relevance")
     width = (histogram.high - histogram.low) / len(histogram.pages)
     bars = [
         Bar(
@@ -95,8 +87,8 @@ def _histogram_chart(histogram: Histogram, what: str) -> Markup:
     return bar_chart(bars, title=say("Pages by {what}", what=what), labels=labels)
 
 
-def _level_chart(levels: Sequence[LevelFigures], what: str) -> Markup:
-    last = levels[-1].steps
+def _depth_chart(levels: Sequence[LevelFigures]) -> Markup:
+    what, last = say("links deep"), levels[-1].steps
     levels_by_steps = {level.steps: level for level in levels}
     bars, labels = [], []
     for steps in range(last + 1):

@@ -13,7 +13,7 @@ from focus.storage.request_uses import RequestUses
 from focus.storage.term_uses import TermUses
 from focus.storage.views import CrawlSummary, ReasonCount
 
-SCHEMA = "focus-report/1"
+SCHEMA = "focus-report/2"
 
 
 class CrawlSettings(msgspec.Struct, frozen=True):
@@ -57,28 +57,16 @@ class Histogram(msgspec.Struct, frozen=True):
     relevant: list[int]
 
 
-class PriorityTenth(msgspec.Struct, frozen=True):
-    """Tenth of the pages by priority when dequeued, lowest first."""
-
-    low: float
-    high: float
-    pages: int
-    relevant: int
-
-
 class YieldFigures(msgspec.Struct, frozen=True):
     """Yield of the requests to a host, or to its URLs of one pattern (as in `focus status`).
 
     yielded  relevant pages as the sum of soft counts
-    rate     hit rate as the strategy `yield` estimates it, shrunk towards that of the host and of
-             the crawl; None for other strategies
     """
 
     host: str
     pattern: str
     fetched: int
     yielded: float
-    rate: float | None
 
 
 class HostPoliteness(msgspec.Struct, frozen=True):
@@ -115,7 +103,7 @@ class FailureFigures(msgspec.Struct, frozen=True):
 
 
 class LevelFigures(msgspec.Struct, frozen=True):
-    """Pages at a number of steps: links from a seed, or from the last relevant page."""
+    """Pages at a number of links from a seed."""
 
     steps: int
     pages: int
@@ -179,8 +167,6 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     course: list[CourseBucket]
     window: int
     relevance: Histogram
-    priority: Histogram
-    tenths: list[PriorityTenth]
     hosts_known: int
     patterns_known: int
     hosts: list[YieldFigures]
@@ -191,6 +177,5 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     best: list[BestPage]
     hubs: list[HubFigures]
     depths: list[LevelFigures]
-    tunnels: list[LevelFigures]
     judged: LabelFigures
     schema: str = SCHEMA

@@ -1,14 +1,13 @@
 """Reads all figures of the report of a crawl.
 
 It uses one read transaction, so that the figures of a running crawl are consistent. That takes
-seconds, after which the WAL can be merged again. Memory grows by one byte per URL only.
+seconds, after which the WAL can be merged again.
 """
 
 from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Mapping
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
@@ -19,10 +18,8 @@ from focus.config import CrawlConfig
 from focus.errors import ConfigError
 from focus.http.robots import robots_from_response
 from focus.i18n import decode_message
-from focus.records import Tally, UrlState
+from focus.records import UrlState
 from focus.score.relevance import relevance_threshold
-from focus.score.strategy.yield_strategy import Yield as Learner
-from focus.score.strategy.yield_strategy import shrunk_rate
 from focus.storage import best_pages, distributions
 from focus.storage.figures import (
     CrawlFigures,
@@ -64,10 +61,8 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
     counters = status.counters
     (last,) = db.execute("SELECT max(nth) FROM page WHERE crawl = ?", (crawl,)).fetchone()
     requests = max(int(counters.get("requests", 0)), last or 0)
-    priority, tenths = distributions.priority_distribution(db, crawl)
     polite, smallest, smallest_host = _politeness_figures(db, crawl, config.agent)
-    learns = config.strategy == Learner.name
-    prior = Learner.defaults | config.params if learns else None
+    learns = config.strategy == "yield"
     return CrawlFigures(
         crawl=status.crawl,
         settings=_crawl_settings(config),
@@ -85,19 +80,16 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
         course=distributions.harvest_course(db, crawl, requests),
         window=distributions.WINDOW_BUCKETS,
         relevance=distributions.relevance_histogram(db, crawl),
-        priority=priority,
-        tenths=tenths,
         hosts_known=_count_rows(db, "host", crawl),
         patterns_known=_count_rows(db, "queue", crawl) if learns else 0,
-        hosts=_yield_figures(db, crawl, _HOSTS, prior),
-        patterns=_yield_figures(db, crawl, _PATTERNS, prior) if learns else [],
+        hosts=_yield_figures(db, crawl, _HOSTS),
+        patterns=_yield_figures(db, crawl, _PATTERNS) if learns else [],
         polite=polite,
         smallest_s=smallest,
         smallest_host=smallest_host,
         best=best_pages.load_best_pages(db, crawl),
         hubs=best_pages.load_hubs(db, crawl),
         depths=distributions.depth_levels(db, crawl),
-        tunnels=distributions.tunnel_levels(db, crawl, sum(status.states.values())),
         judged=_label_figures(db, crawl, status.crawl.topic),
     )
 
@@ -167,22 +159,9 @@ def _count_rows(db: sqlite3.Connection, table: str, crawl: int) -> int:
 # -- hosts --------------------------------------------------------------------------
 
 
-def _yield_figures(
-    db: sqlite3.Connection, crawl: int, sql: str, prior: Mapping[str, float] | None
-) -> list[YieldFigures]:
-    """Return the hosts or patterns with the highest yield, for `yield` with their hit rates.
-
-    prior   parameters of the strategy `yield`; None for other strategies
-    """
-    yields = []
-    for name, pattern, n, hits, host_n, host_hits in db.execute(sql, (*id_range(crawl), MAX_HOSTS)):
-        rate = None
-        if prior is not None:
-            rate = shrunk_rate(Tally(host_n, host_hits), prior["p0"], prior["k"])
-            if pattern is not None:
-                rate = shrunk_rate(Tally(n, hits), rate, prior["k"])
-        yields.append(YieldFigures(name, pattern or "", n, hits, rate))
-    return yields
+def _yield_figures(db: sqlite3.Connection, crawl: int, sql: str) -> list[YieldFigures]:
+    """Return the hosts or patterns with the highest yield."""
+    return [YieldFigures(*row) for row in db.execute(sql, (*id_range(crawl), MAX_HOSTS))]
 
 
 def _politeness_figures(
@@ -273,17 +252,12 @@ CROSS JOIN queue ON queue.id = (f.id & ~{LAST_ID}) + f.queue
 WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.FAILED)}
 GROUP BY kind ORDER BY count(*) DESC, kind"""
 _TALLIES = f"""
-SELECT host.name AS name, {{pattern}} AS pattern, queue.host AS host, sum(fetched) AS n,
-sum(yielded) AS hits FROM queue
+SELECT host.name, {{pattern}}, sum(fetched) AS n, sum(yielded) AS hits FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
-WHERE queue.id BETWEEN ? AND ? GROUP BY queue.host{{more}} HAVING n > 0"""
-_HOSTS = f"""
-SELECT name, NULL, n, hits, n, hits FROM ({_TALLIES.format(pattern="NULL", more="")})
-ORDER BY hits DESC, n DESC, name LIMIT ?"""
-_PATTERNS = f"""
-SELECT name, pattern, n, hits, sum(n) OVER whole, sum(hits) OVER whole
-FROM ({_TALLIES.format(pattern="pattern", more=", pattern")}) WINDOW whole AS (PARTITION BY host)
-ORDER BY hits DESC, n DESC, name, pattern LIMIT ?"""
+WHERE queue.id BETWEEN ? AND ? GROUP BY queue.host{{more}} HAVING n > 0
+ORDER BY hits DESC, n DESC, host.name{{more}} LIMIT ?"""
+_HOSTS = _TALLIES.format(pattern="''", more="")
+_PATTERNS = _TALLIES.format(pattern="pattern", more=", pattern")
 _BUSY = f"""
 SELECT host.id, name, sum(fetched) AS n, given_up, robots FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
