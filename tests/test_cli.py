@@ -169,7 +169,7 @@ def test_crawl_keeps_library_terms(focus: Focus, home: Path, monkeypatch: Monkey
     assert "no related terms for 足球" in focus(*on(web, "--max-pages", "2")).err
     focus(*on(web, "--max-pages", "1", "--terms", "none"))
     with DatabaseReader(home / "a.db") as reader:
-        topics = [json.loads(reader.config_json(crawl))["analysis"]["topic"] for crawl in (1, 2)]
+        topics = [reader.load_config(crawl).analysis.topic for crawl in (1, 2)]
         assert len(reader.crawls()) == 2
     assert "越位" in topics[0]["terms"]
     assert "terms" not in topics[1]

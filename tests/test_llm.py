@@ -207,10 +207,7 @@ async def test_crawl_asks_once_and_keeps_terms(home: Path) -> None:
         await focus.crawl("a.test", **options).arun()
         assert len(server.requests) == 2
     with DatabaseReader(home / "a.db") as reader:
-        topics = [
-            json.loads(reader.config_json(crawl.id))["analysis"]["topic"]
-            for crawl in reader.crawls()
-        ]
+        topics = [reader.load_config(crawl.id).analysis.topic for crawl in reader.crawls()]
     assert len(topics) == 5
     by_words, of_file = topics[0], topics[-1]
     assert list(by_words["terms"]) == ["越位", "点球", "own goal"]

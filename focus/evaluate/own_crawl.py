@@ -32,16 +32,6 @@ class CrawlInputs(NamedTuple):
     relevance: str
 
 
-class _Analysis(msgspec.Struct):
-    topic: dict[str, object]
-    relevance: str = "evidence"
-
-
-class _Settings(msgspec.Struct):
-    seeds: list[str]
-    analysis: _Analysis
-
-
 def write_inputs(database: Path, crawl: str, folder: Path) -> CrawlInputs:
     """Write the inputs of a comparison on the pages of a crawl; equal crawls give equal files.
 
@@ -49,7 +39,7 @@ def write_inputs(database: Path, crawl: str, folder: Path) -> CrawlInputs:
     """
     with DatabaseReader(database) as reader:
         number = reader.crawl_id(crawl)
-        settings = msgspec.json.decode(reader.config_json(number), type=_Settings)
+        settings = reader.load_config(number)
         topic = from_builtins(settings.analysis.topic)
         folder.mkdir(parents=True, exist_ok=True)
         archive = folder / "web.warc.gz"

@@ -9,6 +9,7 @@ from functools import partial
 
 import msgspec
 
+from focus.config import AnalysisConfig, CrawlConfig
 from focus.records import SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body, topic_segmenter
@@ -26,48 +27,30 @@ _MIN_PART = 0.0005
 _MAX_SHOWN = 3  # hosts and URLs with precedence to show
 
 
-class _Analysis(msgspec.Struct, frozen=True):
-    topic: dict[str, object] = {}
-    relevance: str = ""
-    params: dict[str, float] = {}
-    trained: bytes = b""
-    as_published: bool = False
-    threshold: float | None = None
-
-
-class _OrderingConfig(msgspec.Struct, frozen=True):
-    """Settings of a crawl that determine the order of its links."""
-
-    strategy: str = ""
-    params: dict[str, float] = {}
-    as_published: bool = False
-    analysis: _Analysis = _Analysis()
-
-
 def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     """Return the explanation with all that the settings of the crawl tell.
 
     These are `threshold` and `weights`, and for others than seeds `evidence`, `named`, `subtopics`
     and `ahead`. `evidence` is empty if the priority of the strategy is not a sum.
     """
-    ordering = msgspec.json.decode(reader.config_json(crawl), type=_OrderingConfig)
+    config = reader.load_config(crawl)
     if why.page is not None:
-        why = _with_relevance_rule(ordering.analysis, why)
+        why = _with_relevance_rule(config.analysis, why)
     if not why.state or why.priority >= SEED_PRIORITY:
         return why
     ahead = reader.read(partial(_preceding_urls, crawl=crawl, why=why))
-    why = msgspec.structs.replace(why, named=_matched_words(ordering, why), ahead=ahead)
-    if not why.link_evidence or ordering.strategy not in STRATEGIES:
+    why = msgspec.structs.replace(why, named=_matched_words(config, why), ahead=ahead)
+    if not why.link_evidence or config.strategy not in STRATEGIES:
         return why
     strategy = make_strategy(
-        ordering.strategy, ordering.params, PageRank(), as_published=ordering.as_published
+        config.strategy, config.params, PageRank(), as_published=config.as_published
     )
     parts = _priority_parts(strategy, why) if len(why.link_evidence) == strategy.width else {}
     named_parts = {name: round(part, 4) for name, part in parts.items() if abs(part) > _MIN_PART}
     if "subtopic" not in named_parts:
         return msgspec.structs.replace(why, evidence=named_parts)
-    topic = from_builtins(ordering.analysis.topic)
-    segmenter = topic_segmenter(ordering.analysis.topic)
+    topic = from_builtins(config.analysis.topic)
+    segmenter = topic_segmenter(config.analysis.topic)
     known = Subtopics(topic.terms)
     for row in reader.latest_titles(crawl, RESUME_PAGES):
         known.add_page(TitledPage.from_title(*row, segmenter))
@@ -79,7 +62,7 @@ def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     )
 
 
-def _with_relevance_rule(analysis: _Analysis, why: Why) -> Why:
+def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
     """Return the explanation with threshold and weights of the crawl's relevance model."""
     if analysis.relevance not in RELEVANCE or not analysis.topic:
         return why
@@ -106,10 +89,10 @@ def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:
     return {**parts, **rest, "place": why.place}
 
 
-def _matched_words(ordering: _OrderingConfig, why: Why) -> list[str]:
-    if not ordering.analysis.topic:
+def _matched_words(config: CrawlConfig, why: Why) -> list[str]:
+    if not config.analysis.topic:
         return []
-    matcher = Matcher(from_builtins(ordering.analysis.topic))
+    matcher = Matcher(from_builtins(config.analysis.topic))
     anchor = why.path[-1].anchor if why.path else ""
     return list(
         dict.fromkeys([*matcher.link_words(anchor), *matcher.link_words(url_words(why.url))])

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from focus.config import CrawlConfig
 from focus.errors import ConfigError, StoreError
 from focus.i18n import decode_message
 from focus.records import Rendering, UrlState
@@ -246,10 +247,9 @@ class DatabaseReader:
         """Return the titles of the last `last` pages of a crawl, in order of request."""
         return writer.load_titles(self._db, crawl=crawl, last=last)
 
-    def config_json(self, crawl: int) -> bytes:
-        """Return the configuration of a crawl as JSON."""
-        text: str = self._fetch_one(_CONFIG, (crawl,))[0]
-        return text.encode()
+    def load_config(self, crawl: int) -> CrawlConfig:
+        """Return the settings of the last run of a crawl."""
+        return msgspec.json.decode(self._fetch_one(_CONFIG, (crawl,))[0], type=CrawlConfig)
 
     def _discovery_path(self, number: int, better: url_log.LatestEvidence | None) -> list[PathStep]:
         """Return the steps from a seed to the URL; a cycle of parents ends the path."""

@@ -57,7 +57,7 @@ def load_figures(reader: DatabaseReader, crawl: int) -> CrawlFigures:
 
 def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) -> CrawlFigures:
     status = reader.status(crawl)
-    config = _load_config(db, crawl)
+    config = reader.load_config(crawl)
     counters = status.counters
     (last,) = db.execute("SELECT max(nth) FROM page WHERE crawl = ?", (crawl,)).fetchone()
     requests = max(int(counters.get("requests", 0)), last or 0)
@@ -92,18 +92,6 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
         depths=distributions.depth_levels(db, crawl),
         judged=_label_figures(db, crawl, status.crawl.topic),
     )
-
-
-def _load_config(db: sqlite3.Connection, crawl: int) -> CrawlConfig:
-    """Return the configuration of the last run; a part of it if another version wrote it."""
-    text, identity = db.execute(
-        "SELECT config, identity FROM crawl WHERE id = ?", (crawl,)
-    ).fetchone()
-    try:
-        return msgspec.json.decode(text, type=CrawlConfig)
-    except msgspec.ValidationError:
-        known: dict[str, Any] = msgspec.json.decode(identity)
-        return CrawlConfig(seeds=tuple(known.get("seeds", ())), strategy=known.get("strategy", ""))
 
 
 def _crawl_settings(config: CrawlConfig) -> CrawlSettings:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from focus.errors import StoreError
 from focus.storage import file_check, private
+from focus.storage.writer import transaction
 
 INDEX_ID = 0x666F6378  # "focx"
 FORMAT_VERSION = 3  # an index of another format is rebuilt
@@ -141,19 +140,6 @@ def _attach_database(db: sqlite3.Connection, path: Path) -> None:
         ):
             raise
         db.execute("ATTACH ? AS web", (f"{uri}?immutable=1",))
-
-
-@contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Run statements in one transaction."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def to_index_error(error: sqlite3.Error, path: Path) -> Exception:

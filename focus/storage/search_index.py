@@ -26,8 +26,8 @@ from focus.storage import labels, search_file
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import MAX_RANK_AND_RELEVANCE
 from focus.storage.schema import LAST_ID, id_range
-from focus.storage.search_file import transaction
 from focus.storage.search_terms import fold_spelling, index_words, two_character_words
+from focus.storage.writer import transaction
 from focus.text.tokenisation import Segmenter
 
 PAGES_PER_BATCH = 512  # pages per transaction, which takes about 2 s
