@@ -76,20 +76,6 @@ def test_informed_strategy_beats_breadth_first(web: Path, tmp_path: Path) -> Non
     assert versus.ratio and versus.ratio > 1
 
 
-def test_compare_output_narrow_terminal_drops_columns(web: Path, tmp_path: Path) -> None:
-    found = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
-    wide, narrow = (comparison_lines(found, width=width) for width in (200, 80))
-    assert max(map(len, narrow[:-2])) <= 80  # remarks and times are lines of text
-    figures = {text for line in wide for text in line.split()}
-    heads = next(line for line in narrow if "AUC" in line).split()
-    assert {"strategy", "AUC", "R@T"} <= set(heads)
-    for name in ("bfs", "best-first"):
-        row = next(line for line in narrow if line.split()[:1] == [name]).split()
-        assert set(row) <= figures
-    assert any("not shown for lack of space: " in line for line in narrow)
-    assert not any("not shown for lack of space: " in line for line in wide)
-
-
 def test_interval_of_single_topic_is_none(web: Path, tmp_path: Path) -> None:
     found = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
     score = found.groups[0].scores[0]

@@ -94,7 +94,7 @@ def test_add_tests_compares_variants_with_baseline() -> None:
         best = (1, 2, 3) if topic.topic == "a" else (4, 5, 1)
         outcomes.append(outcome(*best, variant="poor", topic=topic.topic))
     group = score_variants(outcomes, topics)
-    assert add_tests(group, group[1]) == "a"
+    add_tests(group, group[1])
     good, poor = group
     assert poor.versus == {}
     assert list(good.versus) == list(TESTED_MEASURES)
@@ -104,5 +104,3 @@ def test_add_tests_compares_variants_with_baseline() -> None:
     assert versus.ratio == pytest.approx(6 / (1 + 5 / 3), abs=1e-5)
     assert versus.ratio and versus.low and versus.high
     assert versus.low <= versus.ratio <= versus.high
-    without = poor.measures["recall_T"].without_easiest
-    assert without == pytest.approx(1 / 3, abs=1e-6)

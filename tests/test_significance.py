@@ -12,7 +12,6 @@ from focus.metrics.significance import (
     bootstrap_band,
     bootstrap_interval,
     count_wins,
-    easiest_topic,
     holm_correction,
     mean,
     wilcoxon_test,
@@ -126,7 +125,5 @@ def test_bootstrap_band_contains_mean_curve() -> None:
     assert bootstrap_band([], Random(1)) == bootstrap_band(curves[:1], Random(1)) == []
 
 
-def test_count_wins_and_easiest_topic_examples() -> None:
+def test_count_wins_example() -> None:
     assert count_wins([1, 2, 3, 3], [0, 2, 4, 4]) == (1, 2, 1)
-    assert easiest_topic([[0.1, 0.9, 0.3], [0.2, 0.8, 0.95]]) == 1
-    assert easiest_topic([]) is None

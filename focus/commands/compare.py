@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 _web_option = partial(option, section="Web and labels")
 _variant_option = partial(option, section="Comparison")
 _run_option = partial(option, section="Method")
-DEFAULT_WIDTH = 160  # columns of a table that goes into a file or a pipe
 _FORMS = click.Choice(["tuned", "published"])
 
 
@@ -193,12 +190,7 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     with show_progress("comparing") as move:
         comparison = run_comparison(spec, lambda what, done, total: move(done, total))
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
-    width = (
-        shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
-        if sys.stdout.isatty()
-        else DEFAULT_WIDTH
-    )
-    print_lines(comparison_lines(comparison, width=width))
+    print_lines(comparison_lines(comparison))
     print_note("results.json, results.csv and report.html are in {folder}", folder=spec.out)
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
-from textwrap import wrap
 
 from msgspec.structs import asdict
 
 from focus.evaluate.comparison import Comparison, VariantGroup
 from focus.evaluate.ranking import VariantScore
 from focus.i18n import mark, say
-from focus.text.formatting import cell_width, format_count, format_table
+from focus.text.formatting import format_count, format_table
 
 
-def comparison_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
+def comparison_lines(comparison: Comparison) -> list[str]:
     """Return the tables, remarks on the input, and the time used."""
-    tables = [[*_group_table(comparison, group, width), ""] for group in comparison.groups]
+    tables = [[*_group_table(comparison, group), ""] for group in comparison.groups]
     notes = [
         say("Note: {count:,} {what}, such as {example}", **asdict(remark))
         for remark in comparison.remarks
@@ -29,100 +27,46 @@ def comparison_lines(comparison: Comparison, *, width: int = 160) -> list[str]:
     return [*chain.from_iterable(tables), *notes, timing_text]
 
 
-def _group_table(comparison: Comparison, group: VariantGroup, width: int) -> list[str]:
-    """Return a table with the columns that fit into the width, and notes on them."""
+def _group_table(comparison: Comparison, group: VariantGroup) -> list[str]:
+    """Return a table of the most important measures, and notes on them."""
     ranked = sorted(group.scores, key=lambda score: -(score.measures["auc"].value or 0.0))
     rows = [_COLUMN_TITLES, *(_variant_row(comparison, score) for score in ranked)]
-    columns = _fitting_columns(rows, width)
-    topics = format_count(len(comparison.topics), "topic")
-    lines = [
-        say(
-            "relevance {relevance}{setting}; {topics}; judged by {judge}",
-            relevance=group.relevance,
-            setting=group.setting,
-            topics=topics,
-            judge=comparison.judge,
-        )
-    ]
-    lines += format_table(
-        [[row[column] for column in columns] for row in rows], right_aligned=range(1, len(columns))
+    head = say(
+        "relevance {relevance}{setting}; {topics}; judged by {judge}",
+        relevance=group.relevance,
+        setting=group.setting,
+        topics=format_count(len(comparison.topics), "topic"),
+        judge=comparison.judge,
     )
-    left_out = [
-        _COLUMN_TITLES[column] for column in range(len(_COLUMN_TITLES)) if column not in columns
+    return [
+        head,
+        *format_table(rows, right_aligned=range(1, len(_COLUMN_TITLES))),
+        *map(say, _NOTES),
     ]
-    notes = [
-        say(_COLUMN_MEANINGS[_COLUMN_TITLES[column]])
-        for column in columns
-        if _COLUMN_TITLES[column] in _COLUMN_MEANINGS
-    ]
-    if group.easiest and "w/o easy" not in left_out:
-        notes.append(say("easiest topic: {easiest}", easiest=group.easiest))
-    if left_out:
-        notes.append(
-            say(
-                "not shown for lack of space: {left_out} (see results.csv)",
-                left_out=", ".join(left_out),
-            )
-        )
-    return [*lines, *wrap("; ".join(notes), width, initial_indent="  ", subsequent_indent="  ")]
 
 
-def _fitting_columns(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return the indices of the most important columns that fit, always including the first two."""
-    widths = [max(map(cell_width, column)) + 2 for column in zip(*rows, strict=True)]
-    columns: list[int] = []
-    for column in sorted(
-        range(len(_COLUMN_TITLES)),
-        key=lambda column: _COLUMNS_BY_IMPORTANCE.index(_COLUMN_TITLES[column]),
-    ):
-        if len(columns) < 2 or sum(widths[column] for column in (*columns, column)) <= width:
-            columns.append(column)
-    return sorted(columns)
-
-
-_COLUMN_TITLES = [
-    "strategy", "R@T", "R@2T", "AUC", "95 %", "oracle", "ratio", "p Holm", "W/L", "w/o easy",
-    "harvest", "labels", "hosts", "to 50 %", "model P/R", "ms",
-]  # fmt: skip
-_COLUMNS_BY_IMPORTANCE = [
-    "strategy", "AUC", "95 %", "R@T", "ratio", "p Holm", "W/L", "harvest", "R@2T", "oracle",
-    "to 50 %", "w/o easy", "hosts", "model P/R", "labels", "ms",
-]  # fmt: skip
-_COLUMN_MEANINGS = {
-    "R@T": mark("R@T: recall with as many requests as there are targets"),
-    "95 %": mark("95 %: bootstrap interval of the AUC over topics"),
-    "oracle": mark("oracle: AUC as a share of the best possible"),
-    "ratio": mark("ratio, p, W/L: AUC against the baseline's"),
-    "w/o easy": mark("w/o easy: without the easiest topic"),
-    "harvest": mark("harvest: share of labelled pages"),
-    "labels": mark("labels: pages fetched with one/without"),
-    "to 50 %": mark("to 50 %: requests to half of the targets (topics that got there)"),
-    "ms": mark("ms: CPU per page"),
-}
+_COLUMN_TITLES = ["strategy", "AUC", "95 %", "R@T", "ratio", "p Holm", "W/L", "harvest", "ms"]
+_NOTES = (
+    mark("  AUC: mean recall over the requests, with its bootstrap interval over topics"),
+    mark("  R@T: recall with as many requests as there are targets"),
+    mark("  ratio, p, W/L: AUC against the baseline's, topics won and lost"),
+    mark("  harvest: relevant share of the labelled pages; ms: CPU per page"),
+    mark("  results.csv and report.html have the other measures"),
+)
 
 
 def _variant_row(comparison: Comparison, score: VariantScore) -> list[str]:
-    m = score.measures
-    auc, versus = m["auc"], score.versus.get("auc")
-    ms = comparison.timing.ms_per_page[score.variant]
-    half = m["requests_50"]
+    auc, versus = score.measures["auc"], score.versus.get("auc")
     return [
         comparison.variant(score.variant).label,
-        _measure_text(m["recall_T"].value),
-        _measure_text(m["recall_2T"].value),
         _measure_text(auc.value),
         "-" if auc.low is None else f"{_measure_text(auc.low)}-{_measure_text(auc.high)}",
-        _measure_text(m["oracle_share"].value),
+        _measure_text(score.measures["recall_T"].value),
         "" if versus is None else f"{versus.ratio or 0:.2f}",
         "baseline" if versus is None else f"{versus.p_holm:.3f}",
         "" if versus is None else f"{versus.wins}/{versus.losses}",
-        _measure_text(auc.without_easiest),
-        _measure_text(m["harvest"].value),
-        f"{m['labelled'].value or 0:.0f}/{m['unlabelled'].value or 0:.0f}",
-        f"{m['hosts'].value or 0:.1f}",
-        f"{half.value:.0f} ({half.topics})" if half.value is not None else "-",
-        f"{_measure_text(m['model_precision'].value)}/{_measure_text(m['model_recall'].value)}",
-        f"{sum(ms):.1f}",
+        _measure_text(score.measures["harvest"].value),
+        f"{sum(comparison.timing.ms_per_page[score.variant]):.1f}",
     ]
 
 

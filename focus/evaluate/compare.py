@@ -290,9 +290,9 @@ def _compare_groups(
         group = score_variants((outcome for outcome in outcomes if outcome.variant in ids), truths)
         group.sort(key=lambda score: ids.index(score.variant))
         baseline = next((s for s in group if s.variant.split("/")[:2] == baseline_name), None)
-        easiest = add_tests(group, baseline)
+        add_tests(group, baseline)
         name = baseline.variant if baseline else None
-        yield VariantGroup(relevance, name, easiest, group, unrecorded)
+        yield VariantGroup(relevance, name, group, unrecorded)
 
 
 def _summarize_timing(

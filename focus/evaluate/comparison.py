@@ -10,9 +10,9 @@ content, except for `timing`):
     remarks   [{what, count, example}]: input that could not be used
     topics    [{name, keywords, seeds, relevant, targets, budget, oracle}]
     variants  [{id, strategy, form, relevance, params, model_params, self_judged, unrecorded}]
-    groups    [{relevance, baseline, easiest, scores, unrecorded}]: variants that share a
+    groups    [{relevance, baseline, scores, unrecorded}]: variants that share a
               relevance model and the treatment of unrecorded links; a score has `measures`
-              (name -> value, interval, without_easiest), `versus` (name -> ratio,
+              (name -> value, interval), `versus` (name -> ratio,
               interval, p, p_holm, wins …), `curve` with `band`, and `topics` with the same
               for each topic and each seed order
     measures  name -> meaning
@@ -84,7 +84,6 @@ class VariantGroup(msgspec.Struct, frozen=True):
 
     relevance: str
     baseline: str | None
-    easiest: str | None
     scores: list[VariantScore]
     unrecorded: str = "ask"
 

@@ -18,7 +18,6 @@ from focus.metrics.significance import (
     bootstrap_band,
     bootstrap_interval,
     count_wins,
-    easiest_topic,
     holm_correction,
     mean,
     wilcoxon_test,
@@ -120,7 +119,7 @@ class TopicTruth(msgspec.Struct, frozen=True):
 
 
 class MeasureSummary(msgspec.Struct, frozen=True):
-    """A measure over topics: mean, 95 % bootstrap interval, mean without the easiest topic.
+    """A measure over topics: mean and 95 % bootstrap interval.
 
     topics     number of topics for which it is defined
     low, high  None for a single topic, which has no interval
@@ -130,7 +129,6 @@ class MeasureSummary(msgspec.Struct, frozen=True):
     topics: int
     low: float | None = None
     high: float | None = None
-    without_easiest: float | None = None
 
 
 class BaselineTest(msgspec.Struct, frozen=True):
@@ -323,11 +321,10 @@ def _defined_values(topics: Iterable[TopicScore], name: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def add_tests(group: Sequence[VariantScore], baseline: VariantScore | None) -> str | None:
-    """Add to each score its tests against the baseline and means without the easiest topic.
+def add_tests(group: Sequence[VariantScore], baseline: VariantScore | None) -> None:
+    """Add to each score its tests against the baseline.
 
-    All p values of a measure are one family for Holm's correction. Returns the name of the topic
-    that is easiest for the group, or None.
+    All p values of a measure are one family for Holm's correction.
     """
     for name in TESTED_MEASURES:
         others = [score for score in group if score is not baseline] if baseline else []
@@ -336,22 +333,6 @@ def add_tests(group: Sequence[VariantScore], baseline: VariantScore | None) -> s
         for score, versus, p_holm in zip(others, tests, corrected, strict=True):
             versus = msgspec.structs.replace(versus, p_holm=_round(p_holm) or 0.0)
             score.versus = {**score.versus, name: versus}
-    scores = [[topic.measures["auc"] or 0.0 for topic in score.topics] for score in group]
-    easiest = easiest_topic(scores)
-    if easiest is None or len(scores[0]) < 2:
-        return None
-    for score in group:
-        other_topics = [topic for i, topic in enumerate(score.topics) if i != easiest]
-        score.measures = {
-            name: msgspec.structs.replace(
-                value,
-                without_easiest=_round(mean(values))
-                if (values := _defined_values(other_topics, name))
-                else None,
-            )
-            for name, value in score.measures.items()
-        }
-    return group[0].topics[easiest].topic
 
 
 def _test_against(score: VariantScore, baseline: VariantScore, name: str) -> BaselineTest:

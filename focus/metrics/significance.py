@@ -166,13 +166,3 @@ def count_wins(ours: Sequence[float], theirs: Sequence[float]) -> WinCounts:
     above = sum(a > b for a, b in zip(ours, theirs, strict=True))
     below = sum(a < b for a, b in zip(ours, theirs, strict=True))
     return WinCounts(above, below, len(ours) - above - below)
-
-
-def easiest_topic(scores: Sequence[Sequence[float]]) -> int | None:
-    """Return the index of the topic with the highest mean over all strategies (rows).
-
-    A single easy topic can dominate a mean, so tables are also shown without it. Returns None if
-    there are no topics.
-    """
-    means = [mean(column) for column in zip(*scores, strict=True)]
-    return means.index(max(means)) if means else None

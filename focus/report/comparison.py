@@ -135,9 +135,6 @@ def _group_section(comparison: Comparison, group: VariantGroup) -> dict[str, obj
     series = _recall_series(comparison, group)
     ranked = sorted(group.scores, key=lambda score: -_measure_value(score, "auc"))
     names = [_variant_name(comparison, score) for score in group.scores]
-    easiest = ""
-    if group.easiest:
-        easiest = say("The easiest topic of this group is {topic}. ", topic=group.easiest)
     return {
         "verdict": _verdict(comparison, group),
         "title": _group_title(group),
@@ -145,7 +142,6 @@ def _group_section(comparison: Comparison, group: VariantGroup) -> dict[str, obj
         "chart": line_chart(_curve_frame(), series, title=say("Recall over requests")),
         "measures": [_column_title(name) for name in _RANKING_MEASURES],
         "ranking": [_ranking_row(comparison, score) for score in ranked],
-        "easiest": easiest,
         "baseline": comparison.variant(group.baseline).label if group.baseline else "",
         "tests": [row for score in ranked for row in _test_rows(comparison, score)],
         "cards": [
@@ -213,7 +209,6 @@ def _ranking_row(comparison: Comparison, score: VariantScore) -> list[str]:
         _variant_name(comparison, score),
         _interval_text(auc.low, auc.high),
         *(_measure_text(score.measures[name].value, name) for name in _RANKING_MEASURES),
-        _measure_text(auc.without_easiest, "auc"),
         f"{sum(comparison.timing.ms_per_page[score.variant]):.1f}",
     ]
 
