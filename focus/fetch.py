@@ -115,10 +115,18 @@ class WebFetcher:
         grow    told how many bytes more of a body are to be kept; may have us wait
         """
         answer = IncomingResponse(self._config, robots, dict(conditions), grow, sent)
+        return await self._complete(
+            url, answer, lambda started: self._request(url, answer, started)
+        )
+
+    async def _complete(
+        self, url: str, answer: IncomingResponse, send: Callable[[float], Awaitable[str]]
+    ) -> FetchResult:
+        """Return the result of a request; `send` gets its time and returns the detail."""
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
-            detail = await self._request(url, answer, started)
+            detail = await send(started)
         except FETCH_ERRORS as error:
             failure, detail = classify_failure(error)
         exchange = answer.exchange
@@ -284,71 +292,38 @@ class WebPoster(WebFetcher):
     sooner it is stored, the fewer messages a kill repeats.
     """
 
-    async def post(self, url: str, body: bytes, *, headers: Mapping[str, str]) -> FetchResult:
-        """POST `body` once and return the outcome, without the body of the response.
-
-        Nothing is raised for what a server does. `failure` is None for a response with any status.
-        """
-        return await self._call("POST", url, body, headers, reads_body=False)
-
     async def call(
-        self, url: str, body: bytes, *, headers: Mapping[str, str], method: str
-    ) -> FetchResult:
-        """Send a request with any method and return the outcome with the body of the response.
-
-        A body over the limit is a failure if the settings accept any type, and else is cut.
-        """
-        return await self._call(method, url, body, headers, reads_body=True)
-
-    async def _call(
-        self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, reads_body: bool
-    ) -> FetchResult:
-        incoming = IncomingResponse(
-            self._config, is_robots=reads_body and not self._config.any_type
-        )
-        started, start = self._clock(), time.monotonic()
-        failure: FailureKind | None = None
-        try:
-            detail = await self._send(method, url, body, headers, incoming, reads_body)
-        except FETCH_ERRORS as error:
-            failure, detail = classify_failure(error)
-        exchange = incoming.exchange
-        if exchange.failure is not None:
-            failure, detail = exchange.failure
-        retry_after = next((v for k, v in incoming.headers if k == "retry-after"), None)
-        return FetchResult(
-            url=url,
-            fetched_at=started,
-            status=incoming.status,
-            headers=incoming.headers,
-            body=b"" if failure else incoming.body,
-            raw_bytes=exchange.received,
-            elapsed_s=time.monotonic() - start,
-            failure=failure,
-            detail=to_one_line(detail),
-            retry_after_s=None if retry_after is None else parse_retry_after(retry_after, started),
-            address=exchange.address,
-        )
-
-    async def _send(
         self,
-        method: str,
         url: str,
         body: bytes,
+        *,
         headers: Mapping[str, str],
-        incoming: IncomingResponse,
-        reads_body: bool,
-    ) -> str:
-        target = self._place(url)
+        method: str = "POST",
+        reads_body: bool = True,
+    ) -> FetchResult:
+        """Send a request once and return the outcome, with the body of the response if it is read.
+
+        Nothing is raised for what a server does. `failure` is None for a response with any status.
+        A body over the limit is a failure if the settings accept any type, and else is cut.
+        """
+        is_cut = reads_body and not self._config.any_type
+        answer = IncomingResponse(self._config, is_robots=is_cut)
         fields = {**headers, "Accept": "*/*", "Connection": "close"}
         if body or method == "POST":
             fields["Content-Length"] = str(len(body))
-        with self._watch.watch(incoming.exchange):
-            async with self._open().send(method, target, fields, body) as response:
-                incoming.read_head(response)
-                if reads_body:
-                    await incoming.read_body(response)
-                return f"{response.status} {response.reason}".strip()
+
+        async def send(started: float) -> str:
+            target = self._place(url)
+            with self._watch.watch(answer.exchange):
+                async with self._open().send(method, target, fields, body) as response:
+                    answer.read_head(response)
+                    if retry_after := response.headers.get("Retry-After"):
+                        answer.retry_after_s = parse_retry_after(retry_after, started)
+                    if reads_body:
+                        await answer.read_body(response)
+                    return f"{response.status} {response.reason}".strip()
+
+        return await self._complete(url, answer, send)
 
 
 def _without_cookies(headers: Headers) -> Headers:

@@ -151,7 +151,7 @@ async def _post(
         headers["Authorization"] = f"Bearer {endpoint.key}"
     data = msgspec.json.encode(body)
     for pause_s in (*_RETRY_PAUSES_S, None):
-        result = await poster.call(endpoint.completions_url, data, headers=headers, method="POST")
+        result = await poster.call(endpoint.completions_url, data, headers=headers)
         if pause_s is None or result.failure or result.status not in _RETRIED_STATUSES:
             break
         asked_s = result.retry_after_s

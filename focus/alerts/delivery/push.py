@@ -93,7 +93,9 @@ class Push(Channel):
                 chain_messages(browser.name, msg("allow notifications again")), retry=False
             )
         headers["Topic"] = batch[:32]  # a repeated message replaces itself
-        result = await self._poster.post(browser.subscription.endpoint, body, headers=headers)
+        result = await self._poster.call(
+            browser.subscription.endpoint, body, headers=headers, reads_body=False
+        )
         status = result.status or 0
         if result.failure is None and 200 <= status < 300:
             self.store.browsers.set_last_message(browser.id, batch)

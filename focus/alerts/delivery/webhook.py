@@ -107,7 +107,7 @@ async def post_message(
             sign_body(secret, message_id, int(now), body) for secret in secrets
         ),
     }
-    return _outcome(await poster.post(url, body, headers=headers))
+    return _outcome(await poster.call(url, body, headers=headers, reads_body=False))
 
 
 def _outcome(result: FetchResult) -> DeliveryOutcome:
