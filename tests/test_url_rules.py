@@ -27,6 +27,7 @@ from tests.test_resume import Lives
 
 HOST = "http://a.test"
 NOINDEX = '<meta name="robots" content="noindex">'
+LIST = '<script type="application/ld+json">{"@type": "CollectionPage"}</script>'
 LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" * 9
 
 
@@ -38,6 +39,7 @@ LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" *
         ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
         ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:"]),
         ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
+        ("/blog/tag/goal/feed/", ["/blog/S/goal/feed/", "*/feed"]),
     ],
 )
 def test_url_kinds_are_pattern_namespace_and_parameters(url: str, kinds: list[str]) -> None:
@@ -189,6 +191,30 @@ def test_spelling_changes_of_redirects(url: str, target: str, names: tuple[str, 
 def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
     for address in ("http://a.test/x", "https://www.a.test/x/"):
         assert SPELLINGS[name](f"{address}?{query}").partition("?")[2] == query
+
+
+@pytest.mark.parametrize(
+    "url", ["/posts/?sort=c{n}&up={n}", "/posts/2024/05/{n}/", "/reply/{n}/", "/t/x{n}/y{n}/rss/"]
+)
+async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
+    ways, posts = [url.format(n=n) for n in range(1, 32)], [f"/post/{n}.html" for n in range(40)]
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=["/posts/"])
+    web.page(f"{HOST}/posts/", links=[*ways, *posts], text=LONG)
+    for n, way in enumerate(ways):
+        if "reply" in url:
+            web.redirect(f"{HOST}{way}", f"/login/?next={way}")
+        elif "rss" in url:
+            web.status(f"{HOST}{way}", 410)
+        else:
+            more = [f"{way}&down=1"] if "?" in url else []
+            text = f"{LONG}{n}" * 9
+            web.page(f"{HOST}{way}", links=[*posts, *more], text=text, head=LIST)
+    for post in posts:
+        web.page(f"{HOST}{post}", text=f"{LONG}{post}")
+    run = await crawl(web, [f"{HOST}/"])
+    assert sum("/post/" in url for url in run.pages) == 40
+    assert 4 <= len(run.events) - 43 <= 24
 
 
 async def test_spelling_that_a_host_redirects_is_replaced_after_three() -> None:

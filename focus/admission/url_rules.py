@@ -5,7 +5,8 @@
     Treatment   what is done with a waiting URL: request, defer, drop
     KnownTexts  main texts of the pages of each host, to recognise a page under another URL
 
-A URL belongs to several kinds: its URL pattern, its parameters, and its wiki namespace. A few
+A URL belongs to several kinds: its URL pattern, its parameters, its wiki namespace, and the name at
+the end of a long path. A few
 useless responses in a row defer the other URLs of a kind behind all others of the crawl. When
 nothing else waits, they are requested until twenty in a row were of no use; then the rest is put
 behind them, except for a few probes, and dropped in the end. A useful response ends the row. So a
@@ -40,7 +41,7 @@ DEFER_AFTER = 4
 DROP_AFTER = 20
 """Useless responses in a row after which a kind of URL is dropped."""
 MIN_TRIES = 1
-"""Useless responses of a pattern before it is dropped because of what its URLs share."""
+"""Useless responses of a pattern before it is dropped because of parameters that its URLs share."""
 USEFUL_WEIGHT = 4
 """A row must be this many times as long as there were useful responses before it counts."""
 MAX_USEFUL = 50
@@ -71,6 +72,8 @@ class Waste(StrEnum):
     REDIRECT = "redirect"  # leads to a URL that is known
     CLIENT_ERROR = "http-4xx"
     NOT_HTML = "not-html"
+    KNOWN_LINKS = "known-links"  # a list that has no link to an unknown URL
+    LOG_IN = "log-in"  # a redirect to a page that is not requested, such as a log-in page
 
 
 class Treatment(IntEnum):
@@ -209,7 +212,8 @@ class UrlRules:
         deferred = self._records.get((host, DEFERRED))
         if judged[0] is Treatment.DEFER and deferred and deferred.treatment is Treatment.DROP:
             judged = Treatment.DROP, *judged[1:]
-        if judged[0] is Treatment.DROP and record.row < MIN_TRIES:
+        is_tried = record.row >= MIN_TRIES or judged[1].startswith("*/")
+        if judged[0] is Treatment.DROP and not is_tried:
             judged = Treatment.DEFER, *judged[1:]
         return judged
 
@@ -306,10 +310,12 @@ def url_kinds(url: str) -> list[str]:
 
     Example: `/wiki/Special:Log/X?user=Y&action=raw` gives `/wiki/S?action=raw&user=S Special:Log`,
     `Special:`, `?action=raw` and `?user`: a parameter that selects a template counts with its
-    value.
+    value. `/tag/goal/feed/` gives `/tag/S/feed/` and `*/feed`: the last name of three or more.
     """
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
+    if ending := _ENDING.search(url, url.find("/", 8)):
+        parameters.append(f"*/{ending[1]}")
     if match := _NAMESPACE.search(url, url.find("/", 8)):
         return [f"{own} {match[1]}:{match[2] or ''}", f"{match[1]}:", *parameters]
     return [own, *parameters]
@@ -330,6 +336,7 @@ def _parameters(query: str) -> Iterator[str]:
 _CLASS_SIGNS = frozenset(("", "N", "S", "D", "X"))
 _NAMESPACE = re.compile(r"(?<=[/=])([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&]|$))?")
 """Namespace of a wiki page, and its name if it has plain letters."""
+_ENDING = re.compile(r"/[^/?]+/[^/?]+/([a-z]{2,16})/?(?=\?|\Z)")
 
 
 def parameter_names(url: str) -> list[str]:

@@ -45,7 +45,8 @@ from focus.records import (
     UrlState,
 )
 from focus.scheduling.queues import Candidate, Host
-from focus.urls.normal_form import url_fingerprint, url_host
+from focus.score.index_pages import series_address
+from focus.urls.normal_form import url_fingerprint, url_host, url_pattern
 
 
 class Effects:
@@ -328,10 +329,9 @@ class Effects:
     def _follow_links(self, intent: i.FollowLinks, now: float) -> None:
         parent, row, links = intent.parent, intent.row, self._link_handler
         self._unit_of_work.totals.unfollowed += intent.links is None
-        known, dropped = len(self._url_table), self._url_table.counts[UrlState.DROPPED]
+        known = len(self._url_table)
         targets = [] if intent.links is None else links.add_links(parent, intent.links)
-        dropped = self._url_table.counts[UrlState.DROPPED] - dropped
-        self._new_link_count = len(self._url_table) - known - dropped
+        self._new_link_count = self._count_new_links(intent, known) if parent.index else 0
         self._sitemap_handler.add_feeds(
             parent.id, parent.depth, intent.feeds, relevant=parent.relevant
         )
@@ -350,6 +350,17 @@ class Effects:
         first = self._unit_of_work.totals.refreshed_from
         if row.page.is_relevant and 0 < first <= parent.id:
             self._count_discovery(parent.id)
+
+    def _count_new_links(self, intent: i.FollowLinks, known: int) -> int:
+        """Return how many links of a page lead to URLs from `known` on, without its own path."""
+        path = "" if intent.row is None else intent.row.url.partition("?")[0]
+        keys = [
+            link.key
+            for link in intent.links or ()
+            if not path or link.url.partition("?")[0] != path
+        ]
+        ids, state = self._url_table.find_all(keys), self._url_table.state
+        return sum(url_id >= known and state[url_id] == UrlState.WAITING for url_id in ids)
 
     def _count_discovery(self, page: int) -> None:
         """Count a relevant page as a discovery of the revisited page that linked to it."""
@@ -430,13 +441,14 @@ class Effects:
             self._sitemap_handler.add_home(row.url)
             self._redirected_seed(typed, intent.source, row.url)
         self._learn_spelling(self._view.queue(intent.source).host, intent.url, row.url)
-        known = self._url_table.find(row.key)
-        if known >= 0:
-            url, host = intent.url, self._view.queue(intent.source).host
-            was_deferred = self._view.request(intent.source).is_deferred
-            self._count_response(host, url_kinds(url), Waste.REDIRECT, was_deferred=was_deferred)
+        known, host = self._url_table.find(row.key), self._view.queue(intent.source).host
         is_source = intent.source in self._link_handler.source_ids
         target = self._link_handler.add_ranked_url(row, listing=is_source)
+        is_refused = self._link_handler.refusal(row.url, self._view.queue(target).host) is not None
+        if known >= 0 or is_refused:
+            waste = Waste.LOG_IN if is_refused else Waste.REDIRECT
+            was_deferred = self._view.request(intent.source).is_deferred
+            self._count_response(host, url_kinds(intent.url), waste, was_deferred=was_deferred)
         if typed is not None and known < 0:
             self._seeds.typed[target] = typed
 
@@ -499,7 +511,21 @@ class Effects:
                 return
         elif page is not None and waste is None:
             view.known_texts.add(url_id, host.id, page.text_digest, response.url, page.text_length)
+            if page.is_index_page and self._has_known_links(response.url):
+                waste = Waste.KNOWN_LINKS
         self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
+
+    def _has_known_links(self, url: str) -> bool:
+        """Return whether the list that was added last has no link to an unknown URL.
+
+        It is that of a day, month or year, or a known list, filtered or sorted.
+        """
+        if self._new_link_count:
+            return False
+        if "?" in series_address(url):
+            plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
+            return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
+        return url_pattern(url).rstrip("/").endswith("/D")
 
     def _learn_spelling(self, host: Host, url: str, target: str) -> None:
         for name in spelling_changes(url, target):
