@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import focus
+from focus import api
 from focus.errors import ConfigError, StoreError
 from tests.support.recorded import GOOD, HOST, record
 
@@ -128,6 +129,16 @@ def test_import_focus_imports_no_submodules() -> None:
         _ = focus.nothing  # type: ignore[attr-defined]
 
 
+def test_every_public_name_and_method_has_an_example() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    examples = "".join(re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S))
+    for name in api.__all__:
+        assert f"focus.{name}" in text
+    for kind in (focus.Database, focus.Crawling):
+        for method in {name for name in vars(kind) if not name.startswith("_")} - {"close"}:
+            assert f".{method}(" in examples or f".{method}." in examples, method
+
+
 @pytest.mark.parametrize("page", ["docs/api.md", "focus/__init__.py"])
 def test_documented_examples_run(page: str, web: Path, tmp_path: Path) -> None:
     """Every block of Python in docs/api.md, in order, on the recorded web."""
@@ -146,36 +157,9 @@ def test_documented_examples_run(page: str, web: Path, tmp_path: Path) -> None:
     assert "足球" in ran.stdout
 
 
-PLUGIN = '''
-from focus.score.relevance import Judgement, Model
-from focus.score.strategy import Strategy
-
-
-class LongestFirst(Strategy):
-    """priority(c) = length of the anchor text."""
-
-    name = "longest-first"
-    summary = "the longest anchor first"
-    source = "a toy"
-    width = 1
-
-    def evidence(self, parent, links):
-        return [(float(len(link.anchor)),) for link in links]
-
-    def priority(self, url_id, link_evidence):
-        return link_evidence[0]
-
-
-class AlwaysHalf(Model):
-    """relevance = 1/2."""
-
-    name = "always-half"
-    source = "a toy"
-    threshold = 0.4
-
-    def judge(self, page):
-        return Judgement(0.5, {}, {})
-'''
+PLUGIN, CHANNEL = re.findall(
+    r"^```py\n(.*?)^```$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.M | re.S
+)
 
 
 def install(folder: Path, module: str, code: str, points: str) -> dict[str, str]:
@@ -224,36 +208,10 @@ def test_registry_broken_plugin_is_named(tmp_path: Path) -> None:
     assert "package broken" in ran.stderr and "Traceback" not in ran.stderr
 
 
-CHANNEL = '''
-from pathlib import Path
-
-from focus.alerts.delivery import Channel, Delivered, NotDelivered
-
-
-class Bottle(Channel):
-    """A file in a folder for each message, as a bottle in the sea."""
-
-    kind, metavar, help = "bottle", "FOLDER", "By a file in this folder. Repeatable."
-    labels = {"en": "Folders, one per line", "zh": "文件夹，每行一个"}
-    has_secret_address = False
-
-    @classmethod
-    def is_address(cls, text):
-        return text.startswith("/")
-
-    async def deliver(self, message, address, *, user):
-        try:
-            Path(address, message.id).write_text(message.text, "utf-8")
-        except OSError as error:
-            return NotDelivered(f"{address}: {error.strerror}")
-        return Delivered("afloat")
-'''
-
-
 def test_registry_plugin_adds_channel(tmp_path: Path) -> None:
     there = install(tmp_path, "toy", CHANNEL, """\
         [focus.channels]
-        bottle = toy:Bottle
+        folder = toy:Folder
         """)  # fmt: skip
     there |= {"FOCUS_DB": str(tmp_path / "f.db"), "LC_ALL": "en_US.UTF-8"}
 
@@ -261,18 +219,18 @@ def test_registry_plugin_adds_channel(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "focus", *words]
         return subprocess.run(command, env=there, capture_output=True, text=True)
 
-    assert "--bottle FOLDER" in focus_("watch", "add", "--help").stdout
+    assert "--folder FOLDER" in focus_("watch", "add", "--help").stdout
     add = ["watch", "add", "足球", "--site", "https://a.test/", "--words", "足球"]
-    assert "bottle cannot send to this address" in focus_(*add, "--bottle", "sea").stderr
+    assert "folder cannot send to this address" in focus_(*add, "--folder", "sea").stderr
     sea = tmp_path / "sea"
-    assert focus_(*add, "--bottle", str(sea)).returncode == 0
+    assert focus_(*add, "--folder", str(sea)).returncode == 0
     failed = focus_("watch", "test", "足球")
     assert (failed.returncode, failed.stdout) == (
-        1, f"bottle:{sea}: failed: {sea}: No such file or directory\n",
+        1, f"folder:{sea}: failed: {sea}: No such file or directory\n",
     )  # fmt: skip
     sea.mkdir()
-    assert focus_("watch", "test", "足球").stdout == f"bottle:{sea}: sent\n"
+    assert focus_("watch", "test", "足球").stdout == f"folder:{sea}: sent\n"
     (letter,) = sea.iterdir()
     assert "the channel works" in letter.read_text("utf-8")
     log = focus_("watch", "log").stdout
-    assert "afloat" in log
+    assert "written" in log
