@@ -97,10 +97,7 @@ def _merge_topics(topics: Sequence[TopicResult]) -> TopicResult:
 
 def verdict(result: ExperimentResult, claim: Claim, form: str, measure: str) -> str:
     """Return whether a claim holds and the figures compared, or "" if it was not tested."""
-    if claim.peak is not None:
-        return _peak_verdict(result, claim.peak, form, measure)
-    better = result.way(f"{claim.better}, {FORMS[form]}")
-    worse = result.way(f"{claim.worse}, {FORMS[form]}")
+    better, worse = _compared_ways(result, claim, form, measure)
     if better is None or worse is None:
         return ""
     pairs = zip(better.topics, worse.topics, strict=True)
@@ -115,23 +112,21 @@ def verdict(result: ExperimentResult, claim: Claim, form: str, measure: str) -> 
     return f"{judgement}: {figures} ({bounds})"
 
 
-def _peak_verdict(result: ExperimentResult, peak: float, form: str, measure: str) -> str:
-    """Compare the ways that differ in α; those that ended early have too few pages to count."""
-    values = {
-        way.params["alpha"]: way.mean(measure)
-        for way in result.ways
-        if way.form == form and "alpha" in way.name and way.is_complete
-    }
-    if not values:
-        return ""
-    best = max(values.values())
-    alphas = [alpha for alpha, value in values.items() if value >= best - 1e-9]
-    judgement = "**does not hold**" if peak not in alphas else "**holds**"
-    if peak in alphas and len(alphas) > 1:
-        judgement = "open"
-    return (
-        f"{judgement}: best {_figure(measure, best)} at α = {', '.join(map('{:g}'.format, alphas))}"
-    )
+def _compared_ways(
+    result: ExperimentResult, claim: Claim, form: str, measure: str
+) -> tuple[WayResult | None, WayResult | None]:
+    """Return the ways that a claim compares: with `peak`, that α and the best of the others.
+
+    Ways that ended early have too few pages to count.
+    """
+    if claim.peak is None:
+        names = (f"{name}, {FORMS[form]}" for name in (claim.better, claim.worse))
+        return result.way(next(names)), result.way(next(names))
+    swept = [way for way in result.ways if way.form == form and "alpha" in way.name]
+    at_peak = [way for way in swept if way.params["alpha"] == claim.peak and way.is_complete]
+    others = [way for way in swept if way.params["alpha"] != claim.peak and way.is_complete]
+    best = max(others, key=lambda way: way.mean(measure), default=None)
+    return (at_peak[0] if at_peak else None), best
 
 
 def _figure(measure: str, value: float) -> str:
