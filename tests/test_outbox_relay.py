@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -38,13 +39,11 @@ ME, YOU = "mail:me@a.test", "mail:you@a.test"
 class Post:
     """Stands for all channels: what was sent, and what each answer shall be."""
 
-    def __init__(self, *outcomes: DeliveryOutcome | BaseException) -> None:
-        self.outcomes = list(outcomes)
+    def __init__(self) -> None:
+        self.outcomes: list[DeliveryOutcome | BaseException] = []
         self.sent: list[tuple[str, Message]] = []
 
-    async def __call__(
-        self, ways: ChannelSenders, message: Message, *, user: int, channel: str
-    ) -> DeliveryOutcome:
+    async def send(self, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
         self.sent.append((channel, message))
         await asyncio.sleep(0)
         outcome = self.outcomes.pop(0) if self.outcomes else Delivered()
@@ -57,44 +56,36 @@ class Post:
         return [message.id for _, message in self.sent]
 
 
-def install(monkeypatch: MonkeyPatch, *outcomes: DeliveryOutcome | BaseException) -> Post:
-    post = Post(*outcomes)
-
-    async def send(
-        self: ChannelSenders, message: Message, *, user: int, channel: str
-    ) -> DeliveryOutcome:
-        return await post(self, message, user=user, channel=channel)
-
-    monkeypatch.setattr(ChannelSenders, "send", send)
+@pytest.fixture
+def post(monkeypatch: MonkeyPatch) -> Post:
+    """Deliveries to all channels; `outcomes` are those of the next messages."""
+    post = Post()
+    monkeypatch.setattr(ChannelSenders, "send", post.send)
     return post
 
 
 # -- what goes into a message -------------------------------------------------------
 
 
-async def test_digest_groups_pages_by_alert(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch)
+async def test_digest_groups_pages_by_alert(here: OutboxFixture, post: Post) -> None:
     football = here.alert("足球", ME, YOU, "inbox", "feed")
     travel = here.alert("旅游", ME)
     here.finds(football, "http://a.test/1", "http://a.test/2")
     here.finds(travel, "http://a.test/3")
     summary = await here.deliver()
     assert summary == outbox_relay.DeliverySummary(sent=2, items=5)
-    told = {
+    urls = {
         channel: {
             group.name: [item.match.url for item in group.items] for group in message.sections
         }
         for channel, message in post.sent
     }
     both = ["http://a.test/1", "http://a.test/2"]
-    assert told == {ME: {"足球": both, "旅游": ["http://a.test/3"]}, YOU: {"足球": both}}
+    assert urls == {ME: {"足球": both, "旅游": ["http://a.test/3"]}, YOU: {"足球": both}}
     assert await here.deliver() == outbox_relay.DeliverySummary()
 
 
-async def test_immediate_alert_sends_pages_alone(
-    here: OutboxFixture, monkeypatch: MonkeyPatch
-) -> None:
-    post = install(monkeypatch)
+async def test_immediate_alert_sends_pages_alone(here: OutboxFixture, post: Post) -> None:
     here.finds(here.alert("足球", ME, digest=False), "http://a.test/1", "http://a.test/2")
     here.finds(here.alert("旅游", ME), "http://a.test/3", "http://a.test/4")
     assert (await here.deliver()).sent == 3
@@ -102,10 +93,7 @@ async def test_immediate_alert_sends_pages_alone(
     assert sorted(sizes) == [1, 1, 2]
 
 
-async def test_digest_lists_best_pages_and_rest(
-    here: OutboxFixture, monkeypatch: MonkeyPatch
-) -> None:
-    post = install(monkeypatch)
+async def test_digest_lists_best_pages_and_rest(here: OutboxFixture, post: Post) -> None:
     alert = here.alert("足球", ME, max_items=2)
     here.finds(alert, "http://a.test/1", relevance=0.5)
     (best,) = here.finds(alert, "http://a.test/2", relevance=0.9)
@@ -123,17 +111,14 @@ async def test_match_is_enqueued_once_per_channel(here: OutboxFixture) -> None:
     alert = here.alert("足球", ME, "inbox", "feed")
     (number,) = here.finds(alert, "http://a.test/1")
     with here.store.transaction():
-        again = here.store.outbox.enqueue(
-            1, alert, matches=[number], channels=[ME, YOU], due_at=NOON
-        )
-    assert again == 1
+        enqueue = partial(here.store.outbox.enqueue, channels=[ME, YOU], due_at=NOON)
+        assert enqueue(1, alert, matches=[number]) == 1
     assert here.column("SELECT channel FROM outbox ORDER BY id") == [ME, YOU]
 
 
-async def test_message_that_cannot_be_written_leaves_the_others(
-    here: OutboxFixture, monkeypatch: MonkeyPatch
+async def test_message_that_cannot_be_written_stops_no_other(
+    here: OutboxFixture, post: Post
 ) -> None:
-    post = install(monkeypatch)
     here.finds(here.alert("bad", ME), "http://[no-address/")
     here.finds(here.alert("good", YOU), "http://a.test/1")
     summary = await here.deliver()
@@ -145,8 +130,7 @@ async def test_message_that_cannot_be_written_leaves_the_others(
 # -- when it goes -------------------------------------------------------------------
 
 
-async def test_alert_quiet_hours_delay_it(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch)
+async def test_alert_quiet_hours_delay_it(here: OutboxFixture, post: Post) -> None:
     # Nine o'clock UTC is 17:00 in Shanghai.
     here.finds(here.alert("足球", ME, quiet="16:30-18:00"), "http://a.test/1")
     here.finds(here.alert("旅游", ME), "http://a.test/2")
@@ -159,10 +143,7 @@ async def test_alert_quiet_hours_delay_it(here: OutboxFixture, monkeypatch: Monk
     assert [message.sections[0].name for _, message in post.sent] == ["旅游", "足球"]
 
 
-async def test_quiet_hours_of_person_hold_alert_without_own(
-    here: OutboxFixture, monkeypatch: MonkeyPatch
-) -> None:
-    install(monkeypatch)
+async def test_quiet_hours_of_person_hold_alert_messages(here: OutboxFixture, post: Post) -> None:
     person = here.user("b", quiet="08:00-10:00", zone="UTC")
     here.finds(here.alert("足球", ME, user=person), "http://a.test/1")
     here.finds(here.alert("旅游", ME, user=person, quiet="23:00-01:00"), "http://a.test/2")
@@ -170,8 +151,8 @@ async def test_quiet_hours_of_person_hold_alert_without_own(
     assert here.store.outbox.next_due_at() == NOON + 3600
 
 
-async def test_retry_in_quiet_hours_waits(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch, NotDelivered("busy"))
+async def test_retry_in_quiet_hours_waits(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered("busy")]
     here.finds(here.alert("足球", ME, quiet="17:01-18:00"), "http://a.test/1")
     here.finds(here.alert("旅游", ME), "http://a.test/2")
     assert (await here.deliver()).waiting == 1
@@ -185,14 +166,13 @@ async def test_retry_in_quiet_hours_waits(here: OutboxFixture, monkeypatch: Monk
 # -- failing ------------------------------------------------------------------------
 
 
-async def test_retries_are_spaced_and_end(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch, *[NotDelivered(f"no {n}") for n in range(9)])
+async def test_retries_are_spaced_and_end(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered(f"no {n}") for n in range(9)]
     here.finds(here.alert("足球", ME), "http://a.test/1")
     waits = []
     for _ in range(4):
         assert (await here.deliver()).waiting == 1
         due = here.store.outbox.next_due_at()
-        assert due is not None
         waits.append(due - here.clock.now)
         here.clock.now = due - 1
         assert await here.deliver() == outbox_relay.DeliverySummary()
@@ -204,8 +184,7 @@ async def test_retries_are_spaced_and_end(here: OutboxFixture, monkeypatch: Monk
     assert len(post.ids) == outbox_relay.MAX_TRIES
     assert all(60 <= wait <= 86400 for wait in waits)
     assert [round(wait / 60) for wait in waits] == sorted(round(wait / 60) for wait in waits)
-    assert waits[0] < 66
-    assert waits[-1] > 20 * 3600
+    assert waits[0] < 66 and waits[-1] > 20 * 3600
     lines = here.store.outbox.list_deliveries()
     assert [line.state for line in lines] == [FAILED, *[WAITING] * 4]
     assert [line.detail for line in lines] == [f"no {n}" for n in (4, 3, 2, 1, 0)]
@@ -227,17 +206,15 @@ def test_retry_delay_stays_within_bounds() -> None:
         assert 60 <= waits[0] <= waits[-1] <= 86400
 
 
-async def test_retry_after_lengthens_delay(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    install(monkeypatch, NotDelivered("slow down", retry_after_s=7200.0))
+async def test_retry_after_lengthens_delay(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered("slow down", retry_after_s=7200.0)]
     here.finds(here.alert("足球", ME), "http://a.test/1")
     await here.deliver()
     assert here.store.outbox.next_due_at() == NOON + 7200
 
 
-async def test_new_pages_after_failure_are_sent_in_their_own_batch(
-    here: OutboxFixture, monkeypatch: MonkeyPatch
-) -> None:
-    post = install(monkeypatch, NotDelivered("busy"))
+async def test_new_pages_after_failure_are_a_batch(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered("busy")]
     alert = here.alert("足球", ME)
     here.finds(alert, "http://a.test/1")
     await here.deliver()
@@ -248,10 +225,8 @@ async def test_new_pages_after_failure_are_sent_in_their_own_batch(
     assert len(set(post.ids)) == 2
 
 
-async def test_unreachable_mail_server_is_tried_once_per_round(
-    here: OutboxFixture, monkeypatch: MonkeyPatch
-) -> None:
-    post = install(monkeypatch, NotDelivered("no connection", blocks_channel=True))
+async def test_unreachable_mail_server_is_tried_once(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered("no connection", blocks_channel=True)]
     for name in "abc":
         here.finds(here.alert(name, f"mail:{name}@a.test"), f"http://a.test/{name}")
     assert (await here.deliver()).waiting == 3
@@ -262,8 +237,8 @@ async def test_unreachable_mail_server_is_tried_once_per_round(
 # -- what must not go any more ------------------------------------------------------
 
 
-async def test_removed_channel_gets_nothing(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch, NotDelivered("busy"))
+async def test_removed_channel_gets_nothing(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered("busy")]
     alert = here.alert("足球", ME)
     here.finds(alert, "http://a.test/1")
     await here.deliver()
@@ -276,8 +251,8 @@ async def test_removed_channel_gets_nothing(here: OutboxFixture, monkeypatch: Mo
     assert here.store.outbox.list_deliveries()[0].detail == "the channel was removed from the alert"
 
 
-async def test_deleted_page_leaves_its_batch(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch, NotDelivered("busy"))
+async def test_deleted_page_leaves_its_batch(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [NotDelivered("busy")]
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     await here.deliver()
     with here.store.database.transaction() as db:
@@ -287,8 +262,7 @@ async def test_deleted_page_leaves_its_batch(here: OutboxFixture, monkeypatch: M
     assert [item.match.url for item in post.sent[1][1].sections[0].items] == ["http://a.test/2"]
 
 
-async def test_disabled_account_gets_none(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch)
+async def test_disabled_account_gets_none(here: OutboxFixture, post: Post) -> None:
     off, plain = here.user("off", disabled=1), here.user("plain")
     here.finds(here.alert("a", ME, user=off), "http://a.test/1")
     here.finds(here.alert("b", "apprise:json://a.test", user=plain), "http://a.test/2")
@@ -299,8 +273,7 @@ async def test_disabled_account_gets_none(here: OutboxFixture, monkeypatch: Monk
     assert details >= {"the account is disabled", "apprise channels are for administrators"}
 
 
-async def test_unsubscribe_removes_channel(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch)
+async def test_unsubscribe_removes_channel(here: OutboxFixture, post: Post) -> None:
     here.base_url = "https://focus.a.test"
     alert = here.alert("足球", ME, YOU)
     here.finds(alert, "http://a.test/1")
@@ -320,16 +293,14 @@ async def test_unsubscribe_removes_channel(here: OutboxFixture, monkeypatch: Mon
 # -- several couriers, and killed ones ----------------------------------------------
 
 
-async def test_concurrent_relays_send_once(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch)
+async def test_concurrent_relays_send_once(tmp_path: Path, post: Post) -> None:
     with outbox(tmp_path) as one, outbox(tmp_path) as other:
         for number in range(20):
             channel = f"webhook:http://a.test/{number}"
             one.finds(one.alert(str(number), channel), "http://a.test/1")
         first, second = await asyncio.gather(one.deliver(), other.deliver())
     assert first.sent + second.sent == 20
-    assert first.sent
-    assert second.sent
+    assert first.sent and second.sent
     assert Counter(channel for channel, _ in post.sent).most_common(1)[0][1] == 1
 
 
@@ -337,8 +308,8 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-async def test_kill_before_send_loses_none(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch, Killed())
+async def test_kill_before_send_loses_none(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [Killed()]
     here.finds(here.alert("足球", ME), "http://a.test/1", "http://a.test/2")
     with pytest.raises(Killed):
         await here.deliver()
@@ -353,9 +324,8 @@ async def test_kill_before_send_loses_none(here: OutboxFixture, monkeypatch: Mon
 
 @pytest.mark.parametrize("step", ["leased", "sent"])
 async def test_kill_around_commit_keeps_message_id(
-    here: OutboxFixture, monkeypatch: MonkeyPatch, step: str
+    here: OutboxFixture, post: Post, monkeypatch: MonkeyPatch, step: str
 ) -> None:
-    post = install(monkeypatch)
     here.finds(here.alert("足球", ME), "http://a.test/1")
 
     def killed(*_: Any, **__: Any) -> None:
@@ -430,28 +400,24 @@ async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
         ids = Counter(hook.ids)
     repeated = sum(ids.values()) - len(ids)
     assert len(ids) == wanted
-    assert kills
-    assert repeated <= kills * workers
+    assert kills and repeated <= kills * workers
 
 
 # -- trying a channel, settings -----------------------------------------------------
 
 
-async def test_test_message_is_logged(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
-    post = install(monkeypatch, Delivered("fine"), NotDelivered("no"))
+async def test_test_message_is_logged(here: OutboxFixture, post: Post) -> None:
+    post.outcomes = [Delivered("fine"), NotDelivered("no")]
+    send = partial(
+        outbox_relay.send_test_message, here.store, here.settings(), user=1, clock=here.clock
+    )
     for _ in range(2):
-        await outbox_relay.send_test_message(
-            here.store, here.settings(), user=1, channel=ME, clock=here.clock
-        )
+        await send(channel=ME)
     assert post.sent[0][1].subject == "focus 测试消息"
-    assert [(line.state, line.detail) for line in here.store.outbox.list_deliveries()] == [
-        (FAILED, "no"),
-        (SENT, "fine"),
-    ]
+    lines = [(line.state, line.detail) for line in here.store.outbox.list_deliveries()]
+    assert lines == [(FAILED, "no"), (SENT, "fine")]
     with pytest.raises(ConfigError, match="pigeon"):
-        await outbox_relay.send_test_message(
-            here.store, here.settings(), user=1, channel="pigeon:x", clock=here.clock
-        )
+        await send(channel="pigeon:x")
 
 
 def test_apprise_address_needs_administrator(monkeypatch: MonkeyPatch) -> None:
@@ -498,9 +464,8 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
     read = settings.read(here.store)
     assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")
     assert read.base_url == "https://focus.a.test"
-    given = settings.read(
-        here.store, options={"smtp_url": "smtps://other.test", "mail_from": "x@a.test"}
-    )
+    options = {"smtp_url": "smtps://other.test", "mail_from": "x@a.test"}
+    given = settings.read(here.store, options=options)
     assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
     for text in (repr(read), str(settings.masked_settings(here.store, read.key)), repr(read.mail)):
         assert "pass" not in text.replace("pass=", "")
