@@ -103,9 +103,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_index_words_han_as_pairs_and_others_as_words() -> None:
-    assert index_words(fold_spelling("欧冠决赛 in ＣＡＦÉ!")) == [
-        "欧冠", "冠决", "决赛", "赛", "in", "cafe",
-    ]  # fmt: skip
+    words = index_words(fold_spelling("欧冠决赛 in ＣＡＦÉ!"))
+    assert words == "欧冠 冠决 决赛 赛 in cafe".split()
 
 
 def test_fold_spelling_traditional_equals_simplified() -> None:
@@ -170,9 +169,8 @@ _WEB = st.text(alphabet="足球决赛欧冠，a 1", max_size=40)
 def test_search_phrase_matches_only_texts_containing_it(text: str, phrase: str) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute("CREATE VIRTUAL TABLE t USING fts5(a, content = '', tokenize = 'ascii')")
-        db.execute(
-            "INSERT INTO t (rowid, a) VALUES (1, ?)", (" ".join(index_words(fold_spelling(text))),)
-        )
+        words = " ".join(index_words(fold_spelling(text)))
+        db.execute("INSERT INTO t (rowid, a) VALUES (1, ?)", (words,))
         expression = parse_query(f'"{phrase}"', CUT).expression
         found = db.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
     assert bool(found) == (phrase in text)
@@ -228,35 +226,30 @@ def test_search_output_marks_lines_without_control_characters(path: Path) -> Non
 
 
 def test_search_all_words_first_and_no_excluded(path: Path) -> None:
-    store_crawl(
-        path,
-        pages(
-            ("欧冠", "皇马进入决赛"),
-            ("欧冠", "小组赛抽签"),
-            ("新闻", "歐冠的決賽在倫敦"),
-            ("欧冠决赛", "竞彩彩票推荐"),
-        ),
-    )
+    texts = "皇马进入决赛", "小组赛抽签", "歐冠的決賽在倫敦", "竞彩彩票推荐"
+    store_crawl(path, pages(*zip(("欧冠", "欧冠", "新闻", "欧冠决赛"), texts, strict=True)))
     for query in ("欧冠 决赛", "欧冠决赛"):
         results = find(path, query)
         assert sorted(numbers(results)[:3]) == [0, 2, 3] and numbers(results)[3] == 1
         assert [hit.missing for hit in results.hits] == [(), (), (), ("决赛",)]
         assert (results.pages, results.with_all_words) == (4, 3)
     assert result_lines(results, str)[-1] == "4 pages of 4, 3 with all words"
-    assert numbers(find(path, '"欧冠决赛"')) == [3]
-    assert sorted(numbers(find(path, "欧冠 决赛 -彩票"))) == [0, 1, 2]
-    assert numbers(find(path, '"小组赛" 决赛')) == [1]
-    assert numbers(find(path, "篮球 抽籤")) == [1]
-    assert numbers(find(path, "皇")) == [0]
-    assert numbers(find(path, "篮球")) == []
+    for query, expected in {
+        '"欧冠决赛"': [3],
+        "欧冠 决赛 -彩票": [0, 1, 2],
+        '"小组赛" 决赛': [1],
+        "篮球 抽籤": [1],
+        "皇": [0],
+        "篮球": [],
+    }.items():
+        assert sorted(numbers(find(path, query))) == expected, query
 
 
 def test_search_published_date_selects_and_sorts(path: Path) -> None:
     days = ("2023-11-20", "2023-11-22", "2023-11-21T08:00:00+08:00", "")
     texts = [f"欧冠决赛 {n}{f'<time>{day}</time>' if day else ''}" for n, day in enumerate(days)]
-    store_crawl(
-        path, batch(page_row(n, "欧冠", text, fetched_at=1.8e9) for n, text in enumerate(texts))
-    )
+    rows = [page_row(n, "欧冠", text, fetched_at=1.8e9) for n, text in enumerate(texts)]
+    store_crawl(path, batch(rows))
     since = datetime(2023, 11, 21, tzinfo=UTC).timestamp()
     assert numbers(find(path, "欧冠", sort="published")) == [1, 2, 0, 3]
     assert numbers(find(path, "欧冠", since_published=since, sort="published")) == [1, 2]
@@ -344,8 +337,7 @@ def test_search_url_in_several_crawls_is_one_result(path: Path) -> None:
 
 def test_search_over_limit_ranks_titles_and_newest(path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("focus.storage.search.MAX_RANKED", 3)
-    texts = [("足球" if n == 0 else "新闻", "足球") for n in range(8)]
-    store_crawl(path, pages(*texts))
+    store_crawl(path, pages(("足球", "足球"), *[("新闻", "足球")] * 7))
     results = find(path, "足球")
     assert (results.pages, results.complete) == (3, False)
     assert numbers(results)[0] == 0
@@ -384,9 +376,8 @@ def test_update_revisited_page_is_found_by_new_text_only(path: Path) -> None:
     assert numbers(find(path, "欧冠")) == [1]
     assert numbers(find(path, "英超")) == [0]
     assert find(path, "英超").indexed == 2
-    _write(
-        path, crawl, batch([page_row(0, "新闻", "英超", request_number=10, noindex=True)], urls=[])
-    )
+    hidden = page_row(0, "新闻", "英超", request_number=10, noindex=True)
+    _write(path, crawl, batch([hidden], urls=[]))
     assert numbers(find(path, "英超")) == []
 
 
