@@ -1,12 +1,10 @@
 """`focus watch`: what is typed is kept, told in plain lines, and done once."""
 
-import asyncio
 import json
 import re
-import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from focus.errors import ConfigError, StoreLocked
 from focus.storage.alerts.records import LOCAL_USER, WatchedSite
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.lock import database_lock
+from tests.support.browser import loop_in_a_thread
 from tests.support.command import Ended, Focus, runner, settle
 from tests.support.site import CrawledSite, article
 from tests.support.web import TinyWeb
@@ -64,10 +63,9 @@ class World:
                 crawled.page(*page)
             self.pages = []
             crawled.attach()
+            sql = "UPDATE site SET visited_at = ?, trouble = '' WHERE id = ?"
             with store.database.transaction() as db:
-                db.execute(
-                    "UPDATE site SET visited_at = ?, trouble = '' WHERE id = ?", (now, site.id)
-                )
+                db.execute(sql, (now, site.id))
 
         return look_up
 
@@ -83,12 +81,18 @@ def add(focus: Focus, name: str = "足球", *more: str) -> Ended:
     return focus("add", name, "--site", "https://news.test/", "--words", "足球", *more)
 
 
+def opened(path: Path) -> AbstractContextManager[AlertStore]:
+    return open_store(path, now=0, language="en", zone="UTC")
+
+
+def listed(focus: Focus) -> list[dict[str, Any]]:
+    """The alerts as `focus watch list --json` prints them."""
+    return json.loads(focus("list", "--json").out)
+
+
 def rested(path: Path) -> None:
     """A quarter of an hour goes by, and the time of all alerts comes."""
-    with (
-        open_store(path, now=0, language="en", zone="UTC") as store,
-        store.database.transaction() as db,
-    ):
+    with opened(path) as store, store.database.transaction() as db:
         db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0, free_at = 0")
         db.execute("UPDATE alert SET next_at = 0")
 
@@ -103,11 +107,9 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     for part in ("https://news.test/", "daily 07:30", "mail:me@example.org", "not checked yet"):
         assert part in shown.out
     assert focus("edit", "足球", "--every", "hourly", "--name", "球", "--immediate").code == 0
-    listed = json.loads(focus("list", "--json").out)
-    assert [each["alert"]["name"] for each in listed] == ["球"]
-    assert listed[0]["alert"]["schedule"] == "hourly"
-    assert listed[0]["alert"]["channels"] == ["inbox", "mail:me@example.org"]
-    assert not listed[0]["alert"]["digest"]
+    (alert,) = (row["alert"] for row in listed(focus))
+    assert (alert["name"], alert["schedule"], alert["digest"]) == ("球", "hourly", False)
+    assert alert["channels"] == ["inbox", "mail:me@example.org"]
     assert focus("edit", "球", "--pause").code == 0
     assert "paused" in focus("list").out
     assert focus("edit", "球", "--resume").code == 0
@@ -149,19 +151,17 @@ def test_add_existing_name_is_refused(focus: Focus) -> None:
 def test_topic_file_is_stored_with_absolute_path(focus: Focus, home: Path) -> None:
     (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
     assert focus("add", "f", "--site", "news.test", "--topic", "f.toml").code == 0
-    listed = json.loads(focus("list", "--json").out)
-    assert listed[0]["alert"]["topic"] == str(home / "f.toml")
+    assert listed(focus)[0]["alert"]["topic"] == str(home / "f.toml")
 
 
 def test_expires_accepts_date_duration_and_never(focus: Focus) -> None:
     now = time.time()
     add(focus, "足球", "--expires", "30d")
-    kept = lambda: json.loads(focus("list", "--json").out)[0]["alert"]["expires_at"]  # noqa: E731
-    assert abs(kept() - now - 30 * DAY) < 60
+    assert abs(listed(focus)[0]["alert"]["expires_at"] - now - 30 * DAY) < 60
     focus("edit", "足球", "--expires", "2099-01-01")
-    assert kept() > now + 1000 * DAY
+    assert listed(focus)[0]["alert"]["expires_at"] > now + 1000 * DAY
     focus("edit", "足球", "--expires", "never")
-    assert kept() is None
+    assert listed(focus)[0]["alert"]["expires_at"] is None
 
 
 def test_export_and_import_preserve_alerts(focus: Focus, home: Path) -> None:
@@ -190,10 +190,9 @@ def test_import_with_invalid_alert_imports_nothing(focus: Focus, home: Path) -> 
 
 def test_user_has_language_and_zone_of_machine(focus: Focus, home: Path) -> None:
     add(focus)
-    with open_store(home / "focus.db", now=0, language="x", zone="x") as store:
-        assert store.database.fetch_rows("SELECT language, zone FROM user") == [
-            ("en", "Asia/Shanghai")
-        ]
+    with opened(home / "focus.db") as store:
+        rows = store.database.fetch_rows("SELECT language, zone FROM user")
+    assert rows == [("en", "Asia/Shanghai")]
 
 
 # -- running --------------------------------------------------------------------------
@@ -289,12 +288,12 @@ def test_failing_site_is_reported_and_shown(focus: Focus, world: World) -> None:
     assert first == "focus: news.test: its robots.txt forbids it"
     assert second.startswith("focus: alert '足球': its first check failed; the next is at ")
     assert "1 visit: its robots.txt forbids it" in focus("show", "足球").out
-    listed = json.loads(focus("list", "--json").out)[0]
-    assert listed["checked_at"] is None  # its beginning is still to come
+    (alert,) = listed(focus)
+    assert alert["checked_at"] is None  # its beginning is still to come
     again = focus("run", "--now")
     assert (again.code, again.err) == (4, "")  # nobody wants to read that every quarter of an hour
     assert "robots.txt" in focus("run", "--now", "-v").err
-    assert listed["next_at"] > time.time()
+    assert alert["next_at"] > time.time()
     assert "news.test: failing since " in (shown := focus("show", "足球").out)
     assert ", 3 visits: its robots.txt forbids it" in shown
 
@@ -373,9 +372,8 @@ def test_inbox_filter_read_and_delete(focus: Focus, world: World, home: Path) ->
     focus("run")
     shown = focus("inbox", "足球").out
     assert (shown.count("[new, 足球]"), "[new, 二]" in shown) == (2, False)
-    assert (
-        json.loads(focus("inbox", "--words", "/1", "--json").out)[0]["match"]["title"] == "足球 1"
-    )
+    hits = json.loads(focus("inbox", "--words", "/1", "--json").out)
+    assert hits[0]["match"]["title"] == "足球 1"
     assert "There are more" in focus("inbox", "--limit", "1").err
     focus("mark", "足球", "--read")
     unread = json.loads(focus("inbox", "--unread", "--json").out)
@@ -420,7 +418,7 @@ def test_long_silence_is_reported_in_health(focus: Focus, world: World, home: Pa
     add(focus)
     world.pages = [("/", "首页", "欢迎。")]
     focus("run")
-    with open_store(home / "focus.db", now=0, language="en", zone="UTC") as store:
+    with opened(home / "focus.db") as store:
         with store.database.transaction() as db:
             db.execute("UPDATE alert SET created_at = created_at - ?", (4 * DAY,))
         assert store.matches.count_matches(store.alerts.get(LOCAL_USER, "足球").id).news == 0
@@ -457,25 +455,11 @@ def test_log_without_deliveries_says_so(focus: Focus) -> None:
 
 @contextmanager
 def served(web: TinyWeb) -> Iterator[str]:
-    """The web over sockets, beside this thread; its address."""
-    ready, address, end = threading.Event(), [], asyncio.Event()
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    async def serve() -> None:
-        async with web.serve() as at:
-            address.append(at)
-            loops.append(asyncio.get_running_loop())
-            ready.set()
-            await end.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    assert ready.wait(600)
-    try:
-        yield address[0]
-    finally:
-        loops[0].call_soon_threadsafe(end.set)
-        thread.join()
+    """The web over sockets, in a thread of its own; its address."""
+    with loop_in_a_thread() as wait_for:
+        serving = web.serve()
+        yield wait_for(serving.__aenter__())
+        wait_for(serving.__aexit__(None, None, None))
 
 
 def front(web: TinyWeb, numbers: range) -> None:
@@ -500,6 +484,6 @@ def test_second_run_finds_new_page_of_real_site(focus: Focus, home: Path) -> Non
         second = focus("run", *how)
     assert "1 to report" in second.err, second.err
     assert "足球 2" in focus("show", "足球", "--limit", "1").out
-    listed = json.loads(focus("list", "--json").out)[0]
-    assert listed["sites"][0]["unmatched"] == 0
-    assert listed["sites"][0]["figures"]["pages"] >= 4
+    (site,) = listed(focus)[0]["sites"]
+    assert site["unmatched"] == 0
+    assert site["figures"]["pages"] >= 4
