@@ -70,9 +70,8 @@ def test_fit_logistic_and_calibration_examples_match_docstrings() -> None:
     assert Calibration(0.1, -1.0).probability(30.0) == pytest.approx(0.881, abs=1e-3)
     assert UNCALIBRATED.probability(-1000.0) == 0.0
     assert brier_score([0.8, 0.3], [True, False]) == pytest.approx(0.065)
-    assert fit_logistic([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == pytest.approx(
-        [0.4011], abs=1e-4
-    )
+    expected = pytest.approx([0.4011], abs=1e-4)
+    assert fit_logistic([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == expected
 
 
 def test_fit_logistic_row_count_two_equals_two_rows() -> None:

@@ -145,9 +145,8 @@ def test_an_option_without_which_nothing_goes_is_asked_for() -> None:
 
 
 def test_a_table_is_markdown() -> None:
-    assert table(["a", "b"], [["x", 0.12345], ["y", 7]]) == (
-        "| a | b |\n| --- | ---: |\n| x | 0.123 |\n| y | 7 |\n"
-    )
+    expected = "| a | b |\n| --- | ---: |\n| x | 0.123 |\n| y | 7 |\n"
+    assert table(["a", "b"], [["x", 0.12345], ["y", 7]]) == expected
 
 
 def test_a_comparison_becomes_a_table_with_ratios_to_the_baseline() -> None:

@@ -58,10 +58,8 @@ def test_send_through_proxy_to_tls_server_connects_once(factory: object) -> None
     with asyncio.Runner(loop_factory=factory) as runner:  # type: ignore[arg-type]
         results, server, proxy = runner.run(by_proxy())
     assert [result.failure for result in results] == [None, None]
-    assert [line.split(b"\r\n")[0] for line in server.requests] == [
-        b"GET /0 HTTP/1.1",
-        b"GET /1 HTTP/1.1",
-    ]
+    expected = [b"GET /0 HTTP/1.1", b"GET /1 HTTP/1.1"]
+    assert [line.split(b"\r\n")[0] for line in server.requests] == expected
     (asked,) = proxy.asked
     assert asked.startswith(b"CONNECT a.test:")
     assert b"Proxy-Authorization: Basic dXNlcjpwYSBzcw==\r\n" in asked

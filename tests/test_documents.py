@@ -107,10 +107,8 @@ def test_to_html_plain_text_headings() -> None:
 
 
 def test_to_linked_html_url_ends_before_punctuation() -> None:
-    assert (
-        to_linked_html("见 https://a.test/x。")
-        == '见 <a href="https://a.test/x">https://a.test/x</a>。'
-    )
+    expected = '见 <a href="https://a.test/x">https://a.test/x</a>。'
+    assert to_linked_html("见 https://a.test/x。") == expected
 
 
 def test_to_html_text_is_escaped() -> None:

@@ -41,9 +41,8 @@ def test_make_proposal_example_matches_docstring() -> None:
     assert (goal.word, goal.lift) == ("goal", pytest.approx(0.5 / (40 * 3 / 146 / 86)))
     assert (goal.sureness, goal.weight) == (pytest.approx(0.618, abs=0.001), MAX_WEIGHT)
     assert goal.score == pytest.approx(goal.sureness * 20 / 39)
-    assert [(at.host, at.on, at.on_all, at.off, at.off_all) for at in goal.hosts] == [
-        ("a", 20, 39, 0, 46)
-    ]
+    expected = [("a", 20, 39, 0, 46)]
+    assert [(at.host, at.on, at.on_all, at.off, at.off_all) for at in goal.hosts] == expected
 
 
 def test_propose_keywords_less_certain_word_has_less_weight() -> None:

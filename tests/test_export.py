@@ -140,9 +140,8 @@ def test_sqlite_table_supports_sums_and_json(tmp_path: Path) -> None:
     out = tmp_path / "x.db"
     assert write_rows(iter(ROWS * 500), COLUMNS, format="sqlite", out=out) == 1500
     with closing(sqlite3.connect(out)) as db:
-        assert db.execute("SELECT * FROM pages LIMIT 1").fetchall() == [
-            ("https://a.example/球", '{"title":0.5}', 0.1 + 0.2, 1, 1)
-        ]
+        expected = [("https://a.example/球", '{"title":0.5}', 0.1 + 0.2, 1, 1)]
+        assert db.execute("SELECT * FROM pages LIMIT 1").fetchall() == expected
         assert db.execute(
             "SELECT count(*), sum(relevance), max(parts ->> 'title') FROM pages WHERE relevant"
         ).fetchall() == [(500, pytest.approx(150.0), 0.5)]

@@ -53,10 +53,8 @@ def test_alert_feed_lists_newest_pages_first(here: OutboxFixture) -> None:
     here.finds(alert, "http://a.test/2", title="A & <b>")
     found = parsed(alert_feed(here, "足球"))
     assert found.feed.title == "focus：足球"
-    assert [link.href for link in found.feed.links] == [
-        "https://focus.test/feed/s3cret",
-        f"https://focus.test/inbox?alert={alert}",
-    ]
+    expected = ["https://focus.test/feed/s3cret", f"https://focus.test/inbox?alert={alert}"]
+    assert [link.href for link in found.feed.links] == expected
     assert calendar.timegm(found.feed.updated_parsed) == NOON + 60
     second, first = found.entries
     assert (first.link, second.link) == ("http://a.test/1", "http://a.test/2")

@@ -110,12 +110,8 @@ def test_link_role_continuation_only_within_same_series() -> None:
         '<a href="/goal">goal</a>',
         "http://h/tags/x/",
     )
-    assert [link.target_role for link in page.links] == [
-        Role.CONTINUATION,
-        Role.INDEX,
-        Role.INDEX,
-        Role.PAGE,
-    ]
+    expected = [Role.CONTINUATION, Role.INDEX, Role.INDEX, Role.PAGE]
+    assert [link.target_role for link in page.links] == expected
 
 
 CARDS = '<article><p>first</p><a href="/a">a</a></article>' * 4

@@ -157,9 +157,8 @@ def test_read_labels_accepts_trec_qrels() -> None:
         "football 0 http://a.test/1 2\nfootball\t0\thttp://a.test/2\t0\n"
         "football 0 http://a.test/3 -2\nfootball 0 page-4 1\nrugby 0 http://a.test/5 1\n"
     )
-    assert read_labels(text, ["football"], {}, remarks) == {
-        "football": {"a.test/1": True, "a.test/2": False, "a.test/3": False}
-    }
+    expected = {"football": {"a.test/1": True, "a.test/2": False, "a.test/3": False}}
+    assert read_labels(text, ["football"], {}, remarks) == expected
     assert {each.what: each.example for each in remarks.as_list()} == {
         "broken lines in the labels": "football 0 page-4 1",
         "labels of unknown topics": "rugby",

@@ -81,10 +81,8 @@ def test_import_dump_alias_list_adds_names(tmp_path: Path) -> None:
     assert report.fact_count == 2
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
         united = kb.find_entities("曼彻斯特联")[0]
-        assert (united.name, united.aliases) == (
-            "曼联",
-            ("红魔", "Manchester United", "曼彻斯特联"),
-        )
+        expected = ("曼联", ("红魔", "Manchester United", "曼彻斯特联"))
+        assert (united.name, united.aliases) == expected
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])

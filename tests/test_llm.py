@@ -169,9 +169,8 @@ def test_add_llm_terms_drops_unusable_and_everyday_words() -> None:
         ],
     )
     topic = add_llm_terms(from_words("足球"), answer)
-    assert [keyword.text for keyword in topic.keywords] == [
-        *("足球", "soccer", "name0", "name1", "name2")
-    ]
+    expected = [*("足球", "soccer", "name0", "name1", "name2")]
+    assert [keyword.text for keyword in topic.keywords] == expected
     assert {keyword.weight for keyword in topic.keywords[1:]} == {0.5}
     assert list(topic.terms)[:4] == ["越位", "回答是", "own goal", "term0"]
     assert len(topic.terms) == 2 + 30

@@ -81,9 +81,8 @@ def test_mean_cumulative_precision_drifting_crawl_matches_p1() -> None:
     found = [31, 17, 11, 9, 8, 7, 6, 5, 4, 4]
     marks = [n < each for each in found for n in range(100)]
     assert sum(marks) == 102
-    assert m.mean_cumulative_precision(m.cumulative_precision(marks, 100)) == pytest.approx(
-        0.1652, abs=0.002
-    )
+    expected = pytest.approx(0.1652, abs=0.002)
+    assert m.mean_cumulative_precision(m.cumulative_precision(marks, 100)) == expected
 
 
 def test_relevant_per_minute_converts_seconds() -> None:

@@ -156,10 +156,8 @@ def test_message_pickled_or_mapped_stays_translatable() -> None:
     again = pickle.loads(pickle.dumps(ConfigError(line))).message
     assert isinstance(again, Msg)
     assert translate(again, "zh") == translate(line, "zh")
-    assert (
-        translate(line.map_texts(lambda text: text.replace("\n", " ")), "zh")
-        == "a b：邮件服务器 c d"
-    )
+    expected = "a b：邮件服务器 c d"
+    assert translate(line.map_texts(lambda text: text.replace("\n", " ")), "zh") == expected
 
 
 @pytest.mark.parametrize(
@@ -216,7 +214,7 @@ def test_errors_are_chinese(speaking: None, capsys: CaptureFixture[str], tmp_pat
 
 
 def test_live_line_language_zh_is_chinese(speaking: None) -> None:
-    line = CrawlMeter(FakeCrawl().real).line()
+    line = CrawlMeter(FakeCrawl()).line()
     assert line.startswith("0 页 (0.0/s) · 相关 0 · 收获率 0.0%")
     assert line.endswith("待抓 410 · 3 个主机 · 失败 2")
 
@@ -228,11 +226,8 @@ def test_test_mail_is_in_language_of_reader() -> None:
 
 
 def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
-    assert wrap_lines("检查到期的、发送新的，然后结束。", 12) == [
-        "检查到期的、",
-        "发送新的，然",
-        "后结束。",
-    ]
+    expected = ["检查到期的、", "发送新的，然", "后结束。"]
+    assert wrap_lines("检查到期的、发送新的，然后结束。", 12) == expected
     assert wrap_lines("one two three", 8) == ["one two", "three"]
 
 

@@ -209,8 +209,7 @@ async def test_status_why_and_export_know_duplicates(web: TinyWeb, tmp_path: Pat
         assert reader.why(1, "http://a.test/2").duplicate_of == "http://a.test/1"
         assert reader.why(1, "http://a.test/gone").reason == "soft-404"
         marked = dict(reader.iter_rows(Selection(), ("url", "duplicate_of")))
-        assert {url: of for url, of in marked.items() if of} == {
-            "http://a.test/2": "http://a.test/1"
-        }
+        expected = {"http://a.test/2": "http://a.test/1"}
+        assert {url: of for url, of in marked.items() if of} == expected
         kept = [url for (url,) in reader.iter_rows(Selection(duplicates=False), ("url",))]
         assert set(marked) - set(kept) == {"http://a.test/2"}

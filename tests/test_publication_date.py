@@ -303,9 +303,8 @@ def test_snippet_marks_words_in_whole_sentences() -> None:
 
 
 def test_snippet_finds_other_script_case_and_width() -> None:
-    assert cut("ＭＡＣＨＩＮＥ Learning 與歐冠。") == (
-        f"{MATCH_MARK}ＭＡＣＨＩＮＥ Learning{MATCH_MARK} 與{MATCH_MARK}歐冠{MATCH_MARK}。"
-    )
+    expected = f"{MATCH_MARK}ＭＡＣＨＩＮＥ Learning{MATCH_MARK} 與{MATCH_MARK}歐冠{MATCH_MARK}。"
+    assert cut("ＭＡＣＨＩＮＥ Learning 與歐冠。") == expected
 
 
 def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:

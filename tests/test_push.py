@@ -233,9 +233,8 @@ def test_browser_of_another_person_is_taken_over(here: OutboxFixture) -> None:
     lets(here, browser)
     lets(here, browser, other)
     assert here.store.browsers.list_for_user(1) == []
-    assert [each.subscription for each in here.store.browsers.list_for_user(other)] == [
-        browser.leave
-    ]
+    expected = [browser.leave]
+    assert [each.subscription for each in here.store.browsers.list_for_user(other)] == expected
 
 
 def test_oldest_browser_over_limit_is_deleted(here: OutboxFixture) -> None:

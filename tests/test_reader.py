@@ -350,11 +350,8 @@ def test_why_page_shows_path_and_relevance(path: Path) -> None:
     with DatabaseReader(path) as reader:
         why = reader.why(1, "https://b.sport.example/news/4")
         assert why == reader.why(1, "https://elsewhere.example/", key=url_row(4).key)
-    assert [(s.url[-1], s.anchor, s.depth, s.relevance) for s in why.path] == [
-        ("0", "", 0, 0.75),
-        ("1", "链接 1", 1, 0.0),
-        ("4", "链接 4", 2, 0.6),
-    ]
+    expected = [("0", "", 0, 0.75), ("1", "链接 1", 1, 0.0), ("4", "链接 4", 2, 0.6)]
+    assert [(s.url[-1], s.anchor, s.depth, s.relevance) for s in why.path] == expected
     assert (why.state, why.reason) == ("done", "")
     assert (why.page.nth, why.page.waiting, why.page.priority) == (5, 3, 6.0)
     assert (why.page.parts, why.page.matched) == ({"title": 0.6}, {"title": ["足球"]})

@@ -295,11 +295,8 @@ _SEGMENTER = Segmenter(["足球"])
 
 def test_from_words_parses_keywords_and_weights() -> None:
     topic = from_words("足球，英超:0.8、machine learning")
-    assert [(k.text, k.weight) for k in topic.keywords] == [
-        ("足球", 1.0),
-        ("英超", 0.8),
-        ("machine learning", 1.0),
-    ]
+    expected = [("足球", 1.0), ("英超", 0.8), ("machine learning", 1.0)]
+    assert [(k.text, k.weight) for k in topic.keywords] == expected
     assert topic.name == "足球"
 
 

@@ -546,9 +546,8 @@ async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) ->
         some = await crawled(tmp_path, port, "always", match=("/list/1",))
     lists = {f"/list/{n}" for n in range(3)}
     assert never == {"/": "", **dict.fromkeys(lists, "empty-root")}
-    assert {path for path in auto if path.startswith("/p/")} == {
-        f"/p/{n}{x}" for n in range(3) for x in "ab"
-    }
+    expected = {f"/p/{n}{x}" for n in range(3) for x in "ab"}
+    assert {path for path in auto if path.startswith("/p/")} == expected
     assert {path for path, what in auto.items() if what == "rendered"} == lists
     assert {path for path, what in some.items() if what == "rendered"} == {"/list/1"}
     assert some["/list/0"] == "empty-root" and "/p/1a" in some

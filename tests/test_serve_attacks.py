@@ -171,10 +171,8 @@ def test_session_cookie_attributes(group: Group) -> None:
     headers = {"host": "focus.test"}
     answer = group.browser().post("/login", data=typed, headers=headers)
     cookies = answer.headers.get_list("set-cookie")
-    assert {cookie.partition("=")[0] for cookie in cookies} == {
-        "__Host-focus_session",
-        "__Host-focus_browser",
-    }
+    expected = {"__Host-focus_session", "__Host-focus_browser"}
+    assert {cookie.partition("=")[0] for cookie in cookies} == expected
     for cookie in cookies:
         assert {"; secure", "; httponly", "; samesite=lax"} <= {
             f"; {part.strip()}" for part in cookie.lower().split(";")

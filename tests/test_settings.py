@@ -104,11 +104,8 @@ def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
     limits = config.limits
     assert (limits.max_pages, limits.max_requests, limits.max_time_s) == (1, 2, 60)
     assert (limits.max_bytes, limits.target, config.scope.max_depth) == (3072, 5, 4)
-    assert (config.scope.scope, config.scope.allow, config.scope.deny) == (
-        "host",
-        ("x", "y"),
-        ("z",),
-    )
+    expected = ("host", ("x", "y"), ("z",))
+    assert (config.scope.scope, config.scope.allow, config.scope.deny) == expected
     politeness = config.politeness
     assert (politeness.per_host, politeness.delay_s, politeness.ignore_robots) == (7, 0, True)
     assert config.fetch == FetchConfig(
@@ -369,10 +366,8 @@ def test_read_topic_existing_file_or_words(home: Path) -> None:
 
 def test_split_params_assigns_to_strategy_and_model() -> None:
     given = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.raw", 0.7)]
-    assert split_params(given, "topic-pagerank", "position") == (
-        {"gamma": 0.3, "raw": 0.7},
-        {"alpha": 0.5, "beta": 0.6},
-    )
+    expected = ({"gamma": 0.3, "raw": 0.7}, {"alpha": 0.5, "beta": 0.6})
+    assert split_params(given, "topic-pagerank", "position") == expected
 
 
 def test_as_published_applies_to_strategy_model_and_topic(ordered: Ordered, tmp_path: Path) -> None:

@@ -284,9 +284,8 @@ async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
     columns = "simhash, relevance, relevant, noindex, links_cut, pagerank"
     assert ask(path, f"SELECT {columns} FROM page") == [(-5, 1.25, 1, 1, 4, 0.25)]
     assert ask(path, "SELECT pagerank, hub, authority FROM graph_rank") == [(0.75, 0.5, 1.0)]
-    assert ask(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == [
-        ("标题", '{"title":0.5}', '{"title":["足球"]}', "https://c.example/", '"e"')
-    ]
+    expected = [("标题", '{"title":0.5}', '{"title":["足球"]}', "https://c.example/", '"e"')]
+    assert ask(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == expected
     assert ask(path, "SELECT zstd FROM body") == [(b"\x00z",)]
 
 

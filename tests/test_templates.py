@@ -91,11 +91,8 @@ def test_learn_affix_gives_new_titles_to_earlier_pages() -> None:
     affix = " – 足球志"
     templates = learn(["a – 足球志", "b – 足球志", "c – 足球志"], [[]] * 3)
     assert templates.template(0).affix == affix
-    assert [(new.title, new.site) for new in templates.take_new_titles()] == [
-        ("a", "足球志"),
-        ("b", "足球志"),
-        ("c", "足球志"),
-    ]
+    expected = [("a", "足球志"), ("b", "足球志"), ("c", "足球志")]
+    assert [(new.title, new.site) for new in templates.take_new_titles()] == expected
     page = cut_title(Page(title="d – 足球志"), affix)
     assert (page.title, page.full_title, page.site) == ("d", "d – 足球志", "足球志")
     assert cut_title(page, affix) == page
@@ -119,12 +116,8 @@ async def test_score_ignores_the_template_of_the_site() -> None:
     assert plain.keyword_blocks == (hash_text(TAGLINE),)
     template = SiteTemplate(frozenset({hash_text(TAGLINE)}), affix)
     page = await scorer.score(Job("http://a.test/", html, "text/html", template=template))
-    assert (page.relevance, page.title, page.full_title, page.site) == (
-        0.0,
-        "菜谱",
-        "菜谱 – 美食志",
-        "美食志",
-    )
+    expected = (0.0, "菜谱", "菜谱 – 美食志", "美食志")
+    assert (page.relevance, page.title, page.full_title, page.site) == expected
     assert page.keyword_blocks == plain.keyword_blocks
     assert page.wording_hash == plain.wording_hash and page.text_digest == plain.text_digest
 

@@ -106,12 +106,8 @@ def test_read_pages_malformed_line_is_reported_with_number(tmp_path: Path) -> No
     file.write_bytes(b'{"text": "a b"}\nnonsense\n{"text": 5}\n{}\n\xff\n{"html": "<p>x"}\n')
     told: list[str] = []
     assert len(list(read_pages(file, told.append))) == 2
-    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == [
-        "2",
-        "3",
-        "4",
-        "5",
-    ]
+    expected = ["2", "3", "4", "5"]
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == expected
 
 
 def test_read_pages_without_page_is_refused(tmp_path: Path) -> None:

@@ -78,9 +78,8 @@ async def test_visit_requests_news(served: tuple[TinyWeb, PageSource], store: Al
     assert site is not None and site.crawl == 1 and not site.trouble
     rows = store.database.fetch_rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
-    assert store.database.fetch_rows("SELECT round(fresh, 2) FROM revisit") == [
-        (1 + revisits.SECTION_PRIOR,)
-    ]
+    expected = [(1 + revisits.SECTION_PRIOR,)]
+    assert store.database.fetch_rows("SELECT round(fresh, 2) FROM revisit") == expected
 
 
 async def test_news_left_by_a_visit_is_fetched_by_the_next(
@@ -144,9 +143,8 @@ async def test_unreachable_site_status(
     [(168, 168, 1.04), (7, 168, 5.07), (0.5, 0, 4.87), (0, 106.2, 153.75), (1e5, 12, 0.25)],
 )
 def test_revisit_interval_by_news_and_time(fresh: float, watched_h: float, hours: float) -> None:
-    assert revisits.revisit_interval_s(fresh, watched_h * 3600) / 3600 == pytest.approx(
-        hours, abs=0.05
-    )
+    expected = pytest.approx(hours, abs=0.05)
+    assert revisits.revisit_interval_s(fresh, watched_h * 3600) / 3600 == expected
 
 
 def test_revisit_interval_grows_up_to_a_week() -> None:
@@ -154,9 +152,8 @@ def test_revisit_interval_grows_up_to_a_week() -> None:
     assert waits == sorted(waits)
     assert waits[-1] <= 7 * 86_400
     # Four times the news: half the wait.
-    assert revisits.revisit_interval_s(4, 1e6) / revisits.revisit_interval_s(
-        1, 1e6
-    ) == pytest.approx(0.5, abs=0.01)
+    expected = pytest.approx(0.5, abs=0.01)
+    assert revisits.revisit_interval_s(4, 1e6) / revisits.revisit_interval_s(1, 1e6) == expected
 
 
 def test_chosen_hubs_cover_targets() -> None:

@@ -95,9 +95,8 @@ def test_of_a_cut_tail_the_beginning_is_kept(pack: Callable[[bytes], bytes], eac
     notes: list[str] = []
     file = io.BytesIO(data[: len(data) * 5 // 6])
     first, second, last = read_records(file, notes.append)
-    assert [(one.block, one.broken) for one in (first, second)] == [
-        (block, False) for block in blocks[:2]
-    ]
+    expected = [(block, False) for block in blocks[:2]]
+    assert [(one.block, one.broken) for one in (first, second)] == expected
     assert last.broken and blocks[2].startswith(last.block) and len(last.block) > 100_000
     assert "record 3 breaks off" in notes
 

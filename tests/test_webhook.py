@@ -132,11 +132,8 @@ async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -
             ]
         },
     }  # fmt: skip
-    assert [line.detail for line in here.store.outbox.list_deliveries()] == [
-        "204 No Content",
-        "429 Too Many Requests",
-        "500 Internal Server Error",
-    ]
+    expected = ["204 No Content", "429 Too Many Requests", "500 Internal Server Error"]
+    assert [line.detail for line in here.store.outbox.list_deliveries()] == expected
 
 
 async def test_status_410_is_not_retried(here: OutboxFixture) -> None:

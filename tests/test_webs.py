@@ -103,10 +103,8 @@ def test_pages_of_a_manual_stand_at_their_names_alone(tmp_path: Path) -> None:
     threads = "http://cpp.example/index-2.html"
     assert f'<a href="{threads}#x">' in web.pages["http://cpp.example/index.html"]
     assert "href='http://cpp.example/index.html'" in web.pages[threads]
-    assert [key for key, label in web.labels.items() if label] == [
-        (threads, "thread"),
-        ("http://python.example/l.html", "locale"),
-    ]
+    expected = [(threads, "thread"), ("http://python.example/l.html", "locale")]
+    assert [key for key, label in web.labels.items() if label] == expected
 
 
 def test_what_is_written_is_what_a_comparison_reads(tmp_path: Path) -> None:
