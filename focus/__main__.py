@@ -31,7 +31,6 @@ from focus.i18n import (
     set_language,
     translate,
 )
-from focus.registry import REMOVED
 from focus.text.formatting import printable
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -212,8 +211,6 @@ def _use_utf8(stream: TextIO) -> None:
 def _usage_message(error: click.UsageError) -> str:
     """Return what is wrong and where: the option as typed, or the variable."""
     ctx, option = error.ctx, getattr(error, "param", None)
-    if removed := _removed_message(error):
-        return removed
     if ctx is None or not isinstance(option, click.Option):
         command = ctx.command_path if ctx else "focus"
         return say(
@@ -229,13 +226,6 @@ def _usage_message(error: click.UsageError) -> str:
     for phrase, plain_phrase in _PLAIN_PHRASES.items():
         message = message.replace(phrase, plain_phrase)
     return f"{where}: {message}"
-
-
-def _removed_message(error: click.UsageError) -> str:
-    """Return the message for a removed command or option, or an empty text for other errors."""
-    name = getattr(error, "command_name", "") or getattr(error, "option_name", "")
-    path = error.ctx.command_path if error.ctx else ""
-    return say(REMOVED.get(f"{path} {name}", ""))
 
 
 def _print_error(message: str, code: int) -> int:

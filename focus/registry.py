@@ -6,8 +6,7 @@ A package adds one with an entry point in the group `focus.strategies`, `focus.r
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"
 
-Names of removed commands, options and strategies are in `REMOVED`, each with its replacement,
-and renamed options in `RENAMED`.
+Renamed options are in `RENAMED`, renamed commands in `RENAMED_COMMANDS`.
 """
 
 from __future__ import annotations
@@ -18,73 +17,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from focus.errors import ConfigError
-from focus.i18n import mark
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
-
-_VECTORS_REMOVED = mark(
-    "--vectors was removed; give --kb FILE, or write the words under [terms] in the topic file"
-)
-_SHARDS_REMOVED = mark(
-    "a cluster has no shards any more: one frontier with any number of workers; to go beyond one "
-    "frontier, split the hosts over several crawls and export them together (--db A --db B)"
-)
-_ORDERS_REMOVED = mark(
-    "`focus cluster stop` and `drain` were removed; end the frontier or a worker by Ctrl-C or "
-    "SIGTERM"
-)
-_CLUSTER_VISITS_REMOVED = mark(
-    "--amqp was removed here: `focus watch run` and `focus serve` visit sites from this machine"
-)
-
-REMOVED = {
-    "focus cluster frontier --shard": _SHARDS_REMOVED,
-    "focus cluster frontier --shards": _SHARDS_REMOVED,
-    "focus cluster frontier --folder": _SHARDS_REMOVED,
-    "focus cluster stop": _ORDERS_REMOVED,
-    "focus cluster drain": _ORDERS_REMOVED,
-    "focus cluster add-seeds": mark(
-        "`focus cluster add-seeds` was removed; crawl further seeds with another crawl, and export "
-        "both together (--db A --db B)"
-    ),
-    "focus watch run --amqp": _CLUSTER_VISITS_REMOVED,
-    "focus serve --amqp": _CLUSTER_VISITS_REMOVED,
-    "focus topic new --vectors": _VECTORS_REMOVED,
-    "focus topic suggest --vectors": _VECTORS_REMOVED,
-    "focus crawl --log-format": mark(
-        "--log-format was removed; the log is text: --summary FILE writes the summary as JSON, "
-        "`focus export` the pages"
-    ),
-    "focus crawl --profile": mark(
-        "--profile was removed; run the crawl under py-spy: `py-spy record --subprocesses "
-        "-o crawl.svg -- focus crawl …`"
-    ),
-    "focus research train --folds": mark(
-        "--folds was removed; a classifier is tested by five parts"
-    ),
-    "focus judge": mark(
-        "`focus judge` was removed; `focus label` asks about pages, and `focus research compare "
-        "--labels` "
-        "takes relevance judgments in TREC's qrels format"
-    ),
-    "focus research compare --judgments": mark(
-        "--judgments was removed; give relevance judgments with --labels, in TREC's qrels format"
-    ),
-    "focus watch vote": mark(
-        "`focus watch vote` was removed; use `focus watch mark NAME URL --relevant yes|no|none`"
-    ),
-    "focus tune": mark(
-        "`focus tune` was removed; run `focus research compare` once for each value, with "
-        "--param NAME=VALUE"
-    ),
-    "strategy learned": mark(
-        "the strategy learned was removed; use yield, which finds as many relevant pages"
-    ),
-}
-"""Removed feature -> message that names its replacement."""
 
 RENAMED = {
     "focus crawl --report": "--summary",
@@ -109,12 +46,6 @@ RENAMED_COMMANDS = {
 """Old command -> the present one, with the options that it needs; the old one still works."""
 
 
-def check_removed(name: str) -> None:
-    """Raise ConfigError with the replacement if a removed feature has this name."""
-    if name in REMOVED:
-        raise ConfigError(REMOVED[name])
-
-
 class Registry(Mapping[str, T]):
     """Objects by name: the built-in ones first, then those of entry points, sorted by name.
 
@@ -130,7 +61,6 @@ class Registry(Mapping[str, T]):
     def find(self, name: str) -> T:
         """Return what a name stands for; raise ConfigError with the nearest one if none has it."""
         if name not in self:
-            check_removed(f"{self._noun} {name}")
             near = get_close_matches(name, self, 1)
             raise ConfigError(
                 "no {noun} {text!r}; {hint}known: {known}",

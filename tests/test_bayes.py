@@ -74,14 +74,6 @@ def test_fit_logistic_and_calibration_examples_match_docstrings() -> None:
     assert fit_logistic([(1.0,)], [1.0], prior=[0.0], spread=[1.0]) == expected
 
 
-def test_fit_logistic_row_count_two_equals_two_rows() -> None:
-    rows, targets = [(1.0, 0.0), (1.0, 2.0), (1.0, 1.0)], [0.0, 1.0, 0.0]
-    prior, spread = [0.0, 0.5], [2.0, 1.0]
-    twice = fit_logistic([*rows, rows[1]], [*targets, 1.0], prior=prior, spread=spread)
-    once = fit_logistic(rows, targets, row_counts=[1.0, 2.0, 1.0], prior=prior, spread=spread)
-    assert once == pytest.approx(twice, abs=1e-6)
-
-
 def test_fit_logistic_gradient_is_zero() -> None:
     rng = Random(2)
     rows = [(1.0, rng.random(), rng.random()) for _ in range(40)]

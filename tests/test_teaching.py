@@ -11,8 +11,7 @@ import click
 import pytest
 from pytest import CaptureFixture, MonkeyPatch
 
-from focus.commands.label import question_lines
-from focus.commands.prompts import PageAsker
+from focus.commands.label import PageAsker, question_lines
 from focus.errors import ConfigError
 from focus.learn.labelling import (
     LabelQuestion,
@@ -289,7 +288,7 @@ def test_label_reads_keys(monkeypatch: MonkeyPatch, capfd: CaptureFixture[str]) 
     keys = iter("xY?n \x1b")
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(click, "getchar", lambda: next(keys))
-    asker = PageAsker({"y": "yes", "n": "no", "s": "skip"}, stored_note="kept")
+    asker = PageAsker()
     question = LabelQuestion("http://a.test/", "\x1b]0;题", 0.5, {"title": ["足球"]}, "…")
     lines = question_lines(question)
     assert [asker.ask(lines) for _ in range(4)] == ["y", "n", "s", "q"]

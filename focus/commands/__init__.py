@@ -8,7 +8,7 @@
     export, status, why, changes, search — what a database contains
     report, compare, compare_output — HTML reports; comparisons of strategies
     topic, topic_output, example_pages — `focus topic`, and the pages that it learns from
-    train, label, prompts — classifiers; labels given page by page, and the questions for them
+    train, label — classifiers; labels given page by page
     kb, research — knowledge bases; the group of the commands for research
     watch, watch_output, watch_owner — `focus watch`: alerts; owners and channels
     watch_send, watch_inbox, alert_access — visits and delivery; matches; databases of alerts

@@ -1,4 +1,4 @@
-"""`focus research kb import` and `focus research kb show`: knowledge bases."""
+"""`focus research kb import`: knowledge bases."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.help import Group
-from focus.commands.options.option import JSON, Command, option, print_json, print_lines, print_note
+from focus.commands.options.option import Command, option, print_lines
 from focus.commands.options.value_types import KINDS
 from focus.commands.progress_bar import show_progress
-from focus.errors import ConfigError
-from focus.text.formatting import format_count, format_duration, format_table, printable
+from focus.text.formatting import format_count, format_duration, printable
 
 if TYPE_CHECKING:
     from focus.learn.kb.importing import ImportResult
-    from focus.score.statistics.entities import Entity
-
-MAX_ENTITIES = 10  # entities of one name that are shown
 
 
 @click.group(cls=Group)
 def kb() -> None:
-    """Import and query knowledge bases of named entities.
+    """Import knowledge bases of named entities.
 
     A classifier trained with one (`focus research train --entities`) knows other names: a page
     about 红魔 is about 曼联, a football club. A small one on football is included.
@@ -32,7 +28,6 @@ def kb() -> None:
     \b
     Example:
         focus research kb import cn-dbpedia.tsv.gz --kb knowledge.db
-        focus research kb show 曼联
     """
 
 
@@ -78,41 +73,3 @@ def import_lines(report: ImportResult, base: Path, seconds: float) -> list[str]:
         f"({read.malformed:,} malformed) in {base}; {speed}"
     )
     return lines
-
-
-@kb.command(cls=Command)
-@click.argument("entity")
-@option(
-    "--kb",
-    "base",
-    kind="file",
-    default=Path("football"),
-    help="Query this knowledge base; football is the included one.",
-)
-@JSON
-def show(entity: str, base: Path, as_json: bool) -> None:
-    """Show an entity, by any of its names.
-
-    \b
-    Example:
-        focus research kb show 红魔
-    """
-    from focus.learn.kb.knowledge_base import open_knowledge_base
-
-    with open_knowledge_base(base) as known:
-        entities = known.find_entities(entity)
-    if as_json:
-        print_json(entities)
-        return
-    if not entities:
-        raise ConfigError("{entity}: not in the knowledge base {base}", entity=entity, base=base)
-    for found_entity in entities[:MAX_ENTITIES]:
-        print_lines(entity_lines(found_entity))
-    if len(entities) > MAX_ENTITIES:
-        print_note("and {n:,} more with that name", n=len(entities) - MAX_ENTITIES)
-
-
-def entity_lines(entity: Entity) -> list[str]:
-    """Return an entity with its facts as lines."""
-    rows = [(printable(key, 24), printable(value)) for key, value in entity.facts]
-    return [printable(entity.name), *format_table(rows)] if rows else [printable(entity.name)]

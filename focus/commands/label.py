@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +11,7 @@ import click
 
 from focus.commands.options.option import CRAWL, DB, Command, option, print_lines
 from focus.commands.progress_bar import show_progress
-from focus.commands.prompts import PageAsker
-from focus.i18n import msg
+from focus.errors import ConfigError
 from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from focus.learn.reranking import RerankCounts
     from focus.learn.teaching import TeachingResult
 
-_ANSWERS = {"y": "yes", "n": "no", "s": "skip"}
+_ANSWERS = {"y": "y", "n": "n", "s": "s", " ": "s", "q": "q", "\x1b": "q", "\x04": "q"}
+_PROMPT = "on topic? [y]es [n]o [s]kip [q]uit "
 
 
 @click.command(cls=Command)
@@ -52,7 +54,7 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
     model = Path(subject.model) if subject.model else model_path(topic)
-    asker = PageAsker(_ANSWERS, stored_note=msg("the answers before it are stored"))
+    asker = PageAsker()
     lesson = TeachingOptions(db.expanduser(), number, subject, model, limit, rank_only)
     with show_progress("Judging again") as progress:
         taught = asyncio.run(
@@ -64,6 +66,41 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
             )
         )
     print_lines(lesson_lines(taught, model))
+
+
+class PageAsker:
+    """Shows lines and reads an answer: a key on a terminal, a line if standard input is a pipe."""
+
+    def __init__(self) -> None:
+        self._line_count = 0
+
+    def ask(self, lines: Iterable[str]) -> str:
+        """Show lines, and return y, n, s or q. Raises ConfigError for an invalid line."""
+        print_lines(lines, err=True)
+        return self._read_key() if sys.stdin.isatty() else self._read_line()
+
+    def _read_key(self) -> str:
+        click.echo(_PROMPT, err=True, nl=False)
+        while (answer := _ANSWERS.get(click.getchar().lower())) is None:
+            pass
+        click.echo(answer, err=True)
+        return answer
+
+    def _read_line(self) -> str:
+        line = sys.stdin.readline()
+        self._line_count += 1
+        if not line:
+            return "q"
+        word = line.strip().lower()
+        answer = _ANSWERS.get(word[:1] or " ")
+        if answer is None or len(word) > len("quit"):
+            raise ConfigError(
+                "standard input, line {n}: {line!r} is not y, n, s or q; the answers before it are "
+                "stored",
+                n=self._line_count,
+                line=printable(line.strip(), 40),
+            )
+        return answer
 
 
 def question_lines(question: LabelQuestion) -> list[str]:

@@ -34,7 +34,6 @@ from focus.errors import ConfigError, TopicError
 from focus.learn.library import choose_terms
 from focus.learn.memory_crawl import PageSource
 from focus.learn.model_file import apply_model
-from focus.registry import check_removed
 from focus.rendering import usable
 from focus.score.parameters import PublishedParams, default_params
 from focus.score.relevance import RELEVANCE, Model, model_class
@@ -315,7 +314,6 @@ def topic_params(topic: Topic, kind: type[Strategy] | type[Model]) -> Params:
     """
     for owner in topic.params:
         if owner not in STRATEGIES and owner not in RELEVANCE:
-            check_removed(f"strategy {owner}")
             suggestions = get_close_matches(owner, [*STRATEGIES, *RELEVANCE], 1, 0.5)
             hint = f"; did you mean {suggestions[0]!r}?" if suggestions else ""
             raise ConfigError(

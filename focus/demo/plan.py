@@ -96,36 +96,30 @@ class WebPlan:
         return self.sites[article.site].kind.sections[article.section]
 
 
-def make_plan(seed: int, articles: int, sites: tuple[DemoHost, ...], day: int) -> WebPlan:
-    """The web of `articles` articles on day 0 and one hundredth more on every later day."""
+def make_plan(seed: int, articles: int, sites: tuple[DemoHost, ...]) -> WebPlan:
+    """The web of `articles` articles."""
     plan = WebPlan(sites)
     rng = random.Random(seed)
     hidden = articles // LISTED_PER_CHAIN
-    _publish(plan, articles - 5 * hidden, 0, rng)
+    _publish(plan, articles - 5 * hidden, rng)
     _index_base(plan)
     relate(plan, 0, rng)
     for n in range(hidden):
         _add_chain(plan, SUBJECTS[n % len(SUBJECTS)], rng)
     _add_specials(plan, rng)
-    for later in range(1, day + 1):
-        first, rng = len(plan.articles), random.Random(f"{seed} {later}")
-        _publish(plan, max(1, articles // 100), later, rng)
-        relate(plan, first, rng)
     index(plan)
     return plan
 
 
-def _publish(plan: WebPlan, count: int, day: int, rng: random.Random) -> None:
-    """Spread `count` new articles over the sites (all of them on `day`, or over the past)."""
+def _publish(plan: WebPlan, count: int, rng: random.Random) -> None:
+    """Spread `count` articles over the sites and the past."""
     due = 0.0
     for site in plan.sites:
         sections = range(len(site.kind.sections))
         weights = [section.weight for section in site.kind.sections]
         start, due = round(due), due + count * site.share
         for section in rng.choices(sections, weights, k=round(due) - start):
-            published = DAY_ZERO + timedelta(day)
-            if day == 0:
-                published -= timedelta(int(rng.random() * HISTORY_DAYS))
+            published = DAY_ZERO - timedelta(int(rng.random() * HISTORY_DAYS))
             add_article(
                 plan,
                 site,
@@ -288,13 +282,3 @@ def index(plan: WebPlan) -> None:
     for tagged in plan.tagged.values():
         for tag in [tag for tag, numbers in tagged.items() if len(numbers) < LEAST_TAGGED]:
             del tagged[tag]
-
-
-def early_plan(plan: WebPlan, count: int) -> WebPlan:
-    """The web when it had only its first `count` articles, those of day 0 at least."""
-    early = WebPlan(plan.sites)
-    early.articles, early.related = plan.articles[:count], plan.related[:count]
-    early.specials, early.picks, early.base = plan.specials, plan.picks, plan.base
-    early.cited, early.cited_at = plan.cited, plan.cited_at
-    index(early)
-    return early

@@ -37,17 +37,14 @@ class Response(NamedTuple):
     delay_s: float = 0.0
 
 
-def generate(
-    seed: int = 1, *, pages: int = 3000, hosts: int = 12, portals: int = 1, day: int = 0
-) -> DemoWeb:
+def generate(seed: int = 1, *, pages: int = 3000, hosts: int = 12, portals: int = 1) -> DemoWeb:
     """A web of about `pages` HTML pages on `hosts` hosts, the first `portals` of them portals.
 
-    Each `day` adds one hundredth of day 0's articles, on top of all lists.
-    Raises ValueError unless pages ≥ 100, 1 ≤ portals ≤ hosts and day ≥ 0.
+    Raises ValueError unless pages ≥ 100 and 1 ≤ portals ≤ hosts.
     """
-    if pages < 100 or not 1 <= portals <= hosts or day < 0:
-        raise ValueError("a demo web needs pages >= 100, 1 <= portals <= hosts and day >= 0")
-    plan = make_plan(seed, round(pages * ARTICLE_SHARE), make_sites(hosts, portals), day)
+    if pages < 100 or not 1 <= portals <= hosts:
+        raise ValueError("a demo web needs pages >= 100 and 1 <= portals <= hosts")
+    plan = make_plan(seed, round(pages * ARTICLE_SHARE), make_sites(hosts, portals))
     return DemoWeb(plan, seed)
 
 

@@ -1,8 +1,7 @@
 """Estimates priority quantiles of a frontier's waiting URLs from a sample of the known URLs.
 
-waiting_sample      queues and priorities of a sample of the waiting URLs
-nth_best            priority of the n-th best URL
-priority_quantiles  priorities at some ranks, from the best to the worst
+waiting_sample  queues and priorities of a sample of the waiting URLs
+nth_best        priority of the n-th best URL
 """
 
 from __future__ import annotations
@@ -64,24 +63,6 @@ def nth_best(frontier: WaitingUrls, n: float, now: float, within_s: float = math
     priorities = _sample_priorities(frontier, step, now, within_s)
     rank = max(1, round(n / step))
     return float(np.partition(priorities, -rank)[-rank]) if rank <= len(priorities) else -math.inf
-
-
-def priority_quantiles(
-    frontier: WaitingUrls, now: float, within_s: float = math.inf
-) -> list[tuple[int, float]]:
-    """Return (rank, priority) pairs from the best to the worst waiting URL.
-
-    Ranks grow by a quarter each. Hosts that are not due within `within_s` seconds are left out.
-    """
-    import numpy as np
-
-    step = max(1, len(frontier.url_table) // MAX_SAMPLE)
-    priorities = np.sort(_sample_priorities(frontier, step, now, within_s))[::-1].tolist()
-    steps, at = [], 1
-    while at < len(priorities):
-        steps.append((at * step, priorities[at - 1]))
-        at += max(1, at // 4)
-    return [*steps, (len(priorities) * step, priorities[-1])] if priorities else []
 
 
 def _sample_priorities(

@@ -26,7 +26,7 @@ from focus.demo.plan import (
     WebPlan,
     add_article,
     draft_for,
-    early_plan,
+    index,
     make_plan,
     relate,
 )
@@ -42,6 +42,16 @@ _QUIET, _SURFACED, _REPRINTED = 0.25, 0.06, 0.06  # shares of the new articles
 _FEED = 15  # entries
 
 
+def early_plan(plan: WebPlan, count: int) -> WebPlan:
+    """The web when it had only its first `count` articles, those of day 0 at least."""
+    early = WebPlan(plan.sites)
+    early.articles, early.related = plan.articles[:count], plan.related[:count]
+    early.specials, early.picks, early.base = plan.specials, plan.picks, plan.base
+    early.cited, early.cited_at = plan.cited, plan.cited_at
+    index(early)
+    return early
+
+
 class Appeared(NamedTuple):
     """An article of the days after day 0: when it came onto the lists (Unix seconds)."""
 
@@ -54,7 +64,7 @@ def publishing(
 ) -> PublishingWeb:
     """A web of about `pages` pages that grows by the share `daily` of its articles each day."""
     articles = round(pages * ARTICLE_SHARE)
-    plan = make_plan(seed, articles, make_sites(hosts, 1), day=0)
+    plan = make_plan(seed, articles, make_sites(hosts, 1))
     rng = random.Random(f"{seed} days")
     first, instants = len(plan.articles), []
     for day in range(days):

@@ -27,7 +27,7 @@ import msgspec
 import platformdirs
 
 from focus.errors import ConfigError, refuse_deep_nesting
-from focus.registry import RENAMED, check_removed
+from focus.registry import RENAMED
 
 NAME = "focus.toml"
 DATABASE = "focus.db"
@@ -106,8 +106,6 @@ def _table_defaults(config: ConfigFile, name: str, command: click.Command) -> di
     table = config.data[name]
     if not isinstance(table, dict):
         raise ConfigError("{path}: {name} must be a table: [{name}]", path=config.path, name=name)
-    for key in table:
-        check_removed(f"focus {name} --{key}")
     table = {
         RENAMED.get(f"focus {name} --{key}", str(key)).removeprefix("--"): value
         for key, value in table.items()

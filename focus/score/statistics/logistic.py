@@ -31,17 +31,15 @@ def fit_logistic(
     *,
     prior: FeatureValues,
     spread: FeatureValues,
-    row_counts: FeatureValues | None = None,
 ) -> list[float]:
-    """Return the weights that minimise Σ -n·ln P(target) + Σ (w - prior)² / (2·spread²).
+    """Return the weights that minimise Σ -ln P(target) + Σ (w - prior)² / (2·spread²).
 
-    targets     0…1 per row; values in between are allowed
-    row_counts  n, weight of each row; None for 1
+    targets  0…1 per row; values in between are allowed
 
     Example: one row (1), target 1, prior 0, spread 1: w = 1 - σ(w), so w = 0.4011.
     """
     weights = list(prior)
-    data = _TrainingData(rows, targets, row_counts or [1.0] * len(rows))
+    data = _TrainingData(rows, targets)
     best = _loss(data, weights, prior, spread)
     for _ in range(_MAX_STEPS):
         step = _newton_step(data, weights, prior, spread)
@@ -62,11 +60,10 @@ def fit_logistic(
 
 
 class _TrainingData(NamedTuple):
-    """Rows with their targets and weights."""
+    """Rows with their targets."""
 
     rows: Sequence[FeatureValues]
     targets: FeatureValues
-    row_counts: FeatureValues
 
 
 def _loss(
@@ -75,9 +72,9 @@ def _loss(
     total = sum(
         (w - m) ** 2 / (2.0 * s * s) for w, m, s in zip(weights, prior, spread, strict=True)
     )
-    for row, target, n in zip(*data, strict=True):
+    for row, target in zip(*data, strict=True):
         z = sum(map(float.__mul__, row, weights))
-        total += n * (max(z, 0.0) + math.log1p(math.exp(-abs(z))) - target * z)
+        total += max(z, 0.0) + math.log1p(math.exp(-abs(z))) - target * z
     return total
 
 
@@ -88,13 +85,13 @@ def _newton_step(
     size = range(len(weights))
     gradient = [(weights[i] - prior[i]) / spread[i] ** 2 for i in size]
     hessian = [[1.0 / spread[i] ** 2 if i == j else 0.0 for j in size] for i in size]
-    for row, target, n in zip(*data, strict=True):
+    for row, target in zip(*data, strict=True):
         p = sigmoid(sum(map(float.__mul__, row, weights)))
         non_zero = [i for i in size if row[i]]
         for i in non_zero:
-            gradient[i] += n * (p - target) * row[i]
+            gradient[i] += (p - target) * row[i]
             for j in non_zero:
-                hessian[i][j] += n * p * (1.0 - p) * row[i] * row[j]
+                hessian[i][j] += p * (1.0 - p) * row[i] * row[j]
     return _solve(hessian, gradient)
 
 
