@@ -79,12 +79,6 @@ def test_who_waits_still_is_called_again_after_another_went_first() -> None:
     assert addresses.due_addresses(11.5) == ["192.0.2.1"]
 
 
-def test_without_a_limit_an_address_does_not_rest() -> None:
-    addresses = AddressSlots(0, 0.5)
-    addresses.start("192.0.2.1", 10.0)
-    assert addresses.has_slot("192.0.2.1")
-
-
 @pytest.mark.parametrize(
     ("address", "found"),
     [
@@ -102,8 +96,9 @@ def test_a_machine_has_all_the_addresses_of_its_net(address: str, found: str) ->
     assert address_group(address) == found
 
 
-def test_no_limit_is_none() -> None:
-    addresses = AddressSlots(0)
+def test_address_without_a_limit_always_has_a_slot() -> None:
+    addresses = AddressSlots(0, 0.5)
+    addresses.start("192.0.2.1", 10.0)
     addresses.change_active("192.0.2.1", 1000)
     assert addresses.has_slot("192.0.2.1")
 
@@ -129,9 +124,7 @@ class Farm:
         return taken
 
     def answer(self, host: Host, now: float, elapsed_s: float = 0.1) -> None:
-        fetch = FetchResult(
-            url="", fetched_at=now, status=200, address="192.0.2.1", elapsed_s=elapsed_s
-        )
+        fetch = FetchResult("", now, status=200, address="192.0.2.1", elapsed_s=elapsed_s)
         self.frontier.record_answer(host, fetch, now)
         self.frontier.finish_request(host, now)
 

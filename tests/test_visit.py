@@ -1,14 +1,16 @@
 """Visits of a site: what is asked for again, what is followed, how soon it is due again."""
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest import MonkeyPatch
 
 from focus.alerts import revisits
 from focus.alerts.alert import validate_alert
@@ -18,124 +20,111 @@ from focus.errors import ConfigError
 from focus.i18n import encode_message, msg
 from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
-from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.records import LOCAL_USER, Alert, WatchedSite
 from focus.storage.alerts.store import AlertStore, open_store
 from tests.support.web import TinyWeb
 
 FRONT = "http://news.test/"
 
 
+class SiteFixture:
+    """A site, and an alert on it in a database."""
+
+    def __init__(self, web: TinyWeb, source: PageSource, store: AlertStore) -> None:
+        self.web, self.source, self.store = web, source, store
+
+    def front(self, *articles: str, etag: str = '"1"') -> None:
+        links = [(path, "足球新闻") for path in articles]
+        self.web.page(FRONT, title="新闻", links=links, headers={"etag": etag})
+        for path in articles:
+            text = f"足球比赛{path}今天开始。" * 9
+            self.web.page(f"http://news.test{path}", title=f"足球 {path}", text=text)
+
+    @property
+    def row(self) -> WatchedSite:
+        return self.store.sites.find_by_host("news.test")
+
+    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self.store.database.fetch_rows(sql, values)
+
+    def asked(self) -> list[str]:
+        urls = self.web.urls()
+        self.web.log.clear()
+        return [url.removeprefix("http://news.test") for url in urls if not url.endswith(".xml")]
+
+    async def visit(self) -> list[str]:
+        """Visit the site and return the paths that were requested."""
+        await visit(self.store, self.row, self.source, clock=time.time)
+        return self.asked()
+
+
 @pytest.fixture
-async def served() -> AsyncIterator[tuple[TinyWeb, PageSource]]:
-    web = TinyWeb()
+async def site(tmp_path: Path) -> AsyncIterator[SiteFixture]:
+    web, now = TinyWeb(), time.time()
+    alert = validate_alert(Alert("足球", ("news.test",), words="足球"))
     async with web.serve() as address:
         fetch = FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",))
-        yield web, PageSource(None, fetch, PolitenessConfig(delay_s=0.0), "focus")
+        source = PageSource(None, fetch, PolitenessConfig(delay_s=0.0), "focus")
+        with open_store(tmp_path / "f.db", now=now, language="zh", zone="Asia/Shanghai") as store:
+            store.alerts.add(LOCAL_USER, alert, now=now)
+            yield SiteFixture(web, source, store)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[AlertStore]:
-    with open_store(
-        tmp_path / "f.db", now=time.time(), language="zh", zone="Asia/Shanghai"
-    ) as made:
-        made.alerts.add(
-            LOCAL_USER, validate_alert(Alert("足球", ("news.test",), words="足球")), now=time.time()
-        )
-        yield made
-
-
-def front(web: TinyWeb, *articles: str, etag: str) -> None:
-    web.page(FRONT, title="新闻", links=[(a, "足球新闻") for a in articles], headers={"etag": etag})
-    for path in articles:
-        web.page(
-            f"http://news.test{path}", title=f"足球 {path}", text=f"足球比赛{path}今天开始。" * 9
-        )
-
-
-def asked(web: TinyWeb) -> list[str]:
-    urls = web.urls()
-    web.log.clear()
-    return [url.removeprefix("http://news.test") for url in urls if not url.endswith(".xml")]
-
-
-async def look(store: AlertStore, web: PageSource) -> None:
-    site = store.sites.find_by_host("news.test")
-    assert site is not None
-    await visit(store, site, web, clock=time.time)
-
-
-async def test_visit_requests_news(served: tuple[TinyWeb, PageSource], store: AlertStore) -> None:
-    web, how = served
-    front(web, "/a", "/b", etag='"1"')
-    await look(store, how)
-    assert sorted(asked(web)) == ["/", "/a", "/b"]
-    await look(store, how)
-    assert asked(web) == ["/"] and web.unchanged == [FRONT]
-    front(web, "/a", "/b", "/c", etag='"2"')
-    await look(store, how)
-    assert asked(web) == ["/", "/c"]
-    site = store.sites.find_by_host("news.test")
-    assert site is not None and site.crawl == 1 and not site.trouble
-    rows = store.database.fetch_rows("SELECT url, title FROM page_text ORDER BY id")
+async def test_visit_requests_news(site: SiteFixture) -> None:
+    site.front("/a", "/b")
+    assert sorted(await site.visit()) == ["/", "/a", "/b"]
+    assert await site.visit() == ["/"] and site.web.unchanged == [FRONT]
+    site.front("/a", "/b", "/c", etag='"2"')
+    assert await site.visit() == ["/", "/c"]
+    assert (site.row.crawl, site.row.trouble) == (1, "")
+    rows = site.rows("SELECT url, title FROM page_text ORDER BY id")
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
     expected = [(1 + revisits.SECTION_PRIOR,)]
-    assert store.database.fetch_rows("SELECT round(fresh, 2) FROM revisit") == expected
+    assert site.rows("SELECT round(fresh, 2) FROM revisit") == expected
 
 
-async def test_news_left_by_a_visit_is_fetched_by_the_next(
-    served: tuple[TinyWeb, PageSource], store: AlertStore, monkeypatch: pytest.MonkeyPatch
+async def test_remaining_news_is_fetched_by_next_visit(
+    site: SiteFixture, monkeypatch: MonkeyPatch
 ) -> None:
-    web, how = served
-    front(web, "/a", etag='"1"')
+    site.front("/a")
     monkeypatch.setattr("focus.alerts.visit.FIRST_VISIT_REQUESTS", 2)
-    await look(store, how)
-    assert asked(web) == ["/"], "one request is for robots.txt; /a was there before"
-    front(web, "/a", *(f"/new{n}" for n in range(5)), etag='"2"')
+    assert await site.visit() == ["/"], "one request is for robots.txt; /a was there before"
+    site.front("/a", *(f"/new{n}" for n in range(5)), etag='"2"')
     monkeypatch.setattr("focus.alerts.visit.DAILY_REQUESTS", 4)
     had = []
     for visits in (1, 2):
-        await look(store, how)
-        had += [path for path in asked(web) if path != "/"]
-        site = store.sites.find_by_host("news.test")
-        assert site is not None and (site.news_from is None) == (visits == 2)
-        assert site.next_at <= time.time() + RETRY_S or visits == 2
+        had += [path for path in await site.visit() if path != "/"]
+        assert (site.row.news_from is None) == (visits == 2)
+        assert site.row.next_at <= time.time() + RETRY_S or visits == 2
     assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
 
 
-async def test_unchanged_sitemap_is_not_transferred_again(
-    served: tuple[TinyWeb, PageSource], store: AlertStore
-) -> None:
-    web, how = served
-    front(web, "/a", etag='"1"')
+async def test_unchanged_sitemap_is_not_transferred_again(site: SiteFixture) -> None:
+    site.front("/a")
 
     def sitemap(*paths: str) -> None:
         urls = "".join(f"<url><loc>http://news.test{path}</loc></url>" for path in paths)
         body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
         headers = {"content-type": "application/xml", "etag": f'"{len(paths)}"'}
-        web.status(f"{FRONT}sitemap.xml", 200, headers=headers, body=body.encode())
+        site.web.status(f"{FRONT}sitemap.xml", 200, headers=headers, body=body.encode())
 
     sitemap("/a")
-    await look(store, how)
+    await site.visit()
     for _ in range(2):
-        web.unchanged.clear()
-        await look(store, how)
-        assert sorted(web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
-    rows = store.database.fetch_rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
+        site.web.unchanged.clear()
+        await site.visit()
+        assert sorted(site.web.unchanged) == [FRONT, f"{FRONT}sitemap.xml"]
+    rows = site.rows("SELECT state, detail FROM url WHERE url LIKE '%sitemap.xml'")
     assert rows == [(int(UrlState.DROPPED), encode_message(msg("as it was")))]
-    asked(web)
-    web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
+    site.asked()
+    site.web.page("http://news.test/b", title="足球 /b", text="足球比赛今天开始。" * 9)
     sitemap("/a", "/b")
-    await look(store, how)
-    assert "/b" in asked(web)
+    assert "/b" in await site.visit()
 
 
-async def test_unreachable_site_status(
-    served: tuple[TinyWeb, PageSource], store: AlertStore
-) -> None:
-    _, how = served  # nothing is drawn: 404
-    await look(store, how)
-    site = store.sites.find_by_host("news.test")
-    assert site is not None and "404" in site.trouble
+async def test_unreachable_site_status(site: SiteFixture) -> None:
+    await site.visit()
+    assert "404" in site.row.trouble  # nothing is drawn
 
 
 @pytest.mark.parametrize(
@@ -174,9 +163,9 @@ def test_chosen_hubs_leave_no_useful_page(links: dict[int, list[int]], wanted: s
     assert all(len(left.intersection(row)) < revisits.MIN_CHILDREN for row in links.values())
 
 
-def watched(store: AlertStore, **fresh: float) -> None:
+def watch_pages(site: SiteFixture, **fresh: float) -> None:
     """These pages are looked at again, beside the sections, and none of all is due."""
-    with store.database.transaction() as db:
+    with site.store.database.transaction() as db:
         for path, news in fresh.items():
             sql = "INSERT INTO revisit SELECT id, 0, ?, 60, 0, 0 FROM page_text WHERE url = ?"
             db.execute(sql, (news, f"https://news.test/{path}"))
@@ -184,16 +173,12 @@ def watched(store: AlertStore, **fresh: float) -> None:
         db.execute("UPDATE alert SET next_at = 0")
 
 
-async def test_best_hub_comes_first(served: tuple[TinyWeb, PageSource], store: AlertStore) -> None:
-    web, how = served
-    front(web, "/a", "/b", "/c", etag='"1"')
-    await look(store, how)
-    asked(web)
-    watched(store, a=1.0, b=4.0)
-    with store.database.transaction() as db:
-        db.execute("UPDATE revisit SET next_at = 0")
-    await look(store, how)
-    assert asked(web) == ["/b", "/a", "/"]
+async def test_best_hub_comes_first(site: SiteFixture) -> None:
+    site.front("/a", "/b", "/c")
+    await site.visit()
+    watch_pages(site, a=1.0, b=4.0)
+    site.rows("UPDATE revisit SET next_at = 0")
+    assert await site.visit() == ["/b", "/a", "/"]
 
 
 @pytest.mark.parametrize(
@@ -204,52 +189,38 @@ async def test_best_hub_comes_first(served: tuple[TinyWeb, PageSource], store: A
         ("weekly mon 07:30", ["/b", "/", "/a"]),  # all would be due before the next time
     ],
 )
-async def test_timed_alert_revisits_sections_and_proven_pages(
-    served: tuple[TinyWeb, PageSource], store: AlertStore, schedule: str, paths: list[str]
+async def test_timed_alert_revisits_proven_pages(
+    site: SiteFixture, schedule: str, paths: list[str]
 ) -> None:
-    web, how = served
-    front(web, "/a", "/b", "/c", etag='"1"')
-    await look(store, how)
-    asked(web)
-    wish = msgspec.structs.replace(store.alerts.list_alerts()[0].alert, schedule=schedule)
-    store.alerts.replace(1, wish, now=0.0)
-    watched(store, a=revisits.PROVEN_PAGES / 2, b=9.0)
-    with store.database.transaction() as db:
-        db.execute("UPDATE revisit SET next_at = ?", (time.time() + 5000,))
-    await look(store, how)
-    assert asked(web) == paths
+    site.front("/a", "/b", "/c")
+    await site.visit()
+    wish = msgspec.structs.replace(site.store.alerts.list_alerts()[0].alert, schedule=schedule)
+    site.store.alerts.replace(1, wish, now=0.0)
+    watch_pages(site, a=revisits.PROVEN_PAGES / 2, b=9.0)
+    site.rows("UPDATE revisit SET next_at = ?", time.time() + 5000)
+    assert await site.visit() == paths
 
 
-async def test_due_page_comes_alone(served: tuple[TinyWeb, PageSource], store: AlertStore) -> None:
-    web, how = served
-    front(web, "/a", "/b", etag='"1"')
-    await look(store, how)
-    asked(web)
-    watched(store, a=0.1)
-    with store.database.transaction() as db:
-        db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
-    await look(store, how)
-    assert asked(web) == ["/a"]
+async def test_due_page_comes_alone(site: SiteFixture) -> None:
+    site.front("/a", "/b")
+    await site.visit()
+    watch_pages(site, a=0.1)
+    site.rows("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
+    assert await site.visit() == ["/a"]
 
 
-async def test_revisit_lost_by_a_kill_is_made_by_the_next_visit(
-    served: tuple[TinyWeb, PageSource], store: AlertStore
-) -> None:
+async def test_revisit_lost_by_a_kill_is_made_by_the_next_visit(site: SiteFixture) -> None:
     """It waits in the database, with all that was there before and is laid aside."""
-    web, how = served
-    front(web, "/a", "/b", etag='"1"')
-    await look(store, how)
-    asked(web)
-    watched(store, a=0.1)
-    with store.database.transaction() as db:
+    site.front("/a", "/b")
+    await site.visit()
+    watch_pages(site, a=0.1)
+    with site.store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
         of = "SELECT id FROM url_found WHERE url = 'https://news.test/a'"
         db.execute(f"UPDATE url_state SET state = ? WHERE id = ({of})", (int(UrlState.WAITING),))
-    await look(store, how)
-    assert asked(web) == ["/a"]
-    assert store.database.fetch_rows("SELECT state FROM url WHERE url = 'https://news.test/a'") == [
-        (int(UrlState.DONE),)
-    ]
+    assert await site.visit() == ["/a"]
+    rows = site.rows("SELECT state FROM url WHERE url = 'https://news.test/a'")
+    assert rows == [(int(UrlState.DONE),)]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "localhost"])
@@ -267,7 +238,6 @@ async def test_site_in_private_network_is_not_visited(tmp_path: Path, host: str)
                 return
             (name,) = store.database.fetch_rows("SELECT host FROM site")[0]
             site = store.sites.find_by_host(name)
-            assert site is not None
             await visit(store, site, how, clock=time.time)
             assert "guard" in store.database.fetch_rows("SELECT trouble FROM site")[0][0]
     assert web.log == []
