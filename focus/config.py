@@ -332,8 +332,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
         float,
         Setting(
             FILE_ONLY,
-            "Maximum pause of a host that answers slowly or with 429 or 503; 0s: never more than "
-            "--delay.",
+            "Maximum pause of a host that answers slowly or with 429 or 503; 0s: only --delay.",
             name="slowdown",
             minimum=0,
         ),
@@ -390,7 +389,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
         bool,
         Setting(
             SCRIPT_SECTION,
-            "Run the browser without its sandbox, as root must.",
+            "Run the browser without its sandbox; needed as root.",
             name="no-browser-sandbox",
             is_rare=True,
         ),
@@ -440,14 +439,14 @@ class CrawlConfig(msgspec.Struct, frozen=True):
         bool,
         Setting(
             SESSION_SECTION,
-            "Return the cookies that sites set during this run.",
+            "Send back the cookies that sites set during this run.",
             name="cookie-jar",
             is_rare=True,
         ),
     ] = False
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[
-        int, Setting(FILE_ONLY, "Maximum number of redirects in a row (redirect).", minimum=0)
+        int, Setting(FILE_ONLY, "Maximum number of consecutive redirects (redirect).", minimum=0)
     ] = 10
     scope: ScopeConfig = ScopeConfig()
     nofollow: Annotated[

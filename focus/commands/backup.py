@@ -66,9 +66,9 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
 def restore(db: Path, file: Path, with_key: bool, force: bool) -> None:
     """Restore a copy made by `focus backup`.
 
-    The copy is verified first. No crawl, watch or server may be using the database. With --force
-    an existing database is replaced in one step and kept as focus.db.old1. Crawls continue from
-    the time of the copy. News that was sent since then is found and sent again.
+    The copy is verified first. No crawl, watch or server may use the database meanwhile. With
+    --force an existing database is replaced in one step and kept as focus.db.old1. Crawls continue
+    from the time of the copy. Messages that were sent after that time are sent again.
 
     \b
     Example:

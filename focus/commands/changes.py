@@ -32,9 +32,10 @@ def changes(
 ) -> None:
     """Show which pages changed, and when that was found.
 
-    Lists all changes found by `focus crawl --refresh`, newest first, or those of one URL. text,
-    title: these differ. links: it links to pages new to the crawl. gone: 404, 410, or the page
-    says so. moved: it redirects. back: it exists again.
+    Lists the changes that `focus crawl --refresh` found, newest first, of all pages or of one URL.
+    text, title: the main text or the title changed. links: the page has links that are new to the
+    crawl. gone: status 404 or 410, or a page that says so. moved: the URL redirects. back: the page
+    exists again.
 
     \b
     Example:

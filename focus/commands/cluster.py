@@ -123,7 +123,7 @@ def cluster() -> None:
 @crawl_options
 @click.pass_context
 def frontier(ctx: click.Context, /, **options: Any) -> None:
-    """Run a crawl whose requests are made by workers.
+    """Run a crawl; the workers of the cluster send its requests.
 
     It is the crawl of `focus crawl`, with the same options and database. The text of pages is
     stored only if --keep says so; workers can record what they fetch. Without --concurrency the
@@ -199,10 +199,10 @@ def _run_frontier(plan: CrawlPlan, address: Address, options: dict[str, Any]) ->
 def worker(ctx: click.Context, /, **options: Any) -> None:
     """Fetch and score pages for the frontier of a cluster.
 
-    A worker keeps no state: it may be killed at any time, and there may be any number of them. It
-    ends by Ctrl-C or SIGTERM when its requests have finished. Options that lead past the guard
-    (--allow-net, --insecure, --proxy, --connect-to) must be given to the frontier and to the
-    worker; a worker ends if the frontier asks for more than it was given.
+    A worker keeps no state: it may be killed at any time, and any number may run. Ctrl-C or SIGTERM
+    ends it when its requests have finished. Give the options that weaken the private-network guard
+    or TLS (--allow-net, --insecure, --proxy, --connect-to) to both frontier and worker; a worker
+    ends if the frontier allows more than the worker does.
 
     \b
     Example:

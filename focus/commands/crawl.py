@@ -59,7 +59,7 @@ _TOPIC_OPTIONS = [
         "--seed",
         multiple=True,
         metavar="URL",
-        help="Another way to give a URL to start from (repeatable).",
+        help="Start from this URL or host, like URL (repeatable).",
     ),
     _what_option(
         "--seeds-file",

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     help="Set the number of pages of the test web.",
 )
 @option(
-    "--seed", type=int, default=1, metavar="N", help="Generate another test web for another number."
+    "--seed",
+    type=int,
+    default=1,
+    metavar="N",
+    help="Seed of the generator; each number makes another test web.",
 )
 @option("--db", kind="file", default=Path("focus-demo/focus.db"), help="The database.")
 @click.pass_context

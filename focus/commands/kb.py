@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def kb() -> None:
     """Import knowledge bases of named entities.
 
-    A classifier trained with one (`focus research train --entities`) knows other names: a page
-    about 红魔 is about 曼联, a football club. A small one on football is included.
+    A classifier trained with a knowledge base (`focus research train --entities`) recognises other
+    names: 红魔 is a name of 曼联, a football club. A small knowledge base about football is
+    included.
 
     \b
     Example:

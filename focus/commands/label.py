@@ -30,14 +30,13 @@ _PROMPT = "on topic? [y]es [n]o [s]kip [q]uit "
 @option("--rank-only", is_flag=True, help="Ask nothing; judge and rank again by the stored labels.")
 @DB
 def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> None:
-    """Label doubtful pages as on or off topic, and so teach it.
+    """Label doubtful pages, so that the model learns from them.
 
-    Shown are the stored pages that the judge is least sure of; y, n, s (skip) and q (quit)
-    are single keys on a terminal, and lines when standard input is a pipe. The labels are
-    stored and move the topic: the classifier of bayes, the numbers of evidence, the vector
-    of cosine, euclid and adaptive. Then every stored page is judged again and every waiting
-    URL gets its new priority, in the database, so that the next `focus crawl` goes on from
-    there. No crawl may be running on it meanwhile.
+    It shows the stored pages of which the relevance model is least sure. Press y, n, s (skip) or q
+    (quit); from a pipe, it reads one letter per line. The labels are stored, and the model learns
+    from them: bayes its classifier, evidence its parameters, cosine, euclid and adaptive their
+    vector. Then all stored pages are judged again and all waiting URLs get new priorities, which
+    the next `focus crawl` uses. No crawl may use the database meanwhile.
 
     \b
     Example:

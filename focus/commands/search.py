@@ -77,9 +77,10 @@ def _escape_minus(arg: str) -> str:
 def search(query: tuple[str, ...], db: Path, as_json: bool, **options: Any) -> None:
     """Search the titles and texts of stored pages.
 
-    Pages with all words come first, then those with most. "several words" in quotes that the shell
-    leaves are a phrase, which must be there; -word must not be there. Chinese needs no spaces
-    between words; case, width, accents, traditional and simplified characters make no difference.
+    Pages with all words come first, then pages with some of them. "Several words" in quotes are a
+    phrase, which a page must contain; protect these quotes from the shell. A page must not contain
+    -word. Chinese needs no spaces between words. Case, width, accents, and traditional or
+    simplified characters make no difference.
 
     Pages that were stored since the last search are indexed first, even while a crawl runs. The
     index is a separate file beside the database, FILE-search, which may be deleted.

@@ -40,11 +40,11 @@ MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
 @network_options
 @store_options
 def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
-    """Run a web application for alerts and their news.
+    """Run the web application for alerts.
 
-    It checks alerts and sends messages like `focus watch run`, without cron. Whoever registers
-    first, with the link that is printed, becomes the administrator. Access from other machines
-    needs --host, --base-url and an https proxy in front. Needs the extra focus-crawler[serve].
+    It checks alerts and sends messages like `focus watch run`, without cron. It prints a link; the
+    first person who registers with it becomes the administrator. Access from other machines needs
+    --host, --base-url and an https proxy. Needs the extra focus-crawler[serve].
 
     \b
     Example:

@@ -33,7 +33,7 @@ _MAX_TERMS = 10
 @CRAWL
 @JSON
 def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
-    """Show the crawls of a database and the state of one.
+    """List the crawls of a database and show the status of one.
 
     \b
     Example:

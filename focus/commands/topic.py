@@ -58,7 +58,7 @@ def _parse_model(text: str) -> str:
 
 @click.group(cls=Group)
 def topic() -> None:
-    """Make a topic file, try it on pages, and widen it.
+    """Make a topic file, test it on pages, add terms.
 
     \b
     Example:
@@ -100,11 +100,10 @@ def topic() -> None:
 def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     """Make a topic file of keywords and example pages.
 
-    The words that the examples have in common, and others have not, become features for the
-    models that compare vectors (cosine, euclid, adaptive); one page is enough to begin. If the
-    keywords are not on most of the examples, cosine judges the pages of the topic. Pages
-    of URLs come from --db or --archive, if given, else from the network. The file is meant to
-    be read and changed.
+    Words that occur in the examples and not in other pages become features for the models that
+    compare vectors (cosine, euclid, adaptive). One example is enough. If most examples lack the
+    keywords, the topic uses the model cosine. Pages given as URLs are read from --db or --archive,
+    or else fetched. Read and edit the file before you use it.
 
     \b
     Example:
@@ -248,8 +247,8 @@ def show(file: str, as_json: bool) -> None:
 def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: Any) -> None:
     """Explain how relevant pages are, part by part.
 
-    Pages are files, folders or URLs; those of URLs come from --db or --archive, if given, else
-    from the network, where robots.txt and the refusal of private addresses hold as in a crawl.
+    Pages are files, folders or URLs. Pages given as URLs are read from --db or --archive, or else
+    fetched, with robots.txt and the private-network guard as in a crawl.
 
     \b
     Example:

@@ -74,8 +74,9 @@ def train(**options: Any) -> None:
     """Train the classifier of a topic, for --relevance bayes.
 
     Pages are .html or .txt files, or lines of a .jsonl file with "html" or "text". Prints
-    precision, recall and F by cross-validation, with and without entities, raw and calibrated. The
-    model is written beside the topic file, which then names it.
+    precision, recall and F from cross-validation, with and without entities, before and after
+    calibration. The model is written beside the topic file, and the path of the model into the
+    topic file.
 
     \b
     Example:

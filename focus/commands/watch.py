@@ -87,7 +87,9 @@ def add(db: Path, name: str, **options: Any) -> None:
 @click.argument("name", type=AlertName())
 @what_option("--name", "new_name", metavar="NAME", help="Rename the alert.")
 @option("--pause/--resume", "paused", default=None, help="Stop or continue its checks.")
-@option("--rotate-secrets", is_flag=True, help="Change the secrets; old ones still sign for a day.")
+@option(
+    "--rotate-secrets", is_flag=True, help="Make new secrets; the old ones also sign for one day."
+)
 @alert_options
 @store_options
 def edit(

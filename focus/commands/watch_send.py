@@ -57,10 +57,10 @@ sending_options = option(
 def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any) -> None:
     """Check the alerts that are due and send what is new.
 
-    Made for cron: it prints nothing unless something fails, and a second one ends at once. Exit
-    codes: 0 done; 1 a site could not be visited or a message not sent; 2 wrong use; 4 no site
-    could be visited; 5 a crawl is using the database; 6 another `focus watch run` is running.
-    After 4 without network and after 5, everything stays due.
+    It is made for cron: it prints only failures, and a second `focus watch run` ends at once. Exit
+    codes: 0 done; 1 a site could not be visited or a message could not be sent; 2 an option is
+    invalid; 4 no site could be visited; 5 a crawl uses the database; 6 another `focus watch run` is
+    running. After code 5, and after code 4 without a network, everything stays due.
 
     \b
     Example:

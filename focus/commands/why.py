@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     """Explain when and why a URL was fetched, or why it was not.
 
-    Shown are the way to it from a seed, with the texts of the links, and its relevance by
-    part with the words that were found; or why it failed, was dropped, or still waits.
-    Evidence is what its priority was added up from: of the links to it (member: an index page
-    that names the topic lists it; subtopic: its text has a word that relevant pages have in
-    their titles), of the hub that brought it and of its place. Named are
-    keywords and features of the topic in the link's text or address. Ahead is what was taken
-    before it since its parent was, or waits with more priority now.
+    For a fetched URL, it shows the path of links from a seed and the relevance of each part of the
+    page with the words found there. For others, it shows why the URL failed, was dropped or still
+    waits. `evidence` lists the terms of the sum that is the priority: properties of the links to
+    the URL, and the hit rates of the linking page (hub) and of the host and URL pattern (place).
+    member: an index page about the topic lists it. subtopic: the link text has a word that is
+    frequent in titles of relevant pages. `ahead` lists URLs that were fetched before it, or that
+    wait with a higher priority.
 
     \b
     Example:

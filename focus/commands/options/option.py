@@ -241,12 +241,12 @@ OUTPUT_FILE = option(
 SINCE_PUBLISHED = option(
     "--since-published",
     kind="instant",
-    help="Only pages that say they were published since then: 2026-01-31 or 7d (ago).",
+    help="Only pages with a publication date from then on: 2026-01-31 or 7d (ago).",
 )
 UNTIL_PUBLISHED = option(
     "--until-published",
     kind="instant-end",
-    help="Only pages that say they were published until then, the day included.",
+    help="Only pages with a publication date up to then, including that day.",
 )
 CRAWL = option("--crawl", default="latest", metavar="ID", help="Select the crawl.")
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
