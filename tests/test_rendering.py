@@ -555,6 +555,7 @@ async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) ->
 
 ROUTER = """const show = () => {
   const number = location.hash.split("/")[2];
+  fetch("/missing.md");
   fetch("/sidebar.md").then(r => r.text()).then(text => document.title = text);
   if (number) fetch("/data/" + number).then(r => r.text()).then(text => app.textContent = text);
   else app.innerHTML = [0, 1, 2, 3].map(n => `<p><a href="#/post/${n}">足球 ${n}</a>`).join("");
@@ -575,7 +576,8 @@ async def test_routes_behind_a_hash_are_pages_of_their_own(tmp_path: Path) -> No
     assert auto == dict.fromkeys(["/", *(f"/#/post/{n}" for n in range(4))], "rendered")
     asked = [entry.partition("/")[2] for entry in log]
     assert [asked.count(f"data/{n}") for n in range(4)] == [1] * 4
-    assert asked.count("sidebar.md") == 1  # for all pages
+    assert asked.count("sidebar.md") == asked.count("missing.md") == 1  # for all pages
+    assert asked.count("") == 3  # for the page of each crawl, and for all routes
 
 
 async def test_crawl_survives_killed_browser(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:

@@ -42,6 +42,7 @@ _UTF8_HTML = "text/html; charset=utf-8"
 SOURCE_CHUNK = 1000  # links of a sitemap or feed that are scored at once
 UNBOUNDED = 1 << 60
 MAX_UNSCORED = 16  # pages that may wait for a worker while their hosts are requested again
+MAX_DOCUMENTS = 8  # documents with routes that are kept
 
 
 async def wait_for(ready: asyncio.Event, seconds: float | None) -> None:
@@ -227,6 +228,7 @@ class LiveTransport:
         self._fetcher = fetcher
         self._scorer = scorer
         self._observe = observe
+        self._documents: dict[str, FetchResult] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._done: list[Result] = []
         self._ready = asyncio.Event()
@@ -258,9 +260,7 @@ class LiveTransport:
         self._done.append(result)  # `receive` may have replaced the list meanwhile
 
     async def _result(self, task: Task, grow: Reserve | None) -> Result:
-        fetch = await self._fetch(task, grow)
-        if self._observe is not None:
-            self._observe(fetch)
+        fetch = await self._fetch_document(task, grow)
         result = await self._score(task, fetch)
         if task.id is None:
             return result
@@ -285,6 +285,24 @@ class LiveTransport:
             return await _score_response(self._scorer, task, fetch)
         finally:
             self._unscored -= 1
+
+    async def _fetch_document(self, task: Task, grow: Reserve | None) -> FetchResult:
+        """Return the response to a task; routes (`#/route`) of one document need one request."""
+        document, is_route, _ = task.url.partition("#")
+        if is_route and (known := self._documents.get(document)) is not None:
+            if task.should_report_send:
+                self._record_sent(task)
+            return msgspec.structs.replace(
+                known, url=task.url, fetched_at=self.now(), elapsed_s=0.0, raw_bytes=0
+            )
+        fetch = await self._fetch(task, grow)
+        if self._observe is not None:
+            self._observe(fetch)
+        if is_route and fetch.status == 200 and fetch.redirect_to is None and not fetch.failure:
+            if len(self._documents) >= MAX_DOCUMENTS:
+                self._documents.pop(next(iter(self._documents)))
+            self._documents[document] = fetch
+        return fetch
 
     async def _fetch(self, task: Task, grow: Reserve | None) -> FetchResult:
         fetch = partial(

@@ -110,7 +110,7 @@ class SubRequests:
         answer = None if fetch is None else _answer(fetch)
         if kind in _DATA:
             allowance.loaded.add(key)
-        if answer is not None and answer.status == 200:
+        if answer is not None and answer.status in (200, 404, 410):
             self._store(key, answer)
         return answer
 
