@@ -25,6 +25,8 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
         ("/tags/%E8%B6%B3%E7%90%83/", Role.INDEX),
         ("/blog/categories/Java/leetcode/", Role.INDEX),
         ("/tags", Role.INDEX),
+        ("/en/news/", Role.INDEX),
+        ("/news/goal/", Role.PAGE),
         ("/%E6%A0%87%E7%AD%BE/x", Role.INDEX),
         ("/wiki/Category:Football", Role.INDEX),
         ("/wiki/%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83", Role.INDEX),
@@ -134,6 +136,8 @@ LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
         (LD % "NewsArticle", CARDS, False),
         (LD % "CollectionPage", "<p>goal</p>", True),
         ("", LIST, True),
+        ("", LIST + "<p>" + "进球" * 99, True),
+        ("", f"<main><p>{'球队赢得了比赛。' * 99}</main><div>{LIST}</div>", False),  # beside a text
         ("", f"<nav>{LIST}</nav>", False),
         ("", LIST + "<p>text</p>" * 7, False),  # an article with many links
         ("", LIST[: len(LIST) // 2], False),

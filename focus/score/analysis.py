@@ -109,7 +109,7 @@ class PageScorer:
         is_soft_404 = _is_soft_404(document)
         if software is None:
             software = detect_software(parsed.generator, source, url_host(url))
-        index = is_index_page(url, parsed, links, software)
+        index = is_index_page(url, parsed, links, software, document.full_content)
         rendering = detect_shell(parsed, source)
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         title, site = split_title(parsed.title, template.affix, parsed.site_name)

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:  # the crawl process parses no page
 MIN_ARTICLES = 4  # minimum number of `<article>` elements of an index page
 _BODY: Final = int(Region.BODY)  # attribute access on an enum class is eight times slower
 MIN_SIBLING_LINKS = 10  # minimum number of links with one URL pattern in its body
+MIN_OWN_TEXT = 500  # characters of a text that is not the list itself
+MAX_EXAMPLES = 40  # links that are looked for in the main content
 
 
 class Role(IntEnum):
@@ -78,7 +81,9 @@ def is_pagination_text(anchor: str) -> bool:
     return len(anchor) <= _MAX_PAGINATION_CHARS and _PAGINATION_TEXT.fullmatch(anchor) is not None
 
 
-def is_index_page(url: str, page: ParsedPage, links: Sequence[Link], software: str = "") -> bool:
+def is_index_page(
+    url: str, page: ParsedPage, links: Sequence[Link], software: str = "", content: str = ""
+) -> bool:
     """Return whether a parsed page lists other pages.
 
     The address decides first, because themes declare tag pages as articles. Page 2 of a series is
@@ -86,7 +91,10 @@ def is_index_page(url: str, page: ParsedPage, links: Sequence[Link], software: s
     the host is known, the address alone decides. A page that declares itself an article (Open
     Graph, JSON-LD) is not an index page. Otherwise it is one if it declares itself a list, has four
     or more `<article>` elements, or has at least ten links with one URL pattern in its body and at
-    least twice as many as paragraphs.
+    least twice as many as paragraphs. A page with a text of its own is not one if these links stand
+    beside it, such as the tags in a sidebar.
+
+    content  main content of the page
     """
     role = address_role(url)
     if role is Role.CONTINUATION:
@@ -110,7 +118,13 @@ def is_index_page(url: str, page: ParsedPage, links: Sequence[Link], software: s
         ]
     )
     del templates[""]
-    return max(templates.values(), default=0) >= min_links
+    pattern, count = max(templates.items(), key=itemgetter(1), default=("", 0))
+    if count < min_links:
+        return False
+    anchors = [link.anchor for link in links if link.pattern == pattern and link.region == _BODY]
+    examples = anchors[:: 1 + len(anchors) // MAX_EXAMPLES]
+    is_inside = 2 * sum(anchor in content for anchor in examples) >= len(examples)
+    return is_inside or len(content) < MIN_OWN_TEXT
 
 
 def ancestor_pages(crumbs: Sequence[Crumb], url: str) -> list[Crumb]:
@@ -148,6 +162,7 @@ _ITEM: Final = (
 """End of an address that is a page although it is below a collection: a number or a dated name."""
 _INDEX_PATH: Final = re.compile(
     rf"""/(?:(?<=\A/)(?:(?:index|default|home)\.[a-z]{{3,5}})?\Z
+    | (?:articles|blogs?|forums?|issues|news|posts|products|stories|tickets)/?\Z
     | (?:{_NAMES})/?\Z
     | (?<=\A/)(?:[a-z]{{2}}(?:-[a-z]{{2}})?/)?(?:{_NAMES})\.s?html?\Z
     | (?:{_NAMES})/(?!(?:[^/]*/)*{_ITEM}/?\Z)
