@@ -20,6 +20,7 @@ from focus.commands.options.channel import (
 from focus.commands.options.option import option, print_note
 from focus.commands.watch_send import sending_options
 from focus.errors import ConfigError
+from focus.i18n import msg
 
 _listen_option = partial(option, section="Address")
 MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
@@ -35,11 +36,23 @@ MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
     is_flag=True,
     help="Remove the stored mail server and SMS gateway, if the key file is lost.",
 )
+@_listen_option(
+    "--remove-second-factor",
+    metavar="NAME",
+    help="Let the account NAME log in by password alone, and exit.",
+)
 @sending_options
 @script_options
 @network_options
 @store_options
-def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any) -> None:
+def serve(
+    db: Path,
+    host: str,
+    port: int,
+    forget_passwords: bool,
+    remove_second_factor: str | None,
+    **options: Any,
+) -> None:
     """Run the web application for alerts.
 
     It checks alerts and sends messages like `focus watch run`, without cron. It prints a link; the
@@ -67,6 +80,9 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
     from focus.serve.scheduler import SchedulerOptions, SendingOptions
     from focus.session.process_limits import raise_open_file_limit
 
+    if remove_second_factor is not None:
+        _remove_second_factor(db, remove_second_factor)
+        return
     if (open_files := raise_open_file_limit(MIN_OPEN_FILES)) < MIN_OPEN_FILES:
         raise ConfigError(
             "focus serve needs {open_files} open files, but this process may open only {most}; "
@@ -93,3 +109,16 @@ def serve(db: Path, host: str, port: int, forget_passwords: bool, **options: Any
             print_note("To register as the administrator, open {url}", url=link)
         sending = msgspec.structs.replace(sending, base_url=app_state.base_url or None)
         server.serve(app_state, SchedulerOptions(path, web, sending), bound)
+
+
+def _remove_second_factor(db: Path, name: str) -> None:
+    from focus.serve.accounts import remove_second_factor
+    from focus.serve.names import normalise_name
+
+    now = time.time()
+    with open_alerts(db, now) as store:
+        user, _ = store.users.load_login(normalise_name(name))
+        if not user:
+            raise ConfigError("--remove-second-factor {name}: no such account", name=name)
+        remove_second_factor(store, user, msg("command line"), now=now)
+    print_note("{name} logs in by password alone now", name=name)

@@ -5,6 +5,7 @@
     connections, upload — limits of a client; parsing of forms and files
     request_guard, request — refuses forged requests; one request and its responses
     auth, accounts — log-in and registration; passwords and sessions
+    second_factor — codes of authenticator apps, and recovery codes
     names, tokens, backoff — names that cannot be confused; secrets; delays after failed attempts
     account_messages — links and codes for forgotten passwords, in a process of its own
     address_verification — verification of mail addresses and telephone numbers

@@ -13,7 +13,14 @@ from focus.alerts.delivery import NotDelivered, push
 from focus.alerts.delivery.sms import Sms
 from focus.errors import ConfigError
 from focus.i18n import msg
-from focus.serve import accounts, address_verification, browsers, channel_fields, tokens
+from focus.serve import (
+    accounts,
+    address_verification,
+    browsers,
+    channel_fields,
+    second_factor,
+    tokens,
+)
 from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext, json_download
 
@@ -73,7 +80,14 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         session_id=session.id if session else "",
         sessions=request.store.tokens.list_for_user("session", request.me.id, now=request.now),
         fields=channel_fields.default_fields(request),
-        **{"feed": "", **messages},
+        has_factor=second_factor.is_on(request.store, request.me.id, now=request.now),
+        awaits_code=request.store.tokens.find_for_user(
+            "totp_setup", request.me.id, now=request.now
+        ),
+        recovery_left=second_factor.count_recovery_codes(
+            request.store, request.me.id, now=request.now
+        ),
+        **{"feed": "", "secret": "", "link": "", "recovery": "", **messages},
     )
 
 
@@ -226,6 +240,46 @@ def end_sessions(request: RequestContext) -> Response:
         accounts.end_session(store, me, session, ended, now=request.now)
     else:
         accounts.end_other_sessions(store, me, session, now=request.now)
+    return request.redirect("/settings", saved=1)
+
+
+@_show_errors
+def begin_second_factor(request: RequestContext) -> Response:
+    """Show a new secret for an authenticator app, if the password is right."""
+    _check_password(request, "factor_password")
+    if second_factor.is_on(request.store, request.me.id, now=request.now):
+        raise InvalidInput("Turn the second factor off first.")
+    key = request.app_state.settings().key
+    secret = second_factor.create_setup(request.store, key, request.me.id, now=request.now)
+    link = second_factor.setup_link(secret, request.me.name)
+    return settings_page(request, secret=secret, link=link)
+
+
+@_show_errors
+def confirm_second_factor(request: RequestContext) -> Response:
+    """Turn the second factor on with a code of the app, and show the recovery codes."""
+    codes = accounts.set_up_second_factor(
+        request.store,
+        request.app_state.settings().key,
+        request.me,
+        request.form.get("factor_code", ""),
+        address=request.address,
+        now=request.now,
+    )
+    _notify_change(request, msg("second factor"))
+    return settings_page(request, recovery=" ".join(codes))
+
+
+@_show_errors
+def end_second_factor(request: RequestContext) -> Response:
+    """Turn the second factor off, if password and code are right."""
+    _check_password(request, "factor_password")
+    key, code = request.app_state.settings().key, request.form.get("factor_code", "")
+    accounts.check_code(
+        request.store, key, request.me, code, address=request.address, now=request.now
+    )
+    accounts.remove_second_factor(request.store, request.me.id, request.me.name, now=request.now)
+    _notify_change(request, msg("second factor"))
     return request.redirect("/settings", saved=1)
 
 

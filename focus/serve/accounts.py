@@ -19,7 +19,7 @@ from focus.alerts.clock_change import change_zone
 from focus.alerts.schedule import parse_quiet
 from focus.errors import ConfigError
 from focus.i18n import msg
-from focus.serve import backoff, names, tokens
+from focus.serve import backoff, names, second_factor, tokens
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.storage.alerts.tokens import hash_secret
@@ -100,10 +100,14 @@ def create_session(store: AlertStore, user: int, browser: str, *, now: float) ->
 
 
 class LogIn(NamedTuple):
-    """Secrets for a browser: its session, and what marks it as known to the account."""
+    """Secrets for a browser: its session, and what marks it as known to the account.
+
+    With a second factor there is only the secret `pending` at first, for `confirm_log_in`.
+    """
 
     session: str
     device: str
+    pending: str = ""
 
 
 def log_in(
@@ -123,11 +127,9 @@ def log_in(
     disabled account; TooManyTries before another attempt is allowed.
     """
     number, stored = store.users.load_login(names.normalise_name(name))
-    token = store.tokens.find("device", device, now=now) if device else None
-    is_known_browser = token is not None and token.user == number != 0
     user_key = (
         backoff.attempt_key("device", hash_secret(device).hex()[:32])
-        if is_known_browser
+        if _is_known_device(store, device, number, now=now)
         else login_key(number, name)
     )
     address_key = backoff.attempt_key("address", address)
@@ -138,10 +140,46 @@ def log_in(
         raise InvalidInput("The name or the password is wrong.")
     with store.transaction():
         backoff.reset_attempts(store, user_key, address_key)
-        if not is_known_browser:
-            device = tokens.create_token(store, "device", user=number, now=now)
-        _log_access(store, msg("user {id}", id=number), msg("log in"), address, now=now)
-        return LogIn(create_session(store, number, browser, now=now), device)
+        if second_factor.is_on(store, number, now=now):
+            return LogIn("", "", tokens.create_token(store, "log_in", user=number, now=now))
+        return _complete_log_in(store, number, address, device, browser, now=now)
+
+
+def confirm_log_in(
+    store: AlertStore,
+    key: bytes,
+    *,
+    pending: str,
+    code: str,
+    address: str,
+    device: str,
+    browser: str,
+    now: float,
+) -> LogIn:
+    """Log in with a code of the second factor, after the password. Raises InvalidInput."""
+    token = store.tokens.find("log_in", pending, now=now)
+    if token is None or (user := store.users.find_active(token.user)) is None:
+        raise InvalidInput("This log-in took too long. Log in again.")
+    check_code(store, key, user, code, address=address, now=now)
+    with store.transaction():
+        store.tokens.remove("log_in", pending)
+        return _complete_log_in(store, user.id, address, device, browser, now=now)
+
+
+def _is_known_device(store: AlertStore, device: str, number: int, *, now: float) -> bool:
+    """Return whether a browser has logged in to the account before."""
+    token = store.tokens.find("device", device, now=now) if device else None
+    return token is not None and token.user == number != 0
+
+
+def _complete_log_in(
+    store: AlertStore, number: int, address: str, device: str, browser: str, *, now: float
+) -> LogIn:
+    """Create the session, and the secret of a browser that is new to the account."""
+    if not _is_known_device(store, device, number, now=now):
+        device = tokens.create_token(store, "device", user=number, now=now)
+    _log_access(store, msg("user {id}", id=number), msg("log in"), address, now=now)
+    return LogIn(create_session(store, number, browser, now=now), device)
 
 
 def _log_access(store: AlertStore, actor: str, act: str, address: str, *, now: float) -> None:
@@ -369,6 +407,38 @@ def check_password(
     store.attempts.clear(user_key)
 
 
+def check_code(
+    store: AlertStore, key: bytes, user: User, code: str, *, address: str, now: float
+) -> None:
+    """Raise InvalidInput unless it is a code of the second factor; attempts are counted."""
+    attempts_key = backoff.attempt_key("code", f"second factor {user.id}")
+    require_attempt(store, [attempts_key], now=now)
+    if not second_factor.use_code(store, key, user.id, code, now=now):
+        _log_access(store, msg("user {id}", id=user.id), msg("wrong code"), address, now=now)
+        raise InvalidInput("The code is wrong or has expired.")
+    store.attempts.clear(attempts_key)
+
+
+def set_up_second_factor(
+    store: AlertStore, key: bytes, user: User, code: str, *, address: str, now: float
+) -> list[str]:
+    """Turn the second factor on with a code of the app. Return the recovery codes."""
+    require_attempt(store, [backoff.attempt_key("code", f"set up {user.id}")], now=now)
+    codes = second_factor.confirm_setup(store, key, user.id, code, now=now)
+    if codes is None:
+        _log_access(store, msg("user {id}", id=user.id), msg("wrong code"), address, now=now)
+        raise InvalidInput("The code is wrong or has expired.")
+    store.audit.add(user.name, msg("second factor"), msg("on"), now=now)
+    return codes
+
+
+def remove_second_factor(store: AlertStore, user: int, actor: str, *, now: float) -> None:
+    """Turn the second factor of an account off."""
+    with store.transaction():
+        second_factor.remove(store, user)
+        store.audit.add(actor, msg("second factor"), msg("off"), now=now)
+
+
 def end_session(store: AlertStore, user: User, session: str, ended: str, *, now: float) -> None:
     """End the session with the id `ended`, unless it is `session` itself."""
     with store.transaction():
@@ -380,7 +450,7 @@ def end_other_sessions(store: AlertStore, user: User, session: str, *, now: floa
     """End all sessions of a user except one, and forget the browsers that are known."""
     with store.transaction():
         store.tokens.end_sessions(user.id, except_secret=session)
-        for kind in ("device", "reset", "reset_code"):
+        for kind in ("device", "log_in", "reset", "reset_code"):
             store.tokens.remove_for_user(kind, user=user.id)
         store.audit.add(user.name, msg("end other sessions"), "", now=now)
 

@@ -28,7 +28,8 @@ def front_page(request: RequestContext) -> Response:
 
 def login(request: RequestContext) -> Response:
     """Show the log-in form, or log in."""
-    if "name" not in request.form:
+    pending = request.form.get("pending", "")
+    if "name" not in request.form and not pending:
         if request.user:
             return request.redirect("/inbox")
         done = (
@@ -38,27 +39,48 @@ def login(request: RequestContext) -> Response:
         )
         return _login_page(request, done=done)
     try:
-        log_in = accounts.log_in(
-            request.store,
-            request.app_state.passwords,
-            name=request.form["name"],
-            password=request.form.get("password", ""),
-            address=request.address,
-            device=request.device,
-            browser=browser_name(request.user_agent),
-            now=request.now,
-        )
+        log_in = _log_in(request, pending)
     except InvalidInput as error:
         status = 429 if isinstance(error, TooManyTries) else 403
-        return _login_page(request, status, error=request.error_text(error))
+        if request.store.tokens.find("log_in", pending, now=request.now) is None:
+            pending = ""
+        return _login_page(request, status, error=request.error_text(error), pending=pending)
+    if log_in.pending:
+        return _login_page(request, pending=log_in.pending)
     if request.session:
         request.store.tokens.remove("session", request.session)
     return request.with_log_in(request.redirect("/inbox"), log_in)
 
 
+def _log_in(request: RequestContext, pending: str) -> LogIn:
+    """Check the submitted password, or the code if the password was right before."""
+    browser = browser_name(request.user_agent)
+    if pending:
+        return accounts.confirm_log_in(
+            request.store,
+            request.app_state.settings().key,
+            pending=pending,
+            code=request.form.get("code", ""),
+            address=request.address,
+            device=request.device,
+            browser=browser,
+            now=request.now,
+        )
+    return accounts.log_in(
+        request.store,
+        request.app_state.passwords,
+        name=request.form["name"],
+        password=request.form.get("password", ""),
+        address=request.address,
+        device=request.device,
+        browser=browser,
+        now=request.now,
+    )
+
+
 def _login_page(request: RequestContext, status: int = 200, **values: str) -> Response:
     is_open = accounts.may_register(request.store, "", now=request.now)
-    return request.render("login.html", status, is_open=is_open, **values)
+    return request.render("login.html", status, is_open=is_open, **{"pending": "", **values})
 
 
 def logout(request: RequestContext) -> Response:

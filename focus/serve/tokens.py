@@ -16,6 +16,10 @@ LIFETIMES_S: dict[str, float | None] = {
     "mail": 86400.0,
     "phone": 900.0,
     "reset_code": 900.0,
+    "log_in": 600.0,
+    "totp_setup": 900.0,
+    "totp": None,
+    "recovery": None,
     "feed": None,
 }
 """Kind -> lifetime in seconds; None means until it is revoked."""

@@ -126,7 +126,7 @@ CREATE INDEX delivery_of_user ON delivery (user, at DESC);
 -- Secrets that people carry, by their SHA-256.
 CREATE TABLE token (
     hash       BLOB PRIMARY KEY,      -- SHA-256 of the secret
-    kind       TEXT NOT NULL,         -- session, reset, invite, feed, unsubscribe
+    kind       TEXT NOT NULL,         -- session, reset, invite, feed, totp, …
     user       INTEGER REFERENCES user ON DELETE CASCADE,  -- whose
     alert      INTEGER REFERENCES alert ON DELETE CASCADE,  -- for which
     made_at    REAL NOT NULL,         -- when
