@@ -5,8 +5,10 @@ import heapq
 import random
 import socket
 from collections import defaultdict
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -88,13 +90,9 @@ class Live(ReplayTransport):
 
 
 def order(seeds: list[str], *, concurrency: int = 64, **politeness: float) -> CrawlConfig:
-    return CrawlConfig(
-        seeds=tuple(seeds),
-        strategy="bfs",
-        concurrency=concurrency,
-        politeness=msgspec.convert({"delay_s": 1.0, "per_ip": 4, **politeness}, PolitenessConfig),
-        analysis=TOPIC,
-    )
+    settings = msgspec.convert({"delay_s": 1.0, "per_ip": 4, **politeness}, PolitenessConfig)
+    fields = {"concurrency": concurrency, "politeness": settings, "analysis": TOPIC}
+    return CrawlConfig(tuple(seeds), "bfs", **fields)
 
 
 async def crawl(live: Live, config: CrawlConfig) -> Crawl:
@@ -179,11 +177,8 @@ async def test_one_at_a_time_keeps_the_order_of_a_recorded_web(strategy: str) ->
     for kind in (Live, ReplayTransport):
         web, seeds = farm(12, pages=4)
         config = msgspec.structs.replace(order(seeds, concurrency=1), strategy=strategy)
-        world = World(web)
-        live = Live(world) if kind is Live else ReplayTransport(world, InlineScorer(TOPIC))
-        engine = Crawl(config, live)
-        engine.add_seeds(config.seeds)
-        await engine.run()
+        more = () if kind is Live else (InlineScorer(TOPIC),)
+        await crawl(kind(World(web), *more), config)
         asked.append(web.urls(robots=True))
     assert (asked[0], len(asked[0])) == (asked[1], 60)
 
@@ -235,19 +230,13 @@ class Counting(AbstractResolver):
         self.error = error
         self.address = address
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         self.asked.append(host)
         if self.error is not None:
             raise self.error
         flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-        return [
-            ResolveResult(
-                hostname=host, host=self.address, port=port, family=socket.AF_INET, proto=0,
-                flags=flags,
-            )
-        ]  # fmt: skip
+        found = {"host": self.address, "port": port, "family": socket.AF_INET, "flags": flags}
+        return [ResolveResult(hostname=host, proto=0, **found)]
 
     async def close(self) -> None:
         pass
@@ -322,19 +311,16 @@ class Server(asyncio.Protocol):
         self.transport.write(head.encode() + body)  # type: ignore[attr-defined]
 
 
-async def test_no_more_than_so_many_requests_lie_open_at_an_address(
+async def test_open_requests_to_an_address_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = RequestLog()
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Server(log), "127.0.0.1", 0)
+    server = await asyncio.get_running_loop().create_server(lambda: Server(log), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    names = Counting(address="127.0.0.1")
-    monkeypatch.setattr(
-        "focus.session.runtime.WebFetcher", lambda *a, **k: WebFetcher(*a, **k, resolver=names)
-    )
+    fetcher = partial(WebFetcher, resolver=Counting(address="127.0.0.1"))
+    monkeypatch.setattr("focus.session.runtime.WebFetcher", fetcher)
     config = CrawlConfig(
-        seeds=tuple(f"http://h{number}.wild{number}.test:{port}/" for number in range(30)),
+        tuple(f"http://h{number}.wild{number}.test:{port}/" for number in range(30)),
         workers=1,
         fetch=FetchConfig(allow_net=("127.0.0.1/32",)),
         politeness=PolitenessConfig(delay_s=0.0, per_ip=3),

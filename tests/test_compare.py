@@ -17,7 +17,7 @@ from focus.evaluate.ground_truth import parse_budget
 from focus.evaluate.link_graph import PageIndex, find_recorded_hosts, load_link_graph
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import list_variants
-from tests.support.command import runner, settle
+from tests.support.command import Focus
 from tests.support.recorded import GOOD, HOST, load_results, page, record, spec, write_labels
 
 GOOD_PATHS = [f"/g/{n}" for n in range(GOOD)]
@@ -42,9 +42,7 @@ def value(found: Comparison, strategy: str, name: str) -> float:
     for group in found.groups:
         for score in group.scores:
             if score.variant.startswith(strategy + "/"):
-                number = score.measures[name].value
-                assert number is not None
-                return number
+                return score.measures[name].value
     raise AssertionError(strategy)
 
 
@@ -122,15 +120,13 @@ def test_interrupted_comparison_continues(web: Path, tmp_path: Path) -> None:
     with (tmp_path / RUNS_FILE).open("ab") as file:
         file.write(b'{"key": "torn by a k')
     told = []
-    found = run_comparison(
-        spec(web, "bfs", "best-first", out=tmp_path), lambda *step: told.append(step)
-    )
+    order = spec(web, "bfs", "best-first", out=tmp_path)
+    found = run_comparison(order, lambda *step: told.append(step))
     assert (found.timing.trials, found.timing.continued) == (4, 3)
     assert told == [("crawling", 3, 4), ("crawling", 4, 4)]
     run_comparison(spec(web, "bfs", "best-first", out=tmp_path / "whole"))
-    assert without_times(tmp_path / "results.json") == without_times(
-        tmp_path / "whole/results.json"
-    )
+    whole = without_times(tmp_path / "whole/results.json")
+    assert without_times(tmp_path / "results.json") == whole
 
 
 def test_changed_setting_runs_trials_again(web: Path, tmp_path: Path) -> None:
@@ -165,13 +161,8 @@ def test_link_graph_follows_redirects_and_is_cached(web: Path) -> None:
         index, told = PageIndex(archive), list[tuple[str, int, int]]()
 
         def graph_of(cache: str) -> tuple[object, set[int]]:
-            graph = load_link_graph(
-                web / "web.warc.gz",
-                archive,
-                jobs=1,
-                progress=lambda *step: told.append(step),
-                cache_dir=web / cache,
-            )
+            options = {"progress": lambda *step: told.append(step), "cache_dir": web / cache}
+            graph = load_link_graph(web / "web.warc.gz", archive, jobs=1, **options)
             return graph.links, graph.redirects
 
         (web / "other").mkdir()
@@ -180,10 +171,8 @@ def test_link_graph_follows_redirects_and_is_cached(web: Path) -> None:
         assert graph_of("other") == (links, redirects)
         assert len(told) == made == 1
     old, target = index.find_page(f"{HOST}/old"), index.find_page(f"{HOST}/list/good")
-    assert old is not None
-    assert redirects == {old}
-    assert isinstance(links, list)
-    assert links[old] == (target,)
+    assert old is not None and redirects == {old}
+    assert isinstance(links, list) and links[old] == (target,)
     assert old in links[index.find_page(f"{HOST}/") or 0]
 
 
@@ -300,11 +289,7 @@ def test_group_trials_splits_few_groups_for_jobs() -> None:
 # A crawl in a database
 
 
-def test_compare_command_uses_crawl_in_database(
-    web: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    settle(tmp_path, monkeypatch)
-    focus = runner(capfd)
+def test_compare_command_uses_crawl_in_database(web: Path, focus: Focus) -> None:
     crawl = ["crawl", f"{HOST}/", "--topic", "足球", "--archive", str(web / "web.warc.gz")]
     assert focus(*crawl, "--db", "f.db", "-q").code == 0
     command = ["research", "compare", "--db", "f.db", "--strategy", "bfs", "--strategy", "yield"]
@@ -332,13 +317,8 @@ def test_compare_command_uses_crawl_in_database(
     ],
 )
 def test_compare_command_contradicting_input_raises_error(
-    options: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    focus: Focus, options: list[str], message: str
 ) -> None:
-    settle(tmp_path, monkeypatch)
-    ended = runner(capfd)("research", "compare", "--strategy", "bfs", "-o", "out", *options)
+    ended = focus("research", "compare", "--strategy", "bfs", "-o", "out", *options)
     assert ended.code != 0 and message in ended.err
     assert not Path("out").exists()

@@ -37,12 +37,8 @@ def response(
     head = "".join(f"{line}\r\n" for line in (f"HTTP/1.1 {status}", *headers, ""))
     block = head.encode() + (body if isinstance(body, bytes) else body.encode())
     kind = "" if "WARC-Type" in fields else "WARC-Type: response\r\n"
-    return (
-        f"WARC/1.1\r\n{kind}WARC-Target-URI: {url}\r\n{fields}"
-        f"Content-Length: {len(block)}\r\n\r\n".encode()
-        + block
-        + b"\r\n\r\n"
-    )
+    head = f"WARC/1.1\r\n{kind}WARC-Target-URI: {url}\r\n{fields}Content-Length: {len(block)}"
+    return head.encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
 
 
 def archive(folder: Path, *records: bytes, limits: FetchConfig | None = None) -> Archive:
@@ -81,11 +77,10 @@ def test_a_page_comes_as_the_web_would_give_it(tmp_path: Path) -> None:
     ],
 )
 def test_urls_that_are_one(tmp_path: Path, archived: str, asked: str) -> None:
-    web = archive(tmp_path, response(archived, HTML))
-    assert asked in web
-    assert web.lookup(asked).status == 200
-    assert web.lookup(asked).url == asked
-    web.close()
+    with archive(tmp_path, response(archived, HTML)) as web:
+        assert asked in web
+        result = web.lookup(asked)
+    assert (result.status, result.url) == (200, asked)
 
 
 @pytest.mark.parametrize(
@@ -94,13 +89,11 @@ def test_urls_that_are_one(tmp_path: Path, archived: str, asked: str) -> None:
      "http://a.example/q", "", "http://", "http://[", "http://a.example:9/x"],
 )  # fmt: skip
 def test_anything_else_is_not_there(tmp_path: Path, asked: str) -> None:
-    web = archive(
-        tmp_path, response("http://a.example/p", HTML), response("http://a.example/q?1", HTML)
-    )
-    assert asked not in web
-    result = web.lookup(asked)
+    records = (response(f"http://a.example/{path}", HTML) for path in ("p", "q?1"))
+    with archive(tmp_path, *records) as web:
+        assert asked not in web
+        result = web.lookup(asked)
     assert (result.status, result.failure, result.body) == (404, FailureKind.HTTP_4XX, b"")
-    web.close()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -23,7 +24,7 @@ from focus.alerts.delivery import Delivered, NotDelivered, mask_channel, signing
 from focus.alerts.message import trial_message
 from focus.config import FetchConfig
 from focus.fetch import WebPoster
-from focus.records import FailureKind
+from focus.records import FailureKind, FetchResult
 from focus.storage.alerts.records import FAILED, SENT
 from tests.support.outbox import LOOPBACK, NOON, OutboxFixture, outbox
 from tests.support.timetravel import OWN_TIME
@@ -54,23 +55,34 @@ def verified(got: Got, secret: str) -> bool:
     return True
 
 
-def documented(got: Got, secret: str) -> bool:
-    """Whether the lines of docs/watch.md take it."""
+def documented_code(language: str) -> str:
+    """The lines of docs/watch.md that verify a signature."""
     text = (Path(__file__).parents[1] / "docs" / "watch.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    (code,) = re.findall(rf"```{language}\n(.*?)```", text, re.S)
+    return code
+
+
+def documented(got: Got, secret: str) -> bool:
     names: dict[str, Any] = {}
-    exec(code, names)  # our own page
+    exec(documented_code("python"), names)  # our own page
     return bool(names["is_ours"](secret, got.headers, got.body))
 
 
 def documented_for_node(got: Got, secret: str) -> bool:
-    """The same by its lines for Node."""
-    text = (Path(__file__).parents[1] / "docs" / "watch.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```js\n(.*?)```", text, re.S)
     given = json.dumps([secret, got.headers, base64.b64encode(got.body).decode()])
-    code += f"const [s, h, b] = {given}; console.log(isOurs(s, h, Buffer.from(b, 'base64')));"
-    ran = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True)
+    run = f"const [s, h, b] = {given}; console.log(isOurs(s, h, Buffer.from(b, 'base64')));"
+    command = ["node", "-e", documented_code("js") + run]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
     return ran.stdout.strip() == "true"
+
+
+GONE = "410 Gone: the receiver does not accept messages any more"
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def post(web: WebPoster, url: str) -> Delivered | NotDelivered:
+    secrets, trial = ["whsec_AAAA"], trial_message("1", "en")
+    return await webhook.post_message(web, trial, url, secrets=secrets, now=NOON)
 
 
 def signers(here: OutboxFixture, user: int, channel: str) -> list[str]:
@@ -79,12 +91,8 @@ def signers(here: OutboxFixture, user: int, channel: str) -> list[str]:
 
 
 def test_signature_equals_standard_webhooks_example() -> None:
-    signed = webhook.sign_body(
-        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-        "msg_p5jXN8AQM9LWM0D4loKWxJek",
-        1614265330,
-        b'{"test": 2432232314}',
-    )
+    secret, message_id = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek"
+    signed = webhook.sign_body(secret, message_id, 1614265330, b'{"test": 2432232314}')
     assert signed == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     with pytest.raises(ValueError, match="base64"):
         webhook.sign_body("whsec_???", "msg_1", 1, b"")
@@ -155,49 +163,42 @@ async def test_failing_webhook_does_not_delay_others(here: OutboxFixture) -> Non
 
 
 @pytest.mark.parametrize(
-    ("status", "outcome"),
+    ("status", "headers", "outcome"),
     [
-        (200, Delivered("200 OK")),
-        (204, Delivered("204 No Content")),
-        (302, NotDelivered("302 Found")),
-        (404, NotDelivered("404 Not Found")),
-        (
-            410,
-            NotDelivered("410 Gone: the receiver does not accept messages any more", retry=False),
-        ),
-        (503, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
+        (200, {}, Delivered("200 OK")),
+        (204, {}, Delivered("204 No Content")),
+        (302, {"Location": "/elsewhere"}, NotDelivered("302 Found")),
+        (404, {}, NotDelivered("404 Not Found")),
+        (410, {}, NotDelivered(GONE, retry=False)),
+        (503, {"Retry-After": "9"}, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
     ],
 )
-async def test_status_decides_outcome(status: int, outcome: Delivered | NotDelivered) -> None:
-    headers = {"Retry-After": "9"} if status == 503 else {}
-    if status == 302:
-        headers = {"Location": "/elsewhere"}
+async def test_status_decides_outcome(
+    status: int, headers: dict[str, str], outcome: Delivered | NotDelivered
+) -> None:
     async with receiving(Receiver(answers=[(status, headers)])) as hook, WebPoster(LOOPBACK) as web:
-        got = await webhook.post_message(
-            web, trial_message("1", "en"), hook.url + "/x", secrets=["whsec_AAAA"], now=NOON
-        )
-    assert got == outcome
+        assert await post(web, hook.url + "/x") == outcome
     assert [each.path for each in hook.requests] == ["/x"], "redirects are not followed"
     assert msgspec.json.decode(hook.requests[0].body)["type"] == "test"
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::ffff:127.0.0.1]:{port}/"],
-)
-async def test_private_address_is_refused(url: str) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
+async def test_private_address_is_refused(host: str) -> None:
     async with receiving() as hook, WebPoster(webhook.webhook_limits(FetchConfig())) as web:
-        outcome = await webhook.post_message(
-            web,
-            trial_message("1", "en"),
-            url.format(port=hook.port),
-            secrets=["whsec_AAAA"],
-            now=NOON,
-        )
-    assert isinstance(outcome, NotDelivered)
-    assert not outcome.retry
+        outcome = await post(web, f"http://{host}:{hook.port}/")
+    assert isinstance(outcome, NotDelivered) and not outcome.retry
     assert "address is not public" in outcome.reason
     assert not hook.requests
+
+
+async def call(server: Handler) -> FetchResult:
+    """The result of a request to a server that this function acts out."""
+    listening = await asyncio.start_server(server, "127.0.0.1", 0)
+    async with listening, WebPoster(webhook.webhook_limits(LOOPBACK)) as web:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        result = await web.call(url, b"{}", headers={}, reads_body=False)
+        await asyncio.sleep(0.05)
+    return result
 
 
 async def test_endless_response_body_is_not_read() -> None:
@@ -215,12 +216,7 @@ async def test_endless_response_body_is_not_read() -> None:
         except OSError:
             writer.close()
 
-    listening = await asyncio.start_server(endless, "127.0.0.1", 0)
-    async with listening, WebPoster(webhook.webhook_limits(LOOPBACK)) as web:
-        port = listening.sockets[0].getsockname()[1]
-        result = await web.call(f"http://127.0.0.1:{port}/", b"{}", headers={}, reads_body=False)
-        await asyncio.sleep(0.05)
-    assert result.status == 200
+    assert (await call(endless)).status == 200
     assert sent < 10_000_000
 
 
@@ -238,11 +234,7 @@ async def test_invalid_response_is_a_failure(answer: bytes, kind: FailureKind) -
         writer.write(answer)
         writer.close()
 
-    listening = await asyncio.start_server(odd, "127.0.0.1", 0)
-    async with listening, WebPoster(webhook.webhook_limits(LOOPBACK)) as web:
-        port = listening.sockets[0].getsockname()[1]
-        result = await web.call(f"http://127.0.0.1:{port}/", b"{}", headers={}, reads_body=False)
-    assert result.failure is kind
+    assert (await call(odd)).failure is kind
 
 
 async def test_url_of_other_scheme_is_no_address() -> None:
@@ -264,9 +256,7 @@ async def test_rotated_secret_signs_for_one_more_day(here: OutboxFixture) -> Non
         channel = f"webhook:{hook.url}/in"
         alert = here.alert("足球", channel)
         (old,) = signers(here, 1, channel)
-        new = signing_secrets.rotate_secret(
-            here.store, here.settings(), 1, channel, now=here.clock()
-        )
+        new = signing_secrets.rotate_secret(here.store, here.settings(), 1, channel, now=NOON)
         assert signers(here, 1, channel) == [new, old]
         here.finds(alert, "http://a.test/1")
         await here.deliver()
