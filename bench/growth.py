@@ -66,8 +66,10 @@ def config(strategy: str, **fetch: object) -> CrawlConfig:
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """Cost of a page at a number of known URLs: CPU of the process (loop and store's thread) and of
-    the loop alone in milliseconds, and memory of the process."""
+    """Cost of a page at a number of known URLs.
+
+    `cpu_ms` is the CPU of the process (loop and store's thread), `loop_ms` that of the loop alone.
+    """
 
     known: int
     cpu_ms: float

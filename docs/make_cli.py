@@ -116,7 +116,7 @@ CHANNELS_INTRO_ZH = """\
 
 
 def page(language: str = "en") -> str:
-    """The whole page in a language."""
+    """Return the whole page in a language."""
     before = i18n.current_language()
     i18n.set_language(language)
     try:

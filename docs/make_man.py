@@ -31,7 +31,7 @@ NO_COLOR: no colours and no bold."""
 
 
 def page() -> str:
-    """The whole page, in the man macros of roff."""
+    """Return the whole page in roff's man macros."""
     lines = [HEAD, ".SH NAME", f"focus \\- {_text(_summary(cli))}", ".SH SYNOPSIS"]
     lines += [".B focus", "[-V] [-h] COMMAND [OPTIONS]".replace("-", "\\-"), ".SH DESCRIPTION"]
     lines += [*_prose(inspect.cleandoc(cli.help or "")), ".SH COMMANDS"]
@@ -73,6 +73,6 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """A line that roff takes for text, whatever it begins with."""
+    """Return a line that roff reads as text, whatever it begins with."""
     plain = text.replace("\\", "\\e").replace("-", "\\-")
     return "\\&" + plain if plain.startswith((".", "'")) else plain

@@ -83,7 +83,7 @@ def found() -> list[Id]:
 
 
 def _by_value() -> Iterator[Id]:
-    """What is told by a value that is also kept, or said by the system."""
+    """Return the messages that are stored values or texts of the system."""
     states = [state.name.lower() for state in UrlState]
     for text in (
         *map(str, FailureKind),
@@ -133,7 +133,7 @@ def calls() -> tuple[tuple[str, ast.Call, str], ...]:
 
 
 def errors(sources: dict[str, ast.Module]) -> set[str]:
-    """The names of FocusError and all classes made of it."""
+    """Return the names of FocusError and its subclasses."""
     bases = {
         node.name: {_name(base) for base in node.bases}
         for tree in sources.values()
@@ -154,7 +154,7 @@ def _name(function: ast.expr) -> str:
 
 
 def literals(arguments: list[ast.expr]) -> Iterator[str]:
-    """The texts that an argument may be."""
+    """Yield the texts that an argument may be."""
     for node in arguments:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -163,7 +163,7 @@ def literals(arguments: list[ast.expr]) -> Iterator[str]:
 
 
 def _in_help() -> Iterator[Id]:
-    """The help of commands and options, and what click says itself."""
+    """Return the help of commands and options, and click's own messages."""
     yield from (Id(*forms, "focus/commands/options/help.py") for forms in CLICK)
     yield from (Id(text, "", "focus/commands/options/help.py") for text in EXAMPLE)
     commands = [("focus/cli.py", cli)]
@@ -181,7 +181,7 @@ def _in_help() -> Iterator[Id]:
 
 
 def _file(command: click.Command) -> str:
-    """The file of a command, by the function behind it."""
+    """Return the file of a command, by the function behind it."""
     module = str(inspect.unwrap(command.callback).__module__)  # type: ignore[arg-type]
     return module.replace(".", "/") + ".py"
 
@@ -196,13 +196,13 @@ def _in_templates() -> Iterator[Id]:
 
 
 def catalogue() -> Catalog:
-    """The catalogue as it stands."""
+    """Return the stored catalogue."""
     with PO.open("rb") as file:
         return read_po(file, locale="zh_CN", domain=DOMAIN)
 
 
 def renewed(before: Catalog) -> Catalog:
-    """A catalogue with the ids that are used, and the Chinese that there is."""
+    """Return a catalogue of the ids in use, with the existing Chinese."""
     made = Catalog("zh_CN", DOMAIN, project="focus", charset="utf-8", fuzzy=False)
     for each in sorted(found(), key=lambda each: (each.file, each.text)):
         old = before.get(each.text)
@@ -218,14 +218,14 @@ def renewed(before: Catalog) -> Catalog:
 
 
 def po(made: Catalog) -> bytes:
-    """The text of a catalogue."""
+    """Return the text of a catalogue."""
     file = io.BytesIO()
     write_po(file, made, width=100, omit_header=True, include_lineno=False)
     return HEADER + file.getvalue()
 
 
 def mo(made: Catalog) -> bytes:
-    """The compiled form, the same whenever it is made."""
+    """Return the compiled catalogue, always the same for the same input."""
     made.creation_date = made.revision_date = datetime(2026, 11, 22, tzinfo=UTC)
     file = io.BytesIO()
     write_mo(file, made)

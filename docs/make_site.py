@@ -47,13 +47,16 @@ def places() -> dict[str, str]:
 
 
 def language_of(place: str) -> str:
-    """The project that a page of the site belongs to."""
+    """Return the project that a page of the site belongs to."""
     return "zh" if place.startswith("zh/") else "en"
 
 
 def rewritten(text: str, source: str, places: dict[str, str]) -> str:
-    """A page with its links as they are in the site: to pages of its own project by their source,
-    to the other's by what they become, to pictures of its own project."""
+    """Return a page with the links of the site.
+
+    Links to pages of its own project name their source, those to the other project their place in
+    the site, and pictures are those of its own project.
+    """
     here = places[source]
     home = HOMES[language_of(here)]
 
@@ -80,7 +83,7 @@ def _bare(code: re.Match[str]) -> str:
 
 
 def menu(index: str) -> Iterator[str | dict[str, object]]:
-    """The entries of an index page: each of its headings with the links below."""
+    """Return the headings of an index page, each with the links below it."""
     yield "index.md"
     for section in re.split(r"^## ", index, flags=re.M)[1:]:
         links = re.findall(r"\[([^\]]+)\]\(([^)]+)\)(（英文）)?", section)

@@ -24,7 +24,7 @@ QUALITY = 78
 
 
 def take(one: Browsing, name: str) -> None:
-    """A picture of what is shown, as it stands in the browser."""
+    """Take a picture of the page in the browser."""
     session = one.page.context.new_cdp_session(one.page)
     height = one.page.evaluate("document.documentElement.scrollHeight")
     clip = {"x": 0, "y": 0, "width": one.screen.width, "height": min(height, TALLEST), "scale": 1}
@@ -39,7 +39,7 @@ def take(one: Browsing, name: str) -> None:
 
 
 def main() -> None:
-    """The whole story, once."""
+    """Take all pictures."""
     PICTURES.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def tell(ana: Browsing, ben: Browsing, night: Browsing) -> None:
-    """What Ana does at her desk, by day and by night, and Ben on his phone."""
+    """Take the pictures of a desk, in light and dark, and of a phone."""
     here = ana.here
     story.joins(ana, here.invitation, "ana@focus.test", take)
     invitation = story.invites(ana, take)

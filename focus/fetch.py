@@ -154,7 +154,7 @@ class WebFetcher:
         )
 
     async def locate(self, url: str) -> str:
-        """The address at which `url` will be asked for first; "" if that fails, as it will then."""
+        """Return the address to which `url` will connect first; "" if resolving fails."""
         try:
             target = self._place(url).server.url
         except (FetchFailed, ValueError):
@@ -213,7 +213,7 @@ class WebFetcher:
             return answer.remark or str(status)
 
     def _open(self) -> RequestSender:
-        """The connections, made on the first use because they belong to a running loop."""
+        """Return the connections; the first call creates them in the running event loop."""
         if self._sender is None:
             config = self._config
             connector = Connector(
@@ -327,7 +327,7 @@ class WebPoster(WebFetcher):
 
 
 def _without_cookies(headers: Headers) -> Headers:
-    """The headers of an answer as others may read them, in a recording or a database."""
+    """Return the headers of a response without secrets, for a recording or a database."""
     return tuple(field for field in headers if field[0] != "set-cookie")
 
 

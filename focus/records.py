@@ -663,8 +663,9 @@ class RecentTally(msgspec.Struct):
     updated_at_request: int = 0
 
     def decayed(self, request_count: int, decay: float) -> RecentTally:
-        """Return the tally when the host has had `request_count` requests; each one multiplies by
-        `decay`.
+        """Return the tally after `request_count` requests of the host.
+
+        Each request multiplies it by `decay`.
         """
         share = decay ** (request_count - self.updated_at_request)
         return RecentTally(self.requests * share, self.rewards * share, request_count)

@@ -14,7 +14,7 @@ class Lean(scrapy.Spider):
     name = "lean"
 
     async def start(self) -> Any:
-        """The seeds."""
+        """Yield the requests of the seeds."""
         for url in URLS:
             yield scrapy.Request(url)
 

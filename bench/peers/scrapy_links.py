@@ -16,12 +16,12 @@ class Links(CrawlSpider):
     rules = (Rule(LinkExtractor(), callback="read", follow=True),)
 
     async def start(self) -> Any:
-        """The seeds."""
+        """Yield the requests of the seeds."""
         for url in URLS:
             yield scrapy.Request(url)
 
     def read(self, response: Response) -> Any:
-        """A line for the page."""
+        """Yield a line for the page."""
         title = response.xpath("//title/text()").get()
         yield {"url": response.url, "title": title, "anchor": response.meta.get("link_text")}
 

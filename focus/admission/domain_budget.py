@@ -105,8 +105,7 @@ class DomainBudget:
                 self._enter(host)
 
     def restored(self) -> None:
-        """The hosts of an earlier run are there, with what they have brought: so has what they
-        share."""
+        """Restore the groups of the hosts that an earlier run has requested."""
         self.look()
         for host in self._hosts[: len(self._was_asked)]:
             self._groups(host)
@@ -124,7 +123,7 @@ class DomainBudget:
         domain.tally.rewards += more.rewards
 
     def asked(self, host: Host) -> None:
-        """A host's robots.txt, or anything else of it, is asked for."""
+        """Count a host as requested, from its first request on, robots.txt included."""
         groups = self._groups(host)
         if host.id < len(self._was_asked) and not self._was_asked[host.id]:
             self._was_asked[host.id] = 1
@@ -133,7 +132,7 @@ class DomainBudget:
                 group.asked += 1
 
     def count(self, host: Host, more: Tally) -> None:
-        """Requests to a host came to their end; `tallies` has counted them."""
+        """Add finished requests of a host to its domain and its address."""
         if (domain := self._domain_by_host.get(host.id)) is not None:
             self._add(domain, more)
         if (there := self._at.get(host.id)) is not None:
@@ -173,7 +172,7 @@ class DomainBudget:
         return True
 
     def _crowd(self, host: Host) -> Domain | None:
-        """The group of a host that nobody asked yet in which there is no room for it."""
+        """Return a group without room for a host that was never requested, or None."""
         if not self._budget or host.id >= len(self._was_asked) or self._was_asked[host.id]:
             return None
         return next((group for group in self._groups(host) if group.is_crowded), None)
@@ -202,5 +201,5 @@ class DomainBudget:
 
 
 def _end(name: str) -> str:
-    """The last two parts of a host's name."""
+    """Return the last two parts of a host's name."""
     return ".".join(strip_port(name).rsplit(".", 2)[-2:])

@@ -73,7 +73,7 @@ def _mixed(mark: int) -> int:
 
 
 def _set_in_most(hashes: list[int]) -> int:
-    """The bits that more than half of some numbers of 64 bits have.
+    """Return the bits that are set in more than half of these 64-bit numbers.
 
     All 64 are counted at once, as an adder of hardware does: what is left of a place after its
     pairs have been carried is a digit of every count.
@@ -109,8 +109,9 @@ def wording(text: str) -> int:
 
 
 def text_digest(text: str) -> int:
-    """64 bits by which a text is known to be as it was; never 0. White space and times of day
-    do not count, so that a clock on the page is no change.
+    """Return a 64-bit digest of a text, never 0.
+
+    White space and times of day do not count, so that a clock on the page is no change.
     """
     return _hash(_TIMES.sub("", text) if _TIME_SIGN.search(text) else text, "")
 
@@ -141,7 +142,7 @@ class NearDuplicates:
         self._lost: dict[str, list[int]] = {}
 
     def judge(self, url_id: int, host: str, page: Page) -> Page:
-        """A page as it counts: lost if it is like its host's lost ones, else relevant once."""
+        """Return the page with its near-duplicates applied: not found, or not relevant again."""
         if page.is_soft_404 or self.is_lost(host, page.simhash):
             return structs.replace(page, is_soft_404=True, is_relevant=False)
         if not (page.simhash and page.is_relevant):
@@ -159,7 +160,7 @@ class NearDuplicates:
             self.add(url_id, page.simhash)
 
     def find(self, simhash: int) -> int | None:
-        """The first page whose text is nearly this one; None if there is none."""
+        """Return the id of the first page with nearly this text; None if there is none."""
         hashes, first = self._hashes, len(self._ids)
         for bits, latest, before in zip(_bands(simhash), self._latest, self._before, strict=True):
             at = latest[bits]

@@ -35,8 +35,10 @@ _NAME_FAILURES = {FailureKind.DNS, FailureKind.DNS_TEMPORARY, FailureKind.GUARD}
 
 
 class Turn(NamedTuple):
-    """The next step after an answer: one of the first three is set, or the host may be asked on,
-    since its rules are in or its other scheme is left.
+    """The next step after a response to a request for robots.txt.
+
+    One of the first three is set. Otherwise the host may be requested: its rules are known, or its
+    other scheme remains.
 
     ask         URL to ask next (a redirect)
     wait_s      ask again after so many seconds
@@ -61,7 +63,7 @@ class ReadRules:
         self._size = 0
 
     def read(self, status: int, text: bytes) -> Robots:
-        """What a file says, answered with that status."""
+        """Return the rules of a robots.txt file with this HTTP status."""
         if not text:
             return robots_from_response(status, text)
         if entry := self._rules.get(text):
@@ -75,7 +77,7 @@ class ReadRules:
         return rules
 
     def same(self, text: bytes) -> bytes:
-        """The text, as the object that is held already if there is one."""
+        """Return the cached object that equals the text, or the text itself."""
         return self._rules.get(text, (text, None))[0]
 
 
@@ -103,7 +105,7 @@ class RobotsGate:
         self._shut: dict[tuple[int, str], str] = {}  # host, scheme -> why it is left alone
 
     def question(self, host: Host, url: str, now: float) -> str | None:
-        """The robots.txt that must be fetched before this URL, None when it is known."""
+        """Return the robots.txt to fetch before this URL; None if it is known."""
         if self._hops and (hop := self._hops.pop(host.id, None)) is not None:
             return hop
         scheme, _, rest = url.partition("://")
@@ -137,12 +139,12 @@ class RobotsGate:
         return self._config.ignore_robots
 
     def sitemaps(self, host: Host) -> tuple[str, tuple[str, ...]]:
-        """A scheme whose rules are known, and the sitemaps that they name."""
+        """Return a scheme with known rules, and the sitemaps that these name."""
         listed = [(scheme, self._rules(host, scheme).sitemaps) for scheme in host.robots]
         return next((pair for pair in listed if pair[1]), listed[0] if listed else ("http", ()))
 
     def judge(self, host: Host, fetch: FetchResult, now: float) -> Turn:
-        """What comes of an answer to a question; `settle` follows."""
+        """Return the next step after a response; `settle` applies it."""
         scheme, hops, tries = self._asked[host.id]
         if fetch.redirect_to is not None and hops < MAX_HOPS:
             target = normalise(fetch.redirect_to, fetch.url)
@@ -177,7 +179,7 @@ class RobotsGate:
             self._asked[host.id] = (scheme, 0, tries + 1)
 
     def ask_later(self, host: Host, url: str) -> None:
-        """The next `question` is where the robots.txt of a host redirected to."""
+        """Set the URL of the next `question` to the target of a redirect."""
         self._hops[host.id] = url
 
     def _has_other_door(self, host: Host, scheme: str) -> bool:
@@ -202,7 +204,7 @@ class RobotsGate:
             self._forget(oldest_host, oldest)
 
     def _excerpt(self, body: bytes) -> bytes:
-        """What is kept of a file: our part, which holds for its day whatever we are called."""
+        """Return the part of a file that applies to this crawler."""
         return min(Robots.parse(body).excerpt(self._agent), body[:MAX_BYTES], key=len)
 
     def _forget(self, host: Host, scheme: str) -> None:

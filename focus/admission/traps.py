@@ -56,8 +56,10 @@ class Suspicion(NamedTuple):
 
 
 class Traps:
-    """The traps that one crawl has seen. `now`: Unix seconds at its start, where that is known:
-    before 1990 it is not, and no date is far ahead.
+    """The traps that a crawl has seen.
+
+    `now` is the start of the crawl in Unix seconds. Before 1990 it counts as unknown, and no date
+    is far ahead.
 
     Counts of parameters and far dates begin anew when they have become too many, and when a
     crawl is taken up again, as does what repeats; budgets do not, as they follow from the
@@ -163,7 +165,7 @@ class Traps:
     # -- budgets ------------------------------------------------------------------
 
     def record_text(self, queue: Queue, fetched: int, text: int, *, is_new: bool) -> None:
-        """A request of a queue, the `fetched`-th, has brought a text, or said there is none.
+        """Record the text of the `fetched`-th request of a queue, or that it had none.
 
         text    its `wording`; 0: none
         is_new  it counts as news, whatever it says

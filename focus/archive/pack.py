@@ -50,7 +50,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 def keys(url: str) -> Iterator[bytes]:
-    """What a URL may be archived as, the best match first.
+    """Return the keys under which a URL may be archived, the best match first.
 
     http and https are one; host in lower case without user, last dot and default port; path
     percent-decoded; no fragment. Then without its query (static hosts ignore it),
@@ -114,7 +114,7 @@ class PackWriter:
         self._places[digest] = place
 
     def finish(self, *, source: str, damage: str | None) -> None:
-        """Writes the tables. `source` identifies what was packed."""
+        """Write the tables; `source` identifies the packed archive."""
         urls = b"".join(self._urls) + self._url_stream.flush()
         rows = sorted(self._places.items())
         table = _Table(
@@ -158,7 +158,7 @@ class Pack:
         return len(self._digests)
 
     def find(self, key: bytes) -> int | None:
-        """The row of a key, None if it is not there."""
+        """Return the row of a key; None if it is missing."""
         digest = _digest(key)
         row = bisect_left(self._digests, digest)
         return row if row < len(self) and self._digests[row] == digest else None

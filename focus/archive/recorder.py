@@ -130,7 +130,7 @@ class Recorder:
         return True
 
     def close(self) -> None:
-        """Ends the recording; may be called twice."""
+        """End the recording; a second call does nothing."""
         if self._file >= 0:
             os.fsync(self._file)
             os.close(self._file)
@@ -148,7 +148,7 @@ class Recorder:
         return packed_record(fields, _lines(info))
 
     def _write(self, data: bytes) -> None:
-        """Appends whole records, or nothing."""
+        """Append all records completely, or none."""
         try:
             os.lseek(self._file, self._end, os.SEEK_SET)
             rest = memoryview(data)
@@ -210,7 +210,7 @@ def whole_members(data: mmap.mmap | bytes) -> int:
 
 
 def _first_bytes(data: mmap.mmap | bytes, start: int) -> bytes | None:
-    """The first five unpacked bytes (fewer at the end of the data); None if no gzip."""
+    """Return the first five unpacked bytes, fewer at the end of the data; None if no gzip."""
     try:
         return zlib.decompressobj(31).decompress(data[start : start + 512], 5)
     except zlib.error:
@@ -230,7 +230,7 @@ def _member_end(data: mmap.mmap | bytes, start: int) -> int | None:
 
 
 def packed_record(fields: Fields, head: bytes, payload: bytes | None = None) -> bytes:
-    """A record as a gzip member. Its block is `head`, or an HTTP head and its payload.
+    """Return a record as a gzip member; its block is `head`, or an HTTP head and its payload.
 
     Level 1: on a page of 32 KB 0.4 ms instead of the 0.7 of level 6, and 5 % larger.
     """
@@ -244,7 +244,7 @@ def packed_record(fields: Fields, head: bytes, payload: bytes | None = None) -> 
 
 
 def digest(data: bytes) -> str:
-    """A digest as WARC tools write it: SHA-1 in base 32."""
+    """Return a digest as WARC tools write it: SHA-1 in base 32."""
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
@@ -281,7 +281,7 @@ def _lines(fields: Fields) -> bytes:
 
 
 def _clean(text: str) -> bytes:
-    """A text as it may stand in a header line; surrogates stand for bytes that are not UTF-8."""
+    """Return a text for a header line; surrogates become the bytes that they stand for."""
     try:
         data = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # a surrogate that stands for no byte

@@ -69,7 +69,7 @@ class Archive:
     def open(
         cls, path: Path, *, cache_dir: Path | None = None, limits: FetchConfig = _NO_CONFIG
     ) -> Archive:
-        """Opens a WARC or ARC file, plain, as gzip or as zstd.
+        """Open a WARC or ARC file, plain, as gzip or as zstd.
 
         The first time it is packed into `cache_dir` (default: the user's cache
         folder), under a name made of path, size and time, in one atomic step.
@@ -123,8 +123,9 @@ class Archive:
 
     @cached_property
     def recorded_at(self) -> float:
-        """About when it was recorded, Unix seconds: the latest of 64 pages spread over it; 0.0 if
-        it does not say.
+        """The time of the recording in Unix seconds; 0.0 if it is unknown.
+
+        It is the latest time of 64 pages spread over the archive.
         """
         rows = range(0, len(self), max(1, len(self) // 64))
         return max((self._pack.response(row).fetched_at for row in rows), default=0.0)
@@ -132,7 +133,7 @@ class Archive:
     def lookup(
         self, url: str, *, robots: bool = False, fetched_at: float = 0.0, elapsed_s: float = 0.0
     ) -> FetchResult:
-        """What the recorded web answers to a request for `url`.
+        """Return the response of the recorded web to a request for `url`.
 
         http and https are one, fragments and default ports do not count, paths
         are compared percent-decoded, and a query is ignored when only the path
@@ -233,7 +234,7 @@ def _build(source: BufferedReader, path: Path, target: Path) -> None:
 
 
 def _sweep(target: Path) -> None:
-    """Removes packs of earlier states of the same archive and what a kill left over."""
+    """Remove packs of earlier states of the archive, and partial files of killed processes."""
     folder, place = target.parent, target.name.partition("-")[0]
     with suppress(OSError):
         born = target.stat().st_mtime
@@ -246,7 +247,7 @@ def _sweep(target: Path) -> None:
 
 
 def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
-    """Writes the pack of a WARC file."""
+    """Write the pack of a WARC file."""
     losses: list[str] = []
     writer = PackWriter(file)
     try:
@@ -289,7 +290,7 @@ def _add(writer: PackWriter, record: Record) -> None:
 
 
 def _response(record: Record) -> FetchResult | None:
-    """The response in a record, with what the record says about its capture."""
+    """Return the response in a record, with the record's data about its capture."""
     fields, response = record.headers, None
     date, address = _unix_seconds(fields.get("warc-date", "")), fields.get("warc-ip-address")
     match fields.get("warc-type"):
@@ -314,7 +315,7 @@ def _response(record: Record) -> FetchResult | None:
 
 
 def _unix_seconds(date: str) -> float:
-    """A WARC-Date (W3C profile of ISO 8601, UTC) as Unix seconds; 0.0 if it is none."""
+    """Return a WARC-Date (W3C profile of ISO 8601, UTC) as Unix seconds; 0.0 if invalid."""
     try:
         return datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()
     except (ValueError, OverflowError):

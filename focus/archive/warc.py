@@ -85,7 +85,7 @@ def read_records(file: BinaryIO, note: Note) -> Iterator[Record]:
 
 
 def _unpacked(file: BinaryIO) -> io.BufferedReader:
-    """The plain bytes of a file whose packing its first bytes tell."""
+    """Return a stream of unpacked bytes; the first bytes of the file determine the format."""
     magic = file.read(5)
     file.seek(0)
     stream: object = file
@@ -100,7 +100,7 @@ def _unpacked(file: BinaryIO) -> io.BufferedReader:
 
 
 def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
-    """The dictionary in front of the records, if the file has one."""
+    """Return the zstd dictionary before the records, if the file has one."""
     if file.read(4) != _ZSTD_DICTIONARY:
         file.seek(0)
         return None
@@ -114,7 +114,7 @@ def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
 
 
 def _record_headers(line: bytes, stream: io.BufferedReader) -> dict[str, str] | None:
-    """The named fields of the record head that begins with a line; None if it is none."""
+    """Return the named fields of the record head that begins with a line; None if there is none."""
     if not line.startswith(b"WARC/"):
         return arc_headers(line)
     head = line
@@ -127,7 +127,7 @@ def _record_headers(line: bytes, stream: io.BufferedReader) -> dict[str, str] | 
 
 
 def arc_headers(line: bytes) -> dict[str, str] | None:
-    """The head of an ARC record in the named fields of a WARC; None if the line is none."""
+    """Return the head of an ARC record as the named fields of a WARC; None if it is invalid."""
     match = _ARC_HEAD.fullmatch(line)
     if match is None:
         return None
@@ -143,7 +143,7 @@ def arc_headers(line: bytes) -> dict[str, str] | None:
 
 
 def _record(headers: dict[str, str], stream: io.BufferedReader) -> Record:
-    """The record whose block begins here, as much of it as is there."""
+    """Return the record whose block begins here, possibly truncated."""
     size = missing = int(headers["content-length"])
     block = bytearray()
     try:
@@ -201,8 +201,7 @@ def read_response(block: bytes) -> FetchResult | None:
 
 
 def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str, str]:
-    """The payload with its codings undone as far as it goes; what is wrong with it, if anything;
-    the coding that ended too early, if any did.
+    """Return the decoded payload, an error message or "", and a truncated coding or "".
 
     A payload that plainly is not in its coding is left as it is: many archives keep
     the header of a coding that they have undone.

@@ -24,7 +24,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 def beyond(fetch: FetchConfig, own: Reach) -> str:
-    """The option of the frontiers that goes beyond a worker's own; "" if none does."""
+    """Return the option by which the frontier allows more than the worker; "" if there is none."""
     for network in fetch.allow_net:
         if not any(_is_within(network, allowed) for allowed in own.allow_net):
             return f"--allow-net {network}"

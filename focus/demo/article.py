@@ -19,7 +19,7 @@ class ArticlePages:
         self._seed = seed
 
     def render(self, article: Article) -> str:
-        """An article with its text, tags, related links and a few picks from elsewhere."""
+        """Return an article with text, tags, related links and a few links to other sections."""
         site, section = self._plan.sites[article.site], self._plan.section(article)
         text_id = article.id if article.text_id < 0 else article.text_id
         rng = random.Random(self._seed * 1_000_003 + text_id)
@@ -58,7 +58,7 @@ class ArticlePages:
     def _paragraphs(
         self, site: DemoHost, article: Article, text: list[str], rng: random.Random
     ) -> list[str]:
-        """The text in paragraphs; the odd inline link among them, some of them dead."""
+        """Return the text in paragraphs with a few inline links, some of them dead."""
         words, space = site_labels(site), " " if site.kind.language == "en" else ""
         paragraphs, at = [], 0
         while at < len(text):
@@ -100,7 +100,7 @@ class ArticlePages:
         return [n for n in candidates if not self._plan.articles[n].is_about(about)][:8]
 
     def _strayed(self, site: DemoHost, number: int, rng: random.Random) -> str:
-        """A link to an article by one of its other addresses, or by its own."""
+        """Return a link to an article, by its own URL or one of its aliases."""
         article, chance = self._plan.articles[number], rng.random()
         href = article.path
         if site.has("session"):

@@ -40,7 +40,7 @@ def location(plan: WebPlan, site: DemoHost, path: str, places: Container[str]) -
 
 
 def robots_txt(site: DemoHost) -> str | None:
-    """The host's robots.txt; most have none."""
+    """Return the host's robots.txt; most hosts have none."""
     if not site.has("robots"):
         return None
     rules = "User-agent: *\nDisallow: /inner/\nDisallow: /ad/\n"
@@ -58,7 +58,7 @@ def static_file(path: str) -> tuple[str, bytes] | None:
 
 
 def trap(hubs: HubPages, site: DemoHost, url: str) -> str | None:
-    """A page of the endless calendar or of the session trap."""
+    """Return a page of the endless calendar or of the session trap."""
     parts = urlsplit(url)
     month = re.fullmatch(r"/calendar/(\d{1,6})/(\d{1,2})/", parts.path)
     if site.has("calendar") and month and 1 <= int(month[2]) <= 12 and int(month[1]) > 0:

@@ -62,12 +62,12 @@ def tag_path(site: DemoHost, tag: str, page: int = 1) -> str:
 
 
 def inner_path(section: Section) -> str:
-    """A page that robots.txt forbids, on hosts with the quirk "robots"."""
+    """Return the page that robots.txt forbids, on hosts with the quirk "robots"."""
     return f"/inner/{section.path}/brief.html"
 
 
 def crumbs(site: DemoHost, section: Section) -> str:
-    """The way from the front page to a section, as links."""
+    """Return the links from the front page to a section."""
     words = site_labels(site)
     trail = [link("/", words.home)]
     if section.channel != section.path:
@@ -111,7 +111,7 @@ class Frames:
         head: str = "",
         crumbs: str = "",
     ) -> str:
-        """The whole document around a main part."""
+        """Return the whole document around a main part."""
         top, bottom = self._around(site, channel)
         kind = site.kind
         if site.has("old"):
@@ -143,7 +143,7 @@ class Frames:
         return f"http://{self.plan.sites[article.site].host}{article.path}"
 
     def headline(self, site: DemoHost, number: int, width: int = 99) -> str:
-        """A link to an article under its title, cut to `width` characters."""
+        """Return a link to an article with its title, cut to `width` characters."""
         article = self.plan.articles[number]
         text = article.title
         if len(text) > width:
@@ -201,7 +201,7 @@ class Frames:
         )
 
     def _hot(self, site: DemoHost, channel: str) -> list[int]:
-        """A dozen much-read articles of the channel, spread over its sections."""
+        """Return a dozen popular articles of the channel, from all of its sections."""
         plan = self.plan
         subjects = dict.fromkeys(
             section.subject
@@ -217,7 +217,7 @@ class Frames:
         return links + ([link("/zt/", site_labels(site).more)] if own else [])
 
     def _cloud(self, site: DemoHost) -> list[str]:
-        """The ten most used tags; blogs only, as portals hide theirs under the articles."""
+        """Return the ten most frequent tags of a blog; portals show tags below articles only."""
         if not site.has("blogroll"):
             return []
         tagged = self.plan.tagged[site.number]

@@ -41,7 +41,7 @@ class HubPages:
         self._plan = frames.plan
 
     def front(self, site: DemoHost) -> str:
-        """The front page: the newest of every section."""
+        """Return the front page with the newest articles of every section."""
         shown = 5 if len(site.kind.sections) > 8 else 8
         blocks = [self._block(site, index, shown) for index in range(len(site.kind.sections))]
         head = f'<meta name="description" content="{site.name} {site.host}">'
@@ -49,7 +49,7 @@ class HubPages:
         return self._frames.wrap(site, site.name, body, head=head)
 
     def channel(self, site: DemoHost, channel: str) -> str:
-        """The front page of a channel: the newest of its sub-channels."""
+        """Return the front page of a channel with the newest articles of its sub-channels."""
         own = [n for n, section in enumerate(site.kind.sections) if section.channel == channel]
         name = site.kind.sections[own[0]].channel_name
         blocks = "".join([self._block(site, index, 12) for index in own])
@@ -80,7 +80,7 @@ class HubPages:
         return self._frames.wrap(site, f"{tag}_{site.name}", body, head=head)
 
     def special(self, special: Special) -> str:
-        """A special topic: a few sentences and some eighteen chosen articles."""
+        """Return the page of a special topic: a few sentences and about eighteen articles."""
         site = self._plan.sites[special.site]
         subject = special.subject or site.kind.sections[0].subject
         text = sentences(Draft(subject, "", OFTEN, "", 0), 6, random.Random(special.path))
@@ -96,7 +96,7 @@ class HubPages:
         return self._frames.wrap(site, f"{name}_{site.name}", f"<h1>{name}</h1>{items(links)}")
 
     def inner(self, site: DemoHost, index: int) -> str:
-        """A page off limits that would look relevant."""
+        """Return a page that looks relevant and that robots.txt forbids."""
         section = site.kind.sections[index]
         draft = Draft(section.subject, "", TITLED, "", 0)
         text = "".join(sentences(draft, 20, random.Random(section.path)))
@@ -105,7 +105,7 @@ class HubPages:
         return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{text}</p>", head=head)
 
     def about(self, site: DemoHost, name: str) -> str:
-        """A page about the host itself, with a link to every section."""
+        """Return a page about the host, with a link to every section."""
         words = site_labels(site)
         heading = words.about if name == "about" else words.contact
         links = [link(listing_path(site, section), section.name) for section in site.kind.sections]
@@ -114,7 +114,7 @@ class HubPages:
         return self._frames.wrap(site, f"{heading}_{site.name}", body)
 
     def calendar(self, site: DemoHost, year: int, month: int) -> str:
-        """A month of the calendar, with links to the months before and after: endless."""
+        """Return a month of the endless calendar, with links to the months before and after."""
         rng = random.Random(year * 12 + month)
         after = divmod(year * 12 + month, 12)
         before = divmod(year * 12 + month - 2, 12)
@@ -135,7 +135,7 @@ class HubPages:
         return self._frames.wrap(site, f"在线会员_{site.name}", f"<h1>在线会员</h1>{items(links)}")
 
     def missing(self, site: DemoHost) -> str:
-        """The page in place of one that is not there."""
+        """Return the page for a URL that does not exist."""
         home = link("/", site_labels(site).home)
         name = "Not found" if site.kind.language == "en" else "抱歉，您访问的页面不存在"
         return self._frames.wrap(site, name, f"<h1>{name}</h1><p>{home}</p>")

@@ -69,7 +69,7 @@ def _hubs(plan: WebPlan, site: DemoHost) -> dict[str, PagePlace]:
 
 
 def hub_subjects(plan: WebPlan, place: PagePlace) -> frozenset[str]:
-    """The subjects that a list page leads to; empty for fronts and for what is no list."""
+    """Return the subjects that an index page links to; none for front pages and articles."""
     sections = plan.sites[place.site].kind.sections
     if place.sort == "listing":
         return frozenset({sections[int(place.key)].subject})

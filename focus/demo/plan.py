@@ -97,7 +97,7 @@ class WebPlan:
 
 
 def make_plan(seed: int, articles: int, sites: tuple[DemoHost, ...]) -> WebPlan:
-    """The web of `articles` articles."""
+    """Return the plan of a web with `articles` articles."""
     plan = WebPlan(sites)
     rng = random.Random(seed)
     hidden = articles // LISTED_PER_CHAIN
@@ -131,7 +131,7 @@ def _publish(plan: WebPlan, count: int, rng: random.Random) -> None:
 
 
 def draft_for(home: str, rng: random.Random) -> Draft:
-    """What an article in a section about `home` is about."""
+    """Return the subject of an article in a section about `home`."""
     subject = second = mention = ""
     if home != "english" and rng.random() < SCATTERED:
         subject = pick(SUBJECTS, rng)

@@ -38,7 +38,7 @@ class Response(NamedTuple):
 
 
 def generate(seed: int = 1, *, pages: int = 3000, hosts: int = 12, portals: int = 1) -> DemoWeb:
-    """A web of about `pages` HTML pages on `hosts` hosts, the first `portals` of them portals.
+    """Return a web of about `pages` pages on `hosts` hosts, `portals` of them portals.
 
     Raises ValueError unless pages ≥ 100 and 1 ≤ portals ≤ hosts.
     """
@@ -89,7 +89,7 @@ class DemoWeb:
         return labels
 
     def hubs(self, topic: str) -> list[str]:
-        """Lists, tag pages, channels and specials of a topic."""
+        """Return the section, tag, channel and special pages of a topic."""
         subjects = TOPICS[topic]
         return [
             f"http://{url_path}"
@@ -107,7 +107,7 @@ class DemoWeb:
         }
 
     def canonical(self, url: str) -> str | None:
-        """The page's own address whatever alias, redirect or query leads to it; None: no page."""
+        """Return the page's own URL for an alias, redirect or query; None if there is no page."""
         page_address = address(url)
         for _ in range(MOST_HOPS):
             host, slash, path = page_address.partition("/")
@@ -123,12 +123,12 @@ class DemoWeb:
         return f"http://{self.plan.sites[article.site].host}{article.path}"
 
     def article_at(self, url: str) -> Article | None:
-        """The article at an address, with its truth; None if no article stands there."""
+        """Return the article at a URL, with its labels; None if there is none."""
         place = self._places.get(address(url))
         return self._article(place) if place else None
 
     def respond(self, url: str) -> Response | None:
-        """The answer to GET `url`, http and https alike; None if the host is not of this web."""
+        """Return the response to a GET, http and https alike; None for a host of another web."""
         page_address = address(url)
         host, slash, path = page_address.partition("/")
         site = self._sites.get(host)
@@ -185,7 +185,7 @@ class DemoWeb:
                 return hubs.about(site, str(key))
 
     def _respond_otherwise(self, site: DemoHost, path: str, url: str) -> Response:
-        """What is neither page nor redirect: robots.txt, a file, a trap, or nothing."""
+        """Return robots.txt, a file or a trap page; None for other URLs."""
         robots = robots_txt(site) if path == "/robots.txt" else None
         if robots is not None:
             return Response(200, (("content-type", "text/plain"),), robots.encode())

@@ -49,7 +49,7 @@ class Draft(NamedTuple):
 
 
 def _cut(line: str, words: Vocabulary) -> Pattern:
-    """A line in pieces; gaps of one sort share its words out, so that no club meets itself."""
+    """Split a line into pieces; gaps of one kind get different words."""
     gaps = {"n": words.names, "t": words.terms, "h": words.heads}
     gaps |= {"p": PEOPLE, "c": CITIES, "d": NUMBERS, "s": SMALL_NUMBERS}
     pieces: list[str | tuple[str, ...]] = []
@@ -74,7 +74,7 @@ _HEADS_BY_STRENGTH = ((0, 0), (1, 2), (3, 5), (3, 7))
 
 
 def fill(pattern: Pattern, rng: random.Random) -> str:
-    """A pattern with each gap drawn from its words."""
+    """Fill each gap of a pattern with a random word."""
     draw = rng.random
     return "".join(
         [piece if type(piece) is str else piece[int(draw() * len(piece))] for piece in pattern]
@@ -87,7 +87,7 @@ def pick(choices: Sequence[T], rng: random.Random) -> T:
 
 
 def title(subject: str, strength: int, rng: random.Random) -> str:
-    """A headline, with the head word only at strength TITLED."""
+    """Return a headline; it has the head word only at strength TITLED."""
     patterns = PATTERNS[subject]
     if strength == TITLED and patterns.head_titles:
         return fill(pick(patterns.head_titles, rng), rng)
@@ -114,7 +114,7 @@ def sentences(draft: Draft, length: int, rng: random.Random) -> list[str]:
 
 
 def _seasoning(draft: Draft, rng: random.Random) -> list[Pattern]:
-    """The sentences with a head word: the subject's own, and those in passing."""
+    """Return the sentences with a head word: of the subject, and in passing."""
     heads = PATTERNS[draft.subject].head_sentences
     minimum, maximum = _HEADS_BY_STRENGTH[draft.strength] if heads else (0, 0)
     extra = [pick(heads, rng) for _ in range(rng.randint(minimum, maximum))]

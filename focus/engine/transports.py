@@ -161,7 +161,7 @@ async def score_stored_page(
 
 
 async def _score_source(scorer: Scorer, url: str, listing: UrlSource) -> Page:
-    """A sitemap or feed as a page of nothing but links, scored in parts of a page's size."""
+    """Score a sitemap or feed as a page of links only, in parts of a page's size."""
     links: list[Link] = []
     page = Page()
     entries = [] if listing.kind == "index" else listing.entries
@@ -180,11 +180,11 @@ class SendNotice:
         self._is_notified = False
 
     def notify_soon(self) -> None:
-        """The request is handed to the event loop, which writes it before its next round."""
+        """Notify in the next round of the event loop, when the request has been written."""
         asyncio.get_running_loop().call_soon(self.notify_now)
 
     def notify_now(self) -> None:
-        """The request is out, or its fetch has ended."""
+        """Notify now, since the request was sent or its fetch has ended."""
         if not self._is_notified:
             self._is_notified = True
             self._tell(self._task)
@@ -344,12 +344,12 @@ class LiveTransport:
         return done
 
     def sent_tasks(self) -> list[tuple[Task, float]]:
-        """What has gone out since the last call."""
+        """Return the tasks whose requests were sent since the last call."""
         departed, self._departed = self._departed, []
         return departed
 
     def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
-        """What was answered since the last call."""
+        """Return the responses since the last call."""
         answered, self._answered = self._answered, []
         return answered
 
@@ -382,7 +382,7 @@ class RecordedWeb(Protocol):
     """A recorded web: answers by URL, at once."""
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
-        """The stored answer; an unknown URL is a 404."""
+        """Return the stored response; 404 for an unknown URL."""
 
 
 def latency_s(url: str) -> float:

@@ -43,7 +43,7 @@ from focus.rendering.subrequests import SubRequests
 
 
 def usable(config: RenderConfig, browser: Path | None) -> str:
-    """The browser's program; ConfigError for none, or for one whose sandbox cannot work."""
+    """Return the browser's program; ConfigError if it is missing or its sandbox cannot work."""
     program = executable(browser)
     check_sandbox(sandbox=config.sandbox)
     return program
@@ -57,7 +57,7 @@ async def render_fallback(
     *,
     browser: Path | None = None,
 ) -> RenderFallback | None:
-    """What renders the pages of a crawl, its browser started; None if it renders none.
+    """Return the renderer of a crawl with its browser started; None if it renders no page.
 
     browser   its program; None: PATH has it
 

@@ -39,7 +39,7 @@ _FLAGS = (
 
 
 def executable(browser: Path | None) -> str:
-    """The browser: the one that the user names, or that PATH has; ConfigError for none."""
+    """Return the browser that the user names or that PATH has; ConfigError if there is none."""
     if browser is not None:
         if not os.access(browser, os.X_OK) or browser.is_dir():
             raise ConfigError("--browser {browser}: is not an executable program", browser=browser)

@@ -50,7 +50,9 @@ class DevTools:
     async def call(
         self, method: str, session: str = "", limit_s: float = _CALL_S, **params: object
     ) -> dict[str, Any]:
-        """What the browser answers. CommandRefused; BrowserGone; TimeoutError after `limit_s`."""
+        """Return the browser's response to a command.
+
+        Raises CommandRefused, BrowserGone, or TimeoutError after `limit_s`."""
         number = self.tell(method, session, **params)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer

@@ -105,7 +105,7 @@ class Renderer:
             ) from error
 
     async def render(self, fetch: FetchResult, charset: str) -> Rendered:
-        """What the scripts of a page make of the body that came, decoded by `charset`."""
+        """Return the page after its scripts have run on the body, decoded by `charset`."""
         async with self._places:
             rendered = await self._once(fetch, charset)
         if rendered is None:
@@ -159,7 +159,7 @@ class Renderer:
     # -- the browser --------------------------------------------------------------
 
     async def _running(self) -> _Browser:
-        """The browser, started if there is none; BrowserGone if it does not start."""
+        """Return the browser, started if necessary; BrowserGone if it does not start."""
         async with self._starting:
             if self._browser is not None and self._browser.is_gone:
                 await self._end()

@@ -85,7 +85,9 @@ class SubRequests:
     async def answer(
         self, page: str, kind: str, request: Mapping[str, Any], allowance: Allowance
     ) -> Answer | None:
-        """What a page hears; None: it fails. `kind` and `request` are as DevTools has them."""
+        """Return the response to a request of a page; None lets it fail.
+
+        `kind` and `request` have the form of DevTools."""
         url = normalise(str(request.get("url", "")))
         if url is None or not url.startswith(("http://", "https://")):
             return None
@@ -165,7 +167,7 @@ class SubRequests:
 
 
 def _sent(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The fields of a request that go out as the page wants them."""
+    """Yield the header fields that are sent as the page set them."""
     for name, value in list(headers.items())[:_MAX_FIELDS]:
         is_ours = name in _NOT_SENT or name.startswith(_NOT_SENT_PREFIXES)
         if not is_ours and len(value) <= _MAX_VALUE and value.isprintable() and name.isascii():
@@ -173,7 +175,7 @@ def _sent(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _answer(fetch: FetchResult) -> Answer | None:
-    """An answer as the browser may see it; None for none."""
+    """Return a response as the browser may see it; None if there was none."""
     if fetch.status is None:
         return None
     headers = tuple((name, value) for name, value in fetch.headers if name not in _NOT_PASSED)
@@ -186,8 +188,9 @@ def _answer(fetch: FetchResult) -> Answer | None:
 
 
 def _preflight(headers: Mapping[str, str]) -> Answer:
-    """What a script may ask of another host by CORS is that host's to say when it is asked; that
-    it is asked by GET alone is ours.
+    """Return the response to a CORS preflight request, which allows GET only.
+
+    The other host itself decides on the request that follows.
     """
     names = headers.get("access-control-request-headers", "")
     return Answer(

@@ -293,7 +293,7 @@ class Tab:
         return int(world["executionContextId"])
 
     async def _read(self, limit_s: float, max_bytes: int) -> bytes:
-        """The document as HTML."""
+        """Return the document as HTML."""
         read = _READ % (MAX_ELEMENTS, max_bytes, max_bytes, json.dumps(self._fetch.url))
         value = await self._evaluate(read, limit_s, contextId=await self._world(limit_s))
         if not isinstance(value, dict):
@@ -387,7 +387,7 @@ class Tab:
 async def opened(
     tools: DevTools, subrequests: SubRequests, page: Came, hangs: Callable[[str], object]
 ) -> AsyncIterator[Tab]:
-    """A tab in a browser context of its own; `hangs` is told if it cannot be opened or closed.
+    """Open a tab in its own browser context; `hangs` is called if it does not open or close.
 
     BrowserGone, also for a browser that hangs.
     """

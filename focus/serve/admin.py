@@ -1,5 +1,7 @@
-"""Handlers of the administration page: registration, invitations, mail server, accounts, and which
-crawls everybody may search. Changes are written to the audit log.
+"""Handlers of the administration page.
+
+Registration, invitations, mail server, accounts, and the crawls that everybody may search. Changes
+are written to the audit log.
 """
 
 from __future__ import annotations

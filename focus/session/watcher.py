@@ -11,16 +11,16 @@ class Watcher:
     """Listener to the events of a run, such as a user interface. All methods do nothing here."""
 
     def started(self, crawl: Crawl, info: CrawlInfo) -> None:
-        """Called when the crawl is open, before its first request."""
+        """Handle the start of a crawl, before its first request."""
 
     def event(self, event: Event) -> None:
-        """Called for each finished request."""
+        """Handle a finished request."""
 
     def stopping(self, message: str) -> None:
-        """Called when a signal was received; `message` says what happens next."""
+        """Handle a signal; `message` says what happens next."""
 
     def outage(self, outage: Outage | None) -> None:
-        """Called when no host can be reached, and with None when one can be reached again."""
+        """Handle an outage, or with None its end."""
 
     def say(self, text: str) -> None:
-        """Called with a note for the user."""
+        """Handle a note for the user."""

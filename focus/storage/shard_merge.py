@@ -172,7 +172,7 @@ class _Merger:
         return counters
 
     def _interleave_requests(self, crawls: Sequence[int], requests: Sequence[float]) -> None:
-        """Number the requests of all shards, in a temporary table."""
+        """Assign consecutive numbers to the requests of all shards, in a temporary table."""
         db = self._db
         db.execute("CREATE TEMP TABLE seen (shard, old, part)")
         for number, (path, crawl) in enumerate(zip(self._paths, crawls, strict=True)):
