@@ -211,34 +211,26 @@ def test_evidence_text_omits_site_boilerplate(football: Matcher) -> None:
     assert judge(f"<header><p>足球</p></header>{html}").keys() == {"lead", "text"}  # its heading
 
 
-PIECES = [
-    "<ul><li><a href=/1>足球新闻</a> 08-14</li><li><a href=/2>天气</a></li></ul>",
-    "<div class=cloud><a href=/t>足球</a> <a href=/u>天气</a> <a href=/v>旅游</a></div>",
-    "<p>今天的<a href=/3>足球</a>比赛非常精彩。</p>",
-    "<p>昨晚的足球赛 <b>很长</b> 很长。</p>",
-    "<a href=/4><div class=card><b>足球</b></div></a>",
-    "<td><img alt=足球 src=/i.png> 图片<td title=足球>表",
-    "<script>var 足球 = '<li>';</script><style>.足球{}</style>",
-    "<li>足球</li>",
-    "<p title=足球>足球</p><p><meta content=足球>足球",
-    "<span>足球</span>",
-    "<select><option>足球<option>篮球</select>",
-    "<nav><p>足球</p></nav>",
-    "<p>今天天气很好。</p>",
-]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=8), st.sampled_from(["足球", "天气", "新闻"]))
-def test_evidence_skips_blocks_without_keyword(pieces: list[str], word: str) -> None:
-    html = f"<html><head><title>足球</title><meta name=k content=足球></head>{''.join(pieces)}"
-    evidence = make_model("evidence", Matcher(from_words(word)), {})
-
-    def judge(source: bytes | None) -> object:
-        page = parse(html)
-        parts = {"links": page.links, "blocks": page.extract_blocks, "region": page.block_region}
-        return evidence.judge(Document(source=source, **parts))
-
-    assert judge(html.encode()) == judge(None)
+@pytest.mark.parametrize(
+    ("keywords", "source"),
+    [
+        ("足球", "<p>亚足球联</p>"),
+        ("足球", "<p>⾜球</p>"),  # U+2F9C, as text out of a PDF has it
+        ("足球", "<p>&#36275;&#x7403;</p>"),
+        ("足球", "<p>足<b>球</b></p>"),
+        ("国际象棋", "<p>國際象棋</p>"),
+        ("java", "<h1>ＪＡＶＡ</h1>"),
+        ("java", "学java好"),
+        ("c++", "in C++11 it"),
+        ("машина", "<b>МАШИНА</b>"),
+        ("football", "foot&shy;ball, foot&#8203;ball"),
+        ("欧冠决赛", "今年的欧冠决\n\t赛"),
+        ("web crawler", "A Web&#160;Crawler."),
+    ],
+)
+def test_main_text_contains_keyword_in_all_spellings(keywords: str, source: str) -> None:
+    page = Document.from_parsed(parse(source))
+    assert Matcher(from_words(keywords)).keyword_counts(page.main_text)
 
 
 def test_evidence_section_uses_folders_of_address(football: Matcher) -> None:

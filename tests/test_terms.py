@@ -14,7 +14,7 @@ from focus.learn.kb.knowledge_base import KnowledgeBase
 from focus.learn.kb_terms import add_kb_terms
 from focus.learn.library import LIBRARY_FILE, choose_terms, find_topic, library_text
 from focus.score.analysis import PageScorer
-from focus.score.relevance.base import MAX_TERM_CHARS
+from focus.score.relevance.evidence import MAX_TERM_CHARS
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.terms import add_terms, parse_terms, remove_added_words
 from focus.topic.topic import TERM_WEIGHT, Topic, from_builtins, from_toml, from_words, to_builtins

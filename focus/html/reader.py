@@ -126,11 +126,6 @@ class ParsedPage:
         """The body element, or None if there is none."""
         return self._tree.body if self._tree is not None else None
 
-    def raw_text(self) -> str:
-        """Return all text of the body, scripts included: a fast source for a first search."""
-        body = self.body
-        return body.text(separator=" ") if body is not None else ""
-
     def extract_blocks(self) -> list[Block]:
         """Return the visible text in blocks, in document order."""
         body = self.body

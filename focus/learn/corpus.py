@@ -102,7 +102,7 @@ def _read_json_lines(
 
 def html_document(html: str) -> Document:
     """Return the document of an HTML source."""
-    return Document.from_parsed(parse(html), html.encode("utf-8", "replace"))
+    return Document.from_parsed(parse(html))
 
 
 def text_document(text: str, title: str = "") -> Document:

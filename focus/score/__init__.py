@@ -5,7 +5,7 @@
     strategy/ — strategies: one file per strategy, listed in its `__init__`
     graph/ — PageRank and HITS on the links found so far
     statistics/ — vectors, features, naive Bayes, logistic regression, entities
-    matching, source_search — topic words in text; in the bytes of a page before it is parsed
+    matching — topic words in text
     outlinks — the outlinks of a page, resolved and scored, each target once
     index_pages — pages that list others, and which of their links continue the list
     subtopics — words that relevant pages have in their titles more often than others

@@ -1,4 +1,4 @@
-"""Search for topic words in a text, without tokens.
+"""Search for topic words in a text, without tokens and in one pass for all words.
 
 A keyword with an ideograph matches anywhere (足球赛 contains 足球). Other keywords match as whole
 words or phrases (`java` does not match `javascript`), in singular and plural (`games` matches
@@ -13,13 +13,15 @@ word from example pages. Terms in links are weighed by what their pages turn out
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from ahocorasick_rs import AhoCorasick, Implementation
+
 from focus.score.memo import Memo
-from focus.score.source_search import SourceSearch
 from focus.score.statistics.vector import background_idf, count_terms, euclidean_similarity, tf_idf
 from focus.text import inflection
 from focus.text.tokenisation import Segmenter, fold, has_han
@@ -31,7 +33,9 @@ FEATURE_LINK_WEIGHT = 0.15
 Words of the topic also occur on neighbouring topics; with a larger weight a crawl would drift there
 and stay (`focus topic suggest` gives its words the same weight)."""
 
-_NEEDS_FOLDING = re.compile("[\u00ad\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff\uff10-\uff5a]")
+_NEEDS_FOLDING = re.compile(
+    "[\u00ad\u200b-\u200f\u2060\u2e80-\u2fdf\uf900-\ufaff\ufe00-\ufe0f\ufeff\uff10-\uff5a]"
+)
 _LATIN = "a-z0-9\u00df-\u00f6\u00f8-\u024f"  # letters that continue a word
 _MIN_COMPOUND_PART = (
     3  # `machine learning` also matches machinelearning, but `c language` not clanguage
@@ -48,7 +52,7 @@ class _SearchWord(NamedTuple):
     weight: float
     forms: tuple[str, ...]
     pattern: re.Pattern[str] | None  # None for a plain substring
-    head: str  # substring of every text that contains the word
+    needles: tuple[str, ...]  # every text that contains the word contains one of them
 
 
 def topic_segmenter(topic: dict[str, object]) -> Segmenter:
@@ -74,20 +78,16 @@ class Matcher:
         self.topic = topic
         self._keywords = [_make_word(k.text, k.weight, convert) for k in topic.keywords]
         first_forms = {word.forms[0] for word in self._keywords}
-        self.terms = TermFinder(
-            [_make_word(text, weight, convert) for text, weight in topic.terms.items()]
-        )
-        self._page_words = (*self._keywords, *self.terms.words)
+        terms = [_make_word(text, weight, convert) for text, weight in topic.terms.items()]
         features = [_make_word(text, weight, convert) for text, weight in topic.features.items()]
         self._features = [word for word in features if word.forms[0] not in first_forms]
+        self._keyword_finder = WordFinder(self._keywords)
+        self._page_finder = WordFinder([*self._keywords, *terms])
+        self._feature_finder = WordFinder(self._features)
+        self._weights = {word.name: word.weight for word in (*terms, *self._keywords)}
         self._forms = {form for word in self._keywords for form in word.forms}
         self._han_forms = tuple(form for form in self._forms if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
-        # Most texts contain none of these, so they need no further search.
-        self._heads = {form for form in self._forms if has_han(form)}
-        self._heads |= {word.head for word in self._keywords if word.pattern}
-        self._hint_pattern = _any_pattern(self._heads)
-        self.source_search = SourceSearch(self._forms)
         link_words = (*self._keywords, *self._features)
         self.may_match_ascii = any(form.isascii() for word in link_words for form in word.forms)
         self.keyword_score = Memo(self._keyword_score, 50_000)
@@ -106,7 +106,8 @@ class Matcher:
     @cached_property
     def _token_hint_pattern(self) -> re.Pattern[str]:
         """Pattern that every text with a matching token contains."""
-        return _any_pattern(self._heads | {run[0] for run in self._token_runs})
+        needles = {needle for word in self._keywords for needle in word.needles}
+        return _any_pattern(needles | {run[0] for run in self._token_runs})
 
     @property
     def max_keyword_length(self) -> int:
@@ -125,20 +126,11 @@ class Matcher:
 
     def keyword_counts(self, text: str) -> dict[str, int]:
         """Return how often each keyword occurs in a folded text: {"足球": 3}."""
-        counts = {}
-        for word in self._keywords:
-            number = _count_word(word, text)
-            if number:
-                counts[word.name] = number
-        return counts
+        return self._keyword_finder.counts(text)
 
-    def occurs_in_source(self, source: bytes) -> bool:
-        """Return whether a keyword occurs in the UTF-8 source of a page (`SourceSearch`)."""
-        return self.source_search.contains_keyword(source)
-
-    def names_topic(self, text: str) -> bool:
-        """Return whether a keyword or a related term occurs in a folded text."""
-        return bool(self.keyword_counts(text) or self.terms.counts(text))
+    def word_counts(self, text: str) -> dict[str, int]:
+        """Return how often each keyword and each related term occurs in a folded text."""
+        return self._page_finder.counts(text)
 
     def keyword_spans(self, text: str) -> list[tuple[int, int, str]]:
         """Return the places of keywords in a folded text, unordered: [(0, 2, "足球")]."""
@@ -154,25 +146,14 @@ class Matcher:
 
         Example: one keyword of weight 1 gives 1; two of weight 0.5 give 0.75.
         """
-        names = set(names)
-        miss = 1.0
-        for word in self._page_words:
-            if word.name in names:
-                miss *= 1.0 - word.weight
-        return 1.0 - miss
+        return 1.0 - math.prod(1.0 - self._weights[name] for name in dict.fromkeys(names))
 
     def _keyword_score(self, text: str) -> float:
-        folded = fold(text)
-        return (
-            self.combined_weight(self.keyword_counts(folded))
-            if self._hint_pattern.search(folded)
-            else 0.0
-        )
+        return self.combined_weight(self.keyword_counts(fold(text)))
 
     def _term_score(self, text: str) -> float:
         """Return `combined_weight` of the keywords and terms in a text."""
-        miss = 1.0 - self.keyword_score[text]
-        return 1.0 - miss * (1.0 - self.combined_weight(self.terms.counts(fold(text))))
+        return self.combined_weight(self.word_counts(fold(text)))
 
     def _link_score(self, text: str) -> float:
         """Return 1 - (1 - keyword_score)·Π(1 - s·weight) over its features.
@@ -182,17 +163,14 @@ class Matcher:
         Example: no keyword and features of weight 1 and 0.5: 1 - 0.85·0.925 = 0.214.
         """
         miss = 1.0 - self.keyword_score[text]
-        for feature in self._features_in(fold(text)):
-            miss *= 1.0 - FEATURE_LINK_WEIGHT * feature.weight
+        for feature in self._feature_finder.counts(fold(text)):
+            miss *= 1.0 - FEATURE_LINK_WEIGHT * self.topic.features[feature]
         return 1.0 - miss
-
-    def _features_in(self, folded: str) -> list[_SearchWord]:
-        return [word for word in self._features if _count_word(word, folded)]
 
     def link_words(self, text: str) -> list[str]:
         """Return the keywords and features in a link text: ["足球", "欧冠"]."""
         folded = fold(text)
-        return [*self.keyword_counts(folded), *(word.name for word in self._features_in(folded))]
+        return [*self.keyword_counts(folded), *self._feature_finder.counts(folded)]
 
     def count_matched_tokens(self, tokens: Sequence[str]) -> tuple[int, int]:
         """Return (matched, all) of the tokens of a text; a phrase counts as one token."""
@@ -243,7 +221,7 @@ class Matcher:
         the result is 1 - |1 - 1/2| = 0.5.
         """
         keywords = self.keyword_counts(fold(text))
-        if not keywords and not self._features_in(fold(text)):
+        if not keywords and not self._feature_finder.counts(fold(text)):
             return 0.0
         forms = {form for word in self._keywords for form in word.forms}
         tokens = (token for token in self.segmenter.tokens(text) if token not in forms)
@@ -255,64 +233,57 @@ class Matcher:
         )
 
 
-class TermFinder:
-    """Finds related terms in folded texts, with one pattern for each script."""
+class WordFinder:
+    """Finds words in folded texts, in one pass for all of them.
+
+    The time does not depend on the number of words, but on the occurrences of their `needles`.
+    """
 
     def __init__(self, words: Sequence[_SearchWord]) -> None:
-        self.words = words
-        self._han_names = {
-            form: word.name for word in words if word.pattern is None for form in word.forms
-        }
-        latin_words = [word for word in words if word.pattern is not None]
-        self._han_pattern = _any_pattern(self._han_names)
-        self._latin_heads = [(word.head, word) for word in latin_words]
-        self._latin_stems = [_common_start(word.forms[:2]) for word in latin_words]
+        self._words = words
+        by_needle: dict[str, list[int]] = {}
+        for number, word in enumerate(words):
+            for needle in word.needles:
+                by_needle.setdefault(needle, []).append(number)
+        self._numbers = list(by_needle.values())
+        self._needles = AhoCorasick(list(by_needle), implementation=Implementation.DFA)
 
     def counts(self, folded: str) -> dict[str, int]:
-        """Return how often each term occurs: {"越位": 2}."""
-        counts: dict[str, int] = {}
-        for form in self._han_pattern.findall(folded):
-            name = self._han_names[form]
-            counts[name] = counts.get(name, 0) + 1
-        for head, word in self._latin_heads:
-            if head in folded and (number := _count_word(word, folded)):
-                counts[word.name] = number
-        return counts
-
-    def has_different(self, folded: str, number: int) -> bool:
-        """Return whether this number of different terms may occur in a long text, a fast check."""
-        names = {self._han_names[form] for form in self._han_pattern.findall(folded)}
-        number -= len(names)
-        if number > 0:
-            number -= sum(stem in folded for stem in self._latin_stems)
-        return number <= 0
+        """Return how often each word occurs, in the order of the words: {"越位": 2}."""
+        matches = self._needles.find_matches_as_indexes(folded, overlapping=True)
+        if not matches:
+            return {}
+        needles = {needle for needle, _, _ in matches}
+        numbers = sorted({number for needle in needles for number in self._numbers[needle]})
+        counts = {
+            word.name: _count_word(word, folded) for word in map(self._words.__getitem__, numbers)
+        }
+        return {name: count for name, count in counts.items() if count}
 
 
 def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _SearchWord:
     folded = " ".join(fold(text).split())
     if has_han(folded):
         forms = tuple(dict.fromkeys([folded, *(convert(folded) for convert in converters)]))
-        return _SearchWord(text, weight, forms, None, forms[0])
+        return _SearchWord(text, weight, forms, None, forms)
     forms = _latin_forms(text)
     alternatives = "|".join(r"[\s_-]+".join(map(re.escape, form.split(" "))) for form in forms)
     not_after_letter = rf"(?<![{_LATIN}])" if folded[0].isalnum() else ""
     not_before_letter = rf"(?![{_LATIN}])" if folded[-1].isalnum() else ""
-    head = _common_start((forms[0].split(" ", 1)[0], *forms))
     return _SearchWord(
         text,
         weight,
         forms,
         re.compile(f"{not_after_letter}(?:{alternatives}){not_before_letter}"),
-        head,
+        _needles(forms),
     )
 
 
-def _common_start(forms: Sequence[str]) -> str:
-    """Return the longest text with which all forms begin."""
-    start = forms[0]
-    while not all(form.startswith(start) for form in forms):
-        start = start[:-1]
-    return start
+def _needles(forms: Sequence[str]) -> tuple[str, ...]:
+    """Return the longest word that all forms contain, or else the longest word of each form."""
+    words = sorted(forms[0].split(" "), key=len, reverse=True)
+    shared = next((word for word in words if all(word in form for form in forms)), None)
+    return (shared,) if shared else tuple({max(form.split(" "), key=len): 0 for form in forms})
 
 
 def _latin_forms(text: str) -> tuple[str, ...]:
@@ -335,8 +306,6 @@ def _any_pattern(parts: Iterable[str]) -> re.Pattern[str]:
 def _count_word(word: _SearchWord, text: str) -> int:
     if word.pattern is None:
         return sum(text.count(form) for form in word.forms)
-    if word.head not in text:
-        return 0
     return len(word.pattern.findall(text))
 
 

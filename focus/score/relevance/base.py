@@ -24,7 +24,6 @@ _OWN_REGIONS = (_BODY, Region.HEADER)
 
 MAX_TEMPLATE_CHARS = 300  # a longer text is never part of a template
 MAX_KEYWORD_BLOCKS, MAX_KEYWORD_LINKS = 16, 16  # hashes per page
-MAX_TERM_CHARS = 5_000  # of the body, in which a page without a keyword must have its terms
 _MAX_CITED = 10  # a page with more addresses on other hosts is a list
 
 
@@ -34,11 +33,9 @@ class Document:
     url      normalised address; "" hides its folders, the folders of cited addresses, its
              breadcrumb
     crumbs   links of its breadcrumb, as written
-    source   the page in UTF-8; a keyword that is not in it occurs nowhere on the page
     blocks   function that returns the blocks of visible text, in document order
     region   function that returns the region of the block with an index
     template_blocks  hashes of texts that the site repeats: they are not part of the page
-    raw_text function that returns all text of the body, scripts included
     """
 
     def __init__(
@@ -52,11 +49,9 @@ class Document:
         crumbs: Sequence[Crumb] = (),
         url_words: str = "",
         url: str = "",
-        source: bytes | None = None,
         blocks: Callable[[], Sequence[Block]] = tuple,
         region: Callable[[int], Region] = lambda _: Region.BODY,
         template_blocks: frozenset[int] = frozenset(),
-        raw_text: Callable[[], str] | None = None,
     ) -> None:
         self.title = title
         self._repeatable = [text for text in (keywords, description) if text]
@@ -68,30 +63,16 @@ class Document:
         self.crumbs = crumbs
         self.url_words = url_words
         self.url = url
-        self.source = source
         self._make_blocks = blocks
         self._region_at = region
-        self._read_raw_text = raw_text
-        self._may_contain: dict[Matcher, bool] = {}
 
     @classmethod
-    def from_parsed(
-        cls, page: ParsedPage, source: bytes | None = None, **overrides: Any
-    ) -> Document:
+    def from_parsed(cls, page: ParsedPage, **overrides: Any) -> Document:
         """Return the document of a parsed page; `overrides` replace its fields."""
         names = ("title", "keywords", "description", "headings", "links", "crumbs")
         fields: dict[str, Any] = {name: getattr(page, name) for name in names}
         fields |= {"blocks": page.extract_blocks, "region": page.block_region}
-        fields["raw_text"] = page.raw_text
-        return cls(source=source, **fields | overrides)
-
-    def may_contain_keyword(self, matcher: Matcher) -> bool:
-        """Return whether a keyword may occur on the page, computed once; False for most pages."""
-        if self.source is None:
-            return True
-        if matcher not in self._may_contain:
-            self._may_contain[matcher] = matcher.occurs_in_source(self.source)
-        return self._may_contain[matcher]
+        return cls(**fields | overrides)
 
     def _is_template(self, text: str) -> bool:
         return bool(self._template_blocks) and hash_text(text) in self._template_blocks
@@ -105,17 +86,6 @@ class Document:
     def _numbered_blocks(self) -> Sequence[tuple[int, Block]]:
         """Blocks that are not part of the site's template, with their index in `all_blocks`."""
         return [pair for pair in enumerate(self.all_blocks) if not self._is_template(pair[1].text)]
-
-    def may_contain_terms(self, matcher: Matcher, number: int) -> bool:
-        """Return whether this number of different terms may occur on the page.
-
-        Only the first `MAX_TERM_CHARS` characters of the body are searched.
-        """
-        if not matcher.terms.words:
-            return False
-        text = self.main_text if self._read_raw_text is None else self._read_raw_text()
-        parts = self.title, self.keywords, self.description, text[:MAX_TERM_CHARS]
-        return matcher.terms.has_different("\n".join(parts).lower(), number)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
@@ -134,7 +104,7 @@ class Document:
             for block in self.__dict__.get("all_blocks", ())  # not read for this purpose alone
             if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
         ]
-        blocks = (hash_text(text) for text in texts if matcher.names_topic(fold_body(text)))
+        blocks = (hash_text(text) for text in texts if matcher.word_counts(fold_body(text)))
         score = matcher.keyword_score
         links = (
             self._link_hash(number)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LEAD_CHARS = 300
 MIN_TERMS = 3  # different related terms that a page without a keyword needs
+MAX_TERM_CHARS = 5_000  # characters of the text in which they must stand
 _MAX_MATCHED_LINKS = 10  # links whose anchors are searched for matched keywords
 _TAG_EXTRA_CHARS = 6  # a tag may contain a hash sign, a count or the name of an icon
 _SHORT_ANCHOR_CHARS = 12
@@ -89,56 +90,50 @@ class Evidence(Model):
             texts["section"] = fold_body(page.section)
         if page.ancestor_pages:
             texts["breadcrumb"] = fold_body("\n".join(crumb.name for crumb in page.ancestor_pages))
-        text = ""
-        may_be_named = page.may_contain_keyword(self.matcher)
-        if may_be_named or page.may_contain_terms(self.matcher, MIN_TERMS):
-            text = page.own_text(self.matcher)
-            texts["lead"] = text[:LEAD_CHARS]
-        matched = self.matched_keywords(**texts)
-        counts = self.matcher.keyword_counts(text)
-        terms = self._find_terms({**texts, "text": text}, is_named=bool(matched or counts))
-        for part in texts.keys() & terms.keys():
-            matched[part] = [*matched.get(part, ()), *terms[part]]
-        counts |= terms.get("text", {})
+        text = page.own_text(self.matcher)
+        texts |= {"lead": text[:LEAD_CHARS], "text": text}
+        counts, uses_terms = self._count_words(texts)
+        matched = {part: list(words) for part, words in counts.items()}
         parts = {part: self.matcher.combined_weight(words) for part, words in matched.items()}
-        self._judge_text(text, counts, parts, matched)
-        if may_be_named or terms:
-            self._judge_links(page, parts, matched, uses_terms=bool(terms))
+        if "text" in counts:
+            parts["text"] = self._judge_text(len(text), counts["text"])
+        self._judge_links(page, parts, matched, uses_terms=uses_terms)
         if not parts:
             return Judgement(0.0, parts, matched)
         z = self.params["bias"] + sum(self.params[part] * value for part, value in parts.items())
         return Judgement(1.0 / (1.0 + math.exp(-z)), parts, matched)
 
-    def _find_terms(self, texts: Mapping[str, str], *, is_named: bool) -> dict[str, dict[str, int]]:
-        """Return the related terms of each text with their numbers, without texts that have none.
+    def _count_words(self, texts: Mapping[str, str]) -> tuple[dict[str, dict[str, int]], bool]:
+        """Return the words of each text with their numbers, and whether related terms count.
 
         A page without a keyword needs `MIN_TERMS` different terms: a single word of wide use would
-        otherwise let in pages of other topics.
+        otherwise let in pages of other topics. Texts without a word are omitted.
         """
-        if not self.matcher.terms.words or not (is_named or texts["text"]):
-            return {}
-        counts = {part: self.matcher.terms.counts(text) for part, text in texts.items()}
-        different = {term for part_counts in counts.values() for term in part_counts}
-        if not is_named and len(different) < MIN_TERMS:
-            return {}
-        return {part: part_counts for part, part_counts in counts.items() if part_counts}
+        counts = {part: self.matcher.word_counts(text) for part, text in texts.items()}
+        counts = {part: words for part, words in counts.items() if words}
+        words = {word for part_words in counts.values() for word in part_words}
+        terms = words & self.matcher.topic.terms.keys()
+        if terms == words and len(self._early_terms(texts, counts)) < MIN_TERMS:
+            return {}, False
+        return counts, bool(terms)
 
-    def _judge_text(
-        self,
-        text: str,
-        counts: Mapping[str, int],
-        parts: dict[str, float],
-        matched: dict[str, list[str]],
-    ) -> None:
-        if not counts:
-            return
-        matched["text"] = list(counts)
+    def _early_terms(
+        self, texts: Mapping[str, str], counts: Mapping[str, Mapping[str, int]]
+    ) -> set[str]:
+        """Return the terms of a page without keyword; in the text only near its beginning.
+
+        A long text has some terms of any topic.
+        """
+        start = self.matcher.word_counts(texts["text"][:MAX_TERM_CHARS])
+        return set(start).union(*(words for part, words in counts.items() if part != "text"))
+
+    def _judge_text(self, length: int, counts: Mapping[str, int]) -> float:
         k, b = self.params["k"], self.params["b"]
-        half_count = k * (1.0 - b + b * len(text) / self.params["typical"])
+        half_count = k * (1.0 - b + b * length / self.params["typical"])
         miss = 1.0
         for word, number in counts.items():
             miss *= 1.0 - self.matcher.combined_weight([word]) * number / (number + half_count)
-        parts["text"] = 1.0 - miss
+        return 1.0 - miss
 
     def _judge_links(
         self,
@@ -173,8 +168,7 @@ class Evidence(Model):
             matched["tag"] = self._list_words(best_tags, uses_terms)
 
     def _list_words(self, text: str, uses_terms: bool) -> list[str]:
-        terms = self.matcher.terms.counts(text) if uses_terms else ()
-        return [*self.matcher.keyword_counts(text), *terms]
+        return [*(self.matcher.word_counts if uses_terms else self.matcher.keyword_counts)(text)]
 
 
 def _join_anchors(links: Iterable[RawLink]) -> str:

@@ -48,8 +48,6 @@ class VectorModel(Model):
         """
         if len(self.topic) > len(self.keywords):
             return self.full_vector(page)
-        if not page.may_contain_keyword(self.matcher):
-            return {}
         texts = (page.title, page.keywords, page.description, page.content[:MAX_CONTENT_CHARS])
         if not self.matcher.keyword_counts(fold_body("\n".join(texts))):
             return {}
