@@ -313,6 +313,21 @@ async def test_resumed_crawl_keeps_what_it_learned(tmp_path: Path) -> None:
     assert len(calm.world.web.log) == len(broken.world.web.log)
 
 
+async def test_resumed_crawl_does_not_believe_a_canonical_url_of_two_pages(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[*(f"/view?id={n}" for n in range(9)), "/view"])
+    web.page(f"{HOST}/view", text=f"{LONG}总览")
+    for n in range(9):
+        web.page(f"{HOST}/view?id={n}", text=f"{LONG}{n}号", head=canonical("/view"))
+    life = Lives(web, tmp_path, f"{HOST}/")
+    await life.live(requests=3)
+    with closing(sqlite3.connect(tmp_path / "x.db")) as db:
+        sql = "SELECT count(*), count(DISTINCT url) FROM url WHERE state = 2"
+        assert "fetched as" in db.execute("SELECT max(detail) FROM url").fetchone()[0]
+        await life.live()
+        assert db.execute(sql).fetchone() == (11, 11)
+
+
 def stored_rules(folder: Path) -> dict[str, bytes]:
     with closing(sqlite3.connect(folder / "x.db")) as db:
         return dict(db.execute("SELECT kind, record FROM url_rule").fetchall())

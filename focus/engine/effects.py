@@ -30,7 +30,7 @@ from focus.engine.revisit_records import answered_revisit, failed_revisit
 from focus.engine.sitemaps import SitemapHandler
 from focus.engine.transports import Transport
 from focus.engine.view import Request, View
-from focus.i18n import chain_messages, msg
+from focus.i18n import Msg, chain_messages, msg
 from focus.records import (
     REVISIT_PRIORITY,
     ChangeKind,
@@ -249,6 +249,13 @@ class Effects:
         self._frontier.update_queues([self._view.queue(canonical_id)])
         self._aliases[canonical_id] = url_id, alias.url, canonical_id
         return alias.canonical
+
+    def restore_alias(self, canonical_id: int, detail: str) -> None:
+        """Restore which page was stored in place of a canonical URL, by the reason for its drop."""
+        if isinstance(detail, Msg):
+            url = detail.values["url"]
+            page_id = self._url_table.find(url_fingerprint(url))
+            self._aliases[canonical_id] = page_id, url, canonical_id
 
     def _drop_url(self, intent: i.DropUrl, now: float) -> None:
         url_id, reason, detail = intent.id, intent.reason, intent.detail

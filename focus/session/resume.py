@@ -67,6 +67,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 async def _restore_url_rules(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     for row in await store.run_in_thread(partial(writer.load_url_rules, crawl=info.id)):
         crawl.unit_of_work.url_rules.restore(row)
+    for alias in await store.run_in_thread(partial(writer.load_aliases, crawl=info.id)):
+        crawl.effects.restore_alias(*alias)
     for url_id, digest in await store.run_in_thread(
         partial(writer.load_text_digests, crawl=info.id)
     ):

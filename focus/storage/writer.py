@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from focus.errors import StoreError
+from focus.i18n import decode_message
 from focus.records import (
     Batch,
     DropReason,
@@ -133,6 +134,12 @@ def load_simhashes(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int
 def load_url_rules(db: sqlite3.Connection, *, crawl: int) -> list[UrlRuleRow]:
     """Return the records of URL rules of a crawl."""
     return [UrlRuleRow(*row) for row in db.execute(_URL_RULES, id_range(crawl))]
+
+
+def load_aliases(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, str]]:
+    """Return (id of a canonical URL, message that names the page fetched in its place)."""
+    rows = db.execute(_ALIASES, (*id_range(crawl), crawl, str(DropReason.PAGE_VARIANT))).fetchall()
+    return [(number, decode_message(detail)) for number, detail in rows]
 
 
 def load_text_digests(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int]]:
@@ -365,6 +372,10 @@ SELECT id & {schema.LAST_ID}, simhash & 0xffffffff, (simhash >> 32) & 0xffffffff
 WHERE id BETWEEN ? AND ? AND {schema.OVER_THRESHOLD_SQL} AND simhash <> 0 ORDER BY nth"""
 _URL_RULES = f"""
 SELECT host & {schema.LAST_ID}, kind, record FROM url_rule WHERE host BETWEEN ? AND ?"""
+_ALIASES = f"""
+SELECT id & {schema.LAST_ID}, detail FROM tally CROSS JOIN url_state
+WHERE id BETWEEN ? AND ? AND crawl = ? AND tally.reason = ? AND n > 0
+AND url_state.reason = tally.reason AND detail LIKE '%its page was fetched as%'"""
 _TEXT_DIGESTS = f"""
 SELECT id & {schema.LAST_ID}, digest FROM page WHERE id BETWEEN ? AND ? ORDER BY nth"""
 _RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
