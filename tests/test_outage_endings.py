@@ -81,9 +81,8 @@ async def run(
 ) -> Ended:
     """Crawl until the end; instants of faults count from the start."""
     moved = [fault._replace(begin=START + fault.begin, end=START + fault.end) for fault in faults]
-    transport = CountingTransport(
-        web, SCORER, moved, start=START, locates=locates, outcomes=outcomes
-    )
+    more = {"locates": locates, "outcomes": outcomes}
+    transport = CountingTransport(web, SCORER, moved, start=START, **more)
     politeness = PolitenessConfig(delay_s=1.0, per_host=per_host, ignore_robots=ignore_robots)
     config = CrawlConfig(
         seeds=seeds, strategy="bfs", concurrency=8, analysis=TOPIC, politeness=politeness,
@@ -128,13 +127,17 @@ async def test_lookup_without_address_is_no_answer() -> None:
     assert [host for host, _ in ended.crawl.outages.connectivity.answered_hosts()] == ["a.test"]
 
 
+async def run_with_failing_probes(links: int, max_offline_s: float) -> Ended:
+    """Crawl a host whose URLs fail, as do two probes of three."""
+    web = TinyWeb()
+    web.page("http://a.test/", links=[f"http://a.test/{n}" for n in range(1, links + 1)])
+    outcomes = {"a.test": [None, None, *[*[K.UNREACHABLE] * 3, None] * 99]}
+    return await run(web, ("http://a.test/",), [], outcomes, max_offline_s=max_offline_s)
+
+
 async def test_max_offline_with_answered_probes_ends_the_crawl() -> None:
     """`--max-offline` counts from the first one, as nothing is processed in between."""
-    web = TinyWeb()
-    web.page("http://a.test/", links=[f"http://a.test/{n}" for n in range(9)])
-    url_probe_probe_probe = [K.UNREACHABLE, K.UNREACHABLE, K.UNREACHABLE, None]
-    outcomes = {"a.test": [None, None, *url_probe_probe_probe * 99]}
-    ended = await run(web, ("http://a.test/",), [], outcomes, max_offline_s=10.0)
+    ended = await run_with_failing_probes(9, max_offline_s=10.0)
     assert ended.reason == "offline"
     assert [change is not None for change in ended.changes] == [True, False, True]
     assert ended.crawl.url_table.counts[UrlState.FAILED] == 0
@@ -142,11 +145,7 @@ async def test_max_offline_with_answered_probes_ends_the_crawl() -> None:
 
 async def test_url_that_always_fails_is_returned_to_its_queue_twice() -> None:
     """Probes fail and are answered in turn, and one page never is."""
-    web = TinyWeb()
-    web.page("http://a.test/", links=["http://a.test/1"])
-    url_probe_probe_probe = [K.UNREACHABLE, K.UNREACHABLE, K.UNREACHABLE, None]
-    outcomes = {"a.test": [None, None, *url_probe_probe_probe * 99]}
-    ended = await run(web, ("http://a.test/",), [], outcomes, max_offline_s=3600.0)
+    ended = await run_with_failing_probes(1, max_offline_s=3600.0)
     assert ended.reason == "frontier empty"
     assert ended.transport.sent["http://a.test/1"] <= MAX_RETURNS + POLICIES[K.UNREACHABLE].tries
 

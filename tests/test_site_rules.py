@@ -21,9 +21,8 @@ ACTION, VARIANT = DropReason.ACTION, DropReason.PAGE_VARIANT
 
 
 def link(url: str, anchor: str = "", *, nofollow: bool = False) -> Link:
-    return Link(
-        f"http://a.test{quote(url, safe='/?&=%')}", b"", "a.test", anchor, nofollow=nofollow
-    )
+    address = f"http://a.test{quote(url, safe='/?&=%')}"
+    return Link(address, b"", "a.test", anchor, nofollow=nofollow)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +97,8 @@ def test_every_pattern_compiles_and_names_its_source() -> None:
 
 async def test_links_that_change_something_are_never_requested() -> None:
     web = TinyWeb()
-    actions = [
-        ("/logout", "x"),
-        ("/p/1?vote=up", "赞"),
-        ("/c?id=3", "删除"),
-        ("/?add-to-cart=1", "买"),
-    ]
+    urls = ("/logout", "/p/1?vote=up", "/c?id=3", "/?add-to-cart=1")
+    actions = list(zip(urls, ("x", "赞", "删除", "买"), strict=True))
     pages = ["/how-to-log-out", "/wiki/Delete", "/p?id=4"]
     web.page("http://a.test/", links=[*actions, *pages])
     for url in pages:
@@ -279,10 +274,8 @@ async def test_variants_that_waited_are_dropped_when_they_are_due() -> None:
 
 async def test_links_to_pages_that_a_wiki_does_not_have_yet_are_ignored() -> None:
     web = TinyWeb()
-    head = (
-        '<meta name="generator" content="DokuWiki">'
-        '<a href="/doku.php?id=new" rel="nofollow">new</a>'
-    )
+    new = '<a href="/doku.php?id=new" rel="nofollow">new</a>'
+    head = f'<meta name="generator" content="DokuWiki">{new}'
     web.page("http://a.test/", head=head, links=["/doku.php?id=old"])
     run = await crawl(web, ["http://a.test/"])
     assert len(run.crawl.url_table) == 2

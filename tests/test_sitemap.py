@@ -67,47 +67,39 @@ def test_read_url_source_in_another_encoding_than_declared(declared: str, encodi
     assert {entry.title for entry in source.entries} == {"中国联通发布足球比赛的消息"}
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_read_url_source_utf_16(encoding: str) -> None:
-    body = "<urlset><url><loc>http://a.test/足</loc></url></urlset>".encode(encoding)
-    assert read_url_source(body) == UrlSource("sitemap", [SourceEntry("http://a.test/足")])
+URLSET = "<urlset><url><loc>http://a.test/足</loc></url></urlset>"
+GB_FEED = '<?xml version="1.0" encoding="gb2312"?><rss><channel><item><title>足球</title>'
+GB_FEED += "<link>/1</link></item></channel></rss>"
+RDF = "<rdf:RDF><item><link>http://a.test/</link><dc:date>2026-01-01</dc:date></item></rdf:RDF>"
+PREFIXED = "<sm:urlset><sm:url><sm:loc>http://a.test/</sm:loc></sm:url></sm:urlset>"
+INDEX = "<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>"
 
 
-def test_read_url_source_sitemap_index() -> None:
-    body = b"<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>"
-    assert read_url_source(body) == UrlSource("index", [SourceEntry("http://a.test/1.xml")])
+@pytest.mark.parametrize(
+    ("text", "encoding", "kind", "entry"),
+    [
+        (URLSET, "utf-16", "sitemap", SourceEntry("http://a.test/足")),
+        (URLSET, "utf-16-le", "sitemap", SourceEntry("http://a.test/足")),
+        (URLSET, "utf-16-be", "sitemap", SourceEntry("http://a.test/足")),
+        (INDEX, "ascii", "index", SourceEntry("http://a.test/1.xml")),
+        (GB_FEED, "gb2312", "feed", SourceEntry("/1", "足球")),
+        (RDF, "ascii", "feed", SourceEntry("http://a.test/", changed_at=DAY)),
+        (PREFIXED, "ascii", "sitemap", SourceEntry("http://a.test/")),
+    ],
+)
+def test_read_url_source_of_any_kind(
+    text: str, encoding: str, kind: str, entry: SourceEntry
+) -> None:
+    assert read_url_source(text.encode(encoding)) == UrlSource(kind, [entry])
 
 
 @pytest.mark.parametrize("step", [1, 50, 5000])
 def test_read_url_source_feed_has_titles(step: int) -> None:
-    rss = pieces(RSS.encode(), step)
-    assert rss == UrlSource(
-        "feed",
-        [
-            SourceEntry("http://a.test/1", "足球 news & more", NOON),
-            SourceEntry("/2", "second & last"),
-        ],
-    )
-    atom = pieces(ATOM.encode(), step)
-    assert [each.url for each in atom.entries] == ["/1?a&b", "/2"]
-    assert [each.title for each in atom.entries] == ["one", "two"]
-
-
-def test_read_url_source_feed_in_gb2312() -> None:
-    text = '<?xml version="1.0" encoding="gb2312"?><rss><channel><item><title>足球</title>'
-    found = read_url_source((text + "<link>/1</link></item></channel></rss>").encode("gb2312"))
-    assert found == UrlSource("feed", [SourceEntry("/1", "足球")])
-
-
-def test_read_url_source_rss_1_and_prefixes() -> None:
-    rdf = (
-        b"<rdf:RDF><item><link>http://a.test/</link><dc:date>2026-01-01</dc:date></item></rdf:RDF>"
-    )
-    assert read_url_source(rdf) == UrlSource(
-        "feed", [SourceEntry("http://a.test/", changed_at=DAY)]
-    )
-    prefixed = b"<sm:urlset><sm:url><sm:loc>http://a.test/</sm:loc></sm:url></sm:urlset>"
-    assert read_url_source(prefixed) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
+    first = SourceEntry("http://a.test/1", "足球 news & more", NOON)
+    expected = UrlSource("feed", [first, SourceEntry("/2", "second & last")])
+    assert pieces(RSS.encode(), step) == expected
+    entries = [(entry.url, entry.title) for entry in pieces(ATOM.encode(), step).entries]
+    assert entries == [("/1?a&b", "one"), ("/2", "two")]
 
 
 def rss(item: str, attributes: str = "") -> str:
@@ -119,9 +111,8 @@ def atom(entry: str, base: str = "", own: str = "") -> str:
 
 
 _A10 = 'xmlns:a10="http://www.w3.org/2005/Atom"'
-_RSS_1 = (
-    "<rdf:RDF xmlns:r='http://purl.org/rss/1.0/'><r:item><r:link>/1</r:link></r:item></rdf:RDF>"
-)
+_ITEM = "<r:item><r:link>/1</r:link></r:item>"
+_RSS_1 = f"<rdf:RDF xmlns:r='http://purl.org/rss/1.0/'>{_ITEM}</rdf:RDF>"
 _LINK = '<link href="1"/>'
 _JSON = '<link type="application/json" href="j"/>'
 
@@ -167,9 +158,7 @@ def test_read_url_source_other_content_is_none(body: bytes) -> None:
     assert not is_url_source(body)
 
 
-TEXT = (
-    b"\xef\xbb\xbfhttps://a.test/1\r\n\nhttps://a.test/2 \n# no address\nhttp://b.test/\xe7\x90\x83"
-)
+TEXT = b"\xef\xbb\xbfhttps://a.test/1\r\n\nhttps://a.test/2 \n# none\nhttp://b.test/\xe7\x90\x83"
 
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
@@ -193,9 +182,10 @@ def test_is_url_source_text_starting_like_url_is_false(body: bytes) -> None:
     assert not is_url_source(body)
 
 
-def test_read_url_source_too_many_lines_is_truncated() -> None:
-    body = b"".join(b"http://a.test/%d\n" % n for n in range(MAX_LINKS + 9))
-    found = pieces(body, 100_000)
+@pytest.mark.parametrize("form", ["http://a.test/%d\n", "<url><loc>http://a.test/%d</loc></url>"])
+def test_read_url_source_too_many_links_is_truncated(form: str) -> None:
+    rows = "".join(form % n for n in range(MAX_LINKS + 9))
+    found = pieces(("<urlset>" * ("<" in form) + rows).encode(), 100_000)
     assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
@@ -206,10 +196,8 @@ def test_read_url_source_truncated_gzip_is_truncated() -> None:
 
 
 def test_read_url_source_entities_are_not_expanded() -> None:
-    body = (
-        b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'><!ENTITY b '&a;&a;'>]>"
-        b"<urlset><url><loc>http://a.test/&b;</loc></url></urlset>"
-    )
+    entities = b"<!DOCTYPE u [<!ENTITY a SYSTEM 'file:///etc/passwd'><!ENTITY b '&a;&a;'>]>"
+    body = entities + b"<urlset><url><loc>http://a.test/&b;</loc></url></urlset>"
     assert read_url_source(body) == UrlSource("sitemap", [SourceEntry("http://a.test/&b;")])
 
 
@@ -217,12 +205,6 @@ def test_read_url_source_sitemap_ignores_relative_urls() -> None:
     entries = ["/x", "//a.test/", "javascript:alert(1)", "file:///etc/passwd", ""]
     body = "".join(f"<url><loc>{each}</loc></url>" for each in entries)
     assert read_url_source(f"<urlset>{body}</urlset>".encode()) == UrlSource("sitemap")
-
-
-def test_read_url_source_links_are_limited() -> None:
-    rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % n for n in range(MAX_LINKS + 9))
-    found = read_url_source(b"<urlset>" + rows)
-    assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
 
 
 def test_read_url_source_bomb_is_truncated() -> None:
@@ -233,10 +215,8 @@ def test_read_url_source_bomb_is_truncated() -> None:
 
 @pytest.mark.parametrize("noise", [b"<url x='", b"<!-- ", b"<![CDATA[", b"<?x ", b"<!DOCTYPE ["])
 def test_read_url_source_unterminated_markup_is_skipped(noise: bytes) -> None:
-    head = b"<urlset><url><loc>http://a.test/</loc></url>"
-    assert pieces(head + noise + b"y" * 500_000, 4096) == UrlSource(
-        "sitemap", [SourceEntry("http://a.test/")]
-    )
+    body = b"<urlset><url><loc>http://a.test/</loc></url>" + noise + b"y" * 500_000
+    assert pieces(body, 4096) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
 @pytest.mark.parametrize(

@@ -238,12 +238,8 @@ async def test_canonical_url_of_a_variant_is_not_requested() -> None:
     web = TinyWeb()
     web.page(f"{HOST}/", links=[f"/a/{n}.html?from=home" for n in range(9)])
     for n in range(9):
-        web.page(
-            f"{HOST}/a/{n}.html?from=home",
-            head=canonical(f"/a/{n}.html"),
-            text=f"{LONG}{n}号",
-            links=[f"/a/{k}.html" for k in range(9)],
-        )
+        page = {"head": canonical(f"/a/{n}.html"), "links": [f"/a/{k}.html" for k in range(9)]}
+        web.page(f"{HOST}/a/{n}.html?from=home", text=f"{LONG}{n}号", **page)
     run = await crawl(web, [f"{HOST}/"])
     assert len(run.pages) == 10 and len(run.web.urls()) == 10
     assert run.crawl.unit_of_work.drops == {"page-variant": 9}
