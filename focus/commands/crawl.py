@@ -59,7 +59,7 @@ _TOPIC_OPTIONS = [
         "--seed",
         multiple=True,
         metavar="URL",
-        help="Start from this URL or host, like URL (repeatable).",
+        help="Add a URL or host to start from (repeatable).",
     ),
     _what_option(
         "--seeds-file",
