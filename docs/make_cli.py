@@ -27,15 +27,13 @@ PAGES = {"en": DOCS / "cli.md", "zh": DOCS / "zh" / "cli.md"}
 INTRO = """\
 # Command line
 
-Made by `python docs/make_cli.py` from the commands; a test holds that it is up to date.
+`python docs/make_cli.py` writes this page from the commands; a test checks that it is up to date.
+[Using focus](usage.md) is ordered by task instead.
 
-[Using focus](usage.md) goes by what you want to do instead of by option.
-
-Data goes to standard output, everything else to standard error. An option may also stand
-in its variable or, for `focus crawl`, under `[crawl]` in `focus.toml` (the nearest one upward
-from the working directory, else the one in the user's configuration folder); the command line
-wins over variables, these over the file, the file over the defaults. Paths in the file count
-from its folder.
+Data goes to standard output, messages go to standard error. An option takes its value from the
+command line, else from its variable, else from `focus.toml`, else the default applies. `focus.toml`
+is in the working directory, the nearest folder above it, or your configuration folder; options of
+`focus crawl` stand under `[crawl]`, and paths are relative to the file's folder.
 
 ```toml
 db = "football.db"             # for every command
@@ -44,7 +42,7 @@ db = "football.db"             # for every command
 seed = ["sports.sina.com.cn"]
 topic = "足球,英超:0.8"
 strategy = "topic-pagerank"
-param = {gamma = 0.3}          # a number of this strategy
+param = {gamma = 0.3}          # a parameter of this strategy
 max-pages = 10000
 delay = "2s"
 ```
@@ -54,29 +52,28 @@ in powers of 1,024.
 
 | exit code | meaning |
 |---|---|
-| 0 | done: a limit or the target is reached, nothing is left, or SIGTERM came |
-| 1 | the disk, a file or focus itself is at fault |
-| 2 | an option, variable, topic or configuration file makes no sense |
-| 3 | not one page was fetched; each seed is named with the reason |
-| 4 | more failures than `--fail-error-rate` allows; or no watched site could be visited |
-| 5 | another crawl is using the database |
-| 6 | another `focus watch run` is at work |
-| 7 | the broker of a cluster cannot be used, or a role of it is missing |
-| 8 | no host at all could be reached for `--max-offline`; all waits, and the same command goes on |
-| 130 | Ctrl-C; everything fetched is kept, and the same command continues |
+| 0 | done: a limit or the target is reached, no URL is left, or SIGTERM arrived |
+| 1 | the disk is full, a file or the database cannot be used, or focus has a bug |
+| 2 | an option, variable, topic or configuration file is invalid |
+| 3 | no page was fetched; the reason is given for each seed |
+| 4 | more URLs failed than `--fail-error-rate` allows, or no watched site could be visited |
+| 5 | another crawl uses the database |
+| 6 | another `focus watch run` is active |
+| 7 | the broker of a cluster cannot be used, or its frontier or workers are missing |
+| 8 | no host could be reached during `--max-offline`; the same command continues |
+| 130 | Ctrl-C; the same command continues |
 """
 
 
 INTRO_ZH = """\
 # 命令行
 
-由 `python docs/make_cli.py` 从各条命令生成；有一个测试保证它不过时。
+`python docs/make_cli.py` 从各条命令生成本页；有一个测试检查它是最新的。\
+[使用说明](usage.md)按任务编排。
 
-[使用说明](usage.md)按想做的事来讲，这里按选项来讲。
-
-数据输出到标准输出，其余一切输出到标准错误。选项也可以写在它的变量里；`focus crawl` 的选项还可以\
-写在 `focus.toml` 的 `[crawl]` 下（从工作目录往上最近的一个，没有就用用户配置文件夹里的）；\
-命令行优先于变量，变量优先于文件，文件优先于默认值。文件里的路径从它所在的文件夹算起。
+数据写到标准输出，消息写到标准错误。选项依次取自命令行、变量、`focus.toml`，都没有时用默认值。\
+`focus.toml` 在工作目录、其上最近一层文件夹或你的配置文件夹中；\
+`focus crawl` 的选项写在 `[crawl]` 下，路径相对于文件所在的文件夹。
 
 ```toml
 db = "football.db"             # 对每条命令有效
@@ -94,25 +91,25 @@ delay = "2s"
 
 | 退出码 | 含义 |
 |---|---|
-| 0 | 完成：到了限额或目标，没有剩下的，或收到 SIGTERM |
-| 1 | 磁盘、文件或 focus 自身有问题 |
-| 2 | 选项、变量、主题或配置文件不成立 |
-| 3 | 一页也没抓到；逐个种子写明原因 |
-| 4 | 失败多于 `--fail-error-rate` 允许的比例；或所关注的网站都没能访问 |
+| 0 | 完成：达到限制或目标，没有剩下的 URL，或收到 SIGTERM |
+| 1 | 磁盘已满，文件或数据库不能用，或 focus 有错误 |
+| 2 | 选项、变量、主题或配置文件无效 |
+| 3 | 一个网页也没有抓到；写明每个种子的原因 |
+| 4 | 失败的 URL 多于 `--fail-error-rate` 允许的，或没有关注的网站可以访问 |
 | 5 | 另一次抓取正在使用数据库 |
-| 6 | 另一个 `focus watch run` 正在运行 |
-| 7 | 集群的消息代理不能用，或缺少角色 |
-| 8 | 在 `--max-offline` 这么长的时间里任何主机都无法到达；全部等待，同一条命令可接着抓 |
-| 130 | Ctrl-C；抓到的都保留，同一条命令可接着抓 |
+| 6 | 另一个 `focus watch run` 未结束 |
+| 7 | 集群的消息代理不能用，或缺少 frontier 或工作进程 |
+| 8 | 在 `--max-offline` 期间没有主机可以到达；同一条命令接着抓 |
+| 130 | Ctrl-C；同一条命令接着抓 |
 """
 
 
 CHANNELS_INTRO = """\
-Where `focus watch add` and the form in the browser let messages go; the inbox has every page in any
-case. Packages of others [add channels](api.md) by an entry point."""
+Ways to send messages, for `focus watch add` and the form in the browser. The inbox always has every
+page. Other packages can [add channels](api.md) by an entry point."""
 CHANNELS_INTRO_ZH = """\
-`focus watch add` 和浏览器里的表单可以用它们发送消息；收件箱里总有每个网页。别人的包可以用入口点\
-[添加通道](api.md)。"""
+用于 `focus watch add` 和浏览器表单的通知方式。收件箱总有全部网页。其他的包可以用入口点\
+[添加通知方式](api.md)。"""
 
 
 def page(language: str = "en") -> str:
@@ -183,7 +180,7 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
 
 
 def _channels() -> Iterator[str]:
-    """How alerts are told, as the channels say themselves."""
+    """Yield the section on channels, from their own help."""
     if _is_english():
         yield from ("## Channels", "", CHANNELS_INTRO, "")
         yield "| | | several at once | installation |"

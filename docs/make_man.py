@@ -20,12 +20,12 @@ PAGE = Path(__file__).with_name("focus.1")
 
 HEAD = '.TH FOCUS 1 "" focus "User commands"'
 FILES = """\
-focus.toml: settings of focus crawl by their long names under [crawl], and db for all commands; the
-nearest one upward from the working directory, else the one in the user's configuration folder.
+focus.toml: options of focus crawl by their long names under [crawl], and db for all commands. It is
+in the working directory, the nearest folder above it, or the user's configuration folder.
 
-focus.db: the database; beside focus.toml, else in the user's data folder."""
+focus.db: the database, beside focus.toml, or in the user's data folder."""
 ENVIRONMENT = """\
-FOCUS_NAME sets the option --name where the variable is shown with it, and goes before focus.toml.
+FOCUS_NAME sets the option --name, if the variable is shown with it. It overrides focus.toml.
 
 NO_COLOR: no colours and no bold."""
 
