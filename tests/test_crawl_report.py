@@ -152,8 +152,7 @@ def test_host_yields_equal_status_and_yield_has_patterns(path: Path, tmp_path: P
         assert (first.host, first.fetched, first.yielded) == ("a.example", 6, 4.5)
         patterns[name] = [(row.host, row.pattern) for row in found.patterns]
         assert ("URL patterns</h3>" in crawl_html(found)) is bool(patterns[name])
-    assert patterns["focus"][0] == ("a.example", "/N")
-    assert patterns["bfs"] == []
+    assert (patterns["focus"][0], patterns["bfs"]) == (("a.example", "/N"), [])
 
 
 def test_politeness_measures_delays_between_requests(found: CrawlFigures) -> None:

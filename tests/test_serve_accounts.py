@@ -192,9 +192,8 @@ def test_phone_and_name_change_require_password(group: Group, typed: dict[str, s
         store.users.set_address(group.number("ana"), "phone", "+4915000")
     profile = {**PROFILE, "mail": "ana@a.test", "phone": "+4915000", **typed}
     assert "password is wrong" in client.post("/settings", data=profile).text
-    assert group.rows("SELECT name, phone FROM user WHERE mail IS NOT NULL") == [
-        ("ana", "+4915000")
-    ]
+    expected = [("ana", "+4915000")]
+    assert group.rows("SELECT name, phone FROM user WHERE mail IS NOT NULL") == expected
 
 
 def test_changes_are_notified_to_mail_address_or_phone(
@@ -290,9 +289,8 @@ def test_search_covers_own_sites_and_open_crawls(group: Group) -> None:
     boss.post("/admin/search", data={f"crawl-{loose.crawl}": "on", "crawl-99": "on"})
     assert [finds(each) for each in (boss, ana)] == [{"c.test"}, {"a.test", "c.test"}]
     assert f'name="crawl-{loose.crawl}" value="on" checked' in boss.get("/admin").text
-    assert group.rows("SELECT detail FROM audit WHERE act LIKE '%open to search%'") == [
-        (str(loose.crawl),)
-    ]
+    expected = [(str(loose.crawl),)]
+    assert group.rows("SELECT detail FROM audit WHERE act LIKE '%open to search%'") == expected
     with (
         group.app_state.store() as store,
         store.database.transaction() as db,
@@ -338,8 +336,7 @@ def test_log_contains_no_tokens(
     with caplog.at_level(logging.DEBUG, "focus"):
         answer = group.browser().get(path.replace("{token}", secret))
     assert answer.status_code in (500, 503)
-    assert path in caplog.text
-    assert secret not in caplog.text
+    assert path in caplog.text and secret not in caplog.text
 
 
 def test_run_in_background_failure_logs_one_line(

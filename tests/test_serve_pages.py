@@ -82,10 +82,8 @@ def test_new_account_has_time_zone_of_browser(group: Group) -> None:
     with group.app_state.store() as store:
         store.settings.set("registration", "invite")
     group.browser().post("/register", data={**typed, "zone": "Moon/Crater"})
-    assert group.rows("SELECT zone FROM user WHERE name <> 'local' ORDER BY name") == [
-        ("Europe/Lisbon",),
-        ("UTC",),
-    ]
+    expected = [("Europe/Lisbon",), ("UTC",)]
+    assert group.rows("SELECT zone FROM user WHERE name <> 'local' ORDER BY name") == expected
 
 
 def test_feed_answers_conditional_request(group: Group) -> None:

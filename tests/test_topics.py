@@ -87,10 +87,8 @@ def test_make_profile_returns_centroid_without_keywords() -> None:
 def test_make_profile_several_sites_omits_words_of_one_site() -> None:
     pages = [{"英超": 1.0, "版权": 3.0}, {"英超": 1.0, "版权": 3.0}, {"英超": 1.0, "西甲": 1.0}]
     assert make_profile(pages, [], {"足球"}, sites=["a", "a", "b"]).features.keys() == {"英超"}
-    assert make_profile(pages, [], {"足球"}, sites=["a", "a", "a"]).features.keys() == {
-        "英超",
-        "版权",
-    }
+    expected = {"英超", "版权"}
+    assert make_profile(pages, [], {"足球"}, sites=["a", "a", "a"]).features.keys() == expected
 
 
 def test_make_published_profile_matches_p4_and_p5() -> None:
@@ -166,10 +164,8 @@ def test_add_aliases_uses_knowledge_base(tmp_path: Path) -> None:
     weights = {each.text: each.weight for each in topic.keywords}
     assert weights == {"曼联": 0.9, "曼彻斯特联": 0.72, "红魔": 0.36}
     assert topic.sources["红魔"] == "another name of 曼联"
-    assert (
-        add_features(topic, [sample("球", "足球射门")], []).sources["红魔"]
-        == "another name of 曼联"
-    )
+    expected = "another name of 曼联"
+    assert add_features(topic, [sample("球", "足球射门")], []).sources["红魔"] == expected
     assert [each.text for each in same.keywords] == ["苹果"]
     assert "苹果（公司）" not in {each.text for each in fruit.keywords}
 
@@ -316,8 +312,7 @@ def test_topic_commands_work_together(focus: Focus) -> None:
     archive = ("--archive", "web.warc.gz")
     code, out, _ = focus("topic", "test", "f.toml", "http://a.test/ball1", *archive)
     assert code == 0
-    assert "evidence: relevant" in out
-    assert "× 2.5 = +2.50  足球" in out
+    assert "evidence: relevant" in out and "× 2.5 = +2.50  足球" in out
     code, out, err = focus(
         "topic", "suggest", "f.toml", *archive, "--explain", "-o", "w.toml", "--pilot", "60"
     )
@@ -358,9 +353,7 @@ def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
     assert topic.threshold is not None
     code, out, _ = focus("topic", "test", "f.toml", "on/1.html", "--relevance", "all")
     assert code == 0
-    assert "cosine: relevant" in out
-    assert "position: relevant" in out
-    assert "bayes: " in out
+    assert "cosine: relevant" in out and "position: relevant" in out and "bayes: " in out
     assert "no trained classifier" in out
 
 
@@ -370,8 +363,7 @@ def test_topic_new_examples_from_archive(focus: Focus) -> None:
     off = ("--not-example", "http://b.test/code1", "--not-example", "http://b.test/gone")
     code, _, err = focus(*NEW, *given, *off, "--archive", "web.warc.gz", "-o", "f.toml")
     assert code == 0
-    assert "of 3 examples and 1 others" in err
-    assert "http://b.test/gone: " in err
+    assert "of 3 examples and 1 others" in err and "http://b.test/gone: " in err
     assert "越位" in read("f.toml").features
 
 
