@@ -185,7 +185,7 @@ def _channels() -> Iterator[str]:
         yield from ("## Channels", "", CHANNELS_INTRO, "")
         yield "| | | several at once | installation |"
     else:
-        yield from ("## 通道", "", CHANNELS_INTRO_ZH, "")
+        yield from ("## 通知方式", "", CHANNELS_INTRO_ZH, "")
         yield "| | | 同时几个 | 安装时设置 |"
     yield "|---|---|---:|---|"
     for kind, channel in CHANNELS.items():

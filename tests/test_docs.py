@@ -96,7 +96,7 @@ def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
 @pytest.mark.parametrize(
     ("link", "in_site"),
     [
-        ("[a](cli.md#通道)", "[a](cli.md#通道)"),
+        ("[a](cli.md#通知方式)", "[a](cli.md#通知方式)"),
         ("[a](#here)", "[a](#here)"),
         ("[a](https://a.test/b.md)", "[a](https://a.test/b.md)"),
         ("[a](../results.md#p)", "[a](../results.html#p)"),  # the other language

@@ -243,7 +243,7 @@ def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
         ({"words": ""}, "关注“c”：请给出词或主题"),
         ({"sites": ("ftp://a.test/",)}, "不是网址"),
         ({"quiet": "night"}, "免打扰时段“night”：请写 22:00-07:00"),
-        ({"channels": ("mail:me",)}, "通道“mail:me”"),
+        ({"channels": ("mail:me",)}, "通知方式“mail:me”"),
         ({"topic": "/etc/x.toml"}, "主题文件仅限命令行使用"),
         ({"topic": "足球:7"}, "权重 7.0 须大于 0"),
     ],
