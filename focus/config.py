@@ -34,6 +34,15 @@ NOFOLLOW_CHOICES = ("follow", "weigh", "skip")
 MAX_URL_LENGTH = 2083
 """Maximum characters of a URL; longer ones are ignored."""
 USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
+RARE_OPTIONS = frozenset(
+    """
+    archive as-published browser connect-to cookie cookie-jar credentials eager ignore-robots
+    insecure keep max-body max-bytes max-offline max-requests no-browser-sandbox no-site-rules
+    nofollow per-host per-ip proxy relevance render-match render-timeout threshold timeout
+    trap-budget workers
+    """.split()
+)
+"""Options that only `--help-all` shows."""
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -49,7 +58,6 @@ class Setting(msgspec.Struct, frozen=True):
                over 0
     choices    allowed texts
     default_text  shown in place of the default, if that depends on other settings
-    is_rare    shown by `--help-all` only
     """
 
     section: str
@@ -60,7 +68,6 @@ class Setting(msgspec.Struct, frozen=True):
     maximum: int | None = None
     choices: tuple[str, ...] = ()
     default_text: str = ""
-    is_rare: bool = False
 
 
 class LimitConfig(msgspec.Struct, frozen=True):
@@ -71,21 +78,14 @@ class LimitConfig(msgspec.Struct, frozen=True):
     )
     max_requests: Annotated[
         int | None,
-        Setting(
-            LIMIT_SECTION, "Stop after N requests, including failures and robots.txt.", is_rare=True
-        ),
+        Setting(LIMIT_SECTION, "Stop after N requests, including failures and robots.txt."),
     ] = None
     max_time_s: Annotated[
         float | None, Setting(LIMIT_SECTION, "Stop this run after TIME, such as 30m or 2d.")
     ] = None
     max_bytes: Annotated[
         int | None,
-        Setting(
-            LIMIT_SECTION,
-            "Stop after receiving SIZE, such as 500M or 2G.",
-            name="max-bytes",
-            is_rare=True,
-        ),
+        Setting(LIMIT_SECTION, "Stop after receiving SIZE, such as 500M or 2G.", name="max-bytes"),
     ] = None
     target: Annotated[int | None, Setting(LIMIT_SECTION, "Stop after N relevant pages.")] = None
     stop_harvest: Annotated[
@@ -111,10 +111,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
         ),
     ] = msgspec.field(default=False, name="listings")
     total_timeout_s: Annotated[
-        float,
-        Setting(
-            SPEED_SECTION, "Time limit of one request (timeout).", name="timeout", is_rare=True
-        ),
+        float, Setting(SPEED_SECTION, "Time limit of one request (timeout).", name="timeout")
     ] = 30.0
     connect_timeout_s: Annotated[
         float, Setting(FILE_ONLY, "Time limit for opening a connection (timeout).")
@@ -130,7 +127,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
     ] = 1000.0
     min_rate_window_s: float = 20.0
     max_body_bytes: Annotated[
-        int, Setting(SPEED_SECTION, "Maximum size of a page, unpacked (too-large).", is_rare=True)
+        int, Setting(SPEED_SECTION, "Maximum size of a page, unpacked (too-large).")
     ] = 10 * 1024 * 1024
     max_raw_bytes: int = 10 * 1024 * 1024  # as received, including framing; see `max_body_bytes`
     max_header_bytes: Annotated[
@@ -144,7 +141,6 @@ class FetchConfig(msgspec.Struct, frozen=True):
             NETWORK_SECTION,
             "Send requests through this HTTP proxy; proxy variables are ignored.",
             kind="proxy",
-            is_rare=True,
         ),
     ] = None
     connect_to: Annotated[
@@ -153,7 +149,6 @@ class FetchConfig(msgspec.Struct, frozen=True):
             NETWORK_SECTION,
             "Make every connection to this address, in plain HTTP.",
             kind="endpoint",
-            is_rare=True,
         ),
     ] = None
     allow_net: Annotated[
@@ -165,9 +160,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
         ),
     ] = ()
     any_type: bool = False  # accept responses that are no pages, and empty ones
-    insecure: Annotated[
-        bool, Setting(NETWORK_SECTION, "Do not verify TLS certificates.", is_rare=True)
-    ] = False
+    insecure: Annotated[bool, Setting(NETWORK_SECTION, "Do not verify TLS certificates.")] = False
     concurrency: int = 256  # equals `CrawlConfig.concurrency`
 
 
@@ -204,15 +197,11 @@ class ScopeConfig(msgspec.Struct, frozen=True):
             "Also fetch histories, forms and page variants of wikis, blogs, forums and shops "
             "(page-variant).",
             name="no-site-rules",
-            is_rare=True,
         ),
     ] = True
     documents: Annotated[
         bool,
-        Setting(
-            SCOPE_SECTION,
-            "Also read PDF, Office, EPUB and text files (extra documents).",
-        ),
+        Setting(SCOPE_SECTION, "Also read PDF, Office, EPUB and text files (extra documents)."),
     ] = False
     max_url: Annotated[
         int,
@@ -236,7 +225,6 @@ class TrapConfig(msgspec.Struct, frozen=True):
             "(trap-budget).",
             name="trap-budget",
             minimum=0,
-            is_rare=True,
         ),
     ] = 2000
     max_segments: int = 20  # segments in the path of a URL
@@ -262,7 +250,6 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             "Model that decides which pages are relevant; see `focus strategies`.",
             kind="model",
             default_text="the topic file's, else evidence",
-            is_rare=True,
         ),
     ] = "evidence"
     params: dict[str, float] = {}
@@ -275,14 +262,12 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             CRAWL_SECTION,
             "Count pages above this relevance as relevant.",
             default_text="the topic file's, else the model's",
-            is_rare=True,
         ),
     ] = None
     documents: bool = False  # as `ScopeConfig.documents`
     hash_routes: bool = False  # read links to #/route: pages are rendered
     max_links: Annotated[
-        int,
-        Setting(FILE_ONLY, "Maximum number of links that are read from a page.", minimum=0),
+        int, Setting(FILE_ONLY, "Maximum number of links that are read from a page.", minimum=0)
     ] = 2000
     url_patterns: bool = False  # compute Link.pattern
     contexts: bool = False  # compute Link.context_score
@@ -291,12 +276,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
     titles: bool = False  # compute Page.title_runs
     keep: Annotated[
         str,
-        Setting(
-            OUTPUT_SECTION,
-            "Pages whose text is stored.",
-            choices=("all", "relevant", "none"),
-            is_rare=True,
-        ),
+        Setting(OUTPUT_SECTION, "Pages whose text is stored.", choices=("all", "relevant", "none")),
     ] = "all"
 
 
@@ -313,10 +293,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
         ),
     ] = 1.0
     per_host: Annotated[
-        int,
-        Setting(
-            SPEED_SECTION, "Send at most N requests to one host at the same time.", is_rare=True
-        ),
+        int, Setting(SPEED_SECTION, "Send at most N requests to one host at the same time.")
     ] = 1
     per_ip: Annotated[
         int,
@@ -325,7 +302,6 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
             "Send at most N requests to one IP address at the same time and in one --delay; 0: no "
             "limit.",
             minimum=0,
-            is_rare=True,
         ),
     ] = 8
     max_slowdown_s: Annotated[
@@ -338,10 +314,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
         ),
     ] = 60.0
     ignore_robots: Annotated[
-        bool,
-        Setting(
-            NETWORK_SECTION, "Do not fetch robots.txt (only for your own sites).", is_rare=True
-        ),
+        bool, Setting(NETWORK_SECTION, "Do not fetch robots.txt (only for your own sites).")
     ] = False
     robots_ttl_s: float = 24 * 3600.0
 
@@ -370,7 +343,6 @@ class RenderConfig(msgspec.Struct, frozen=True):
             "Render only URLs that match REGEX (repeatable).",
             name="render-match",
             kind="pattern",
-            is_rare=True,
         ),
     ] = ()
     timeout_s: Annotated[
@@ -379,7 +351,6 @@ class RenderConfig(msgspec.Struct, frozen=True):
             SCRIPT_SECTION,
             "Time limit for the scripts of one page (render-timeout).",
             name="render-timeout",
-            is_rare=True,
         ),
     ] = 15.0
     max_tabs: int = msgspec.field(default=2, name="at_once")
@@ -391,7 +362,6 @@ class RenderConfig(msgspec.Struct, frozen=True):
             SCRIPT_SECTION,
             "Run the browser without its sandbox; needed as root.",
             name="no-browser-sandbox",
-            is_rare=True,
         ),
     ] = True
 
@@ -401,22 +371,17 @@ class CrawlConfig(msgspec.Struct, frozen=True):
 
     seeds: tuple[str, ...] = ()
     strategy: Annotated[
-        str,
-        Setting(CRAWL_SECTION, "Order of the links; see `focus strategies`.", kind="strategy"),
+        str, Setting(CRAWL_SECTION, "Order of the links; see `focus strategies`.", kind="strategy")
     ] = "yield"
     params: dict[str, float] = {}
     terms: Annotated[
         str,
         Setting(
-            CRAWL_SECTION,
-            "Related terms of the topic: library, none, or a file with one per line.",
+            CRAWL_SECTION, "Related terms of the topic: library, none, or a file with one per line."
         ),
     ] = "library"
     as_published: Annotated[
-        bool,
-        Setting(
-            CRAWL_SECTION, "Use strategy, model and topic as published in the papers.", is_rare=True
-        ),
+        bool, Setting(CRAWL_SECTION, "Use strategy, model and topic as published in the papers.")
     ] = False
     limits: LimitConfig = LimitConfig()
     max_offline_s: Annotated[
@@ -425,15 +390,11 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             LIMIT_SECTION,
             "End with exit code 8 after TIME without any reachable host; 0: at once.",
             minimum=0,
-            is_rare=True,
         ),
     ] = 600.0
     refresh_s: Annotated[
         float | None,
-        Setting(
-            LIMIT_SECTION,
-            "Also revisit pages that were last checked TIME ago, such as 7d.",
-        ),
+        Setting(LIMIT_SECTION, "Also revisit pages that were last checked TIME ago, such as 7d."),
     ] = None
     cookies: Annotated[
         bool,
@@ -441,7 +402,6 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             SESSION_SECTION,
             "Send back the cookies that sites set during this run.",
             name="cookie-jar",
-            is_rare=True,
         ),
     ] = False
     fetch: FetchConfig = FetchConfig()
@@ -455,7 +415,6 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             SCOPE_SECTION,
             "Follow nofollow links like others, give them half weight, or skip them.",
             choices=NOFOLLOW_CHOICES,
-            is_rare=True,
         ),
     ] = "weigh"
     traps: TrapConfig = TrapConfig()
@@ -473,11 +432,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     ] = 256
     eager: Annotated[
         bool,
-        Setting(
-            SPEED_SECTION,
-            "Do not hold back poor URLs: faster, with fewer relevant pages.",
-            is_rare=True,
-        ),
+        Setting(SPEED_SECTION, "Do not hold back poor URLs: faster, with fewer relevant pages."),
     ] = False
     workers: Annotated[
         int | None,
@@ -485,7 +440,6 @@ class CrawlConfig(msgspec.Struct, frozen=True):
             SPEED_SECTION,
             "Number of processes that parse and score pages.",
             default_text="cores - 1",
-            is_rare=True,
         ),
     ] = None
     frontier_memory: int = 50_000  # waiting URLs in memory; the others are in the database
@@ -503,7 +457,6 @@ class RunPaths(msgspec.Struct, frozen=True):
         Setting(
             CRAWL_SECTION,
             "Crawl this recorded web (.warc or .arc, also .gz, .zst) instead of the network.",
-            is_rare=True,
         ),
     ] = None
     fresh: Annotated[
@@ -523,28 +476,19 @@ class RunPaths(msgspec.Struct, frozen=True):
             SESSION_SECTION,
             'Send "NAME=VALUE; ..." to the seeds\' hosts; other users of this machine may see it.',
             kind="secret",
-            is_rare=True,
         ),
     ] = None
     cookie_file: Annotated[
-        Path | None,
-        Setting(SESSION_SECTION, "Send the cookies of this cookies.txt file."),
+        Path | None, Setting(SESSION_SECTION, "Send the cookies of this cookies.txt file.")
     ] = None
     credentials: Annotated[
         Path | None,
         Setting(
-            SESSION_SECTION,
-            "Send headers, cookies and passwords to the hosts in this TOML file.",
-            is_rare=True,
+            SESSION_SECTION, "Send headers, cookies and passwords to the hosts in this TOML file."
         ),
     ] = None
     browser: Annotated[
         Path | None,
-        Setting(
-            SCRIPT_SECTION,
-            "Path of the browser.",
-            default_text="chromium, as PATH has it",
-            is_rare=True,
-        ),
+        Setting(SCRIPT_SECTION, "Path of the browser.", default_text="chromium, as PATH has it"),
     ] = None
     retry_failed: tuple[str, ...] = ()  # failure kinds of earlier runs whose URLs are queued again

@@ -20,7 +20,7 @@ import msgspec
 from click.core import ParameterSource
 
 from focus.commands.options.option import Decorator, option, variable_name
-from focus.config import FILE_ONLY, CrawlConfig, RunPaths, Setting
+from focus.config import FILE_ONLY, RARE_OPTIONS, CrawlConfig, RunPaths, Setting
 from focus.text.formatting import format_duration, format_size
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -89,7 +89,7 @@ class Declared(NamedTuple):
             variable=True,
             multiple=self.is_many,
             help=setting.help,
-            is_rare=setting.is_rare,
+            is_rare=self.name in RARE_OPTIONS,
             **attributes,
         )
 
