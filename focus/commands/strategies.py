@@ -30,20 +30,20 @@ def strategies_lines() -> list[str]:
     from focus.score.relevance import RELEVANCE
     from focus.score.strategy import STRATEGIES
 
-    lines = ["Strategies (--strategy): which link comes next?"]
+    lines = ["Strategies (--strategy) choose the next link:"]
     for strategy in STRATEGIES.values():
         lines += _entry_lines(strategy.name, strategy.summary, strategy.source)
         lines += _params_lines(strategy)
         if strategy.published_model:
             lines.append(
-                f"      as published: judged by {strategy.published_model}, "
-                f"the topic by {strategy.published_topic}"
+                f"      as published: relevance model {strategy.published_model}, "
+                f"topic described by {strategy.published_topic}"
             )
-    lines += ["", "Relevance models (--relevance): how much is a page about the topic?"]
+    lines += ["", "Relevance models (--relevance) score pages:"]
     for model in RELEVANCE.values():
         lines += _entry_lines(model.name, (model.__doc__ or "").partition("\n")[0], model.source)
         lines += _params_lines(model)
-        lines.append(f"      relevant over {model.threshold:g}")
+        lines.append(f"      threshold {model.threshold:g}")
     return lines
 
 

@@ -19,7 +19,7 @@ class DepthLimited(Strategy):
 
     name = "depth-limited"
     source = "P1 2.2.2"
-    summary = "in order of discovery, to a depth and no further"
+    summary = "in order of discovery, up to a maximum depth"
     defaults = {"depth": 3.0}
     published = {"depth": 1.0}
 

@@ -28,7 +28,7 @@ class GeneAuthority(GeneBase):
 
     name = "gene-authority"
     source = "P5 2.3"
-    summary = "hops over poor links, then local PageRank and the link's relevance"
+    summary = "hops since the last good link, then local PageRank and the link's relevance"
     published_model = "adaptive"
     published_topic = "features"
     defaults = {"Val0": 100.0, "r": 0.8, "f": 0.2, "t": 0.1, "w": 0.3}

@@ -21,7 +21,7 @@ class RandomOrder(Strategy):
 
     name = "random"
     source = "baseline"
-    summary = "no order at all, for comparisons"
+    summary = "random order, as a baseline"
     defaults = {"seed": 0.0}
     width = 1
 

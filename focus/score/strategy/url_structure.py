@@ -28,7 +28,7 @@ class UrlStructure(Strategy):
 
     name = "url-structure"
     source = "P3 eq. 5-3, 5-4, Table 5-2"
-    summary = "parent's relevance, more for links that look like its URL, and the anchor's"
+    summary = "relevance of parent and anchor, higher for URLs similar to the parent's"
     published_model = "euclid"
     published_topic = "features"
     defaults = {"alpha": 0.6, "beta": 0.4, "depth": 100.0}

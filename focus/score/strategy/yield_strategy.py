@@ -70,7 +70,7 @@ class Yield(BestLink):
 
     name = "yield"
     source = "best-link and empirical Bayes"
-    summary = "best-link, members of index pages, sub-topics, learned hit rates of places"
+    summary = "best-link, index pages, sub-topics, and hit rates of hosts and URL patterns"
     defaults = {
         **BestLink.defaults,
         "home": 1.0,
