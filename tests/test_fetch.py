@@ -22,7 +22,7 @@ from focus.http import connection
 from focus.http.robots import robots_from_response
 from focus.http.sessions import Sessions, parse_cookie_option
 from focus.http.tls import defer_certificate_loading, make_client_context
-from focus.records import FailureKind, FetchResult
+from focus.records import FailureKind
 from tests.hostile.secure import authority
 from tests.support.timetravel import OWN_TIME, TimeTravel, passing
 from tests.support.web import TinyWeb
@@ -106,20 +106,14 @@ async def serving(handler: Handler, **options: Any) -> AsyncIterator[int]:
         await asyncio.sleep(0)
 
 
-async def ask(
-    handler: Handler, path: str = "/", robots: bool = False, **limits: Any
-) -> FetchResult:
+async def ask(handler: Handler, path: str = "/", *, robots: bool = False, **limits: Any) -> Any:
     async with serving(handler) as port, WebFetcher(config(**limits), clock=lambda: NOW) as web:
         return await web.fetch(f"http://127.0.0.1:{port}{path}", robots=robots)
 
 
-def answer(
-    body: bytes = PAGE, *headers: str, status: str = "200 OK", kind: str = "text/html"
-) -> bytes:
-    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}"]
-    if kind:
-        lines.append(f"Content-Type: {kind}")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+def answer(body: bytes = PAGE, *headers: str, status: str = "200 OK") -> bytes:
+    fields = [*headers, f"Content-Length: {len(body)}", "Content-Type: text/html"]
+    return "\r\n".join([f"HTTP/1.1 {status}", *fields, "", ""]).encode("latin-1") + body
 
 
 # A page
@@ -160,9 +154,8 @@ async def test_fetch_result_has_request_and_status_line() -> None:
     server = Raw(answer(status="203 Fr\xe9 & easy"))
     cookies = Sessions(parse_cookie_option(["127.0.0.1"], "sid=1"))
     async with serving(server) as port, WebFetcher(config(), sessions=cookies) as web:
-        result = await web.fetch(
-            f"http://127.0.0.1:{port}/a", conditions=[("If-None-Match", '"x"')]
-        )
+        conditions = [("If-None-Match", '"x"')]
+        result = await web.fetch(f"http://127.0.0.1:{port}/a", conditions=conditions)
     assert result.status_line == b"HTTP/1.1 203 Fr\xe9 & easy"
     assert b'If-None-Match: "x"\r\n' in result.request
     assert b"Cookie: sid=1\r\n" in server.requests[0]
@@ -232,12 +225,8 @@ def test_fetch_limits_hold_on_uvloop() -> None:
         return [result.failure for result in results]
 
     assert uvloop.run(scenes()) == [
-        None,
-        FailureKind.TOO_LARGE,
-        FailureKind.TOO_SLOW,
-        FailureKind.TIMEOUT,
-        FailureKind.GUARD,
-    ]
+        None, FailureKind.TOO_LARGE, FailureKind.TOO_SLOW, FailureKind.TIMEOUT, FailureKind.GUARD,
+    ]  # fmt: skip
 
 
 # Status
@@ -444,16 +433,12 @@ class Names(AbstractResolver):
     def __init__(self, *answers: str | int) -> None:
         self.answers = list(answers)
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         found = self.answers.pop(0)
         if isinstance(found, int):
             raise socket.gaierror(found, "by the test")
-        return [
-            ResolveResult(hostname=host, host=each, port=port, family=family, proto=0, flags=0)
-            for each in found.split()
-        ]
+        fields = {"hostname": host, "port": port, "family": family, "proto": 0, "flags": 0}
+        return [ResolveResult(host=address, **fields) for address in found.split()]
 
     async def close(self) -> None:
         pass
@@ -521,10 +506,9 @@ def test_defer_certificate_loading_start_reads_no_certificates() -> None:
         for each in (connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED):
             print("wrap_bio" in vars(each) or each.verify_mode is ssl.CERT_NONE)
     """
-    told = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], check=True, capture_output=True, text=True
-    )
-    assert told.stdout.split() == ["True", "True"]
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    ended = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert ended.stdout.split() == ["True", "True"]
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux counts for us")
@@ -613,10 +597,8 @@ async def test_fetch_proxy_gets_names_but_no_private_addresses() -> None:
         behind = config(proxy=f"http://127.0.0.1:{port}", allow_net=())
         async with WebFetcher(behind) as web:
             public = await web.fetch("http://a.test/x")
-            refused = [
-                (await web.fetch(f"http://{host}/")).failure
-                for host in ("10.0.0.1", "[::1]:80", "2130706433", "localhost", "0x7f.1")
-            ]
+            hosts = ("10.0.0.1", "[::1]:80", "2130706433", "localhost", "0x7f.1")
+            refused = [(await web.fetch(f"http://{host}/")).failure for host in hosts]
     assert public.failure is None
     assert proxy.requests[0].startswith(b"GET http://a.test/x HTTP/1.1")
     assert refused == [FailureKind.GUARD] * 5

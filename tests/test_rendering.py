@@ -63,18 +63,11 @@ SHELL = "<div id=app></div>"
 
 
 @asynccontextmanager
-async def rendering(
-    fetch: FetchConfig = OPEN, config: RenderConfig = CONFIG
-) -> AsyncIterator[Renderer]:
+async def rendering(fetch: FetchConfig = OPEN, config: Any = CONFIG) -> AsyncIterator[Renderer]:
     """A renderer at work; its browser is gone at the end."""
     fetchers = WebFetcher(fetch), WebFetcher(fetch)
-    made = Renderer(
-        config,
-        SubRequests(*fetchers, agent="focus"),
-        program=str(PROGRAM),
-        user_agent="focus/test",
-        max_bytes=1_000_000,
-    )
+    fields = {"program": str(PROGRAM), "user_agent": "focus/test", "max_bytes": 1_000_000}
+    made = Renderer(config, SubRequests(*fetchers, agent="focus"), **fields)
     await made.begin()
     pid = process_of(made)
     try:
@@ -100,6 +93,11 @@ def alive(session: int) -> bool:
         if int(sid) == session and state != "Z":
             return True
     return False
+
+
+def connecting(port: int) -> FetchConfig:
+    """Settings by which all requests go to a port of this machine."""
+    return replace(OPEN, connect_to=f"127.0.0.1:{port}")
 
 
 def came(body: str, url: str = PAGE) -> FetchResult:
@@ -153,12 +151,10 @@ LIST = """fetch("/api/list").then(r => r.json()).then(items => {
 async def test_a_list_that_scripts_build_is_there_afterwards() -> None:
     log: list[str] = []
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a", "b"])}
-    async with serving(routes, log) as port:
-        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
-        async with rendering(fetch) as made:
-            page = came(f"{SHELL}<script src=/app.js></script>")
-            first = await made.render(page, "utf-8")
-            second = await made.render(page, "utf-8")
+    async with serving(routes, log) as port, rendering(connecting(port)) as made:
+        page = came(f"{SHELL}<script src=/app.js></script>")
+        first = await made.render(page, "utf-8")
+        second = await made.render(page, "utf-8")
     assert first.rendering is second.rendering is Rendering.RENDERED
     assert b'<a href="/p/a">a</a><a href="/p/b">b</a>' in first.html
     asked = [each.split(" ")[1].removeprefix("shop.example") for each in log]
@@ -170,8 +166,7 @@ async def test_what_scripts_load_obeys_robots_txt() -> None:
     rules = web.Response(text="User-agent: *\nDisallow: /api\n")
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a"]), "/robots.txt": rules}
     async with serving(routes, log) as port:
-        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
-        page = await drawn(f"{SHELL}<script src=/app.js></script>", fetch=fetch)
+        page = await drawn(f"{SHELL}<script src=/app.js></script>", fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED
     assert not any("/api" in each for each in log)
 
@@ -187,8 +182,7 @@ async def test_another_origin_is_read_only_where_it_says_so() -> None:
     routes = {"/open": web.Response(text="for all", headers=free)}
     routes["/closed"] = web.Response(text="for itself")
     async with serving(routes, log) as port:
-        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
-        page = await drawn(body, fetch=fetch)
+        page = await drawn(body, fetch=connecting(port))
     assert b"for all" in page.html and b"for itself" not in page.html
     assert "OPTIONS api.example/open" not in log  # a preflight is answered here
 
@@ -203,7 +197,7 @@ async def test_only_what_is_needed_is_asked_for() -> None:
         document.querySelector("link").onload = () => document.body.append("styled");
       </script><form action=/sent id=f><input name=q></form><script>f.submit()</script>"""
     async with serving({}, log) as port:
-        page = await drawn(body, fetch=replace(OPEN, connect_to=f"127.0.0.1:{port}"))
+        page = await drawn(body, fetch=connecting(port))
     assert log == []
     assert page.sent_to == "https://shop.example/sent?q="  # as a redirect, for the crawl to judge
 
@@ -214,9 +208,8 @@ async def test_a_script_that_sends_on_is_a_redirect() -> None:
 
 
 async def test_an_address_that_a_script_has_changed_is_the_base_of_links() -> None:
-    page = await drawn(
-        "<head></head><a href=x>x</a><script>history.pushState(0, '', '/deep/')</script>"
-    )
+    script = "<script>history.pushState(0, '', '/deep/')</script>"
+    page = await drawn(f"<head></head><a href=x>x</a>{script}")
     assert b'<base href="https://shop.example/deep/">' in page.html
 
 
@@ -249,8 +242,7 @@ GROWING = """<ul id=list></ul>%s<script>
 async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, found: int) -> None:
     routes = {f"/api/{n}": web.json_response([f"{n}-{m}" for m in range(10)]) for n in range(6)}
     async with serving(routes, []) as port:
-        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
-        page = await drawn(GROWING % (button, code), fetch=fetch)
+        page = await drawn(GROWING % (button, code), fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED and page.sent_to is None
     assert (page.html.count(b"/p/"), page.goes_on) == (found + 1, False)  # and the script's own
 
@@ -259,8 +251,9 @@ async def test_endless_list_is_bounded(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "MAX_STEPS", 2)
     routes = {f"/api/{n}": web.json_response([n]) for n in range(9)}
     async with serving(routes, []) as port:
-        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
-        page = await drawn(GROWING % ("<button onclick='more()'>More</button>", ""), fetch=fetch)
+        page = await drawn(
+            GROWING % ("<button onclick='more()'>More</button>", ""), fetch=connecting(port)
+        )
     assert page.goes_on and 3 <= page.html.count(b"/p/") <= 5
 
 
@@ -272,8 +265,7 @@ async def test_a_page_that_never_ends_is_read_as_it_stands(monkeypatch: MonkeyPa
     body = "<p id=n>0</p><script>setInterval(() => { n.textContent++; fetch('/x'); }, 20)</script>"
     log: list[str] = []
     async with serving({"/x": web.Response(text="x")}, log) as port:
-        fetch = replace(OPEN, connect_to=f"127.0.0.1:{port}")
-        page = await drawn(body, fetch=fetch, config=CONFIG)
+        page = await drawn(body, fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED and b'<p id="n">' in page.html
     assert len(log) <= MAX_REQUESTS + 1
 
@@ -460,10 +452,7 @@ async def test_a_browser_that_is_killed_in_mid_page_is_begun_anew() -> None:
         if len(browsers) == 1:
             browsers.pop().kill()
 
-    async with (
-        serving({}, [], killing) as port,
-        rendering(replace(OPEN, connect_to=f"127.0.0.1:{port}")) as made,
-    ):
+    async with serving({}, [], killing) as port, rendering(connecting(port)) as made:
         browsers.append(made._browser.process)
         first = process_of(made)
         page = await made.render(came("<p>x<script src=/x.js></script>"), "utf-8")
@@ -516,12 +505,10 @@ def site() -> dict[str, web.Response]:
 
 async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, str]:
     """What a crawl of the site has: path -> what became of its scripts."""
+    topic = to_builtins(from_words("足球"))
     config = CrawlConfig(
-        seeds=("http://site.example/",),
-        analysis=AnalysisConfig(
-            topic=to_builtins(from_words("足球")),
-            hash_routes=mode != "never",
-        ),
+        ("http://site.example/",),
+        analysis=AnalysisConfig(topic=topic, hash_routes=mode != "never"),
         fetch=FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",)),
         politeness=PolitenessConfig(delay_s=0.0),
         limits=LimitConfig(max_requests=50),
@@ -612,9 +599,8 @@ async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, st
     routes, now = site(), time.time()
     routes["/list/0"].headers["etag"] = '"as it was"'
     with store_of(folder / "x.db", now=now, language="en", zone="UTC") as store:
-        store.alerts.add(
-            LOCAL_USER, validate_alert(Alert("足球", (SECTION,), words="足球")), now=now
-        )
+        alert = validate_alert(Alert("足球", (SECTION,), words="足球"))
+        store.alerts.add(LOCAL_USER, alert, now=now)
         async with serving(routes, []) as port:
             fetch = FetchConfig(connect_to=f"127.0.0.1:{port}", allow_net=("127.0.0.0/8",))
             render = replace(CONFIG, mode=mode)
@@ -644,9 +630,8 @@ async def test_an_alert_says_that_its_site_needs_scripts(tmp_path: Path) -> None
 
 async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: Path) -> None:
     topic = to_builtins(from_words("足球"))
-    config = CrawlConfig(
-        seeds=("http://site.example/",), analysis=AnalysisConfig(topic=topic), render=CONFIG
-    )
+    analysis = AnalysisConfig(topic=topic)
+    config = CrawlConfig(("http://site.example/",), analysis=analysis, render=CONFIG)
     paths = RunPaths(db=tmp_path / "x.db", browser=Path("/bin/true"))
     with pytest.raises(ConfigError, match="/bin/true does not start"):
         await run(config, paths, Watcher(), handle_signals=False)
