@@ -176,7 +176,13 @@ async def visit(
     rest_s = MIN_REVISIT_S if report.outage is None else 0.0
     if not failure and not is_down:
         delay_s = max((host.delay_s for host in hosts), default=0.0)
-        rest_s = _visit_interval_s(store, report.crawl, delay_s=delay_s, now=now)
+        proven = store.revisits.list_due(
+            report.crawl,
+            until=now,
+            min_recent_pages=revisits.PROVEN_PAGES,
+            limit=VISIT_REQUESTS // 2,
+        )
+        rest_s = revisits.visit_interval_s(proven, delay_s=delay_s)
     is_first_slice = site.visited_at is None and report.stop_reason == "max-time reached"
     free_at = now if is_first_slice else now + rest_s
     _record_visit(
@@ -191,14 +197,6 @@ async def visit(
         now=now,
     )
     return report
-
-
-def _visit_interval_s(store: AlertStore, crawl: int, *, delay_s: float, now: float) -> float:
-    """Return the minimum time until the next visit, from the pages revisited each time."""
-    proven = store.revisits.list_due(
-        crawl, until=now, min_recent_pages=revisits.PROVEN_PAGES, limit=VISIT_REQUESTS // 2
-    )
-    return revisits.visit_interval_s(proven, delay_s=delay_s)
 
 
 def _record_visit(
@@ -314,7 +312,11 @@ def _crawl_config(
     return CrawlConfig(
         seeds=seeds,
         scope=ScopeConfig(scope="host"),
-        limits=LimitConfig(max_requests=requests, max_time_s=_max_time_s(store)),
+        limits=LimitConfig(
+            max_requests=requests,
+            # Visits are short while an alert has a quick schedule; a first one takes several runs.
+            max_time_s=MAX_TURN_S if has_quick_alert(store) else None,
+        ),
         fetch=msgspec.structs.replace(web.fetch, sitemaps=True),
         politeness=web.politeness,
         agent=web.agent,
@@ -323,14 +325,6 @@ def _crawl_config(
         max_offline_s=0.0,  # the next run tries again
         analysis=analysis,
     )
-
-
-def _max_time_s(store: AlertStore) -> float | None:
-    """Return the seconds that a visit may take, or None for no limit.
-
-    Visits are limited while an alert has a quick schedule. A first visit then takes several runs.
-    """
-    return MAX_TURN_S if has_quick_alert(store) else None
 
 
 def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import sqlite3
 
 from focus.crawler import Crawl
-from focus.engine.limits import round_totals
 from focus.engine.view import Request, conditional_headers
 from focus.records import REVISIT_PRIORITY, StoredPage, UrlState
 from focus.scheduling.revisits import make_revisit_policy
@@ -38,11 +37,9 @@ async def schedule_revisits(crawl: Crawl, store: Store, info: CrawlInfo, age_s: 
     if totals.round_from:
         crawl.frontier.exclude_ids_below(totals.round_from, include_last=True)
     totals.refreshed_from = totals.refreshed_from or info.next_url
-    now, limit, uses_sitemaps = (
-        crawl.transport.now(),
-        _remaining_pages(crawl),
-        crawl.config.fetch.sitemaps,
-    )
+    now, uses_sitemaps = crawl.transport.now(), crawl.config.fetch.sitemaps
+    remaining = crawl.limits.remaining_requests()
+    limit = None if remaining is None else max(0, remaining)
 
     def due(db: sqlite3.Connection) -> list[StoredPage]:
         policy = make_revisit_policy(age_s, revisited_pages.total_observation(db, info.id))
@@ -63,10 +60,3 @@ def _schedule_revisit(crawl: Crawl, page: StoredPage, priority: float) -> None:
     crawl.requests[page.id] = Request(before=before, conditions=validators, stored_page=page)
     crawl.url_table.set_state(page.id, UrlState.WAITING)
     crawl.frontier.push(page.id, page.url, priority)
-
-
-def _remaining_pages(crawl: Crawl) -> int | None:
-    """Return how many pages the limits of the crawl still allow; None if nothing limits them."""
-    limits, done = crawl.config.limits, round_totals(crawl.unit_of_work.totals)
-    pairs = (limits.max_pages, done.requested_pages), (limits.max_requests, done.requests)
-    return min((max(0, limit - spent) for limit, spent in pairs if limit is not None), default=None)

@@ -52,9 +52,7 @@ def compute_field(name: str, source: StoredSource) -> str | None:
         return to_text(source.html, source.url)
     if name == "markdown":
         return to_markdown(source.html, source.url)
-    value = getattr(source.metadata, name)
-    return _iso(value) if isinstance(value, datetime) else value
-
-
-def _iso(date: datetime) -> str:
-    return date.isoformat(timespec="seconds").replace("+00:00", "Z")
+    value: datetime | str | None = getattr(source.metadata, name)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return value

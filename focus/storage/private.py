@@ -35,7 +35,8 @@ def create_private_file(path: Path) -> None:
     with suppress(OSError):  # opening the file raises the proper error
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
         try:
-            _set_mode(fd, OWNER_ONLY)
+            if hasattr(os, "fchmod"):
+                os.fchmod(fd, OWNER_ONLY)
         finally:
             os.close(fd)
 
@@ -57,8 +58,3 @@ def free_name_beside(path: Path) -> Path:
     """Return an unused name beside a file that will be replaced, such as `focus.db.old1`."""
     names = (path.with_name(f"{path.name}.old{number}") for number in count(1))
     return next(name for name in names if not name.exists())
-
-
-def _set_mode(fd: int, mode: int) -> None:
-    if hasattr(os, "fchmod"):
-        os.fchmod(fd, mode)

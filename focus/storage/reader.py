@@ -275,7 +275,9 @@ class DatabaseReader:
         with self._store_errors():
             urls = (row[0] for row in self._db.execute(_URLS_ON_HOST, (*span, *span, host)))
             return heapq.nlargest(
-                MAX_NEAREST, urls, key=lambda known_url: _common_prefix_length(known_url, url)
+                MAX_NEAREST,
+                urls,
+                key=lambda known: len(os.path.commonprefix([known, url])),  # noqa: RUF071
             )
 
     # -- results ------------------------------------------------------------------
@@ -294,7 +296,9 @@ class DatabaseReader:
         quality = results.quality_sql(
             {crawl: self._max_rank_and_relevance(crawl) for crawl in crawls}
         )
-        ids = self._select_ids(*results.select_sql(selection, crawls, quality))
+        with self._store_errors():
+            selected = self._db.execute(*results.select_sql(selection, crawls, quality))
+            ids = array("q", (row[0] for row in selected))
         sql = results.rows_sql(fields, quality)
         convert = [
             (index, _CONVERT[types[name]])
@@ -324,11 +328,6 @@ class DatabaseReader:
         """Return the largest PageRank and relevance of the pages of a crawl."""
         rank, relevance = self._fetch_one(MAX_RANK_AND_RELEVANCE, id_range(crawl))
         return rank or 0.0, relevance or 0.0
-
-    def _select_ids(self, sql: str, values: Sequence[Any]) -> array[int]:
-        """Return the row ids of the results, in order."""
-        with self._store_errors():
-            return array("q", (row[0] for row in self._db.execute(sql, values)))
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run a function that reads from the connection, and return its result."""
@@ -406,12 +405,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(f"{uri}?immutable=1", isolation_level=None, **how)
     db.create_function("published_at", 3, published_at, deterministic=True)
     return db
-
-
-def _common_prefix_length(first: str, second: str) -> int:
-    """Return the length of the common prefix of two URLs."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def _most_frequent(tally: list[Any], state: UrlState) -> list[ReasonCount]:

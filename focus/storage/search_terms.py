@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -179,20 +179,12 @@ def _simple_forms() -> dict[int, str]:
     """
     import opencc  # takes 20 ms to load, so it is only imported if needed
 
-    letters = {
-        char: base for char in map(chr, range(0xC0, 0x250)) if (base := _without_accent(char))
-    }
-    han = [chr(code) for code in _ideographs()]
+    letters = {}
+    for char in map(chr, range(0xC0, 0x250)):
+        base = unicodedata.normalize("NFD", char)[0]
+        if base.isascii():
+            letters[char] = base
+    han = [chr(code) for code in (*range(0x3400, 0x4DC0), *range(0x4E00, 0xA000))]
     simple = opencc.OpenCC("t2s").convert("\n".join(han)).split("\n")
     letters |= {old: new for old, new in zip(han, simple, strict=True) if old != new}
     return {ord(old): new for old, new in letters.items()}
-
-
-def _ideographs() -> Iterator[int]:
-    yield from range(0x3400, 0x4DC0)
-    yield from range(0x4E00, 0xA000)
-
-
-def _without_accent(char: str) -> str:
-    base = unicodedata.normalize("NFD", char)[0]
-    return base if base.isascii() else ""

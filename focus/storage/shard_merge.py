@@ -143,7 +143,10 @@ class _Merger:
         self._offsets: Counter[str] = Counter()
 
     def run(self) -> None:
-        crawls = [_latest_crawl(path) for path in self._paths]
+        crawls = []
+        for path in self._paths:
+            with DatabaseReader(path) as reader:  # migrates an old file
+                crawls.append(reader.crawl_id("latest"))
         pairs = tuple(zip(self._paths, crawls, strict=True))
         counters = [self._counters(path, crawl) for path, crawl in pairs]
         self._interleave_requests(crawls, [item.get("requests", 0.0) for item in counters])
@@ -233,12 +236,6 @@ class _Merger:
         totals = msgspec.json.encode(counters).decode()
         alive = max(row[8] for row in rows)
         self._db.execute("INSERT INTO progress VALUES (?, ?, ?)", (MERGED_CRAWL, alive, totals))
-
-
-def _latest_crawl(path: Path) -> int:
-    """Return the id of the latest crawl of a database; an old file is migrated."""
-    with DatabaseReader(path) as reader:
-        return reader.crawl_id("latest")
 
 
 def _sum_counters(counters: Sequence[dict[str, float]]) -> dict[str, float]:
