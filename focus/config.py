@@ -456,7 +456,7 @@ class RunPaths(msgspec.Struct, frozen=True):
         Path | None,
         Setting(
             CRAWL_SECTION,
-            "Crawl this recorded web (.warc or .arc, also .gz, .zst) instead of the network.",
+            "Crawl this recorded web (.warc, .warc.gz or .warc.zst) instead of the network.",
         ),
     ] = None
     fresh: Annotated[

@@ -1,6 +1,6 @@
 """Recorded webs on disk: reading, indexing, replaying and writing WARC files.
 
-    warc — records and HTTP responses of a WARC or ARC file, up to its damage if there is any
+    warc — records and HTTP responses of a WARC file, up to its damage if there is any
     pack — an indexed copy of an archive for random access
     replay — `Archive`: responses by URL, in the form that `focus.fetch` returns
     recorder — `Recorder`: appends the requests and responses of a crawl to a WARC/1.1 file

@@ -1,4 +1,4 @@
-"""Answers requests from a recorded web: a WARC or ARC file in the place of the network.
+"""Answers requests from a recorded web: a WARC file in the place of the network.
 
 `Archive` answers by URL from a recorded web, in the shape that the live fetcher
 has. On first use the file is turned into a pack (see `pack`) in the cache folder;
@@ -69,7 +69,7 @@ class Archive:
     def open(
         cls, path: Path, *, cache_dir: Path | None = None, limits: FetchConfig = _NO_CONFIG
     ) -> Archive:
-        """Open a WARC or ARC file, plain, as gzip or as zstd.
+        """Open a WARC file, plain, as gzip or as zstd.
 
         The first time it is packed into `cache_dir` (default: the user's cache
         folder), under a name made of path, size and time, in one atomic step.

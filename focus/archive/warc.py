@@ -1,9 +1,8 @@
-"""Reads WARC and ARC files: records and HTTP responses.
+"""Reads WARC files: records and HTTP responses.
 
-Reads WARC 0.18 to 1.1 and the Internet Archive's older ARC (archive.org, "Arc File Format", 1996):
-plain, as gzip (a member per record, or one for all) and as zstd (any window up to 2 GiB, one frame
-or many, with the dictionary frame of the IIPC specification "WARC zstd"). A damaged file is read
-up to the damage.
+Reads WARC 0.18 to 1.1: plain, as gzip (a member per record, or one for all) and as zstd (any window
+up to 2 GiB, one frame or many, with the dictionary frame of the IIPC specification "WARC zstd"). A
+damaged file is read up to the damage.
 """
 
 from __future__ import annotations
@@ -34,11 +33,6 @@ _MAX_WINDOW_LOG = 31
 _MAX_HEAD_BYTES = 1024 * 1024
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
 _CHUNK = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
-_ARC_HEAD = re.compile(  # version 2 has five more fields before the length
-    rb"((?:https?|ftp|dns|filedesc):\S.*?) (\S+) (\d{14}) (\S*)(?: .*)? (\d{1,18})\s*", re.DOTALL
-)
-_ARC_DATE = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)")
-
 Note = Callable[[str], None]
 
 
@@ -59,10 +53,10 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def read_records(file: BinaryIO, note: Note) -> Iterator[Record]:
-    """Return the records of a WARC or ARC file, in file order, in bounded memory.
+    """Return the records of a WARC file, in file order, in bounded memory.
 
     Bytes between records are skipped, and reading ends where the file is damaged; each loss is
-    reported to `note` in one line. Raises ArchiveError if the file is no WARC or ARC file.
+    reported to `note` in one line. Raises ArchiveError if the file is no WARC file.
     """
     stream, number, is_lost = _unpacked(file), 0, False
     try:
@@ -94,8 +88,8 @@ def _unpacked(file: BinaryIO) -> io.BufferedReader:
     elif magic.startswith((_ZSTD, _ZSTD_DICTIONARY)):
         options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
         stream = zstd.ZstdFile(file, options=options, zstd_dict=_dictionary(file))
-    elif magic not in (b"WARC/", b"filed"):
-        raise ArchiveError("not a WARC or ARC file, also not a gzip or zstd file")
+    elif magic != b"WARC/":
+        raise ArchiveError("not a WARC file, also not a gzip or zstd file")
     return cast(io.BufferedReader, stream)
 
 
@@ -116,7 +110,7 @@ def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
 def _record_headers(line: bytes, stream: io.BufferedReader) -> dict[str, str] | None:
     """Return the named fields of the record head that begins with a line; None if there is none."""
     if not line.startswith(b"WARC/"):
-        return arc_headers(line)
+        return None
     head = line
     while (line := stream.readline(_MAX_HEAD_BYTES)).strip():
         head += line
@@ -124,22 +118,6 @@ def _record_headers(line: bytes, stream: io.BufferedReader) -> dict[str, str] | 
             return None
     headers = dict(_fields(head))
     return headers if re.fullmatch(r"[0-9]{1,18}", headers.get("content-length", "")) else None
-
-
-def arc_headers(line: bytes) -> dict[str, str] | None:
-    """Return the head of an ARC record as the named fields of a WARC; None if it is invalid."""
-    match = _ARC_HEAD.fullmatch(line)
-    if match is None:
-        return None
-    url, address, date, kind, size = (field.decode("utf-8", "replace") for field in match.groups())
-    return {
-        "warc-type": "warcinfo" if url.startswith("filedesc:") else "response",
-        "warc-target-uri": url,
-        "warc-ip-address": address,
-        "warc-date": _ARC_DATE.sub(r"\1-\2-\3T\4:\5:\6Z", date),
-        "content-type": kind,
-        "content-length": size,
-    }
 
 
 def _record(headers: dict[str, str], stream: io.BufferedReader) -> Record:

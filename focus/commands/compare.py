@@ -48,7 +48,7 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
     "--archive",
     kind="file",
     show_default="the stored pages of a crawl",
-    help="Recorded web (.warc or .arc, also .gz, .zst).",
+    help="Recorded web (.warc, .warc.gz or .warc.zst).",
 )
 @DB
 @CRAWL

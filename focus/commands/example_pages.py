@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 ARCHIVE = option(
     "--archive",
     kind="file",
-    help="Take pages from this recorded web (.warc or .arc, also .gz, .zst) instead of the "
-    "network.",
+    help="Take pages from this recorded web (.warc, .warc.gz or .warc.zst) instead of the network.",
 )
 CRAWL = option(
     "--crawl",
