@@ -50,15 +50,11 @@ def _smallest_delay_text(figures: CrawlFigures) -> str:
 
 
 def _host_row(host: HostPoliteness) -> list[str]:
-    def seconds(value: float | None) -> str:
-        return "–" if value is None else f"{value:.3f}"
-
-    crawl_delay = "–" if host.asked_s is None else f"{host.asked_s:g}"
-    robots = (
-        "–" if host.robots is None else say("unreachable") if not host.robots else str(host.robots)
-    )
     return [
-        printable(host.host, 60), f"{host.requests:,}", f"{host.pages:,}",
-        seconds(host.smallest_s), seconds(host.mean_s), crawl_delay, robots,
-        f"{host.forbidden:,}", say("yes") if host.given_up else "",
-    ]  # fmt: skip
+        printable(host.host, 60),
+        f"{host.requests:,}",
+        f"{host.pages:,}",
+        "–" if host.smallest_s is None else f"{host.smallest_s:.3f}",
+        "–" if host.asked_s is None else f"{host.asked_s:g}",
+        say("yes") if host.given_up else "",
+    ]

@@ -75,20 +75,14 @@ class HostPoliteness(msgspec.Struct, frozen=True):
     requests     finished requests; `pages` of them returned pages
     smallest_s   shortest time between the end of a page and the next request that returned a page;
                  None with fewer than two pages
-    mean_s       mean of these times
     asked_s      Crawl-delay of its robots.txt for this crawler; None if there is none
-    robots       status of its robots.txt; None if never requested, 0 if unreachable
-    forbidden    number of URLs that its robots.txt forbids
     """
 
     host: str
     requests: int
     pages: int
     smallest_s: float | None
-    mean_s: float | None
     asked_s: float | None
-    robots: int | None
-    forbidden: int
     given_up: bool
 
 

@@ -6,7 +6,6 @@ seconds, after which the WAL can be merged again.
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -38,8 +37,8 @@ MAX_HOSTS = 100
 MAX_POLITENESS_HOSTS = 50  # hosts whose politeness is reported
 
 RobotsColumns = dict[str, tuple[bytes, int, float]]
-DelayFigures = tuple[int, float | None, float | None]
-"""Number of pages of a host, and shortest and mean time between them in seconds."""
+DelayFigures = tuple[int, float | None]
+"""Number of pages of a host, and the shortest time between them in seconds."""
 
 
 def load_figures(reader: DatabaseReader, crawl: int) -> CrawlFigures:
@@ -158,22 +157,16 @@ def _politeness_figures(
     """Return politeness figures of the busiest hosts, and the shortest delay with its host."""
     busy = db.execute(_BUSY, (*id_range(crawl), MAX_POLITENESS_HOSTS)).fetchall()
     delays, smallest, where = _host_delays(db, crawl, {row[0] & LAST_ID for row in busy})
-    chosen = msgspec.json.encode(list(delays)).decode()
-    forbidden = dict(db.execute(_FORBIDDEN, (*id_range(crawl), chosen)))
     politeness = []
     for number, name, requests, given_up, packed in busy:
-        pages, smallest_s, mean = delays[number & LAST_ID]
-        status, crawl_delay_s = _robots_status_and_delay(packed, agent)
+        pages, smallest_s = delays[number & LAST_ID]
         politeness.append(
             HostPoliteness(
                 host=name,
                 requests=requests,
                 pages=pages,
                 smallest_s=smallest_s,
-                mean_s=mean,
-                asked_s=crawl_delay_s,
-                robots=status,
-                forbidden=forbidden.get(number & LAST_ID, 0),
+                asked_s=_crawl_delay(packed, agent),
                 given_up=bool(given_up),
             )
         )
@@ -184,34 +177,29 @@ def _host_delays(
     db: sqlite3.Connection, crawl: int, hosts: set[int]
 ) -> tuple[dict[int, DelayFigures], float | None, str]:
     """Return the delays of these hosts, and the shortest delay of all hosts with its host."""
-    delays: dict[int, DelayFigures] = dict.fromkeys(hosts, (0, None, None))
+    delays: dict[int, DelayFigures] = dict.fromkeys(hosts, (0, None))
     smallest, where = None, -1
     for host, rows in groupby(db.execute(_TIMES, id_range(crawl)), key=itemgetter(0)):
-        pages, smallest_s, total = 1, math.inf, 0.0
-        for (_, _, end), (_, start, _) in pairwise(rows):
-            pages, smallest_s, total = pages + 1, min(smallest_s, start - end), total + start - end
-        if pages == 1:
-            delay: DelayFigures = (1, None, None)
-        else:
-            delay = (pages, smallest_s, total / (pages - 1))
+        gaps = [start - end for (_, _, end), (_, start, _) in pairwise(rows)]
+        smallest_s = min(gaps, default=None)
         if host in hosts:
-            delays[host] = delay
-        if pages > 1 and (smallest is None or smallest_s < smallest):
+            delays[host] = (len(gaps) + 1, smallest_s)
+        if smallest_s is not None and (smallest is None or smallest_s < smallest):
             smallest, where = smallest_s, host
     sql = "SELECT name FROM host WHERE id = ?"
     (name,) = db.execute(sql, (row_id(crawl, where),)).fetchone() if where >= 0 else ("",)
     return delays, smallest, name
 
 
-def _robots_status_and_delay(packed: bytes | None, agent: str) -> tuple[int | None, float | None]:
-    """Return the status of the robots.txt of a host, and its Crawl-delay for this agent."""
+def _crawl_delay(packed: bytes | None, agent: str) -> float | None:
+    """Return the Crawl-delay for this agent in the robots.txt of a host; None if it has none."""
     if not packed:
-        return None, None
+        return None
     files = msgspec.msgpack.decode(packed, type=RobotsColumns)
-    answers = [(status, robots_from_response(status, body)) for body, status, _ in files.values()]
-    delays = [robots.crawl_delay(agent) for _, robots in answers]
-    asked = max((delay for delay in delays if delay is not None), default=None)
-    return max((status for status, _ in answers), default=None), asked
+    delays = [
+        robots_from_response(status, body).crawl_delay(agent) for body, status, _ in files.values()
+    ]
+    return max((delay for delay in delays if delay is not None), default=None)
 
 
 def _failure_figures(db: sqlite3.Connection, crawl: int) -> list[FailureFigures]:
@@ -254,11 +242,6 @@ _TIMES = f"""
 SELECT queue.host AS host, fetched_at, fetched_at + elapsed_s
 FROM page JOIN url_found f USING (id) JOIN queue ON queue.id = (page.id & ~{LAST_ID}) + f.queue
 WHERE page.id BETWEEN ? AND ? ORDER BY host, fetched_at"""
-_FORBIDDEN = f"""
-SELECT queue.host, count(*) FROM url_state s CROSS JOIN url_found f USING (id)
-CROSS JOIN queue ON queue.id = (f.id & ~{LAST_ID}) + f.queue
-WHERE s.id BETWEEN ? AND ? AND s.state = {int(UrlState.DROPPED)} AND s.reason = 'robots'
-AND queue.host IN (SELECT value FROM json_each(?)) GROUP BY queue.host"""
 _JUDGED = f"""
 SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum({OVER_THRESHOLD_SQL}), 0),
 ifnull(sum(label.relevant AND {OVER_THRESHOLD_SQL}), 0)
