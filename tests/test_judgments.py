@@ -144,9 +144,8 @@ def test_broken_lines_are_counted_as_remarks() -> None:
 def test_remove_hub_labels_removes_labels_of_hubs() -> None:
     remarks = Remarks()
     labels = {"F": {"a.test/1": True, "a.test/2": True}}
-    remove_hub_labels(
-        labels, "h\nhttp://a.test/1\tF\t\nhttp://a.test/3\tF\t\nu\tG\t\n", {}, remarks
-    )
+    hubs = "h\nhttp://a.test/1\tF\t\nhttp://a.test/3\tF\t\nu\tG\t\n"
+    remove_hub_labels(labels, hubs, {}, remarks)
     assert labels == {"F": {"a.test/2": True}}
     assert [r.count for r in remarks.as_list()] == [1, 1]
 

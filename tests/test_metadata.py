@@ -63,9 +63,8 @@ def test_read_metadata_authors_in_bylines(html: str, author: str | None) -> None
 
 
 def test_read_metadata_several_authors_are_unique() -> None:
-    html = (
-        '<script type="application/ld+json">[{"author":[{"name":"A"},{"name":"B"},"A"]}]</script>'
-    )
+    authors = '[{"author":[{"name":"A"},{"name":"B"},"A"]}]'
+    html = f'<script type="application/ld+json">{authors}</script>'
     assert said(html).author == "A, B"
 
 

@@ -52,10 +52,8 @@ def test_a_word_changed_hardly_matters_and_other_texts_are_far() -> None:
 
 def test_one_template_filled_twice_is_two_texts() -> None:
     template = article(7, 60)
-    rows = [
-        " ".join(f"{n}:{random.Random(n + at).randint(0, 9999)}" for n in range(40))
-        for at in (0, 999)
-    ]
+    values = [[random.Random(n + at).randint(0, 9999) for n in range(40)] for at in (0, 999)]
+    rows = [" ".join(f"{n}:{value}" for n, value in enumerate(row)) for row in values]
     assert distance(template + rows[0], template + rows[1]) > NEAR
 
 
@@ -142,9 +140,8 @@ def web() -> TinyWeb:
     web = TinyWeb()
     web.page("http://a.test/", links=["/1", "/2", "/3", "/gone"])
     for path, text in (("/1", article(1)), ("/2", article(1)), ("/3", article(3))):
-        web.page(
-            f"http://a.test{path}", title="足球", keywords="足球", text=text, links=["/x" + path]
-        )
+        page = {"title": "足球", "keywords": "足球", "links": [f"/x{path}"]}
+        web.page(f"http://a.test{path}", text=text, **page)
         web.page(f"http://a.test/x{path}")
     web.page("http://a.test/gone", title="页面不存在", text="对不起", links=["/1"])
     return web

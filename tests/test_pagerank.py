@@ -1,6 +1,7 @@
 """Incremental PageRank against the slow obvious version and its stated bound."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -34,11 +35,20 @@ def test_rank_example_matches_docstring() -> None:
     assert graph.rank(1) == pytest.approx(0.21375)
 
 
+def reserved(**options: Any) -> PageRank:
+    graph = PageRank(**options)
+    graph.reserve(15)
+    return graph
+
+
+def ranks(graph: PageRank) -> list[float]:
+    return [graph.rank(n) for n in range(15)]
+
+
 @given(ROWS)
 @settings(deadline=None)
 def test_rank_is_within_error_bound_of_power_iteration(rows: dict[int, list[int]]) -> None:
-    graph = PageRank(epsilon=0.01)
-    graph.reserve(15)
+    graph = reserved(epsilon=0.01)
     for source, targets in rows.items():
         graph.add(source, targets)
     exact = power_iteration(rows, 15)
@@ -48,62 +58,45 @@ def test_rank_is_within_error_bound_of_power_iteration(rows: dict[int, list[int]
     assert all(mine <= true + ROUNDING for mine, true in zip(settled, exact, strict=True))
 
 
+@pytest.mark.parametrize("reports_rises", [True, False])
 @given(ROWS)
 @settings(deadline=None)
-def test_rank_after_push_all_is_exact(rows: dict[int, list[int]]) -> None:
-    graph = PageRank(epsilon=1e-6)
-    graph.reserve(15)
-    for source, targets in rows.items():
-        graph.add(source, targets)
+def test_rank_after_push_all_is_exact(reports_rises: bool, rows: dict[int, list[int]]) -> None:
+    graph = reserved(epsilon=1e-6)
+    graph.reports_rises = reports_rises
+    reports = [graph.add(source, targets) for source, targets in rows.items()]
+    assert reports_rises or not any(reports)
+    links = {source: set(targets) - {source} for source, targets in rows.items()}
+    assert {source: set(row) for source, row in graph.rows.items()} == links
     graph.push_all()
-    exact = power_iteration(rows, 15)
-    assert [graph.rank(n) for n in range(15)] == pytest.approx(exact, abs=1e-4)
-
-
-@given(ROWS)
-@settings(deadline=None)
-def test_rank_without_reports_is_equal(rows: dict[int, list[int]]) -> None:
-    graph = PageRank(epsilon=1e-6)
-    graph.reports_rises = False
-    graph.reserve(15)
-    assert [graph.add(source, targets) for source, targets in rows.items()] == [set()] * len(rows)
-    assert {source: set(row) for source, row in graph.rows.items()} == {
-        source: set(targets) - {source} for source, targets in rows.items()
-    }
-    graph.push_all()
-    exact = power_iteration(rows, 15)
-    assert [graph.rank(n) for n in range(15)] == pytest.approx(exact, abs=1e-4)
+    assert ranks(graph) == pytest.approx(power_iteration(rows, 15), abs=1e-4)
 
 
 @given(ROWS)
 @settings(deadline=None)
 def test_add_reports_noticeable_rises(rows: dict[int, list[int]]) -> None:
-    graph = PageRank()
-    graph.reserve(15)
-    told = [graph.rank(n) for n in range(15)]
-    before = list(told)
+    graph = reserved()
+    reported = ranks(graph)
+    before = list(reported)
     for source, targets in rows.items():
         risen = graph.add(source, targets)
-        now = [graph.rank(n) for n in range(15)]
+        now = ranks(graph)
         assert all(b >= a for a, b in zip(before, now, strict=True))
         for n in risen:
-            told[n] = now[n]
-        assert all(
-            rank <= math.exp(LOG_RISE_STEP) * old * 1.001
-            for rank, old in zip(now, told, strict=True)
-        )
+            reported[n] = now[n]
+        limits = [math.exp(LOG_RISE_STEP) * old * 1.001 for old in reported]
+        assert all(rank <= limit for rank, limit in zip(now, limits, strict=True))
         before = now
 
 
 @given(ROWS)
 @settings(deadline=None)
 def test_add_prompt_graph_reports_every_rise(rows: dict[int, list[int]]) -> None:
-    graph = PageRank(prompt=True)
-    graph.reserve(15)
-    before = [graph.rank(n) for n in range(15)]
+    graph = reserved(prompt=True)
+    before = ranks(graph)
     for source, targets in rows.items():
         risen = graph.add(source, targets)
-        now = [graph.rank(n) for n in range(15)]
+        now = ranks(graph)
         assert risen == {n for n in range(15) if now[n] > before[n]}
         assert all(graph.residual(n) <= EPSILON * 0.151 for n, row in graph.rows.items() if row)
         before = now

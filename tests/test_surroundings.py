@@ -16,7 +16,7 @@ from focus.serve import backoff
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.alerts.users import LOCAL_USER
 from focus.storage.reader import DatabaseReader
-from tests.support.command import record, settle
+from tests.support.command import Focus, record
 
 ROOT = Path(__file__).parents[1]
 DAY, MONTH = 86_400.0, 30 * 86_400.0
@@ -26,9 +26,8 @@ Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
+def shell(focus: Focus, tmp_path: Path) -> Shell:
     """Run a line of shell script in which $FOCUS is the command, over a recorded page."""
-    settle(tmp_path, monkeypatch)
     record(tmp_path / "web.warc.gz", {"http://a.test/": "<title>football</title><p>football"})
     crawl = f"crawl http://a.test/ --topic football --archive {tmp_path}/web.warc.gz -q"
 
@@ -36,11 +35,10 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
         command = f"{sys.executable} -m focus"
         given = {"FOCUS": command, "CRAWL": crawl, "PYTHONPATH": str(ROOT), **variables}
         environment = {k: v for k, v in {**os.environ, **given}.items() if v is not None}
-        return subprocess.run(
-            ["sh", "-c", line], env=environment, capture_output=True, text=True, check=False
-        )
+        options = {"capture_output": True, "text": True, "check": False}
+        return subprocess.run(["sh", "-c", line], env=environment, **options)
 
-    yield run
+    return run
 
 
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
