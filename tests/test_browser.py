@@ -74,9 +74,7 @@ def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> No
             assert one.foreign() == []
 
 
-def test_watch_works_by_keyboard_without_scripts(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_watch_works_by_keyboard_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
     with story.stage(tmp_path_factory.mktemp("keys")) as here, story.chromium() as chromium:
         eve = browsing(here, chromium, DESK, "en-GB", scripts=False)
         keys = Keyboard(eve)

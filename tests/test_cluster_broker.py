@@ -169,9 +169,7 @@ async def until_requests(site: DemoServer, number: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_two_workers_fetch_all_pages(
-    cluster: Cluster, site: DemoServer, tmp_path: Path
-) -> None:
+async def test_two_workers_fetch_all(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
     first, second = cluster.worker(), cluster.worker()
     async with cluster.workers(first, second):
         report = await cluster.crawl(config(site))

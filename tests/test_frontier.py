@@ -272,9 +272,7 @@ def test_any_bounded_memory_keeps_the_order(actions: list[tuple[str, int, int]])
 
 @given(_ACTIONS)
 @settings(max_examples=150, deadline=None)
-def test_any_actions_take_urls_once_and_hosts_in_time(
-    actions: list[tuple[str, int, int]],
-) -> None:
+def test_any_actions_take_urls_once(actions: list[tuple[str, int, int]]) -> None:
     world = World(delay_s=2.0)
     taken: list[str] = []
     active: dict[str, str] = {}

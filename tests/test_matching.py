@@ -363,9 +363,7 @@ def test_page_excluded_by_characters_lacks_the_words(words: list[str], text: str
 # -- all or nothing -------------------------------------------------------------------
 
 
-def test_kill_between_batches_loses_nothing(
-    alerts: AlertsFixture, monkeypatch: MonkeyPatch
-) -> None:
+def test_kill_between_batches_is_safe(alerts: AlertsFixture, monkeypatch: MonkeyPatch) -> None:
     alert = alerts.checked_alert()
     alerts.pages(range(9))
     monkeypatch.setattr(matching, "BATCH", 3)

@@ -116,9 +116,7 @@ async def test_match_is_enqueued_once_per_channel(here: OutboxFixture) -> None:
     assert here.column("SELECT channel FROM outbox ORDER BY id") == [ME, YOU]
 
 
-async def test_message_that_cannot_be_written_stops_no_other(
-    here: OutboxFixture, post: Post
-) -> None:
+async def test_unwritable_message_stops_no_other(here: OutboxFixture, post: Post) -> None:
     here.finds(here.alert("bad", ME), "http://[no-address/")
     here.finds(here.alert("good", YOU), "http://a.test/1")
     summary = await here.deliver()

@@ -96,9 +96,7 @@ def make_result(topics: int, ours: float, theirs: float, web: str = "generated")
         (3, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
     ],
 )
-def test_verdicts_follow_the_numbers(
-    topics: int, ours: float, theirs: float, expected: str
-) -> None:
+def test_verdict_by_numbers(topics: int, ours: float, theirs: float, expected: str) -> None:
     claim = files.Claim("x", "precision", "gene", "best-first")
     result = make_result(topics, ours, theirs)
     assert outcome.verdict(result, claim, "published", "precision") == expected

@@ -831,9 +831,7 @@ def test_mail_address_is_used_once_confirmed(group: Group, links: list[tuple[str
     assert "mail:" not in group.definition(number)
 
 
-def test_confirmation_link_needs_post_and_expires(
-    group: Group, links: list[tuple[str, str]]
-) -> None:
+def test_confirmation_link_needs_post_in_time(group: Group, links: list[tuple[str, str]]) -> None:
     client = group.browser()
     typed = {"name": "ana", "mail": "a@a.test", "password": SECRET, "invite": group.invitation()}
     assert client.post("/register", data=typed).status_code == 303

@@ -140,9 +140,7 @@ def test_first_mail_address_requires_password(group: Group, letters: list[tuple[
     assert not letters
 
 
-def test_settings_without_mail_change_require_no_password(
-    group: Group, letters: list[tuple[str, str]]
-) -> None:
+def test_other_settings_require_no_password(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "ana@a.test"}
     assert client.post("/settings", data=typed).status_code == 303
@@ -196,9 +194,7 @@ def test_phone_and_name_change_require_password(group: Group, typed: dict[str, s
     assert group.rows("SELECT name, phone FROM user WHERE mail IS NOT NULL") == expected
 
 
-def test_changes_are_notified_to_mail_address_or_phone(
-    group: Group, letters: list[tuple[str, str]]
-) -> None:
+def test_changes_are_reported_by_mail_or_sms(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "ana@a.test")
     profile = {**PROFILE, "mail": "ana@a.test", "current_password": SECRET}
     letters.clear()

@@ -379,9 +379,7 @@ def test_internal_error_page_shows_no_details(group: Group, monkeypatch: MonkeyP
         ("/admin", {"registration": "invite", "sms": "http://[/{phone}{text}"}),
     ],
 )
-def test_large_or_malformed_field_is_refused(
-    group: Group, path: str, typed: dict[str, str]
-) -> None:
+def test_large_or_malformed_field_refused(group: Group, path: str, typed: dict[str, str]) -> None:
     answer = group.member("ana").post(path, data=typed)
     assert answer.status_code == 400
     assert "Something went wrong" not in answer.text

@@ -70,9 +70,7 @@ async def answered(
         ("/alerts/new", "application/x-www-form-urlencoded", 303),
     ],
 )
-async def test_body_without_login_is_unread(
-    group: Group, path: str, kind: str, status: int
-) -> None:
+async def test_body_without_login_unread(group: Group, path: str, kind: str, status: int) -> None:
     assert await answered(group, path, {"content-type": kind}) == status
 
 

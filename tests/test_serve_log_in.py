@@ -283,9 +283,7 @@ def test_set_up_of_second_factor_requires_password(server: Group) -> None:
 @pytest.mark.parametrize(
     ("password", "code"), [(SECRET, "000000"), ("guess", "right"), (SECRET, "right")]
 )
-def test_second_factor_is_turned_off_by_password_and_code(
-    server: Group, password: str, code: str
-) -> None:
+def test_second_factor_off_needs_password_and_code(server: Group, password: str, code: str) -> None:
     factor = Factor(server)
     code = factor.code() if code == "right" else code
     answer = factor.post("second-factor/off", factor_password=password, factor_code=code)

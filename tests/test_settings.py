@@ -119,9 +119,7 @@ def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
 # -- precedence ---------------------------------------------------------------------
 
 
-def test_flag_overrides_file_and_variable(
-    ordered: Ordered, home: Path, monkeypatch: MonkeyPatch
-) -> None:
+def test_flag_overrides_variable(ordered: Ordered, home: Path, monkeypatch: MonkeyPatch) -> None:
     def delay(*flags: str) -> float:
         return ordered(*BASE, *flags).config.politeness.delay_s
 

@@ -87,9 +87,7 @@ INDEX = "<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitema
         (PREFIXED, "ascii", "sitemap", SourceEntry("http://a.test/")),
     ],
 )
-def test_read_url_source_of_any_kind(
-    text: str, encoding: str, kind: str, entry: SourceEntry
-) -> None:
+def test_read_url_source_kinds(text: str, encoding: str, kind: str, entry: SourceEntry) -> None:
     assert read_url_source(text.encode(encoding)) == UrlSource(kind, [entry])
 
 

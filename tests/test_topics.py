@@ -133,9 +133,7 @@ def test_add_features_sets_features_and_threshold() -> None:
     ("keyword", "chosen", "model"),
     [("裁判", None, None), ("other", None, "cosine"), ("other", "euclid", "euclid")],
 )
-def test_choose_model_recognises_examples(
-    keyword: str, chosen: str | None, model: str | None
-) -> None:
+def test_choose_model_by_examples(keyword: str, chosen: str | None, model: str | None) -> None:
     on = [sample(f"裁判{n}", "足球射门，越位，裁判吹哨，裁判出示黄牌") for n in range(5)]
     topic = Topic("t", from_words(keyword).keywords, relevance=chosen)
     topic = choose_model(topic, on)
@@ -393,7 +391,7 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
         (["suggest", "足球", "--db", "none.db"], "no database at none.db"),
     ],
 )
-def test_topic_commands_misuse_prints_one_line(
+def test_topic_commands_misuse_is_one_line(
     focus: Focus, arguments: list[str], complaint: str
 ) -> None:
     Path("bad.toml").write_text('name = "f"\nkeyword = ["a"]\n')
