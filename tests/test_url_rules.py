@@ -120,11 +120,11 @@ def test_url_rules_restored_from_stored_records_are_the_same() -> None:
 
 def test_known_texts_are_those_of_one_host_that_are_long_enough() -> None:
     texts = KnownTexts()
-    texts.add(3, 0, 77, length=500)
-    texts.add(4, 0, 88, length=20)
+    texts.add(3, 0, 77)
     digests = [(0, 77, 500), (1, 77, 500), (0, 77, 20), (0, 88, 500)]
-    found = [texts.find(host, Page(text_digest=d, text_length=n)) for host, d, n in digests]
-    assert found == [3, -1, -1, -1]
+    pages = [(host, Page(text_digest=d, text_length=n)) for host, d, n in digests]
+    assert [texts.find(*page) for page in pages] == [3, -1, -1, -1]
+    assert [texts.repeats_short_text(*page) for page in pages] == [False, False, True, False]
 
 
 def forum(topics: int, posts: int, permalink: str) -> TinyWeb:
@@ -194,7 +194,14 @@ def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["/posts/?sort=c{n}&up={n}", "/posts/2024/05/{n}/", "/reply/{n}/", "/t/x{n}/y{n}/rss/"]
+    "url",
+    [
+        "/posts/?sort=c{n}&up={n}",
+        "/posts/2024/05/{n}/",
+        "/reply/{n}/",
+        "/form/{n}/",
+        "/t/x{n}/y{n}/rss/",
+    ],
 )
 async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
     ways, posts = [url.format(n=n) for n in range(1, 32)], [f"/post/{n}.html" for n in range(40)]
@@ -202,7 +209,9 @@ async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
     web.page(f"{HOST}/", links=["/posts/"])
     web.page(f"{HOST}/posts/", links=[*ways, *posts], text=LONG)
     for n, way in enumerate(ways):
-        if "reply" in url:
+        if "form" in url:
+            web.page(f"{HOST}{way}", text="请先登录")
+        elif "reply" in url:
             web.redirect(f"{HOST}{way}", f"/login/?next={way}")
         elif "rss" in url:
             web.status(f"{HOST}{way}", 410)

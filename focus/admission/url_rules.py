@@ -441,12 +441,18 @@ class KnownTexts:
         number = self._fingerprints.find(_fingerprint(host, page.text_digest))
         return -1 if number < 0 else self._ids[number]
 
-    def add(
-        self, url_id: int, host: int, text_digest: int, url: str = "", length: int = MIN_TEXT
-    ) -> None:
-        """Remember the main text of a page, unless it is short or known for the host."""
+    def repeats_short_text(self, host: int, page: Page) -> bool:
+        """Return whether a page without a long text has that of another one.
+
+        Example: a form to log in, a message that nothing was found.
+        """
+        is_short = page.text_length < MIN_TEXT
+        return is_short and self._fingerprints.find(_fingerprint(host, page.text_digest)) >= 0
+
+    def add(self, url_id: int, host: int, text_digest: int, url: str = "") -> None:
+        """Remember the main text of a page, unless it is known for the host."""
         fingerprint = _fingerprint(host, text_digest)
-        if text_digest and length >= MIN_TEXT and self._fingerprints.find(fingerprint) < 0:
+        if text_digest and self._fingerprints.find(fingerprint) < 0:
             self._fingerprints.add(fingerprint)
             self._ids.append(url_id)
             self._forms.append(_address_form(url))

@@ -69,7 +69,7 @@ class Effects:
         self._requests = view.requests
         self._seeds = view.seeds
         self._aliases: dict[int, tuple[int, str, int]] = {}  # canonical URL -> page that has it
-        self._new_link_count = 0  # of the page whose links were added last
+        self._last_links: tuple[i.FollowLinks, int] | None = None  # and number of URLs before
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             i.SetAddress: self._set_address,
             i.FinishRequest: self._finish_request,
@@ -338,7 +338,7 @@ class Effects:
         self._unit_of_work.totals.unfollowed += intent.links is None
         known = len(self._url_table)
         targets = [] if intent.links is None else links.add_links(parent, intent.links)
-        self._new_link_count = self._count_new_links(intent, known) if parent.index else 0
+        self._last_links = intent, known
         self._sitemap_handler.add_feeds(
             parent.id, parent.depth, intent.feeds, relevant=parent.relevant
         )
@@ -358,8 +358,11 @@ class Effects:
         if row.page.is_relevant and 0 < first <= parent.id:
             self._count_discovery(parent.id)
 
-    def _count_new_links(self, intent: i.FollowLinks, known: int) -> int:
-        """Return how many links of a page lead to URLs from `known` on, without its own path."""
+    def _has_new_links(self) -> bool:
+        """Return whether the last page has links to unknown URLs beside those with its own path."""
+        if self._last_links is None:
+            return False
+        intent, known = self._last_links
         path = "" if intent.row is None else intent.row.url.partition("?")[0]
         keys = [
             link.key
@@ -367,7 +370,7 @@ class Effects:
             if not path or link.url.partition("?")[0] != path
         ]
         ids, state = self._url_table.find_all(keys), self._url_table.state
-        return sum(url_id >= known and state[url_id] == UrlState.WAITING for url_id in ids)
+        return any(url_id >= known and state[url_id] == UrlState.WAITING for url_id in ids)
 
     def _count_discovery(self, page: int) -> None:
         """Count a relevant page as a discovery of the revisited page that linked to it."""
@@ -514,25 +517,29 @@ class Effects:
                 rules = self._unit_of_work.url_rules
                 rules.count(host.id, duplicate_kinds, Waste.DUPLICATE, was_useful=True)
         if page is not None and waste is Waste.NOINDEX:
-            if page.is_index_page and self._new_link_count:
+            if page.is_index_page and self._has_new_links():
                 return
         elif page is not None and waste is None:
-            view.known_texts.add(url_id, host.id, page.text_digest, response.url, page.text_length)
-            if page.is_index_page and self._has_known_links(response.url):
-                waste = Waste.KNOWN_LINKS
+            waste = self._waste_of_stored_page(host, page, response.url)
+            view.known_texts.add(url_id, host.id, page.text_digest, response.url)
         self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
 
-    def _has_known_links(self, url: str) -> bool:
-        """Return whether the list that was added last has no link to an unknown URL.
+    def _waste_of_stored_page(self, host: Host, page: Page, url: str) -> Waste | None:
+        """Return why a page is of no use whose text is not known: it has no link to an unknown URL.
 
-        It is that of a day, month or year, or a known list, filtered or sorted.
+        It is a list of a day, month or year, a known list, filtered or sorted, or a page with a
+        few words that another page has, such as a form to log in.
         """
-        if self._new_link_count:
-            return False
-        if "?" in series_address(url):
+        is_short = not page.is_relevant and self._view.known_texts.repeats_short_text(host.id, page)
+        is_variant = False
+        if page.is_index_page and "?" in series_address(url):
             plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
-            return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
-        return url_pattern(url).rstrip("/").endswith("/D")
+            is_variant = plain >= 0 and self._url_table.state[plain] == UrlState.DONE
+        elif page.is_index_page:
+            is_variant = url_pattern(url).rstrip("/").endswith("/D")
+        if not (is_short or is_variant) or self._has_new_links():
+            return None
+        return Waste.DUPLICATE if is_short else Waste.KNOWN_LINKS
 
     def _learn_spelling(self, host: Host, url: str, target: str) -> None:
         for name in spelling_changes(url, target):
