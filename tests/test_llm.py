@@ -11,11 +11,11 @@ import pytest
 
 import focus
 from focus.errors import LanguageModelError
+from focus.learn.everyday import is_everyday
 from focus.learn.llm import (
     Endpoint,
     TermAnswer,
     add_llm_terms,
-    is_everyday,
     parse_answer,
     propose_terms,
 )

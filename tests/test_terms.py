@@ -136,6 +136,7 @@ def test_find_topic_by_any_name_returns_names_and_terms(name: str) -> None:
     found = find_topic(name)
     assert {"足球", "football"} <= set(found.names)
     assert {"越位", "FIFA"} <= set(found.terms)
+    assert {"世界杯", "英超"} <= set(found.narrower)
 
 
 @pytest.mark.parametrize("name", ["", "|", "越位", "no such topic"])
@@ -147,7 +148,9 @@ def test_choose_terms_of_library_is_undone_by_remove_added_words() -> None:
     typed = from_words("足球,my own word:0.5")
     topic = choose_terms(typed, "library")
     assert topic.terms["越位"] == TERM_WEIGHT
-    assert topic.sources["soccer"] == topic.sources["越位"] == "library"
+    weights = {keyword.text: keyword.weight for keyword in topic.keywords}
+    assert weights["足球"] > weights["soccer"] > weights["世界杯"] > topic.terms["越位"]
+    assert {topic.sources[word] for word in ("soccer", "世界杯", "越位")} == {"library"}
     assert remove_added_words(topic) == typed
     assert choose_terms(typed, "none") == typed
     own = Topic("足球", from_words("足球").keywords, terms={"门将": 0.3})
@@ -155,7 +158,7 @@ def test_choose_terms_of_library_is_undone_by_remove_added_words() -> None:
 
 
 def test_choose_terms_from_file_or_missing_file(tmp_path: Path) -> None:
-    (tmp_path / "words.txt").write_text("越位\n门将\n", "utf-8")
+    (tmp_path / "words.txt").write_text("越位\n门将\n天气\n", "utf-8")
     topic = choose_terms(from_words("足球"), str(tmp_path / "words.txt"))
     assert topic.terms == {"越位": 0.3, "门将": 0.3}
     assert topic.sources == dict.fromkeys(topic.terms, "file words.txt")

@@ -21,26 +21,27 @@ def packed_text() -> str:
     """Return the text of the packed library; raise ValueError for a source against the rules."""
     seen: dict[str, str] = {}
     lines = []
-    for where, names, *term_lines in _read_topics():
+    for where, names, *word_lines in _read_topics():
         folded = list(dict.fromkeys(fold(name.strip()) for name in names.split("|")))
         for name in folded:
             if not name or name in seen:
                 raise ValueError(f"{where}: name {name!r} is empty or stands in {seen.get(name)}")
             seen[name] = where
-        if any("|" in line for line in term_lines):
+        if any("|" in line for line in word_lines):
             raise ValueError(f"{where}: a term contains |")
-        lines += [f"|{'|'.join(folded)}|", *term_lines]
+        lines += [f"|{'|'.join(folded)}|", *word_lines]
     return "\n".join(lines) + "\n"
 
 
 def _read_topics() -> Iterator[tuple[str, ...]]:
-    """Yield place, names, Chinese terms and English terms of each topic."""
+    """Yield place, names, narrower subjects, Chinese and English terms of each topic."""
     for path in sorted(FOLDER.glob("*.txt")):
         for block in filter(str.strip, path.read_text("utf-8").split("\n\n")):
-            lines = block.strip().splitlines()
-            if len(lines) != 3:
-                raise ValueError(f"{path.name}: {lines[0]}: {len(lines)} lines instead of 3")
-            yield f"{path.name}: {lines[0]}", *lines
+            names, *lines = block.strip().splitlines()
+            narrower = lines.pop(0).removeprefix(">") if lines[0].startswith(">") else ""
+            if len(lines) != 2:
+                raise ValueError(f"{path.name}: {names}: {len(lines)} lines of terms instead of 2")
+            yield f"{path.name}: {names}", names, narrower.strip(), *lines
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@
     suggestions — terms that all sources propose, and their effect on stored pages
     kb_terms — related terms of a topic, from a knowledge base
     llm — other names and terms of a topic, from the endpoint of a language model
-    library — other names and terms of a topic, from the library that comes with focus
+    everyday — words that are too frequent to be terms of a topic
+    library — other names, narrower subjects and terms of a topic, from the library of focus
     corpus — labelled pages from folders, files and crawls
     training — a tested classifier from labelled pages (`focus research train`)
     labelling — questions about uncertain pages; the model updated from labels (`focus label`)

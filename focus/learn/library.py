@@ -1,8 +1,8 @@
-"""The library of topics that comes with focus: other names and specific terms of a topic.
+"""The library of topics that comes with focus: names, narrower subjects and terms of a topic.
 
 Its sources are `topics/*.txt` in the repository; `python topics/pack.py` writes `library.zst` from
-them. The packed text has three lines a topic: `|name|other name|`, folded; Chinese terms; English
-terms. A topic is found by any of its names.
+them. The packed text has four lines a topic: `|name|other name|`, folded; narrower subjects (MySQL
+for 数据库), often none; Chinese terms; English terms. A topic is found by any of its names.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 
 from focus.errors import ConfigError
 from focus.http import zstd
+from focus.learn.everyday import is_everyday
 from focus.text.tokenisation import fold
 from focus.topic.terms import LIBRARY, add_names, add_terms, parse_terms
 from focus.topic.topic import Topic
@@ -22,12 +23,18 @@ from focus.topic.topic import Topic
 LIBRARY_FILE = Path(__file__).parent / "library.zst"
 _MAX_BYTES = 10_000_000  # of the unpacked text
 _NAME_WEIGHT = 0.8  # of another name, which may have a second meaning
+_NARROWER_WEIGHT = 0.4
+"""Weight of a narrower subject: a page with it in the title and in the text is relevant."""
 
 
 class LibraryTopic(NamedTuple):
-    """A topic of the library: its names, folded, and its terms in both languages."""
+    """A topic of the library: its names, folded, its narrower subjects, and its terms.
+
+    Subjects and terms are in both languages.
+    """
 
     names: tuple[str, ...]
+    narrower: tuple[str, ...]
     terms: tuple[str, ...]
 
 
@@ -37,9 +44,14 @@ def find_topic(name: str) -> LibraryTopic | None:
     start = text.find(f"|{fold(name.strip())}|")
     if start < 0 or not name.strip():
         return None
-    names, *term_lines = text[text.rfind("\n", 0, start) + 1 :].split("\n", 3)[:3]
-    terms = (term.strip() for line in term_lines for term in line.split(","))
-    return LibraryTopic(tuple(names.strip("|").split("|")), tuple(filter(None, terms)))
+    names, narrower, *terms = text[text.rfind("\n", 0, start) + 1 :].split("\n", 4)[:4]
+    return LibraryTopic(
+        tuple(names.strip("|").split("|")), _split_words(narrower), _split_words(",".join(terms))
+    )
+
+
+def _split_words(line: str) -> tuple[str, ...]:
+    return tuple(filter(None, (word.strip() for word in line.split(","))))
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +74,7 @@ def add_library_terms(topic: Topic) -> Topic:
 
 
 def merge_library_terms(topic: Topic) -> Topic:
-    """Return the topic with the other names and the terms that the library has for it.
+    """Return the topic with the names, narrower subjects and terms that the library has for it.
 
     The first of its keywords, or else its name, that the library knows decides. A topic that the
     library does not have is returned unchanged.
@@ -72,11 +84,15 @@ def merge_library_terms(topic: Topic) -> Topic:
     if entry is None:
         return topic
     topic = add_names(topic, entry.names, LIBRARY, weight=_NAME_WEIGHT)
+    topic = add_names(topic, entry.narrower, LIBRARY, weight=_NARROWER_WEIGHT)
     return add_terms(topic, entry.terms, LIBRARY)
 
 
 def choose_terms(topic: Topic, choice: str) -> Topic:
-    """Return the topic with the terms of `--terms`: `library`, `none` or a file of words."""
+    """Return the topic with the terms of `--terms`: `library`, `none` or a file of words.
+
+    Everyday words in a file are left out: a single one would steer the crawl.
+    """
     if choice == "none":
         return msgspec.structs.replace(topic, terms={})
     if choice == LIBRARY:
@@ -89,4 +105,5 @@ def choose_terms(topic: Topic, choice: str) -> Topic:
             choice=choice,
             error=error,
         ) from None
+    words = [word for word in words if not is_everyday(word)]
     return add_terms(topic, words, f"file {Path(choice).name}")

@@ -15,9 +15,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -27,11 +25,9 @@ from focus.config import FetchConfig
 from focus.errors import LanguageModelError
 from focus.fetch import WebPoster
 from focus.i18n import msg
+from focus.learn.everyday import is_everyday
 from focus.records import FetchResult
-from focus.score.statistics.vector import background_idf, is_term
 from focus.text.formatting import printable
-from focus.text.inflection import phrase_forms
-from focus.text.tokenisation import fold, has_han
 from focus.topic.terms import LLM, add_names, add_terms, is_usable
 from focus.topic.topic import Topic
 
@@ -40,13 +36,11 @@ MAX_ANSWER_BYTES = 1_000_000
 MAX_TERMS_PER_LANGUAGE = 30
 MAX_NAMES = 5
 _NAME_WEIGHT = 0.5  # of another name: a model may name a wider field
-_MIN_IDF = 7.0  # rarer than 天气 and 比赛; 60 of the library's 27,200 Chinese terms are not
 _RETRY_PAUSES_S = (2.0, 10.0)
 _MAX_PAUSE_S = 30.0
 _RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 _FORMAT_REFUSED = frozenset({400, 422})  # by servers without structured output
 _MAX_OBJECTS = 20  # places of the text at which a JSON object is tried
-_EVERYDAY_FILE = Path(__file__).parent / "everyday_words.txt"
 
 _RULES = """\
 Write terms for a web crawler that looks for pages about one topic. Answer with one JSON object
@@ -221,16 +215,3 @@ def add_llm_terms(topic: Topic, answer: TermAnswer) -> Topic:
 def _choose(words: Iterable[str], limit: int) -> list[str]:
     """Return the first usable words that are not everyday words."""
     return list(islice((w for w in words if is_usable(w) and not is_everyday(w)), limit))
-
-
-def is_everyday(word: str) -> bool:
-    """Return whether a word is frequent in general text: 问题, weather; not 越位, own goal."""
-    folded = fold(word.strip())
-    if has_han(folded):
-        return background_idf()(folded) < _MIN_IDF
-    return not is_term(folded) or not _everyday_words().isdisjoint(phrase_forms(folded))
-
-
-@lru_cache(maxsize=1)
-def _everyday_words() -> frozenset[str]:
-    return frozenset(_EVERYDAY_FILE.read_text("utf-8").split())
