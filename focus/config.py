@@ -278,6 +278,8 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         str,
         Setting(OUTPUT_SECTION, "Pages whose text is stored.", choices=("all", "relevant", "none")),
     ] = "all"
+    mask_meta: bool = False  # hide meta keywords and description (comparisons)
+    mask_urls: bool = False  # hide the words of URLs (comparisons)
 
 
 class PolitenessConfig(msgspec.Struct, frozen=True):

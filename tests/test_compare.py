@@ -68,7 +68,7 @@ def test_informed_strategy_beats_breadth_first(web: Path, tmp_path: Path) -> Non
     assert value(found, "best-first", "found") == GOOD
     assert [r.what for r in found.remarks] == ["seeds that are not in the archive"]
     (group,) = found.groups
-    assert group.baseline == "bfs/tuned/evidence"
+    assert group.baseline == "bfs/tuned/evidence/none"
     versus = group.scores[-1].versus["auc"]
     assert (versus.wins, versus.losses, versus.p) == (1, 0, 1.0)
     assert versus.ratio and versus.ratio > 1
@@ -183,6 +183,13 @@ def test_judge_option_replaces_labels_by_a_model(web: Path, tmp_path: Path) -> N
     assert found.judge == "self-judged: boolean"
     assert [v.self_judged for v in found.variants] == [False, True]
     assert found.topics[0].targets == GOOD + 1  # the listing, too, speaks of it
+
+
+@pytest.mark.parametrize("mask", ["meta", "urls", "both"])
+def test_masks_are_applied_to_crawls(web: Path, tmp_path: Path, mask: str) -> None:
+    ways = tuple(list_variants(["bfs"], relevance=["position"], masks=["none", mask]))
+    found = run_comparison(spec(web, out=tmp_path, variants=ways))
+    assert [group.mask for group in found.groups] == ["none", mask]
 
 
 def test_unrecorded_skip_leaves_out_missing_links(tmp_path: Path) -> None:

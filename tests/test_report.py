@@ -62,9 +62,9 @@ def test_compare_command_writes_all_files_and_a_table(web: Path, out: Path) -> N
 
 def test_results_csv_has_one_line_per_crawl(out: Path) -> None:
     lines = (out / "results.csv").read_text().splitlines()
-    assert lines[0].startswith("strategy,form,relevance,unrecorded,topic,order,recall_T,")
+    assert lines[0].startswith("strategy,form,relevance,mask,unrecorded,topic,order,recall_T,")
     assert len(lines) == 1 + 4 * 2
-    assert lines[1].startswith("bfs,tuned,evidence,ask,<足球>,0,")
+    assert lines[1].startswith("bfs,tuned,evidence,none,ask,<足球>,0,")
 
 
 class Elements(HTMLParser):

@@ -105,6 +105,13 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
     help="Set a parameter, such as gamma=0.3 or topic-pagerank.gamma=0.3 (repeatable).",
 )
 @_variant_option(
+    "--mask",
+    multiple=True,
+    default=("none",),
+    type=click.Choice(["none", "meta", "urls", "both"]),
+    help="Hide meta keywords or words of URLs from the crawls (repeatable).",
+)
+@_variant_option(
     "--unrecorded",
     multiple=True,
     default=("ask",),
@@ -255,6 +262,7 @@ def _make_spec(options: dict[str, Any]) -> ComparisonSpec:
                 strategies,
                 forms=forms,
                 relevance=options["relevance"],
+                masks=options["mask"],
                 unrecorded=options["unrecorded"],
                 params=options["param"],
                 judge=judged,

@@ -1,4 +1,4 @@
-"""Formats a comparison for a terminal, with a table per relevance model."""
+"""Formats a comparison for a terminal, with a table per relevance model and mask."""
 
 from __future__ import annotations
 

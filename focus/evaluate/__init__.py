@@ -4,7 +4,7 @@
     judgments — topics, labels and relevance judgments (TREC qrels) from files
     link_graph — which recorded page links to which, as a crawl would see it
     ground_truth — per topic: relevant pages, budget and oracle
-    variants — strategies × forms × relevance models
+    variants — strategies × forms × relevance models × masks
     trial — one crawl of one variant, with the real engine under a virtual clock
     compare — runs all trials in several processes and stores each when it ends
     ranking — means, intervals and tests from the measures of the trials

@@ -280,19 +280,19 @@ def _compare_groups(
             remarks.add(
                 mark("crawls above the oracle: the link graph lacks a link"), outcome.variant
             )
-    ids_by_setting: dict[tuple[str, str], list[str]] = {}
+    ids_by_setting: dict[tuple[str, str, str], list[str]] = {}
     for variant in spec.variants:
-        setting = (variant.relevance, variant.unrecorded)
+        setting = (variant.relevance, variant.mask, variant.unrecorded)
         ids_by_setting.setdefault(setting, []).append(variant.id)
     strategy, _, form = (spec.baseline or "").partition("/")
     baseline_name = [strategy, form or "tuned"]
-    for (relevance, unrecorded), ids in ids_by_setting.items():
+    for (relevance, mask, unrecorded), ids in ids_by_setting.items():
         group = score_variants((outcome for outcome in outcomes if outcome.variant in ids), truths)
         group.sort(key=lambda score: ids.index(score.variant))
         baseline = next((s for s in group if s.variant.split("/")[:2] == baseline_name), None)
         add_tests(group, baseline)
         name = baseline.variant if baseline else None
-        yield VariantGroup(relevance, name, group, unrecorded)
+        yield VariantGroup(relevance, mask, name, group, unrecorded)
 
 
 def _summarize_timing(

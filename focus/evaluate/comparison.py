@@ -9,10 +9,10 @@ content, except for `timing`):
     settings  budget, seed_orders, concurrency, delay_s, points of a curve …
     remarks   [{what, count, example}]: input that could not be used
     topics    [{name, keywords, seeds, relevant, targets, budget, oracle}]
-    variants  [{id, strategy, form, relevance, params, model_params, self_judged, unrecorded}]
-    groups    [{relevance, baseline, scores, unrecorded}]: variants that share a
-              relevance model and the treatment of unrecorded links; a score has `measures`
-              (name -> value, interval), `versus` (name -> ratio,
+    variants  [{id, strategy, form, relevance, mask, params, model_params, self_judged, unrecorded}]
+    groups    [{relevance, mask, baseline, scores, unrecorded}]: variants that share a
+              relevance model, a mask and the treatment of unrecorded links; a score has
+              `measures` (name -> value, interval), `versus` (name -> ratio,
               interval, p, p_holm, wins …), `curve` with `band`, and `topics` with the same
               for each topic and each seed order
     measures  name -> meaning
@@ -39,10 +39,11 @@ SCHEMA = "focus-comparison/1"
 
 
 class Variant(msgspec.Struct, frozen=True):
-    """A strategy with form, relevance model and parameters.
+    """A strategy with form, relevance model, mask and parameters.
 
     Attributes:
         form: "tuned" or "published".
+        mask: "none", "meta", "urls" or "both".
         params: All parameters of the strategy.
         model_params: Parameters of the relevance model that were set for this comparison.
         self_judged: Whether the judge is the same model that guided the crawl.
@@ -54,6 +55,7 @@ class Variant(msgspec.Struct, frozen=True):
     strategy: str
     form: str
     relevance: str
+    mask: str
     params: dict[str, float]
     model_params: dict[str, float]
     self_judged: bool = False
@@ -83,14 +85,16 @@ class VariantGroup(msgspec.Struct, frozen=True):
     """Variants that differ only in strategy and parameters."""
 
     relevance: str
+    mask: str
     baseline: str | None
     scores: list[VariantScore]
     unrecorded: str = "ask"
 
     @property
     def setting(self) -> str:
-        """What the group's crawls left out, as part of a title; empty if nothing."""
-        return ", unrecorded links left out" if self.unrecorded == "skip" else ""
+        """What the group's crawls hid or left out, as part of a title; empty if nothing."""
+        masked = "" if self.mask == "none" else f", masked: {self.mask}"
+        return masked + (", unrecorded links left out" if self.unrecorded == "skip" else "")
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -136,7 +140,7 @@ def save_comparison(comparison: Comparison, folder: Path) -> None:
 def _results_csv(comparison: Comparison) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    variant_fields = ("strategy", "form", "relevance", "unrecorded")
+    variant_fields = ("strategy", "form", "relevance", "mask", "unrecorded")
     writer.writerow((*variant_fields, "topic", "order", *MEASURES))
     for group in comparison.groups:
         for score in group.scores:

@@ -291,5 +291,7 @@ def analysis_config(
         as_published=differs and published,
         keep="none",
         url_patterns=True,
+        mask_meta=variant is not None and variant.mask in ("meta", "both"),
+        mask_urls=variant is not None and variant.mask in ("urls", "both"),
     )
     return analysis if strategy is None else strategy.extend_analysis(analysis)

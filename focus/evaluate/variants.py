@@ -1,6 +1,6 @@
 """Lists the variants of a comparison.
 
-They are strategies × forms × relevance models × treatments of unrecorded links.
+They are strategies × forms × relevance models × masks × treatments of unrecorded links.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def list_variants(
     *,
     forms: Iterable[str] = ("tuned",),
     relevance: Iterable[str] = (),
+    masks: Iterable[str] = ("none",),
     unrecorded: Iterable[str] = ("ask",),
     params: ParamList = (),
     judge: str | None = None,
@@ -44,8 +45,9 @@ def list_variants(
     unique_forms = _unique(forms)
     param_list, used = list(params), set[str]()
     variants_by_id = {}
-    for requested_model, unrecorded_treatment, strategy, form in product(
+    for requested_model, mask, unrecorded_treatment, strategy, form in product(
         _unique(relevance) or [""],
+        _unique(masks),
         _unique(unrecorded),
         _unique(strategies),
         unique_forms,
@@ -64,13 +66,14 @@ def list_variants(
         )
         model_params = select_params(model, model_class(model).defaults, param_list, used)
         name = "/".join(
-            (strategy, form, model, *(["skip"] if unrecorded_treatment == "skip" else ()))
+            (strategy, form, model, mask, *(["skip"] if unrecorded_treatment == "skip" else ()))
         )
         variants_by_id[name] = Variant(
             id=name,
             strategy=strategy,
             form=form,
             relevance=model,
+            mask=mask,
             params=resolve_params(strategy_type, strategy_params, as_published=published),
             model_params=model_params,
             self_judged=model == judge,

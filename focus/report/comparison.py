@@ -159,8 +159,9 @@ def _group_section(comparison: Comparison, group: VariantGroup) -> dict[str, obj
 
 
 def _group_title(group: VariantGroup) -> str:
+    masked = "" if group.mask == "none" else say(", masked: {mask}", mask=group.mask)
     skipped = say(", unrecorded links left out") if group.unrecorded == "skip" else ""
-    return say("Relevance {model}", model=group.relevance) + skipped
+    return say("Relevance {model}", model=group.relevance) + masked + skipped
 
 
 def _variant_name(comparison: Comparison, score: VariantScore) -> str:
@@ -256,7 +257,7 @@ def _variant_row(variant: Variant) -> list[str]:
         return " ".join(f"{name}={value:g}" for name, value in params.items())
 
     return [
-        variant.strategy, variant.form, variant.relevance, variant.unrecorded,
+        variant.strategy, variant.form, variant.relevance, variant.mask, variant.unrecorded,
         numbers(variant.params), numbers(variant.model_params),
     ]  # fmt: skip
 

@@ -15,7 +15,7 @@ from focus.admission.site_rules import detect_software
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
-from focus.html.parser import parse
+from focus.html.parser import ParsedPage, parse
 from focus.html.shell import detect_shell
 from focus.http import zstd
 from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
@@ -97,9 +97,7 @@ class PageScorer:
         )
         base = normalise(parsed.base, url) if parsed.base else None
         joiner = UrlJoiner(base or url, charset)
-        document = Document.from_parsed(
-            parsed, template_blocks=template.blocks, url=url, url_words=url_words(url)
-        )
+        document = self._make_document(url, parsed, template)
         links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
         is_relevant = judgement.relevance > self.threshold
@@ -166,6 +164,12 @@ class PageScorer:
         if kind is not None:
             return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
         return to_utf8(body, content_type)
+
+    def _make_document(self, url: str, parsed: ParsedPage, template: SiteTemplate) -> Document:
+        masked = {"keywords": "", "description": ""} if self.config.mask_meta else {}
+        if not self.config.mask_urls:
+            masked |= {"url": url, "url_words": url_words(url)}
+        return Document.from_parsed(parsed, template_blocks=template.blocks, **masked)
 
     def _topic_in_name(self, page: Document) -> float:
         """Return how much of the topic the title and address of a page name, 0…1."""

@@ -151,7 +151,7 @@ class OutlinkReader:
     def _describe_target(self, url: str) -> _Target:
         """Return the data about an address that does not depend on the linking page."""
         config = self._config
-        has_no_words = "%" not in url and not self._matcher.may_match_ascii
+        has_no_words = config.mask_urls or ("%" not in url and not self._matcher.may_match_ascii)
         score = 0.0 if has_no_words else self._matcher.link_score[url_words(url)]
         pattern = url_pattern(url) if config.url_patterns else ""
         link_role = address_role(url)
