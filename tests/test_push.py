@@ -93,9 +93,8 @@ def test_invalid_subscription_is_none(endpoint: str, point: str, secret: str) ->
 
 def said(*titles: str, total: int | None = None) -> Any:
     alert = Alert("欧冠", ("https://a.test/",), words="欧冠")
-    matches = [
-        hit(3, f"https://a.test/{n}", title=title, id=n) for n, title in enumerate(titles, 7)
-    ]
+    url, numbered = "https://a.test/{}", enumerate(titles, 7)
+    matches = [hit(3, url.format(n), title=title, id=n) for n, title in numbered]
     part = MessagePart(alert, 3, matches, total or len(titles), {})
     lease = OutboxLease("b" * 32, 1, "push", "zh", "Asia/Shanghai", 0, [part])
     return push.payload(compose_message(lease))
@@ -132,8 +131,7 @@ def test_notification_of_trial_has_its_text() -> None:
 
 
 async def test_message_reaches_each_browser_once(here: OutboxFixture) -> None:
-    hook = Receiver()
-    async with receiving(hook):
+    async with receiving() as hook:
         mine = [PushedBrowser(hook.url, number) for number in (1, 2)]
         for each in mine:
             lets(here, each)
@@ -154,9 +152,8 @@ async def test_message_reaches_each_browser_once(here: OutboxFixture) -> None:
 
 
 async def test_vapid_header_identifies_installation(here: OutboxFixture) -> None:
-    hook = Receiver()
     here.base_url = "https://focus.example.org"
-    async with receiving(hook):
+    async with receiving() as hook:
         lets(here, PushedBrowser(hook.url))
         here.finds(here.alert("足球", "push"), "http://a.test/1")
         await here.deliver()
@@ -168,8 +165,7 @@ async def test_vapid_header_identifies_installation(here: OutboxFixture) -> None
 
 
 async def test_retry_reaches_only_remaining_browsers(here: OutboxFixture) -> None:
-    hook = Receiver(answers=[(201, {}), (503, {"Retry-After": "7200"})])
-    async with receiving(hook):
+    async with receiving(Receiver(answers=[(201, {}), (503, {"Retry-After": "7200"})])) as hook:
         lets(here, PushedBrowser(hook.url, 1))
         lets(here, PushedBrowser(hook.url, 2))
         here.finds(here.alert("足球", "push"), "http://a.test/1")
@@ -184,8 +180,7 @@ async def test_retry_reaches_only_remaining_browsers(here: OutboxFixture) -> Non
 
 @pytest.mark.parametrize("status", [404, 410])
 async def test_browser_reported_gone_is_deleted(here: OutboxFixture, status: int) -> None:
-    hook = Receiver(answers=[(status, {})])
-    async with receiving(hook):
+    async with receiving(Receiver(answers=[(status, {})])) as hook:
         lets(here, PushedBrowser(hook.url))
         alert = here.alert("足球", "push")
         here.finds(alert, "http://a.test/1")
@@ -198,8 +193,7 @@ async def test_browser_reported_gone_is_deleted(here: OutboxFixture, status: int
 
 
 async def test_refused_notification_is_not_retried(here: OutboxFixture) -> None:
-    hook = Receiver(answers=[(403, {})])
-    async with receiving(hook):
+    async with receiving(Receiver(answers=[(403, {})])) as hook:
         lets(here, PushedBrowser(hook.url))
         here.finds(here.alert("足球", "push"), "http://a.test/1")
         summary = await here.deliver()
@@ -209,11 +203,9 @@ async def test_refused_notification_is_not_retried(here: OutboxFixture) -> None:
 
 
 async def test_private_push_service_is_refused(here: OutboxFixture) -> None:
-    hook = Receiver()
-    async with receiving(hook):
-        lets(here, PushedBrowser("http://10.0.0.1"))
-        here.finds(here.alert("足球", "push"), "http://a.test/1")
-        assert (await here.deliver()).dead == 1
+    lets(here, PushedBrowser("http://10.0.0.1"))
+    here.finds(here.alert("足球", "push"), "http://a.test/1")
+    assert (await here.deliver()).dead == 1
 
 
 # -- what is kept ---------------------------------------------------------------------

@@ -16,7 +16,7 @@ from focus.serve import browsers
 from focus.serve.scheduler import SendingOptions
 from tests.support.outbox import LOOPBACK
 from tests.support.push import PushedBrowser
-from tests.support.webhooks import Receiver, receiving
+from tests.support.webhooks import receiving
 from tests.test_serve import SECRET, Group, alert, group
 
 __all__ = ["group"]
@@ -94,8 +94,7 @@ def test_account_export_contains_browsers(group: Group) -> None:
 
 async def test_alert_with_browser_channel_sends_push(group: Group) -> None:
     client = group.member("ana")
-    hook = Receiver()
-    async with receiving(hook):
+    async with receiving() as hook:
         group.app_state.sending = SendingOptions(fetch=LOOPBACK)
         phone = PushedBrowser(hook.url)
         lets(client, phone)

@@ -99,8 +99,7 @@ def test_signature_equals_standard_webhooks_example() -> None:
 
 
 async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -> None:
-    hook = Receiver(answers=[(500, {}), (429, {"Retry-After": "7200"})])
-    async with receiving(hook):
+    async with receiving(Receiver(answers=[(500, {}), (429, {"Retry-After": "7200"})])) as hook:
         channel = f"webhook:{hook.url}/in?k=1"
         alert = here.alert("足球", channel)
         (number,) = here.finds(alert, "http://a.test/1", published_at=NOON - 60)
