@@ -1,10 +1,13 @@
 """`focus serve` under attack: one test for each line of its promises in SECURITY.md."""
 
 import asyncio
+import os
 import re
 import sqlite3
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from pytest import MonkeyPatch
@@ -12,6 +15,8 @@ from pytest import MonkeyPatch
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from focus.alerts.delivery import Delivered
@@ -21,6 +26,7 @@ from focus.serve.alerts import MAX_ALERTS
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hash_secret
+from tests.test_hostile_titles import TITLES
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture
 
@@ -486,3 +492,60 @@ def test_slow_page_without_session_is_log_in(group: Group, monkeypatch: MonkeyPa
     client = group.member("ana")
     assert client.get("/search").status_code == 429
     assert group.browser().get("/search").headers["location"] == "/login"
+
+
+# -- random forms -------------------------------------------------------------------
+
+FIELDS = sorted(
+    {name for page in Path(app.__file__).with_name("templates").glob("*.html")
+     for name in re.findall(r"(?:field|area|check)\('(\w+)'|name=\"(\w+)\"", page.read_text())
+     for name in name if name and name != "try"}
+)  # fmt: skip
+VALUES = st.one_of(
+    st.sampled_from(
+        [
+            *(title[:300] for title in TITLES.values()),
+            "9" * 5000,
+            "-1",
+            "1e400",
+            "nan",
+            "[" * 1000,
+            "http://[",
+            "\0",
+        ]
+    ),
+    st.sampled_from(
+        ["on", "1", "mail:a@b.test", "https://a.test/", "daily", "2026-02-30", "custom"]
+    ),
+    st.text(max_size=50),
+)
+LONG = int(os.environ.get("FOCUS_FUZZ", "0"))
+
+
+def test_random_forms_get_no_server_error(group: Group, caplog: pytest.LogCaptureFixture) -> None:
+    client = group.member("boss")
+    number = alert(client)
+    group.finds(number, "https://a.test/1")
+    cookies = dict(client.cookies)
+    paths = [path for path in app._ROUTES if path not in ("/logout", "/settings/delete")]
+
+    @settings(
+        max_examples=LONG or 200, derandomize=not LONG, database=None, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(
+        st.sampled_from(paths), st.sampled_from([str(number), "1", "99", "0" * 15, "%00", "é"]),
+        st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=9), st.booleans(),
+    )  # fmt: skip
+    def respond(path: str, part: str, fields: dict[str, str], is_post: bool) -> None:
+        url = re.sub(r"{.*?}", part, path)
+        text = urlencode(fields, errors="surrogatepass")
+        client.cookies.update(cookies)
+        kind = {"content-type": "application/x-www-form-urlencoded"}
+        answer = (
+            client.post(url, content=text, headers=kind) if is_post else client.get(f"{url}?{text}")
+        )
+        assert answer.status_code < 500, (url, fields)
+
+    respond()
+    assert "Traceback" not in caplog.text
