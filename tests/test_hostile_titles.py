@@ -76,6 +76,8 @@ TITLES = {
     "mention": "@everyone <!channel> <@123>",
     "TOML": "\"\"\"\n[params]\nx = '''",
     "half of a surrogate pair": "a\ud800b",
+    "zero width": "a\u200bb\u200c\u200d\ufeff\u2060\u00adc",
+    "very long": "足球 " * 20_000,
 }  # fmt: skip
 
 
