@@ -1,6 +1,7 @@
 """Measures `focus serve` and its scheduler with 200 users and half a million stored pages.
 
     python -m bench.serve_load FOLDER [--pages 500000] [--requests 400] [--clients 4] [--json FILE]
+                                      [--readers 200] [--pause 10] [--seconds 60] [--readers-only]
 
 FOLDER/load.db holds 50 sites of the demo's generated web, with one crawl each. One page in
 `COPIES` is generated; the others repeat its text under another address, with another simhash, date
@@ -11,18 +12,26 @@ Scheduler: CPU time of a check for due alerts, and of runs with nothing due, wit
 due, and with ten new pages on each site. Visits and deliveries are replaced by functions that do
 nothing. HTTP: response times of four pages for one client and for several at once, CPU time per
 request and memory of the server process.
+
+Readers: response times of `--readers` people, each of whom opens a page every `--pause` seconds,
+first alone and then while `focus crawl` fetches `bench.site` from this machine into the same
+database, with its default delay. `--readers-only` measures nothing else.
 """
 
 import asyncio
 import http.client
 import json
 import multiprocessing
+import os
 import random
 import re
 import socket
+import sqlite3
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +39,8 @@ from urllib.parse import quote
 
 from bench.resources import cpu_s
 from bench.script import read_options
+from bench.serving import serving as serve_site
+from bench.site import SEEDS, TOPIC, build, host_name
 from focus.alerts.outbox_relay import DeliverySummary
 from focus.alerts.run import run_due
 from focus.demo.site import DemoWeb, generate
@@ -50,6 +61,7 @@ from tests.support.processes import peak_mib, present_mib
 SITES, USERS, ALERTS_PER_USER, MATCHES_PER_ALERT = 50, 200, 20, 100
 COPIES = 25
 BATCH = 500
+WARM_PAGES = 200  # of the crawl before the readers begin
 DAY_S = 86_400.0
 NOW = 1_795_251_600.0
 SUBJECTS = "足球 欧冠 英超 球队 篮球 股市 房价 手机 芯片 电影 票房 旅游 酒店 健康 医生 美食".split()
@@ -307,6 +319,17 @@ def paths_by_kind(path: Path, number: int) -> dict[str, list[str]]:
     }
 
 
+def _timed_page(connection: http.client.HTTPConnection, path: str, secret: str) -> float:
+    """Request a page and return the seconds until it was there."""
+    began = time.perf_counter()
+    connection.request("GET", path, headers={"Cookie": f"{COOKIE}={secret}"})
+    response = connection.getresponse()
+    body = response.read()
+    elapsed = time.perf_counter() - began
+    assert response.status == 200 and b"</html>" in body, (path, response.status)
+    return elapsed
+
+
 def request_all(port: int, secrets: list[str], paths: list[str], clients: int) -> list[float]:
     """Request paths with `clients` threads, as another user each time; sorted times in seconds."""
     times: list[float] = []
@@ -320,12 +343,7 @@ def request_all(port: int, secrets: list[str], paths: list[str], clients: int) -
                     path, secret = next(remaining, ("", ""))
                 if not path:
                     return
-                began = time.perf_counter()
-                connection.request("GET", path, headers={"Cookie": f"{COOKIE}={secret}"})
-                response = connection.getresponse()
-                body = response.read()
-                times.append(time.perf_counter() - began)
-                assert response.status == 200 and b"</html>" in body, (path, response.status)
+                times.append(_timed_page(connection, path, secret))
 
     threads = [threading.Thread(target=client) for _ in range(clients)]
     for thread in threads:
@@ -336,11 +354,16 @@ def request_all(port: int, secrets: list[str], paths: list[str], clients: int) -
     return sorted(times)
 
 
-def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str, Any]]:
-    """Return response times and CPU time per request by kind of page, and the server's memory."""
+def _log_in_all(path: Path) -> list[str]:
+    """Return the secret of a new session for each user."""
     with open_store(path, now=NOW, language="en", zone="UTC") as store:
         users = [user for (user,) in store.database.fetch_rows("SELECT id FROM user WHERE id > 1")]
-        secrets = [tokens.create_token(store, "session", user=user, now=NOW) for user in users]
+        return [tokens.create_token(store, "session", user=user, now=NOW) for user in users]
+
+
+def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str, Any]]:
+    """Return response times and CPU time per request by kind of page, and the server's memory."""
+    secrets = _log_in_all(path)
     figures: dict[str, dict[str, Any]] = {}
     with serving(path) as (port, pid):
         request_all(port, secrets, ["/inbox", f"/search?q={quote('足球')}"] * 20, 1)  # warm up
@@ -358,6 +381,86 @@ def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str
     return figures
 
 
+# -- readers beside a crawl -------------------------------------------------------------
+
+
+def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]]:
+    """Return response times of many readers without and with a crawl in the same database."""
+    path = folder / "load.db"
+    secrets, paths = _log_in_all(path), list(paths_by_kind(path, 400).values())
+    figures: dict[str, dict[str, Any]] = {}
+    with serve_site(build(folder / "site", pages=20_000, hosts=200, seed=1)) as web:
+        for case in ("readers", "readers and a crawl"):
+            with (
+                serving(path) as (port, pid),
+                _crawling(path, web.port, case != "readers") as count,
+            ):
+                request_all(port, secrets, ["/inbox"] * 20, 1)  # warm up
+                before = cpu_s(pid)
+                times = _read(port, secrets, paths, options)
+                figures[case] = {
+                    "p50_ms": round(1000 * times[len(times) // 2], 1),
+                    "p99_ms": round(1000 * times[int(0.99 * len(times))], 1),
+                    "requests": len(times),
+                    "server_cpu": round((cpu_s(pid) - before) / options.seconds, 2),
+                    "crawled": count(),
+                    "load": os.getloadavg()[0],
+                }
+    alone, beside = figures.values()
+    ratio = {key: round(beside[key] / alone[key], 2) for key in ("p50_ms", "p99_ms")}
+    return {**figures, "ratio": ratio}
+
+
+@contextmanager
+def _crawling(path: Path, port: int, enabled: bool) -> Iterator[Callable[[], int]]:
+    """Crawl the site into a database; yields a function that counts the pages so far."""
+
+    def count_pages() -> int:
+        with closing(sqlite3.connect(path)) as db:
+            return int(db.execute("SELECT count(*) FROM page").fetchone()[0]) - stored
+
+    stored = 0
+    stored = count_pages()
+    if not enabled:
+        yield count_pages
+        return
+    seeds = [part for n in range(SEEDS) for part in ("--seed", f"http://{host_name(n)}/")]
+    where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8", "--db", str(path)]
+    command = [sys.executable, "-m", "focus", "crawl", *seeds, "--topic", TOPIC, "--fresh", *where]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
+        while count_pages() < WARM_PAGES:
+            assert crawl.poll() is None, "the crawl ended"
+            time.sleep(0.5)
+        yield count_pages
+        assert crawl.poll() is None, "the crawl ended"
+        crawl.terminate()
+
+
+def _read(port: int, secrets: list[str], paths: list[list[str]], options: Any) -> list[float]:
+    """Let each reader open pages for a while; sorted response times."""
+    times: list[float] = []
+    end = time.monotonic() + options.seconds
+
+    def read(number: int) -> None:
+        rng = random.Random(number)
+        # The server limits the connections of an address.
+        source = (f"127.0.0.{2 + number // 50}", 0)
+        time.sleep(rng.uniform(0, options.pause))
+        while time.monotonic() < end:
+            client = http.client.HTTPConnection("127.0.0.1", port, 60, source_address=source)
+            with closing(client):
+                secret = secrets[number % len(secrets)]
+                times.append(_timed_page(client, rng.choice(rng.choice(paths)), secret))
+            time.sleep(rng.expovariate(1 / options.pause))
+
+    threads = [threading.Thread(target=read, args=(n,)) for n in range(options.readers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(times)
+
+
 def main() -> None:
     """Print the figures as a table."""
     options = read_options(__doc__)
@@ -371,8 +474,11 @@ def main() -> None:
             for name in ("page", "alert_match", "alert", "site")
         }
     stored |= {"mib": path.stat().st_size >> 20, "index_mib": index_path(path).stat().st_size >> 20}
-    figures = {"stored": stored, **scheduler(path)}
-    figures |= pages_over_http(path, options.requests, options.clients)
+    figures = {"stored": stored}
+    if not options.readers_only:
+        figures |= scheduler(path)
+        figures |= pages_over_http(path, options.requests, options.clients)
+    figures |= readers_beside_crawl(options.folder, options)
     print("| case | figures |\n|---|---|")
     for name, row in figures.items():
         print(f"| {name} | {', '.join(f'{key} {value}' for key, value in row.items())} |")
