@@ -360,15 +360,16 @@ import asyncio, sys, time
 from pathlib import Path
 from random import Random
 from focus.config import FetchConfig
-from focus.alerts import outbox_relay, settings
+from focus.alerts import outbox_lease, outbox_relay, settings
 from focus.alerts.sealed_channels import SealedChannels
 from focus.storage.alerts.store import open_store
 async def run(path):
+    outbox_lease.LEASE_S = 0.0
     sealed = SealedChannels.from_key_file(Path(path))
     with open_store(Path(path), now=0.0, language="zh", zone="UTC", channels=sealed) as here:
         known = settings.read(here, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
         print("ready", flush=True)
-        await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random(), lease_s=0.0)
+        await outbox_relay.deliver_due(here, known, clock=time.time, rng=Random())
 asyncio.run(run(sys.argv[1]))
 """
 

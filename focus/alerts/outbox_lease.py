@@ -19,14 +19,13 @@ from focus.i18n import msg
 from focus.storage.alerts.records import FAILED, DeliveryRecord, OutboxLease, OutboxRow
 from focus.storage.alerts.store import AlertStore
 
-LEASE_S = 300.0  # longer than any delivery takes; see the limits of the channels
+LEASE_S = 300.0
+"""How long a relay that died holds a message; longer than any delivery takes (see the channels)."""
 
 _DELETED = "deleted before it went out"
 
 
-def lease_message(
-    store: AlertStore, kind: str, *, due: float, now: float, lease_s: float = LEASE_S
-) -> OutboxLease | None:
+def lease_message(store: AlertStore, kind: str, *, due: float, now: float) -> OutboxLease | None:
     """Lease the next message of a kind of channel that was due by `due`; None if there is none.
 
     No other relay gets its rows until the lease expires.
@@ -36,7 +35,7 @@ def lease_message(
             rows = _sendable_rows(store, store.outbox.list_message_rows(first, due=due), now)
             if rows:
                 batch = first.batch or uuid.uuid4().hex
-                return store.outbox.lease_rows(message_rows(rows), batch, until=now + lease_s)
+                return store.outbox.lease_rows(message_rows(rows), batch, until=now + LEASE_S)
     return None
 
 

@@ -121,22 +121,18 @@ async def deliver_due(
     *,
     clock: Callable[[], float],
     rng: Random,
-    lease_s: float = outbox_lease.LEASE_S,
     stop: asyncio.Event | None = None,
 ) -> DeliverySummary:
     """Send everything that is due now.
 
-    clock    Unix seconds; leases are taken by it.
-    rng      Spreads the times of further attempts.
-    lease_s  How long a message stays leased by a relay that died; longer than any delivery takes.
-    stop     Once it is set, messages that are being sent are finished and no others are started.
+    clock  Unix seconds; leases are taken by it.
+    rng    Spreads the times of further attempts.
+    stop   Once it is set, messages that are being sent are finished and no others are started.
 
     Raises StoreError only; the failures of receivers are in the summary and in the delivery log.
     """
     async with ChannelSenders(settings, store, clock=clock) as senders:
-        delivery_round = _DeliveryRound(
-            store, settings, senders, clock=clock, rng=rng, lease_s=lease_s
-        )
+        delivery_round = _DeliveryRound(store, settings, senders, clock=clock, rng=rng)
         delivery_round.stop = stop or delivery_round.stop
         try:
             async with asyncio.TaskGroup() as group:
@@ -158,11 +154,10 @@ class _DeliveryRound:
         *,
         clock: Callable[[], float],
         rng: Random,
-        lease_s: float,
     ) -> None:
         self.summary = DeliverySummary()
         self._store, self._settings, self._senders = store, settings, senders
-        self._clock, self._rng, self._lease_s = clock, rng, lease_s
+        self._clock, self._rng = clock, rng
         self._due = clock()
         self._blocked: dict[str, NotDelivered] = {}
         self.stop = asyncio.Event()
@@ -204,10 +199,7 @@ class _DeliveryRound:
             await asyncio.sleep(0)  # let other tasks commit their outcomes
 
     def _lease(self, kind: str) -> OutboxLease | None:
-        now = self._clock()
-        return outbox_lease.lease_message(
-            self._store, kind, due=self._due, now=now, lease_s=self._lease_s
-        )
+        return outbox_lease.lease_message(self._store, kind, due=self._due, now=self._clock())
 
     def _compose(self, lease: OutboxLease) -> Message:
         url = ""

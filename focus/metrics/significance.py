@@ -119,23 +119,22 @@ def bootstrap_interval(
     rng: Random,
     *,
     statistic: Callable[[Sequence[Item]], float],
-    level: float = 0.95,
     resamples: int = 10_000,
 ) -> Interval | None:
     """Return the percentile interval of a statistic over topics (Efron 1979).
 
-    Resamples the topics with replacement `resamples` times and takes the (1 ± level)/2 quantiles
-    of the statistic. For a ratio of two strategies an item should be the pair of a topic, so that
-    pairs stay together. Returns None for fewer than two topics.
+    Resamples the topics with replacement `resamples` times and takes the quantiles 0.025 and
+    0.975 of the statistic. For a ratio of two strategies an item should be the pair of a topic, so
+    that pairs stay together. Returns None for fewer than two topics.
     """
     if len(sample) < 2:
         return None  # every resample of one value is the same
     statistics = [statistic(rng.choices(sample, k=len(sample))) for _ in range(resamples)]
-    return _central_interval(statistics, level)
+    return _central_interval(statistics)
 
 
 def bootstrap_band(
-    curves: Sequence[Sequence[float]], rng: Random, *, level: float = 0.95, resamples: int = 1000
+    curves: Sequence[Sequence[float]], rng: Random, *, resamples: int = 1000
 ) -> list[Interval]:
     """Return the pointwise interval of the mean curve over topics, [] for fewer than two.
 
@@ -147,18 +146,17 @@ def bootstrap_band(
     draw_counts = [Counter(draw).items() for draw in draws]
     return [
         _central_interval(
-            [sum(point[i] * n for i, n in counts) / len(curves) for counts in draw_counts], level
+            [sum(point[i] * n for i, n in counts) / len(curves) for counts in draw_counts]
         )
         for point in zip(*curves, strict=True)
     ]
 
 
-def _central_interval(values: list[float], level: float) -> Interval:
-    """Return the interval of the middle `level` share of the values (nearest rank)."""
+def _central_interval(values: list[float]) -> Interval:
+    """Return the interval of the middle 95 % of the values (nearest rank)."""
     values.sort()
-    cut = (1 - level) / 2
     last = len(values) - 1
-    return Interval(values[round(cut * last)], values[round((1 - cut) * last)])
+    return Interval(values[round(0.025 * last)], values[round(0.975 * last)])
 
 
 def count_wins(ours: Sequence[float], theirs: Sequence[float]) -> WinCounts:

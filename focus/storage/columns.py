@@ -130,10 +130,10 @@ class LoggedEvidence(NamedTuple):
 
 
 def read_evidence(
-    db: sqlite3.Connection, *, crawl: int, first: int, limit: int = url_log.ROWS_PER_READ
+    db: sqlite3.Connection, *, crawl: int, first: int
 ) -> tuple[int, LoggedEvidence] | None:
-    """Return (next row, columns) of up to `limit` log rows from `first` on; None at the end."""
-    values = row_id(crawl, first), id_range(crawl)[1], limit
+    """Return (next row, columns) of the next log rows from `first` on; None at the end."""
+    values = row_id(crawl, first), id_range(crawl)[1], url_log.ROWS_PER_READ
     rows = writer.fetch_rows(db, url_log.SELECT_EVIDENCE, values)
     if not rows:
         return None

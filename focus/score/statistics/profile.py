@@ -43,7 +43,6 @@ def make_profile(
     keywords: Collection[str],
     *,
     sites: Sequence[str] = (),
-    number: int = MAX_FEATURES,
 ) -> TopicProfile:
     """Return the strongest words of the centroid of TF-IDF vectors (P4 2.5), without keywords.
 
@@ -69,7 +68,7 @@ def make_profile(
         site_counts = count_documents(words_by_site.values())
         common = {word for word in common if site_counts[word] > 1}
     return _make_profile_from_vectors(
-        vectors, on, off, number, lambda word: word in common - set(keywords)
+        vectors, on, off, MAX_FEATURES, lambda word: word in common - set(keywords)
     )
 
 
@@ -78,8 +77,6 @@ def make_published_profile(
     on: Sequence[Vector],
     off: Sequence[Vector],
     keywords: Collection[str],
-    *,
-    number: int = PUBLISHED_FEATURES,
 ) -> TopicProfile:
     """Return the strongest words of the centroid with the weights of a paper, without keywords.
 
@@ -100,7 +97,9 @@ def make_published_profile(
     else:
         weight = class_weights(on, [*on, *off])
         vectors = [improved_tf_idf(page, page_counts, pages, weight=weight) for page in on]
-    return _make_profile_from_vectors(vectors, on, off, number, lambda word: word not in keywords)
+    return _make_profile_from_vectors(
+        vectors, on, off, PUBLISHED_FEATURES, lambda word: word not in keywords
+    )
 
 
 def _make_profile_from_vectors(

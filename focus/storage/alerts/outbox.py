@@ -183,10 +183,9 @@ class Outbox(Statements):
         )
         return due_at
 
-    def count_by_state(self, user: int | None = None) -> dict[int, int]:
-        """Return the number of rows by state, of one user or of all."""
-        sql = "SELECT state, count(*) FROM outbox WHERE :user IS NULL OR user = :user GROUP BY 1"
-        return dict(self._db.fetch_rows(sql, {"user": user}))
+    def count_by_state(self) -> dict[int, int]:
+        """Return the number of rows by state."""
+        return dict(self._db.fetch_rows("SELECT state, count(*) FROM outbox GROUP BY 1"))
 
     def list_deliveries(self, user: int | None = None, *, limit: int = 50) -> list[DeliveryRecord]:
         """Return the delivery log of one user or of all, latest first; -1 means no limit."""
