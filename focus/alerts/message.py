@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from html import escape
+from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -19,6 +20,7 @@ from focus.alerts.schedule import find_zone
 from focus.i18n import Msg, language_tag, msg, plural, supported_language, translate
 from focus.storage.alerts.records import MATCH_MARK, Match, MessagePart, OutboxLease
 from focus.text.formatting import printable, truncate
+from focus.text.templates import make_environment
 
 _SUBJECT_WIDTH = 120
 _TITLE_WIDTH = 240
@@ -26,7 +28,6 @@ _TITLE_WIDTH = 240
 UNTITLED = msg("(no title)")
 _INBOX = msg("Open the inbox")
 _STOP = msg("Unsubscribe")
-_WHY = msg("You receive this because an alert in focus sends to this address.")
 _EXAMPLE = msg("existed before the alert")
 
 
@@ -82,12 +83,23 @@ def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str 
     language, zone = supported_language(lease.language), find_zone(lease.zone)
     sections = tuple(_section(part, language, zone) for part in lease.parts)
     inbox = f"{base_url}/inbox" if base_url else ""
+    subject = _subject_line(sections, language)
     return Message(
         lease.batch,
         language,
-        _subject_line(sections, language),
+        subject,
         "\n".join(_text_lines(sections, language, inbox, unsubscribe)) + "\n",
-        _compose_html(sections, language, inbox, unsubscribe),
+        _render(
+            "new_pages.html",
+            language,
+            subject=subject,
+            page_count=translate(_page_count(sections), language),
+            sections=sections,
+            inbox=inbox,
+            unsubscribe=unsubscribe,
+            details_line=details_line,
+            more_line=_more_line,
+        ),
         sections,
         unsubscribe,
     )
@@ -99,8 +111,7 @@ def plain_message(batch: str, language: str, *, subject: str, body: str, link: s
         truncate(printable(translate(subject, language)), _SUBJECT_WIDTH),
         translate(body, language),
     )
-    anchor = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
-    html = _html_document(language, subject, f"<p>{escape(body)}</p>{anchor}")
+    html = _render("note.html", language, subject=subject, text=body, link=link)
     text = f"{body}\n" + (f"\n{link}\n" if link else "")
     return Message(batch, supported_language(language), subject, text, html)
 
@@ -221,53 +232,12 @@ def _indent(text: str) -> str:
 
 # -- HTML ---------------------------------------------------------------------------
 
-_STYLE = """
-:root{color-scheme:light dark}
-body{margin:0;padding:16px;font:16px/1.5 system-ui,sans-serif;color:#1a1a1a;background:#fff}
-main{max-width:640px;margin:0 auto}
-h1{font-size:20px;margin:0 0 16px}
-h2{font-size:17px;margin:24px 0 8px;padding-bottom:4px;border-bottom:1px solid #d0d0d0}
-article{margin:0 0 18px}
-a{color:#0b57d0;overflow-wrap:anywhere}
-h3{font-size:16px;margin:0}
-p{margin:2px 0}
-.about,footer{color:#5c5c5c;font-size:14px}
-mark{background:#ffe58a;color:#1a1a1a}
-footer{margin-top:28px}
-@media (prefers-color-scheme:dark){
-body{color:#e8e8e8;background:#161616}
-h2{border-color:#444}
-a{color:#8ab4f8}
-.about,footer{color:#a8a8a8}
-mark{background:#6b5900;color:#fff}
-}"""
+_TEMPLATES = make_environment("focus.alerts")
 
 
-def _compose_html(
-    sections: Sequence[AlertSection], language: str, inbox: str, unsubscribe: str
-) -> str:
-    body = [f"<h1>{escape(translate(_page_count(sections), language))}</h1>"]
-    for section in sections:
-        body.append(f"<section><h2>{escape(section.name)}</h2>")
-        body += [_article(item, language) for item in section.items]
-        if section.more:
-            body.append(f'<p class="about">{escape(_more_line(section, language, inbox))}</p>')
-        body.append("</section>")
-    foot = [f"<p>{_anchor(inbox, translate(_INBOX, language))}</p>"] if inbox else []
-    if unsubscribe:
-        stop = _anchor(unsubscribe, translate(_STOP, language))
-        foot.append(f"<p>{escape(translate(_WHY, language))} {stop}</p>")
-    if foot:
-        body.append(f"<footer>{''.join(foot)}</footer>")
-    return _html_document(language, _subject_line(sections, language), "\n".join(body))
-
-
-def _article(item: MessageItem, language: str) -> str:
-    return (
-        f"<article><h3>{_anchor(item.match.url, item.title)}</h3>"
-        f'<p class="about">{escape(details_line(item, language))}</p>'
-        f"<p>{highlight_html(item.pieces)}</p></article>"
-    )
+def _render(template: str, language: str, **values: Any) -> str:
+    page = _TEMPLATES.get_template(template)
+    return page.render(lang=language, tag=language_tag(language), **values) + "\n"
 
 
 def highlight_html(snippet: Sequence[str]) -> str:
@@ -275,21 +245,4 @@ def highlight_html(snippet: Sequence[str]) -> str:
     return "".join(
         f"<mark>{escape(piece)}</mark>" if index % 2 else escape(piece)
         for index, piece in enumerate(snippet)
-    )
-
-
-def _anchor(url: str, words: str) -> str:
-    """Return a link; the words alone for a URL that is not http or https."""
-    if not url.startswith(("http://", "https://")):
-        return escape(words)
-    return f'<a href="{escape(url)}" rel="noopener noreferrer">{escape(words)}</a>'
-
-
-def _html_document(language: str, title: str, body: str) -> str:
-    return (
-        f'<!doctype html>\n<html lang="{language_tag(language)}"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main>\n{body}\n</main></body></html>\n"
     )
