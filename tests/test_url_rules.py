@@ -39,6 +39,7 @@ LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" *
         ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
         ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:"]),
         ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
+        ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
         ("/blog/tag/goal/feed/", ["/blog/S/goal/feed/", "*/feed"]),
     ],
 )

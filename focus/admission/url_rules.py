@@ -334,7 +334,9 @@ def _parameters(query: str) -> Iterator[str]:
 
 
 _CLASS_SIGNS = frozenset(("", "N", "S", "D", "X"))
-_NAMESPACE = re.compile(r"(?<=[/=])([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&]|$))?")
+_NAMESPACE = re.compile(
+    r"(?:/|\b(?:title|id|page|name)=)([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&]|$))?"
+)
 """Namespace of a wiki page, and its name if it has plain letters."""
 _ENDING = re.compile(r"/[^/?]+/[^/?]+/([a-z]{2,16})/?(?=\?|\Z)")
 
