@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.errors import ConfigError
-from focus.html.parser import Block
+from focus.html.blocks import Block
 from focus.score.matching import Matcher
 from focus.score.relevance import Document, make_model
 from focus.score.relevance.bayes import Classifier, EntityExpansion

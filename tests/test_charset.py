@@ -7,14 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from focus.text.charset import (
-    charset_from_content_type,
-    codec_for,
-    decode,
-    prescan_encoding,
-    to_utf8,
-)
-from focus.text.codecs import decode_as, encoding_from_label
+from focus.text.charset import charset_from_content_type, decode, prescan_encoding, to_utf8
+from focus.text.codecs import codec_for, decode_as, encoding_from_label
 
 NEWS = "中国足球队在世界杯预选赛中取得胜利，主教练在新闻发布会上说球员们表现出色。"
 TAIWAN = "中國足球隊在世界盃預選賽中取得勝利，總教練在記者會上表示球員們表現出色。"

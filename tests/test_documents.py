@@ -14,7 +14,8 @@ from focus.documents import pdf
 from focus.documents.convert import MAX_FILES, MAX_UNPACKED_BYTES, to_html
 from focus.documents.html_writer import MAX_CHARS, HtmlWriter, to_linked_html
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, DocumentError, document_kind
-from focus.html.parser import ParsedPage, parse
+from focus.html.parser import parse
+from focus.html.reader import ParsedPage
 from focus.http.semantics import HTML_TYPES, is_html
 from focus.records import DropReason, FailureKind
 from focus.score.analysis import PageScorer

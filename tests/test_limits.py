@@ -9,8 +9,8 @@ import pytest
 from pytest import CaptureFixture, MonkeyPatch
 
 from focus.__main__ import main
+from focus.config import MAX_URL_LENGTH
 from focus.records import DropReason, FailureKind
-from focus.urls.normal_form import MAX_URL_LENGTH
 from tests.support.web import TinyWeb
 from tests.test_settings import BASE, Ordered, home, ordered
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focus.html.blocks import Block
 from focus.html.main_content import main_blocks, main_text, select_main
-from focus.html.parser import Block, main_text_from_html
+from focus.html.parser import main_text_from_html
 
 BLOCKS = st.lists(
     st.builds(

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from focus.html.contexts import MAX_CONTEXT, text_around
-from focus.html.parser import ParsedPage, RawLink, parse
+from focus.html.parser import parse
+from focus.html.reader import ParsedPage, RawLink
 from focus.html.regions import element_region
 from focus.html.size_guard import (
     MAX_ATTRIBUTES,

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from focus.config import AnalysisConfig
 from focus.errors import ConfigError, TopicError
-from focus.html.parser import Block, RawLink, parse
+from focus.html.blocks import Block
+from focus.html.parser import parse
+from focus.html.reader import RawLink
 from focus.records import Region
 from focus.score.analysis import PageScorer
 from focus.score.matching import Matcher

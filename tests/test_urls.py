@@ -7,13 +7,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from focus.config import MAX_URL_LENGTH
 from focus.errors import ConfigError
 from focus.urls import normal_form
 from focus.urls.normal_form import (
-    MAX_URL_LENGTH,
     UrlJoiner,
     duplicate_key,
-    folder_words,
     hash_route,
     normalise,
     registrable_domain,
@@ -21,9 +20,8 @@ from focus.urls.normal_form import (
     url_fingerprint,
     url_host,
     url_origin,
-    url_pattern,
-    url_words,
 )
+from focus.urls.patterns import folder_words, url_pattern, url_words
 
 BASES = [
     "http://example.com/",

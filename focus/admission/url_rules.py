@@ -34,7 +34,7 @@ import msgspec
 from focus.i18n import msg
 from focus.records import REVISIT_PRIORITY, SEED_PRIORITY, Page, UrlRuleRow
 from focus.scheduling.url_table import Fingerprints
-from focus.urls.normal_form import url_pattern
+from focus.urls.patterns import url_pattern
 
 DEFER_AFTER = 4
 """Useless responses in a row after which a kind of URL is deferred."""

@@ -25,8 +25,9 @@ from focus.alerts.snippet import cut_snippet, fold_aligned, snippet_source
 from focus.config import AnalysisConfig
 from focus.errors import TopicError
 from focus.html.main_content import main_blocks
-from focus.html.parser import ParsedPage, parse
+from focus.html.parser import parse
 from focus.html.publication_date import read_publication_time
+from focus.html.reader import ParsedPage
 from focus.learn.model_file import LearnedTopic, apply_model
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model, relevance_threshold
@@ -35,7 +36,7 @@ from focus.storage.alerts.records import Alert, MatchablePage
 from focus.text.tokenisation import Segmenter, has_han
 from focus.topic.topic import Keyword, Topic, from_words
 from focus.topic.topic_file import read_topic_file
-from focus.urls.normal_form import url_words as url_words
+from focus.urls.patterns import url_words
 
 _LATIN = re.compile(r"[a-z0-9]+")
 _KANA, _HANGUL, _HAN = map(re.compile, ("[\u3040-\u30ff]", "[\uac00-\ud7af]", "[\u4e00-\u9fff]"))

@@ -46,7 +46,8 @@ from focus.records import (
 )
 from focus.scheduling.queues import Candidate, Host
 from focus.score.index_pages import series_address
-from focus.urls.normal_form import url_fingerprint, url_host, url_pattern
+from focus.urls.normal_form import url_fingerprint, url_host
+from focus.urls.patterns import url_pattern
 
 
 class Effects:

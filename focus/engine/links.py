@@ -40,7 +40,8 @@ from focus.records import (
 from focus.scheduling.queues import Candidate, Host, Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import LinkEvidence, Parent, Strategy
-from focus.urls.normal_form import url_fingerprint, url_host, url_pattern
+from focus.urls.normal_form import url_fingerprint, url_host
+from focus.urls.patterns import url_pattern
 
 
 class LinkHandler:

@@ -14,20 +14,9 @@ from __future__ import annotations
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from focus.html.blocks import Block
-from focus.html.breadcrumbs import Crumb
 from focus.html.main_content import main_text, read_blocks
-from focus.html.reader import ElementReader, ParsedPage, RawLink
+from focus.html.reader import ElementReader, ParsedPage
 from focus.html.size_guard import limit_markup
-
-__all__ = [
-    "Block",
-    "Crumb",
-    "ParsedPage",
-    "RawLink",
-    "main_text_from_html",
-    "parse",
-    "parse_blocks",
-]
 
 _WITHOUT_EVENTS = LexborDocumentOptions.WO_EVENTS.value
 """Disables side effects of inserting elements: a `<selectedcontent>` copies the chosen option."""

@@ -66,27 +66,6 @@ class Exchange:
     status_line  status line of the response as received
     """
 
-    __slots__ = (
-        "_config",
-        "_deadline",
-        "_handler",
-        "_is_connect_permitted",
-        "_is_paused",
-        "_last_progress",
-        "_max_bytes",
-        "_on_sent",
-        "_window_bytes",
-        "_window_start",
-        "_wire_bytes_before",
-        "address",
-        "failure",
-        "has_headers",
-        "is_reused",
-        "received",
-        "sockets",
-        "status_line",
-    )
-
     def __init__(self, config: FetchConfig, on_sent: Callable[[], object] | None = None) -> None:
         self._config = config
         self._on_sent = on_sent

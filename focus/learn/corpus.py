@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from focus.errors import ConfigError, refuse_deep_nesting
-from focus.html.parser import Block, parse
+from focus.html.blocks import Block
+from focus.html.parser import parse
 from focus.score.relevance import Document
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader

@@ -41,7 +41,8 @@ from focus.text.formatting import format_count
 from focus.text.tokenisation import Segmenter, fold
 from focus.topic.terms import add_terms
 from focus.topic.topic import Keyword, Topic
-from focus.urls.normal_form import url_host, url_words
+from focus.urls.normal_form import url_host
+from focus.urls.patterns import url_words
 
 SURE_ON, SURE_OFF = 0.8, 0.2
 """Relevance by `evidence` above which a page is on topic, below which it is off topic."""

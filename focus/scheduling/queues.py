@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from focus.scheduling.throttling import Throttle
@@ -144,6 +145,7 @@ class Queue:
         self.best_evicted: Key | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Host:
     """Queues of a host and the times of its requests (Unix seconds on the crawl's clock).
 
@@ -161,48 +163,25 @@ class Host:
     detections         pages in which it was looked for
     """
 
-    __slots__ = (
-        "active",
-        "address",
-        "delay_s",
-        "detections",
-        "failures",
-        "id",
-        "is_abandoned",
-        "is_available",
-        "is_request_unsent",
-        "is_resolved",
-        "name",
-        "next_at",
-        "paused_until",
-        "queue_ranking",
-        "queues",
-        "robots",
-        "software",
-        "throttle",
-        "wakes_at",
-    )
-
-    def __init__(self, host_id: int, name: str, delay_s: float) -> None:
-        self.id = host_id
-        self.name = name
-        self.delay_s = delay_s
-        self.active = 0
-        self.address = ""
-        self.is_resolved = False
-        self.throttle = Throttle()
-        self.is_request_unsent = False
-        self.is_available = True
-        self.next_at = 0.0
-        self.paused_until = 0.0
-        self.wakes_at: float | None = None
-        self.failures = 0
-        self.is_abandoned = False
-        self.queues: dict[str, Queue] = {}
-        self.queue_ranking = Ranking()
-        self.robots: dict[str, Any] = {}
-        self.software = ""
-        self.detections = 0
+    id: int
+    name: str
+    delay_s: float
+    active: int = 0
+    address: str = ""
+    is_resolved: bool = False
+    throttle: Throttle = field(default_factory=Throttle)
+    is_request_unsent: bool = False
+    is_available: bool = True
+    next_at: float = 0.0
+    paused_until: float = 0.0
+    wakes_at: float | None = None
+    failures: int = 0
+    is_abandoned: bool = False
+    queues: dict[str, Queue] = field(default_factory=dict)
+    queue_ranking: Ranking = field(default_factory=Ranking)
+    robots: dict[str, Any] = field(default_factory=dict)
+    software: str = ""
+    detections: int = 0
 
     @property
     def request_interval_s(self) -> float:

@@ -15,7 +15,8 @@ from focus.admission.site_rules import detect_software
 from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
-from focus.html.parser import ParsedPage, parse
+from focus.html.parser import parse
+from focus.html.reader import ParsedPage
 from focus.html.shell import detect_shell
 from focus.http import zstd
 from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
@@ -27,7 +28,8 @@ from focus.score.subtopics import TITLE_CHARS, title_runs
 from focus.text.charset import to_utf8
 from focus.text.site_texts import split_title
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import UrlJoiner, normalise, url_host, url_words
+from focus.urls.normal_form import UrlJoiner, normalise, url_host
+from focus.urls.patterns import url_words
 
 _ZSTD_LEVEL = 1  # levels 2 and 3 are slower and save only 1 % (docs/performance.md)
 

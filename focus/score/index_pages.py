@@ -24,7 +24,8 @@ from focus.records import Link, Region
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 
 if TYPE_CHECKING:  # the crawl process parses no page
-    from focus.html.parser import Crumb, ParsedPage
+    from focus.html.breadcrumbs import Crumb
+    from focus.html.reader import ParsedPage
 
 MIN_ARTICLES = 4  # minimum number of `<article>` elements of an index page
 _BODY: Final = int(Region.BODY)  # attribute access on an enum class is eight times slower

@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from focus.config import AnalysisConfig
-from focus.html.parser import Crumb, RawLink
+from focus.html.breadcrumbs import Crumb
+from focus.html.reader import RawLink
 from focus.records import Link, Region
 from focus.score.index_pages import Role, address_role, is_pagination_text, series_address
 from focus.score.matching import Matcher
 from focus.score.memo import Memo
-from focus.urls.normal_form import (
-    UrlJoiner,
-    hash_route,
-    url_fingerprint,
-    url_host,
-    url_pattern,
-    url_words,
-)
+from focus.urls.normal_form import UrlJoiner, hash_route, url_fingerprint, url_host
+from focus.urls.patterns import url_pattern, url_words
 
 _MAX_TARGETS = 30_000  # cached addresses, and cached hrefs, absolute and per site
 _MAX_SITES = 5_000

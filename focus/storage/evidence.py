@@ -21,7 +21,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import PrecedingUrls, Why
 from focus.topic.topic import from_builtins
-from focus.urls.normal_form import url_words
+from focus.urls.patterns import url_words
 
 _MIN_PART = 0.0005
 _MAX_SHOWN = 3  # hosts and URLs with precedence to show

@@ -18,16 +18,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from focus.text.codecs import codec_for, decode_as, encoding_from_label
-
-__all__ = [
-    "charset_from_content_type",
-    "codec_for",
-    "decode",
-    "decode_as",
-    "prescan_encoding",
-    "to_utf8",
-]
+from focus.text.codecs import decode_as, encoding_from_label
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _MIN_TRAIL_BYTES: Final = 32  # trail bytes that exclude chance: 16 Chinese characters, 32 Cyrillic

@@ -27,30 +27,12 @@ import ada_url
 from focus.config import MAX_URL_LENGTH
 from focus.errors import ConfigError
 from focus.text.codecs import escape_query
-from focus.urls.patterns import folder_words, url_pattern, url_words
 
 try:  # takes half the time of hashlib's, which uses OpenSSL
     from _md5 import md5  # type: ignore[import-not-found]
 except ImportError:  # this Python was built without it
     from hashlib import md5
 
-__all__ = [
-    "MAX_URL_LENGTH",
-    "UrlJoiner",
-    "duplicate_key",
-    "folder_words",
-    "normalise",
-    "normalise_host",
-    "readable_url",
-    "registrable_domain",
-    "seed_candidates",
-    "strip_port",
-    "url_fingerprint",
-    "url_host",
-    "url_origin",
-    "url_pattern",
-    "url_words",
-]
 
 _MAX_HREF: Final = 8 * MAX_URL_LENGTH
 """Maximum characters of an href as written, before white space, dot segments and fragment go."""

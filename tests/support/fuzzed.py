@@ -17,7 +17,7 @@ from focus.archive.replay import Archive
 from focus.archive.warc import read_records, read_response
 from focus.cli import cli
 from focus.commands.options.config_file import command_defaults, database_path, find_config_file
-from focus.config import AnalysisConfig
+from focus.config import MAX_URL_LENGTH, AnalysisConfig
 from focus.demo.site import DemoWeb, generate
 from focus.errors import ArchiveError, ConfigError, FocusError, TopicError
 from focus.html.parser import parse
@@ -31,7 +31,6 @@ from focus.score.analysis import PageScorer
 from focus.text.charset import charset_from_content_type, decode, prescan_encoding
 from focus.topic.topic import from_toml, from_words, to_builtins
 from focus.urls.normal_form import (
-    MAX_URL_LENGTH,
     UrlJoiner,
     duplicate_key,
     normalise,
@@ -40,9 +39,8 @@ from focus.urls.normal_form import (
     url_fingerprint,
     url_host,
     url_origin,
-    url_pattern,
-    url_words,
 )
+from focus.urls.patterns import url_pattern, url_words
 
 BASE = "http://a.test/b/c?d"
 CODINGS = ("gzip", "deflate", "br", "zstd", "gzip, br", "x-gzip", "deflate, gzip")

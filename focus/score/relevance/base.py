@@ -13,10 +13,13 @@ from focus.records import Region
 from focus.score.index_pages import ancestor_pages
 from focus.score.matching import Matcher, fold_body
 from focus.text.site_texts import hash_text
-from focus.urls.normal_form import folder_words, url_host
+from focus.urls.normal_form import url_host
+from focus.urls.patterns import folder_words
 
 if TYPE_CHECKING:
-    from focus.html.parser import Block, Crumb, ParsedPage, RawLink
+    from focus.html.blocks import Block
+    from focus.html.breadcrumbs import Crumb
+    from focus.html.reader import ParsedPage, RawLink
 
 _BODY = Region.BODY  # attribute access on an enum class is eight times slower
 _OWN_REGIONS = (_BODY, Region.HEADER)

@@ -20,7 +20,7 @@ from focus.score.matching import fold_body
 from focus.score.relevance.base import Document, Judgement, Model
 
 if TYPE_CHECKING:
-    from focus.html.parser import RawLink
+    from focus.html.reader import RawLink
 
 LEAD_CHARS = 300
 MIN_TERMS = 3  # different related terms that a page without a keyword needs
