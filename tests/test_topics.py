@@ -302,7 +302,7 @@ SEEDS = ("--seed", "http://a.test/", "--seed", "http://b.test/")
 def test_topic_commands_work_together(focus: Focus) -> None:
     code, out, err = focus(*NEW, *SEEDS, "-o", "f.toml")
     assert (code, out) == (0, "")
-    assert "5 keywords, 33 related terms" in err
+    assert re.search(r"\d+ keywords, \d+ related terms", err)
     assert read("f.toml").keywords[:2] == from_words("足球,英超:0.8").keywords
     code, out, _ = focus("topic", "show", "f.toml")
     assert code == 0
