@@ -33,8 +33,9 @@ from focus.config import FetchConfig, PolitenessConfig
 from focus.demo import plan
 from focus.demo.server import DemoServer
 from focus.demo.server import serve as serve_demo
-from focus.demo.site import DemoWeb, generate
+from focus.demo.site import DemoWeb
 from focus.learn.memory_crawl import PageSource
+from tests.support import publishing
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SITE = "http://www.xinlan.example/"
@@ -134,8 +135,11 @@ def until(look: Callable[[], Any], what: str) -> Any:
 
 def portal(day: int, pages: int) -> DemoWeb:
     """The demo's web, so many days after the first; the last of them is today."""
-    with mock.patch.object(plan, "DAY_ZERO", date.today() - timedelta(DAYS)):
-        return generate(pages=pages, hosts=3, day=day)
+    zero = date.today() - timedelta(DAYS)
+    of_plan = mock.patch.object(plan, "DAY_ZERO", zero)
+    with of_plan, mock.patch.object(publishing, "DAY_ZERO", zero):
+        web = publishing.publishing(pages=pages, hosts=3, days=DAYS, daily=0.01)
+        return web.at(publishing.BEGIN + timedelta(day).total_seconds())
 
 
 @contextmanager
