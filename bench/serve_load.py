@@ -1,7 +1,8 @@
 """Measures `focus serve` and its scheduler with 200 users and half a million stored pages.
 
     python -m bench.serve_load FOLDER [--pages 500000] [--requests 400] [--clients 4] [--json FILE]
-                                      [--readers 200] [--pause 10] [--seconds 60] [--readers-only]
+                                      [--readers 200] [--pause 10] [--seconds 60] [--nice 0]
+                                      [--readers-only]
 
 FOLDER/load.db holds 50 sites of the demo's generated web, with one crawl each. One page in
 `COPIES` is generated; the others repeat its text under another address, with another simhash, date
@@ -15,7 +16,8 @@ request and memory of the server process.
 
 Readers: response times of `--readers` people, each of whom opens a page every `--pause` seconds,
 first alone and then while `focus crawl` fetches `bench.site` from this machine into the same
-database, with its default delay. `--readers-only` measures nothing else.
+database, with its default delay and under `nice -n N` (--nice). `--readers-only` measures nothing
+else.
 """
 
 import asyncio
@@ -393,7 +395,7 @@ def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]
         for case in ("readers", "readers and a crawl"):
             with (
                 serving(path) as (port, pid),
-                _crawling(path, web.port, case != "readers") as count,
+                _crawling(path, web.port, options.nice if case != "readers" else None) as count,
             ):
                 request_all(port, secrets, ["/inbox"] * 20, 1)  # warm up
                 before = cpu_s(pid)
@@ -412,7 +414,7 @@ def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]
 
 
 @contextmanager
-def _crawling(path: Path, port: int, enabled: bool) -> Iterator[Callable[[], int]]:
+def _crawling(path: Path, port: int, nice: int | None) -> Iterator[Callable[[], int]]:
     """Crawl the site into a database; yields a function that counts the pages so far."""
 
     def count_pages() -> int:
@@ -421,12 +423,25 @@ def _crawling(path: Path, port: int, enabled: bool) -> Iterator[Callable[[], int
 
     stored = 0
     stored = count_pages()
-    if not enabled:
+    if nice is None:
         yield count_pages
         return
     seeds = [part for n in range(SEEDS) for part in ("--seed", f"http://{host_name(n)}/")]
     where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8", "--db", str(path)]
-    command = [sys.executable, "-m", "focus", "crawl", *seeds, "--topic", TOPIC, "--fresh", *where]
+    command = [
+        "nice",
+        "-n",
+        str(nice),
+        sys.executable,
+        "-m",
+        "focus",
+        "crawl",
+        *seeds,
+        "--topic",
+        TOPIC,
+        "--fresh",
+        *where,
+    ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
         while count_pages() < WARM_PAGES:
             assert crawl.poll() is None, "the crawl ended"
