@@ -131,7 +131,7 @@ def test_library_is_packed_from_its_sources() -> None:
     assert LIBRARY_FILE.stat().st_size <= 600_000
 
 
-@pytest.mark.parametrize("name", ["足球", "Soccer", " football "])
+@pytest.mark.parametrize("name", ["足球", "Soccer", " football ", "footballs"])
 def test_find_topic_by_any_name_returns_names_and_terms(name: str) -> None:
     found = find_topic(name)
     assert {"足球", "football"} <= set(found.names)

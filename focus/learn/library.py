@@ -16,6 +16,7 @@ import msgspec
 from focus.errors import ConfigError
 from focus.http import zstd
 from focus.learn.everyday import is_everyday
+from focus.text.inflection import phrase_forms
 from focus.text.tokenisation import fold
 from focus.topic.terms import LIBRARY, add_names, add_terms, parse_terms
 from focus.topic.topic import Topic
@@ -39,10 +40,14 @@ class LibraryTopic(NamedTuple):
 
 
 def find_topic(name: str) -> LibraryTopic | None:
-    """Return the topic with this name, or None. Raises ConfigError for a damaged library."""
+    """Return the topic with this name, in singular or plural, or None.
+
+    Raises ConfigError for a damaged library.
+    """
     text = library_text()
-    start = text.find(f"|{fold(name.strip())}|")
-    if start < 0 or not name.strip():
+    forms = [f"|{fold(form)}|" for form in phrase_forms(name.strip())] if name.strip() else []
+    start = max(map(text.find, forms), default=-1)
+    if start < 0:
         return None
     names, narrower, *terms = text[text.rfind("\n", 0, start) + 1 :].split("\n", 4)[:4]
     return LibraryTopic(
