@@ -33,7 +33,7 @@ def woven(seed: int) -> TinyWeb:
             (link, rng.choice(["足球", "足球 新闻", "新闻", "图片", ""]))
             for link in rng.sample(urls, LINKS)
         ]
-        web.page(url, title=rng.choice(["足球", "天气"]), links=links)
+        web.page(url, title=rng.choice(["足球", "天气"]), text=url, links=links)
     return web
 
 

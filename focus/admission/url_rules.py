@@ -444,11 +444,12 @@ class KnownTexts:
         return -1 if number < 0 else self._ids[number]
 
     def repeats_short_text(self, host: int, page: Page) -> bool:
-        """Return whether a page without a long text has that of another one.
+        """Return whether a page with a short text has that of another one.
 
-        Example: a form to log in, a message that nothing was found.
+        Example: a form to log in, a message that nothing was found. A page without any text is
+        unknown: it may consist of pictures, or of links.
         """
-        is_short = page.text_length < MIN_TEXT
+        is_short = 0 < page.text_length < MIN_TEXT
         return is_short and self._fingerprints.find(_fingerprint(host, page.text_digest)) >= 0
 
     def add(self, url_id: int, host: int, text_digest: int, url: str = "") -> None:
