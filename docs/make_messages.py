@@ -173,7 +173,7 @@ def _in_help() -> Iterator[Id]:
         for text in paragraphs(command.help):
             if text and not text.startswith("\b"):
                 yield Id(text, "", file)
-        for each in command.get_params(click.Context(command)):
+        for each in command.get_params(click.Context(command, **cli.context_settings)):
             if isinstance(each, Option):
                 default = each.show_default if isinstance(each.show_default, str) else ""
                 said = (each.section, each.help or "", default)

@@ -37,9 +37,9 @@ USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 RARE_OPTIONS = frozenset(
     """
     archive as-published browser connect-to cookie cookie-jar credentials eager ignore-robots
-    insecure keep max-body max-bytes max-offline max-requests no-browser-sandbox no-site-rules
-    nofollow per-host per-ip proxy relevance render-match render-timeout threshold timeout
-    trap-budget workers
+    insecure keep max-body max-bytes max-offline max-redirects max-requests no-browser-sandbox
+    no-site-rules nofollow per-host per-ip proxy relevance render-match render-timeout slowdown
+    threshold timeout trap-budget workers
     """.split()
 )
 """Options that only `--help-all` shows."""
@@ -309,7 +309,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     max_slowdown_s: Annotated[
         float,
         Setting(
-            FILE_ONLY,
+            SPEED_SECTION,
             "Maximum pause of a host that answers slowly or with 429 or 503; 0s: only --delay.",
             name="slowdown",
             minimum=0,
@@ -408,7 +408,8 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     ] = False
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[
-        int, Setting(FILE_ONLY, "Maximum number of consecutive redirects (redirect).", minimum=0)
+        int,
+        Setting(LIMIT_SECTION, "Maximum number of consecutive redirects (redirect).", minimum=0),
     ] = 10
     scope: ScopeConfig = ScopeConfig()
     nofollow: Annotated[
