@@ -26,6 +26,7 @@ from focus.cluster import worker as cluster_worker
 from focus.cluster.address import read_address
 from focus.cluster.messages import TaskMessage, unpack
 from focus.cluster.private_broker import PrivateBroker, free_ports, server
+from focus.cluster.queues import Queues
 from focus.cluster.reach import Reach
 from focus.cluster.runtime import ClusterRuntime
 from focus.cluster.worker import Worker, WorkerOptions
@@ -270,6 +271,27 @@ async def test_broker_dies_and_comes_back(site: DemoServer, tmp_path: Path) -> N
             report = await crawl
     assert report.stop_reason == "frontier empty"
     assert pages(cluster.db) == wanted
+
+
+async def test_broker_does_not_answer_for_the_tasks_they_go_to_another_queue(
+    cluster: Cluster, site: DemoServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count, asked = Queues.count_workers, list[str]()
+
+    async def count_workers(queues: Queues) -> int:
+        asked.append(queues.tasks.name)
+        if len(asked) == 1:
+            raise TimeoutError
+        return await count(queues)
+
+    monkeypatch.setattr(Queues, "count_workers", count_workers)
+    monkeypatch.setattr(cluster_transport, "POLL_S", 0.1)
+    wanted = await expected_pages(site, tmp_path)
+    async with cluster.workers(cluster.worker(), cluster.worker()):
+        report = await cluster.crawl(config(site))
+    assert report.stop_reason == "frontier empty"
+    assert pages(cluster.db) == wanted
+    assert (asked[0].split(".")[2:], asked[-1].split(".")[2:]) == (["tasks"], ["tasks", "1"])
 
 
 async def test_page_that_no_worker_survives_fails_as_poison(

@@ -16,7 +16,7 @@ from focus.http import zstd
 from focus.i18n import decode_message, encode_message
 from focus.records import FetchResult, Page, Result, Task
 
-VERSION = 9
+VERSION = 10
 MAX_BYTES = 256 * 1024 * 1024  # of a decompressed message
 HEADERS = ("content-type", "etag", "last-modified", "x-robots-tag")
 """Response headers that the frontier reads; a worker sends no others."""
@@ -27,6 +27,7 @@ class WorkerSetup(msgspec.Struct, frozen=True, array_like=True):
     """Settings that a worker needs for the tasks of a run.
 
     run     id of the frontier's run; tasks and results of other runs are ignored
+    queue   name of the queue of its tasks
     update  the latest changed topic or model, None if there is none
     greeting  number of the greeting that this answers
     """
@@ -37,6 +38,7 @@ class WorkerSetup(msgspec.Struct, frozen=True, array_like=True):
     parse_limit_s: float
     update: bytes | None = None
     greeting: int = 0
+    queue: str = ""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True):

@@ -3,6 +3,7 @@
 focus.NAME.tasks         quorum queue: tasks for workers; a task that was delivered three times
                          without a result goes to the next queue
 focus.NAME.poison        quorum queue: tasks that no worker survived
+focus.NAME.tasks.N       in their place after the broker gave no answer for them; also poison.N
 focus.NAME.frontier      exclusive queue of the frontier: results and greetings of workers
 focus.NAME.workers       fanout exchange: new runs and model updates, for all workers
 focus.NAME.worker.NAME   exclusive queue of a worker, bound to the exchange
@@ -32,6 +33,7 @@ CONFIRM_S = 8.0
 
 RabbitMQ 3.10 may never answer a call to a quorum queue that it is recovering.
 """
+_EXPIRES_MS = 3_600_000  # without a worker, of queues in place of such ones
 
 
 class Queues:
@@ -45,21 +47,26 @@ class Queues:
         self.workers: AbstractExchange
 
     async def declare(self) -> None:
-        """Declare the queues of tasks and the exchange."""
-        poison = f"{self.name}.poison"
-        self.poison = await self._quorum_queue(poison)
+        """Declare the exchange."""
+        self.workers = await self.channel.declare_exchange(
+            f"{self.name}.workers", aio_pika.ExchangeType.FANOUT, durable=True
+        )
+
+    async def declare_tasks(self, generation: int) -> None:
+        """Declare the queues of tasks; those of generation 0 last for ever."""
+        ending, expires = (f".{generation}", {"x-expires": _EXPIRES_MS}) if generation else ("", {})
+        poison = f"{self.name}.poison{ending}"
+        self.poison = await self._quorum_queue(poison, expires)
         self.tasks = await self._quorum_queue(
-            f"{self.name}.tasks",
+            f"{self.name}.tasks{ending}",
             {
                 "x-delivery-limit": DELIVERY_LIMIT,
                 "x-dead-letter-exchange": "",
                 "x-dead-letter-routing-key": poison,
                 "x-dead-letter-strategy": "at-least-once",
                 "x-overflow": "reject-publish",
+                **expires,
             },
-        )
-        self.workers = await self.channel.declare_exchange(
-            f"{self.name}.workers", aio_pika.ExchangeType.FANOUT, durable=True
         )
 
     @property
@@ -71,18 +78,20 @@ class Queues:
         """Declare a queue that ends with this connection. Raises AMQPError if it is in use."""
         return await self.channel.declare_queue(name, exclusive=True, auto_delete=True)
 
-    async def _quorum_queue(
-        self, name: str, arguments: dict[str, Any] | None = None
-    ) -> AbstractQueue:
-        arguments = {"x-queue-type": "quorum", **(arguments or {})}
-        return await self.channel.declare_queue(name, durable=True, arguments=arguments)
+    async def _quorum_queue(self, name: str, arguments: dict[str, Any]) -> AbstractQueue:
+        arguments = {"x-queue-type": "quorum", **arguments}
+        return await self.channel.declare_queue(
+            name, durable=True, arguments=arguments, timeout=CONFIRM_S
+        )
 
     async def consume_tasks(
-        self, receive: Callable[[AbstractIncomingMessage], Awaitable[None]]
-    ) -> str:
-        """Begin to receive tasks; return the consumer's tag."""
+        self, queue: str, receive: Callable[[AbstractIncomingMessage], Awaitable[None]]
+    ) -> AbstractQueue:
+        """Begin to receive the tasks of a queue, whose name is the consumer's tag."""
         with cancellation_as_loss():
-            return await self.tasks.consume(receive, timeout=CONFIRM_S)
+            tasks = await self.channel.get_queue(queue, ensure=False)
+            await tasks.consume(receive, consumer_tag=queue, timeout=CONFIRM_S)
+        return tasks
 
     async def count_workers(self) -> int:
         """Return the number of workers that receive tasks."""

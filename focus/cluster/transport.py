@@ -74,6 +74,7 @@ class ClusterTransport:
         self._link = BrokerLink(address, "focus frontier", self._open_channel, self._handle_loss)
         self._say = say
         self._queues: Queues
+        self._generation = 0  # of the queues of tasks; the next if the broker does not answer
         self._slots: dict[str, int] = {}  # worker -> number of concurrent requests
         self._worker_count = 0
         self._tasks: dict[int, Task] = {}
@@ -95,6 +96,11 @@ class ClusterTransport:
         """Declare the queues, begin a run and start to receive results."""
         queues = Queues(channel, self._cluster)
         await queues.declare()
+        try:
+            await queues.declare_tasks(self._generation)
+        except TimeoutError:
+            self._generation += 1
+            raise
         try:
             own_queue = await queues.own_queue(queues.frontier)
         except ChannelLockedResource:
@@ -122,7 +128,8 @@ class ClusterTransport:
 
     async def _begin_run(self) -> None:
         is_first = not self.setup.run
-        self.setup = replace(self.setup, run=f"{random.getrandbits(48):012x}")
+        run, queue = f"{random.getrandbits(48):012x}", self._queues.tasks.name
+        self.setup = replace(self.setup, run=run, queue=queue)
         self._slots.clear()
         self._suspects.clear()
         if is_first:  # a purge of a quorum queue that RabbitMQ 3.10 is recovering may not end
@@ -157,6 +164,7 @@ class ClusterTransport:
             try:
                 self._worker_count = await self._queues.count_workers()
             except TimeoutError:
+                self._generation += 1
                 self._link.reset()
             except LOST:  # counted again when the broker is back
                 pass

@@ -94,7 +94,7 @@ class Worker:
         self._greetings = 0
         self._queues: Queues
         self._own_queue: AbstractQueue
-        self._consumer_tag = ""
+        self._tasks: AbstractQueue | None = None  # that it receives from
         self._is_stopping = False
         self._control: asyncio.Queue[WorkerSetup | bytes] = asyncio.Queue()
         self._ending: asyncio.Future[str]
@@ -133,22 +133,22 @@ class Worker:
         self._own_queue = await queues.own_queue(f"{queues.name}.worker.{self.name}")
         await self._own_queue.bind(queues.workers)
         await self._own_queue.consume(self._receive_control, no_ack=True)
-        self._queues, self._consumer_tag = queues, ""
+        self._queues, self._tasks = queues, None
         self._start(self._greet())
 
     def stop(self, reason: str) -> None:
         """Finish the requests in flight, at most `GRACE_S`, and end. A second call ends at once."""
         is_first, self._is_stopping = not self._is_stopping, True
-        if is_first and self._consumer_tag:
+        if is_first and self._tasks is not None:
             self._say(msg("Stopping: {reason}", reason=reason))
-            self._start(self._finish(reason))
+            self._start(self._finish(reason, self._tasks))
         elif not self._ending.done():
             self._ending.set_result(reason)
 
-    async def _finish(self, reason: str) -> None:
+    async def _finish(self, reason: str, tasks: AbstractQueue) -> None:
         with suppress(*LOST), cancellation_as_loss():  # also TimeoutError
             async with asyncio.timeout(GRACE_S):
-                await self._queues.tasks.cancel(self._consumer_tag)
+                await tasks.cancel(tasks.name)
                 while self._deliveries:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
         if not self._ending.done():
@@ -226,7 +226,11 @@ class Worker:
             )
         before = self._setup
         if before is None or setup != replace(
-            before, run=setup.run, update=setup.update, greeting=setup.greeting
+            before,
+            run=setup.run,
+            queue=setup.queue,
+            update=setup.update,
+            greeting=setup.greeting,
         ):
             self._setup = self._live = None  # tasks that arrive meanwhile wait
             await self._stack.aclose()
@@ -236,13 +240,14 @@ class Worker:
             await self._live.update(setup.update or b"")
         self._setup = setup
         self._sort_unknown(setup)
-        if not self._consumer_tag and not self._is_stopping:
-            try:
-                self._consumer_tag = await self._queues.consume_tasks(self._receive_task)
-            except TimeoutError:
-                self._link.reset()
-            except LOST:  # the next setup leads here again
-                pass
+        if self._is_stopping or (self._tasks is not None and self._tasks.name == setup.queue):
+            return
+        try:
+            self._tasks = await self._queues.consume_tasks(setup.queue, self._receive_task)
+        except TimeoutError:
+            self._link.reset()
+        except LOST:  # the next setup leads here again
+            pass
 
     def _sort_unknown(self, setup: WorkerSetup) -> None:
         """Start tasks of the run of a setup, and acknowledge those of earlier runs."""
