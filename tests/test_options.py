@@ -98,13 +98,14 @@ def test_declared_option_in_focus_toml_sets_its_field(option: Declared, folder: 
 
 def test_dry_run_lists_set_options_with_sources(folder: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_PROXY", "http://me:secret@proxy.test:80")
-    found = {"slowdown": "90s", "allow_net": ["10.0.0.0/8", "::1"]}
+    found = {"slowdown": "90s", "max_headers": "32K", "allow_net": ["10.0.0.0/8", "::1"]}
     arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
     ctx = crawl.make_context("crawl", arguments, default_map=found)
     assert changed_options(ctx, excluded={"delay"}) == [
-        "--max-body 1M", "--proxy http://proxy.test:80 (FOCUS_PROXY)",
+        "--max-body 1M", "max-headers 32K (focus.toml)",
+        "--proxy http://proxy.test:80 (FOCUS_PROXY)",
         "--allow-net 10.0.0.0/8,::1/128 (focus.toml)", "--insecure",
-        "slowdown 1m30s (focus.toml)", "--cookie …",
+        "--slowdown 1m30s (focus.toml)", "--cookie …",
     ]  # fmt: skip
 
 
