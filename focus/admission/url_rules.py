@@ -6,12 +6,11 @@
     KnownTexts  main texts of the pages of each host, to recognise a page under another URL
 
 A URL belongs to several kinds: its URL pattern, its parameters, its wiki namespace, and the name at
-the end of a long path. A few
-useless responses in a row defer the other URLs of a kind behind all others of the crawl. When
-nothing else waits, they are requested until twenty in a row were of no use; then the rest is put
-behind them, except for a few probes, and dropped in the end. A useful response ends the row. So a
-calendar, a reply form or an "edit" link costs a few requests, and a section that begins with dead
-links is still read.
+the end of a long path. A few useless responses in a row defer the other URLs of a kind behind all
+others of the crawl. When nothing else waits, they are requested until twenty in a row were of no
+use; then the rest is put behind them, except for a few probes, and dropped in the end. A useful
+response ends the row. So a calendar, a reply form or an "edit" link costs a few requests, and a
+section that begins with dead links is still read.
 
 Two rules rewrite unknown URLs: a parameter that does not change the pages of a host is removed, and
 a spelling that a host redirects, such as a missing slash, is replaced.

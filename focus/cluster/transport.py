@@ -1,8 +1,10 @@
 """The frontier's side of a cluster: publishes tasks and receives results.
 
-A run begins when the frontier connects, and again after each loss of the connection: the task
-queue is purged, all workers drop what they have, and the tasks in flight are published anew. So
-a task is never at two workers because of the frontier, whatever the broker has lost.
+A run begins when the frontier connects, and again after each loss of the connection: all workers
+drop what they have, and the tasks in flight are published anew. So a task is never at two workers
+because of the frontier, whatever the broker has lost. The first run purges the queue of tasks;
+workers acknowledge tasks of earlier runs. If the broker does not answer for the queue, the next run
+has another one (`Queues.declare_tasks`).
 
 A task whose worker dies is delivered to another worker by the broker, `queues.DELIVERY_LIMIT`
 times; that worker first asks whether the result has arrived (`Claim`). After that the task is a

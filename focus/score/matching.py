@@ -283,7 +283,9 @@ def _needles(forms: Sequence[str]) -> tuple[str, ...]:
     """Return the longest word that all forms contain, or else the longest word of each form."""
     words = sorted(forms[0].split(" "), key=len, reverse=True)
     shared = next((word for word in words if all(word in form for form in forms)), None)
-    return (shared,) if shared else tuple({max(form.split(" "), key=len): 0 for form in forms})
+    if shared:
+        return (shared,)
+    return tuple(dict.fromkeys(max(form.split(" "), key=len) for form in forms))
 
 
 def _latin_forms(text: str) -> tuple[str, ...]:

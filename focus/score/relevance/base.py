@@ -104,7 +104,7 @@ class Document:
         """
         texts = self._repeatable + [
             block.text
-            for block in self.__dict__.get("all_blocks", ())  # not read for this purpose alone
+            for block in self.all_blocks
             if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
         ]
         blocks = (hash_text(text) for text in texts if matcher.word_counts(fold_body(text)))

@@ -168,7 +168,8 @@ class Evidence(Model):
             matched["tag"] = self._list_words(best_tags, uses_terms)
 
     def _list_words(self, text: str, uses_terms: bool) -> list[str]:
-        return [*(self.matcher.word_counts if uses_terms else self.matcher.keyword_counts)(text)]
+        find = self.matcher.word_counts if uses_terms else self.matcher.keyword_counts
+        return list(find(text))
 
 
 def _join_anchors(links: Iterable[RawLink]) -> str:
