@@ -189,8 +189,7 @@ def _channels() -> Iterator[str]:
         yield "| | | 同时几个 | 安装时设置 |"
     yield "|---|---|---:|---|"
     for kind, channel in CHANNELS.items():
-        option = kind if channel.is_for_accounts else f"--{kind} {channel.metavar}"
-        spelled = f"`{option}`".replace("|", "\\|")
+        spelled = f"`--{kind} {channel.metavar}`".replace("|", "\\|")
         says = inspect.cleandoc(channel.__doc__ or "").split("\n")[0]
         says = says if _is_english() else say(channel.help)
         needs = ", ".join(f"`--{each.name}`" for each in channel.options)

@@ -21,7 +21,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from focus.alerts.delivery import apprise, feed, mail, push, sms, sms_gateway, webhook
+from focus.alerts.delivery import apprise, feed, mail, sms, sms_gateway, webhook
 from focus.alerts.message import Message, compose_message
 from focus.commands import progress_bar
 from focus.commands.crawl_log import TextLog
@@ -197,14 +197,6 @@ def check_webhook(title: str) -> None:
     assert alert["name"] == printable(title)
 
 
-def check_push(title: str) -> None:
-    message = message_about(title)
-    body = push.payload(message)
-    assert len(body) <= push.MAX_BYTES
-    assert set(json.loads(body)) == {"title", "body", "url", "tag", "lang"}
-    assert json.loads(body)["title"] == message.subject[:200]
-
-
 GATEWAYS = [
     'url = "https://s.test/?to={phone}&text={text}"',
     'url = "https://s.test/"\nform = {to = "{phone}", text = "{text}"}',
@@ -280,7 +272,7 @@ def check_topic_file(title: str) -> None:
 
 CHECKS: list[Callable[[str], None]] = [
     check_mail, check_html, check_feed, check_csv, check_json_lines, check_terminal, check_log,
-    check_webhook, check_push, check_sms, check_apprise, check_template, check_message,
+    check_webhook, check_sms, check_apprise, check_template, check_message,
     check_search, check_topic_file,
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@
     outbox_lease, outbox_relay — which message is sent next; the result of sending it
     delivery_process — the relay as a small process that outlives a run
     message — the text of a message
-    delivery/ — channels: mail, SMS, webhook, push, feed
+    delivery/ — channels: mail, SMS, webhook, feed
     unsubscribe, addresses — one click that ends a channel; valid addresses
     preview, health — what an alert would have sent; problems of an alert
     settings, keyfile, sealed_channels — settings of delivery; the secret key; encrypted addresses

@@ -14,7 +14,7 @@
     site_answers — what the sites of an alert answer at present
     reading — inbox, search, delivery log
     account_settings, admin — what users and administrators may change
-    browsers — installation as an app, notifications
+    browsers — files that browsers load
     templates/, static/ — pages and style
 
 Data flow: server → request_guard → app → a handler → `request.page` (a template) or a redirect, in

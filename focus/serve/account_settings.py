@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 import msgspec
 from starlette.responses import Response
 
-from focus.alerts.delivery import NotDelivered, push
+from focus.alerts.delivery import NotDelivered
 from focus.alerts.delivery.sms import Sms
 from focus.errors import ConfigError
 from focus.i18n import msg
@@ -63,7 +63,6 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         messages = {"done": request.say("Saved.")}
         if saved == "mail" and pending_mail:
             messages["done"] = request.say("Saved. Open the link in the mail to the new address.")
-    delivery_settings = request.app_state.settings()
     session = request.store.tokens.find("session", request.session, now=request.now)
     return request.render(
         "settings.html",
@@ -73,10 +72,8 @@ def settings_page(request: RequestContext, **messages: str) -> Response:
         shortest=accounts.MIN_PASSWORD_LENGTH,
         waiting=pending_mail,
         calling=pending_phone,
-        gateway=Sms.is_available(delivery_settings),
+        gateway=Sms.is_available(request.app_state.settings()),
         has_feed=bool(request.store.tokens.list_for_user("feed", request.me.id, now=request.now)),
-        push_key=push.public_key(delivery_settings),
-        browsers=browsers.list_browsers(request.store, request.me),
         session_id=session.id if session else "",
         sessions=request.store.tokens.list_for_user("session", request.me.id, now=request.now),
         fields=channel_fields.default_fields(request),

@@ -384,7 +384,6 @@ def _set_password(store: AlertStore, user: int, password_hash: str) -> None:
     """Set the password, and end all access and pending changes that the old one allowed."""
     store.users.set_password(user, password_hash)
     store.tokens.revoke_access(user)
-    store.browsers.remove_all(user)
     store.attempts.clear(login_key(user, ""))
 
 
@@ -502,9 +501,6 @@ def export_account(store: AlertStore, user: User) -> dict[str, Any]:
     return {
         "account": account,
         "alerts": [stored_alert.alert for stored_alert in store.alerts.list_alerts(user.id)],
-        "browsers": [
-            (browser.name, browser.made_at) for browser in store.browsers.list_for_user(user.id)
-        ],
         "pages": store.inbox.export_matches(user.id),
         "deliveries": [
             {name: getattr(delivery, name) for name in delivery_fields}

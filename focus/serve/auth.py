@@ -84,7 +84,7 @@ def _login_page(request: RequestContext, status: int = 200, **values: str) -> Re
 
 
 def logout(request: RequestContext) -> Response:
-    """End the session and this browser's notifications, by removing its service worker."""
+    """End the session, and remove what the browser has stored."""
     if request.session:
         request.store.tokens.remove("session", request.session)
     response = request.with_session(request.redirect("/login"), "")

@@ -21,7 +21,6 @@ FREE_ATTEMPTS = {
     "test": 10,
     "try": 10,
     "check": 10,
-    "browser": 10,
     "reset": 3,
     "register": 5,
     "mail": 3,

@@ -24,9 +24,8 @@ CONTENT_POLICY = (
     "frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'"
 )
 SCRIPTED_PAGES = ("/login", "/register", "/settings")
-"""Pages on which a script of this server asks for permission to notify, or for the time zone."""
-_SCRIPT_POLICY = f"{CONTENT_POLICY}; script-src 'self'; worker-src 'self'"
-_WORKER_POLICY = "default-src 'none'; connect-src 'self'; frame-ancestors 'none'"
+"""Pages on which a script of this server reads the time zone of the browser."""
+_SCRIPT_POLICY = f"{CONTENT_POLICY}; script-src 'self'"
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -103,8 +102,6 @@ class RequestGuard:
 
 def _content_policy(path: str) -> str:
     """Return the content security policy of a path."""
-    if path == "/worker.js":
-        return _WORKER_POLICY
     is_scripted = any(path == page or path.startswith(f"{page}/") for page in SCRIPTED_PAGES)
     return _SCRIPT_POLICY if is_scripted else CONTENT_POLICY
 

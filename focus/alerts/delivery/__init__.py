@@ -7,12 +7,11 @@
     signing_secrets
     apprise                 other services through the library apprise
     feed                    Atom feed, written to a file or served by `focus serve`
-    push, push_encryption   notifications in browsers (Web Push), and their encryption
 
 Channels of other packages register through the entry point group `focus.channels`. Options, their
 documentation, the fields in the browser and the queues of the outbox are derived from `CHANNELS`.
 Only `alerts.outbox_relay` calls `deliver`. Channels import neither leases nor each other, except
-that SMS may be sent through apprise and push posts with the limits of webhooks.
+that SMS may be sent through apprise and with the limits of webhooks.
 
 smtplib blocks, so that another thread has to interrupt it when a mail server stops answering.
 """
@@ -25,7 +24,6 @@ from focus.alerts.delivery.apprise import Apprise
 from focus.alerts.delivery.channel import Channel, Delivered, DeliveryOutcome, NotDelivered
 from focus.alerts.delivery.feed import Feed
 from focus.alerts.delivery.mail import Mail
-from focus.alerts.delivery.push import Push
 from focus.alerts.delivery.sms import Sms
 from focus.alerts.delivery.webhook import Webhook
 from focus.alerts.settings import MASK, DeliverySettings
@@ -57,7 +55,7 @@ SEALED = "sealed:2:"
 CHANNELS: Registry[type[Channel]] = Registry(
     "focus.channels",
     "channel",
-    {channel.kind: channel for channel in (Mail, Sms, Push, Webhook, Apprise, Feed)},
+    {channel.kind: channel for channel in (Mail, Sms, Webhook, Apprise, Feed)},
 )
 
 

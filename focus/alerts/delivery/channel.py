@@ -81,7 +81,6 @@ class Channel:
     has_secret_address  Whether addresses contain secrets such as tokens; they are stored encrypted
                         and never shown.
     is_signed           Whether receivers check a signature made with a secret of this installation.
-    is_for_accounts     Whether only accounts of `focus serve` can use it, and not `focus watch`.
     max_addresses       Largest number of addresses per alert in the browser.
     concurrency         Number of messages in delivery at the same time.
     options             Options that it needs from the installation.
@@ -98,7 +97,6 @@ class Channel:
     is_admin_only: ClassVar[bool] = False
     has_secret_address: ClassVar[bool] = True
     is_signed: ClassVar[bool] = False
-    is_for_accounts: ClassVar[bool] = False
     max_addresses: ClassVar[int] = 5
     concurrency: ClassVar[int] = 1
     options: ClassVar[tuple[InstallationOption, ...]] = ()

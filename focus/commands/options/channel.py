@@ -79,8 +79,6 @@ def alert_params() -> Iterator[click.Parameter]:
     from focus.alerts.delivery import CHANNELS
 
     for kind, channel in CHANNELS.items():
-        if channel.is_for_accounts:
-            continue
         bare = {"is_flag": False, "flag_value": ""} if channel.can_be_bare else {}
         yield _make_param(
             f"--{kind}", multiple=True, metavar=channel.metavar, help=channel.help, **bare

@@ -16,7 +16,7 @@ Modules:
     matches, inbox — matches by alert and by user
     search_access — the crawls that a user may search
     outbox — messages to send, and the delivery log
-    users, tokens, browsers — users, their secrets, and browsers that receive notifications
+    users, tokens — users and their secrets
     installation — settings, audit log, failed attempts
 
 Each method runs in a transaction of its own, or in that of the caller if there is one.

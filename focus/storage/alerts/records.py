@@ -29,7 +29,7 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_relevance  minimum relevance of a match; None means the threshold of the model
     languages   languages of pages such as `zh`, `en`; empty means any
     schedule    see `alerts.schedule`
-    channels    `inbox`, `feed`, `push`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, …
+    channels    `inbox`, `feed`, `mail:a@b.org`, `webhook:https://…`, `sms:+49…`, …
     digest      whether all new pages are one message; False sends one message per page at once
     max_items   maximum number of pages in a digest; the others are in the inbox
     quiet       `22:00-07:00`: time without deliveries; checks continue
@@ -341,30 +341,6 @@ class Account(NamedTuple):
     disabled: bool
     seen_at: float | None
     alerts: int
-
-
-class PushSubscription(NamedTuple):
-    """Push subscription of a browser (W3C Push API).
-
-    endpoint  URL at its push service; anybody who knows it can try to send to it
-    keys      public key and secret in base64url, separated by a space
-    """
-
-    endpoint: str
-    keys: str
-
-
-class NotifiedBrowser(NamedTuple):
-    """Browser that receives notifications.
-
-    last_message  id of the last message that its push service has accepted
-    """
-
-    id: int
-    name: str
-    made_at: float
-    last_message: str
-    subscription: PushSubscription
 
 
 class SearchableCrawl(NamedTuple):

@@ -134,18 +134,6 @@ CREATE TABLE token (
     data       TEXT NOT NULL          -- JSON
 ) WITHOUT ROWID;
 
--- Browsers that show messages as notifications, each by leave of its reader.
-CREATE TABLE push_subscription (
-    id       INTEGER PRIMARY KEY,     -- from 1
-    user     INTEGER NOT NULL REFERENCES user ON DELETE CASCADE,  -- whose
-    endpoint TEXT NOT NULL UNIQUE,    -- URL at the browser's push service, sealed
-    keys     TEXT NOT NULL,           -- its public key and secret, base64url, sealed
-    name     TEXT NOT NULL,           -- for people: `Firefox, Android`
-    made_at  REAL NOT NULL,           -- when leave was given
-    taken    TEXT NOT NULL            -- batch of the last message that got there; '': none
-);
-CREATE INDEX push_of_user ON push_subscription (user);
-
 CREATE TABLE attempt (                -- log-ins that failed, by account and by address
     who    TEXT PRIMARY KEY,          -- `user:NAME`, `address:IP`
     n      INTEGER NOT NULL,          -- how often in a row

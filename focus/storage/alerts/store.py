@@ -8,7 +8,6 @@ from pathlib import Path
 
 from focus.storage import file_check, private
 from focus.storage.alerts.alerts import Alerts
-from focus.storage.alerts.browsers import Browsers
 from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connect_database
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.installation import Attempts, Audit, Settings
@@ -48,7 +47,6 @@ class AlertStore:
         self.search = SearchAccess(database)
         self.users = Users(database)
         self.tokens = Tokens(database)
-        self.browsers = Browsers(database)
         self.attempts = Attempts(database)
         self.settings = Settings(database)
         self.audit = Audit(database)
