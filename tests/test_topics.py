@@ -7,16 +7,14 @@ import math
 import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pytest import MonkeyPatch
 
-from focus.config import AnalysisConfig
 from focus.errors import ConfigError
 from focus.learn.corpus import html_document
 from focus.learn.kb.importing import import_dump
-from focus.learn.memory_crawl import PageSource, crawl_briefly, fetch_pages
+from focus.learn.memory_crawl import PageSource, fetch_pages
 from focus.learn.suggestions import count_effect, keep_accepted, list_suggestions
 from focus.learn.topic_building import (
     ModelSet,
@@ -32,7 +30,6 @@ from focus.score.statistics.profile import make_profile, make_published_profile,
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
 from focus.topic.terms import add_terms
 from focus.topic.topic import Topic, from_toml, from_words
-from focus.workers import WorkerPool
 from tests.support.command import Focus, record
 from tests.support.web import TinyWeb
 
@@ -179,7 +176,7 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
     ]
     pages += [sample("编译", "，".join(CODE), host) for host in ("a.test", "b.test")] * 12
     topic = from_words("足球")
-    found = propose_topic_keywords(topic, pages, limit=5, max_weight=0.3)
+    found = propose_topic_keywords(topic, pages, limit=5)
     assert (found.on, found.off) == (24, 24)
     assert {each.word for each in found.proposals} == set(BALL)
     wide = add_proposed_terms(topic, found)
@@ -189,9 +186,7 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
 
 
 def test_propose_topic_keywords_without_certain_page_proposes_nothing() -> None:
-    found = propose_topic_keywords(
-        from_words("足球"), [sample("编译", "函数")], limit=5, max_weight=0.3
-    )
+    found = propose_topic_keywords(from_words("足球"), [sample("编译", "函数")], limit=5)
     assert (found.proposals, found.on, found.off) == ([], 0, 1)
 
 
@@ -257,42 +252,6 @@ def test_fetch_pages_follows_redirect_and_nothing_else() -> None:
     assert "http://a.test/robots.txt" in site.urls(robots=True)
 
 
-def test_crawl_briefly_archive_is_repeatable(focus: Focus, tmp_path: Path) -> None:
-    def crawled() -> list[str]:
-        seeds = ["http://a.test/", "http://b.test/"]
-        recorded = PageSource(archive=tmp_path / "web.warc.gz")
-        found = asyncio.run(
-            crawl_briefly(
-                from_words("足球"), seeds, recorded, requests=24, observe=lambda event: None
-            )
-        )
-        return [page.url for page in found.pages]
-
-    once = crawled()
-    assert once == crawled()
-    assert len(once) == 22  # and two requests for robots.txt
-    assert {"http://a.test/", "http://b.test/"} <= set(once)
-
-
-def test_crawl_briefly_fills_link_data_of_strategy(
-    focus: Focus, tmp_path: Path, monkeypatch: MonkeyPatch
-) -> None:
-    told: list[AnalysisConfig] = []
-
-    class Pool(WorkerPool):
-        def __init__(self, config: AnalysisConfig, **rest: Any) -> None:
-            told.append(config)
-            super().__init__(config, **rest)
-
-    monkeypatch.setattr("focus.session.runtime.WorkerPool", Pool)
-    recorded = PageSource(archive=tmp_path / "web.warc.gz")
-    asyncio.run(
-        crawl_briefly(from_words("足球"), ["http://a.test/"], recorded, requests=1, observe=str)
-    )
-    assert told[0].titles
-    assert told[0].url_patterns
-
-
 # -- the commands -------------------------------------------------------------------
 
 NEW = ("topic", "new", "football", "--keyword", "足球", "--keyword", "英超:0.8")
@@ -311,12 +270,12 @@ def test_topic_commands_work_together(focus: Focus) -> None:
     code, out, _ = focus("topic", "test", "f.toml", "http://a.test/ball1", *archive)
     assert code == 0
     assert "evidence: relevant" in out and "× 2.5 = +2.50  足球" in out
-    code, out, err = focus(
-        "topic", "suggest", "f.toml", *archive, "--explain", "-o", "w.toml", "--pilot", "60"
-    )
+    pages = ("crawl", "-q", "--topic", "f.toml", *archive, "--db", "c.db", "--max-pages", "22")
+    assert focus(*pages)[0] == 0
+    suggest = ("topic", "suggest", "f.toml", "--db", "c.db")
+    code, out, _ = focus(*suggest, "--explain", "-o", "w.toml")
     assert code == 0
     assert "lift" in out
-    assert "Pilot crawl: " in err
     wide = read("w.toml")
     assert set(BALL) & {term for term in wide.terms if wide.sources[term] != "library"}
     assert wide.seeds == ("http://a.test/", "http://b.test/")
@@ -325,7 +284,7 @@ def test_topic_commands_work_together(focus: Focus) -> None:
     code, out, _ = focus("topic", "test", "w.toml", "http://a.test/", "--db", "c.db", "--json")
     assert code == 0
     assert json.loads(out)[0]["models"]["evidence"]["threshold"] == 0.5
-    code, out, _ = focus("topic", "suggest", "f.toml", "--db", "c.db", "--json")
+    code, out, _ = focus(*suggest, "--json")
     assert code == 0
     assert json.loads(out)["expansion"]["proposals"]
     Path("words.txt").write_text("射门\n越位\n", "utf-8")
@@ -386,7 +345,6 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
         (["test", "足球", "none.html"], "there is no such file or folder"),
         (["test", "足球", "http://a.test/gone", "--archive", "web.warc.gz"], "no pages to judge"),
         (["test", "足球", "http://a.test/", "--db", "none.db"], "no database at none.db"),
-        (["suggest", "足球", "--archive", "web.warc.gz"], "no seed for the pilot crawl"),
         (["suggest", "足球", "--archive", "web.warc.gz", "--db", "x.db"], "exclude each other"),
         (["suggest", "足球", "--db", "none.db"], "no database at none.db"),
     ],

@@ -29,20 +29,17 @@ from focus.commands.options.option import (
     print_note,
 )
 from focus.commands.options.value_types import MODEL, checked_type
-from focus.commands.progress_bar import show_progress
 from focus.errors import ConfigError, TopicError
 from focus.i18n import say
 from focus.text.formatting import format_count, printable
 from focus.topic.terms import LIBRARY
 
 if TYPE_CHECKING:
-    from focus.learn.memory_crawl import PageSource
     from focus.learn.page_sources import PageSources, StoredCrawls
     from focus.learn.topic_building import SourcedPage
     from focus.score.statistics.expansion import TopicExpansion
     from focus.topic.topic import Topic
 
-PILOT_REQUESTS = 300  # requests of a pilot crawl by default
 _ALL_MODELS = "all"  # all relevance models
 TERMS = option(
     "--terms",
@@ -281,32 +278,13 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
 @TERMS
 @llm_options
 @KB
-@option(
-    "--seed",
-    multiple=True,
-    metavar="URL",
-    help="URL from which the pilot crawl starts (repeatable).",
-)
 @example_options
-@option(
-    "--pilot",
-    kind="count",
-    show_default=f"{PILOT_REQUESTS} with --archive, else none",
-    help="Compare the pages of a pilot crawl with N requests.",
-)
 @option(
     "--limit",
     type=click.IntRange(1, 200),
     default=12,
     metavar="N",
     help="Propose at most N words from pages.",
-)
-@option(
-    "--max-weight",
-    type=click.FloatRange(0.01, 1),
-    default=0.15,
-    metavar="NUMBER",
-    help="Maximum weight of a word from pages.",
 )
 @option(
     "--explain",
@@ -331,9 +309,9 @@ def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
 
     They come from the library of topics, and with their options from a language model, a knowledge
     base, a file of words, and pages: words that stand on pages that surely speak of the topic, and
-    not on other pages of the same hosts. The pages are those of a crawl (--crawl or --db), of a
-    pilot crawl (--archive, --pilot), or examples. With a crawl, the numbers of stored pages
-    on which a term occurs, and of those that are relevant only with the suggestions, are shown.
+    not on other pages of the same hosts. The pages are those of a crawl (--crawl or --db), or
+    examples. With a crawl, the numbers of stored pages on which a term occurs, and of those that
+    are relevant only with the suggestions, are shown.
 
     \b
     Example:
@@ -393,12 +371,9 @@ def _expand(
     pages: Iterable[SourcedPage] = ()
     if paths.stored is not None:
         pages = _read_stored_pages(paths.stored)
-    elif options["archive"] is not None or options["pilot"]:
-        pages = _read_pilot_pages(subject, paths.web, options)
     elif not on:
         return None
-    limits = {name: options[name] for name in ("limit", "max_weight")}
-    expansion = propose_topic_keywords(subject, pages, **limits, on=on, off=off)
+    expansion = propose_topic_keywords(subject, pages, limit=options["limit"], on=on, off=off)
     if not expansion.on:
         print_complaint(say("none of these pages is surely on topic, so they propose no word"))
     return expansion
@@ -411,35 +386,6 @@ def _read_stored_pages(stored: StoredCrawls) -> Iterator[SourcedPage]:
 
     with DatabaseReader(stored.db) as reader:
         yield from read_crawl_pages(reader, reader.crawl_id(stored.crawl))
-
-
-def _read_pilot_pages(
-    subject: Topic, web: PageSource, options: dict[str, Any]
-) -> Iterable[SourcedPage]:
-    import asyncio
-
-    from focus.learn.memory_crawl import crawl_briefly
-    from focus.learn.topic_building import make_sourced_page
-
-    seeds = list(options["seed"] or subject.seeds)
-    if not seeds:
-        raise ConfigError("no seed for the pilot crawl; give one with --seed URL")
-    requests = options["pilot"] or PILOT_REQUESTS
-    done = 0
-    with show_progress("Pilot crawl") as progress:
-
-        def watch(event: object) -> None:
-            nonlocal done
-            done += 1
-            progress(done, requests)
-
-        crawl_result = asyncio.run(
-            crawl_briefly(subject, seeds, web, requests=requests, observe=watch)
-        )
-    for seed, why in crawl_result.failures.items():
-        print_complaint(f"{seed}: {why}")
-    print_note("Pilot crawl: {pages}", pages=format_count(len(crawl_result.pages), "page"))
-    return (make_sourced_page(page.url, page.html) for page in crawl_result.pages)
 
 
 # -- shared -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ time limit for hostile pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -16,19 +16,17 @@ from focus.config import (
     AnalysisConfig,
     CrawlConfig,
     FetchConfig,
-    LimitConfig,
     PolitenessConfig,
     RenderConfig,
     RunPaths,
     ScopeConfig,
 )
-from focus.crawler import Crawl, Event
+from focus.crawler import Crawl
 from focus.http import zstd
 from focus.records import Batch
 from focus.session import open_transport
 from focus.topic.topic import Topic, to_builtins
 
-_PILOT_STRATEGY = "yield"
 _UNLIMITED = 1 << 40
 
 
@@ -86,39 +84,6 @@ async def fetch_pages(urls: list[str], web: PageSource, topic: Topic) -> Fetched
         strategy="bfs",
         scope=ScopeConfig(max_depth=0),
         analysis=AnalysisConfig(topic=to_builtins(topic), relevance="boolean"),
-    )
-    return await _run_crawl(config, web, lambda event: None)
-
-
-async def crawl_briefly(
-    topic: Topic,
-    seeds: list[str],
-    web: PageSource,
-    *,
-    requests: int,
-    observe: Callable[[Event], None],
-) -> FetchedPages:
-    """Return the pages of a short crawl for the topic, on the sites of its seeds.
-
-    A recorded web is crawled with one request at a time, best link first. The crawl therefore
-    continues on productive sites and also fetches other pages there, which words are compared with.
-    """
-    config = CrawlConfig(
-        seeds=tuple(seeds),
-        strategy=_PILOT_STRATEGY,
-        limits=LimitConfig(max_requests=requests),
-        concurrency=1 if web.archive is not None else CrawlConfig().concurrency,
-        scope=ScopeConfig(scope="domain"),
-        analysis=AnalysisConfig(topic=to_builtins(topic)),
-    )
-    return await _run_crawl(config, web, observe)
-
-
-async def _run_crawl(
-    config: CrawlConfig, web: PageSource, observe: Callable[[Event], None]
-) -> FetchedPages:
-    config = msgspec.structs.replace(
-        config,
         workers=1,
         max_offline_s=0.0,
         frontier_memory=_UNLIMITED,
@@ -130,7 +95,7 @@ async def _run_crawl(
     async with AsyncExitStack() as stack:
         paths = RunPaths(db=Path(), archive=web.archive)
         transport = await open_transport(config, paths, stack)
-        crawl = Crawl(config, transport, crawl_store=memory_store, observe=observe)
+        crawl = Crawl(config, transport, crawl_store=memory_store)
         crawl.add_seeds(config.seeds)
         await crawl.run()
     pages = [

@@ -268,11 +268,10 @@ def propose_topic_keywords(
     judged: Iterable[SourcedPage],
     *,
     limit: int,
-    max_weight: float,
     on: Sequence[SourcedPage] = (),
     off: Sequence[SourcedPage] = (),
 ) -> TopicExpansion:
-    """Propose keywords for a topic, `limit` at most, none weightier than `max_weight`.
+    """Propose keywords for a topic, `limit` at most.
 
     judged   pages that `evidence` scores; uncertain ones are omitted
     on, off  pages that the user named as examples
@@ -294,7 +293,6 @@ def propose_topic_keywords(
         matcher.segmenter_words,
         idf=background_idf(),
         limit=limit,
-        max_weight=max_weight,
     )
 
 

@@ -34,7 +34,7 @@ MIN_SITE_NAME_CHARS = 4  # characters of a word that is a site name if the host 
 MIN_TITLES = 2  # for a word of a single host without enough other pages
 MIN_SURENESS = 0.1  # words with less are rejected
 FULL_WEIGHT_SURENESS = 0.3  # words with more have the maximum weight
-MAX_WEIGHT = 0.15
+MAX_WEIGHT = 0.15  # of a proposed word
 _MIN_LIFT = 2.0  # lift of a host that supports a word
 _SHOWN_HOSTS = 3
 
@@ -96,7 +96,6 @@ def propose_keywords(
     *,
     idf: Idf,
     limit: int = 12,
-    max_weight: float = MAX_WEIGHT,
 ) -> TopicExpansion:
     """Return the best `limit` words, other than the folded `known` ones, from judged pages."""
     tally = _WordStatistics(on, off, idf)
@@ -107,7 +106,7 @@ def propose_keywords(
         if pages >= min_pages and not any(
             _overlaps_known(word, known_word) for known_word in known_words
         ):
-            proposal = tally.make_proposal(word, max_weight)
+            proposal = tally.make_proposal(word)
             if proposal.sureness >= MIN_SURENESS:
                 candidates.append((proposal, tally.find_objection(proposal)))
     candidates.sort(key=lambda pair: (-pair[0].score, pair[0].word))
@@ -145,7 +144,7 @@ class _WordStatistics:
                 self._on_by_word[word][page.host] += 1
         self._on_all, self._off_all = len(on), len(off)
 
-    def make_proposal(self, word: str, max_weight: float) -> Proposal:
+    def make_proposal(self, word: str) -> Proposal:
         """Return the proposal of a word with its weight and score.
 
             q            = share of all irrelevant pages with it, estimated high: at least
@@ -156,7 +155,7 @@ class _WordStatistics:
             sureness     = ρ·lift / (ρ·lift + 1 - ρ), ρ = 0.03: Bayes' rule for a page with
                            the word if 3 in 100 pages are on topic; half of it if only
                            one of several hosts supports it
-            weight       = max_weight · min(1, sureness / 0.3)
+            weight       = 0.15 · min(1, sureness / 0.3)
             score        = sureness · (share of relevant pages + 100 · share of their titles)
 
         Titles have a large weight because links of other pages quote them. Keyword weights are
@@ -165,7 +164,7 @@ class _WordStatistics:
 
         Example, one host, 20 of 39 relevant and 0 of 46 irrelevant pages: q = 3/146 = 0.0205,
         share_off = 0.822/86 = 0.00956, lift = 0.5 / 0.00956 = 52.3, sureness = 1.57 / 2.54 = 0.618,
-        weight = max_weight.
+        weight = 0.15.
         """
         language_share = min(0.3, PAGE_LENGTH_RATIO * math.exp(-self._idf(word)))
         smoothed_share = (self._off[word] + PRIOR_OFF_WITH_WORD) / (self._off_all + PRIOR_OFF_PAGES)
@@ -187,7 +186,7 @@ class _WordStatistics:
         shares = self.on[word] + TITLE_WEIGHT * self._titles[word]
         return Proposal(
             word=word,
-            weight=max(0.01, round(max_weight * min(1.0, sureness / FULL_WEIGHT_SURENESS), 2)),
+            weight=max(0.01, round(MAX_WEIGHT * min(1.0, sureness / FULL_WEIGHT_SURENESS), 2)),
             sureness=sureness,
             score=sureness * shares / self._on_all,
             lift=lift,
