@@ -1,8 +1,5 @@
 """Short messages go through gateways as these ask for it, and say most in little."""
 
-import base64
-import hashlib
-import hmac
 import json
 import re
 from pathlib import Path
@@ -15,24 +12,21 @@ from focus.alerts.delivery import CHANNELS, sms, sms_gateway
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError
-from tests.support.outbox import NOON, OutboxFixture
+from tests.support.outbox import OutboxFixture
 from tests.support.webhooks import Receiver, receiving
 
 PHONE = "+8613800138000"
-SIGNED = """
+TOML = """
 url = "https://sms.example.cn/v1/send?account=focus"
-json = {mobile = "{digits}", content = "【focus】{text}", time = "{timestamp}", more = ["{nonce}"]}
+json = {mobile = "{digits}", content = "【focus】{text}", more = ["{phone}"]}
 headers = {Authorization = "Bearer 123"}
-secret = "shared"
-signed = "{timestamp}.{nonce}.{body}"
-signature = {header = "X-Signature", as = "base64", value = "v1={signature}"}
 accepted = '"code": 0'
 """
 
 
 def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
     gateway = sms_gateway.parse_gateway(text)
-    return sms_gateway.build_request(gateway, PHONE, said, now=NOON, nonce="00ff")
+    return sms_gateway.build_request(gateway, PHONE, said)
 
 
 # -- requests -----------------------------------------------------------------------
@@ -55,35 +49,16 @@ def test_gateway_with_form_encodes_values() -> None:
     assert parse_qs(found.body.decode()) == form
 
 
-def test_gateway_with_json_signs_in_header() -> None:
-    found = asked(SIGNED, 'he said "no"')
-    assert json.loads(found.body) == {
-        "mobile": "8613800138000", "content": '【focus】he said "no"', "time": str(int(NOON)),
-        "more": ["00ff"],
-    }  # fmt: skip
-    text = f"{int(NOON)}.00ff.".encode() + found.body
-    digest = hmac.new(b"shared", text, hashlib.sha256).digest()
-    assert found.headers["X-Signature"] == f"v1={base64.b64encode(digest).decode()}"
+def test_gateway_with_json_fills_all_texts() -> None:
+    found = asked(TOML, 'he said "no"')
+    message = {"mobile": "8613800138000", "content": '【focus】he said "no"', "more": [PHONE]}
+    assert json.loads(found.body) == message
     assert found.headers["Authorization"] == "Bearer 123"
 
 
-def test_signature_equals_rfc_2202_example() -> None:
-    """RFC 2202, test case 2: HMAC-MD5 and HMAC-SHA-1 of a text under "Jefe"."""
-    gateway = """
-        url = "https://a.test/?{phone}"
-        form = {m = "{text}"}
-        secret = "Jefe"
-        signed = "what do ya want for nothing?"
-        signature = {header = "S", hash = "HASH"}
-        """
-    md5, sha1 = (asked(gateway.replace("HASH", name)).headers["S"] for name in ("md5", "sha1"))
-    assert md5 == "750c783e6ab0b503eaa86e310a5db738"
-    assert sha1 == "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
-
-
 def test_value_with_placeholder_is_not_expanded() -> None:
-    found = asked("https://a.test/?to={phone}&text={text}", "{phone}{nonce}")
-    assert parse_qs(urlsplit(found.url).query)["text"] == ["{phone}{nonce}"]
+    found = asked("https://a.test/?to={phone}&text={text}", "{phone}{digits}")
+    assert parse_qs(urlsplit(found.url).query)["text"] == ["{phone}{digits}"]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +69,8 @@ def test_value_with_placeholder_is_not_expanded() -> None:
         ("https://a.test/?to={phone}", "put {text}"),
         ('url = "gopher://{phone}{text}"', "not a web address"),
         ("http://[{phone}{text}", "not a web address"),
-        ('url = "https://a.test/{phone}{text}"\nsecret = "s3cret"', "both secret and signature"),
         ('url = "https://a.test/{phone}{text}"\njson = {}\nform = {}', "not both"),
-        ('url = "https://a.test/{phone}{text}"\nspeed = 3', "speed"),
+        ('url = "https://a.test/{phone}{text}?key=s3cret"\nspeed = 3', "speed"),
         ('url = "https://a.test/{phone}{text}"\ncharacters = 9', "20 to 500"),
     ],
 )
@@ -142,7 +116,7 @@ def test_truncated_text_fits_and_has_no_half_character(most: int) -> None:
 async def test_gateway_response_decides_outcome(here: OutboxFixture) -> None:
     async with receiving(Receiver(says=b'{"code": 7, "msg": "no money"}')) as gate:
         file = here.store.path.with_name("gate.toml")
-        file.write_text(SIGNED.replace("https://sms.example.cn", gate.url), encoding="utf-8")
+        file.write_text(TOML.replace("https://sms.example.cn", gate.url), encoding="utf-8")
         here.options = {"sms_gateway": str(file)}
         gate.answers = [(200, {}), (503, {"Retry-After": "7200"}), (200, {})]
         here.finds(here.alert("欧冠", f"sms:{PHONE}"), "http://a.test/1")
@@ -167,8 +141,8 @@ async def test_missing_gateway_reports_one_line(here: OutboxFixture, tmp_path: P
 
 
 def test_masked_gateway_shows_host_only() -> None:
-    assert sms.mask_gateway(SIGNED) == "sms.example.cn/***"
+    assert sms.mask_gateway(TOML) == "sms.example.cn/***"
     assert sms.mask_gateway("twilio://s:t@1/{phone}") == "twilio://***"
     assert sms.mask_gateway("") == ""
-    plain = msgspec.structs.replace(DeliverySettings(), sms=SIGNED)
-    assert "shared" not in repr(plain)
+    plain = msgspec.structs.replace(DeliverySettings(), sms=TOML)
+    assert "Bearer" not in repr(plain)

@@ -9,7 +9,6 @@ titles of the best, and a link.
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,8 +108,7 @@ class SmsSender:
     async def _call_gateway(
         self, gateway: sms_gateway.SmsGateway, phone: str, text: str
     ) -> DeliveryOutcome:
-        nonce = secrets.token_hex(8)
-        request = sms_gateway.build_request(gateway, phone, text, now=self._clock(), nonce=nonce)
+        request = sms_gateway.build_request(gateway, phone, text)
         result = await self._poster.call(
             request.url, request.body, headers=request.headers, method=request.method
         )

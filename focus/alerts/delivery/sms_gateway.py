@@ -1,27 +1,19 @@
 """HTTP request by which an SMS gateway sends a message, and the check of its response.
 
-Gateways differ in the place of number and text and in the signature of a request. Some lines of
-TOML describe a gateway, or a URL where that is enough:
+Gateways differ in the place of number and text. Some lines of TOML describe a gateway, or a URL
+where that is enough:
 
     url = "https://sms.example.cn/v1/send?account=focus"
-    json = {mobile = "{phone}", content = "【focus】{text}", time = "{timestamp}"}
+    json = {mobile = "{phone}", content = "【focus】{text}"}
     headers = {Authorization = "Bearer 123"}
-    secret = "the shared secret"
-    signed = "{timestamp}\\n{nonce}\\n{body}"
-    signature = {header = "X-Signature", hash = "sha256", as = "hex"}
     accepted = '"code":0'
     characters = 60
 
 `form` instead of `json` posts form fields; without either the request is a GET. Placeholders:
 
-    {phone}         the number
-    {digits}        the number without a plus
-    {text}          the message
-    {timestamp}     Unix seconds
-    {milliseconds}  Unix milliseconds
-    {nonce}         16 hexadecimal digits
-    {signature}     HMAC (RFC 2104) of `signed` under the secret; in headers and the URL only
-    {body}          body of the request; in `signed` only
+    {phone}   the number
+    {digits}  the number without a plus
+    {text}    the message
 
 Values are percent-encoded in URL and form, escaped in JSON, and on one line in headers. A message
 is accepted when the status is 2xx and the response contains the text `accepted`, if given; white
@@ -30,13 +22,10 @@ space does not count. Many gateways respond with 200 to errors as well.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -45,16 +34,7 @@ from focus.alerts.addresses import is_web_address
 from focus.errors import ConfigError, refuse_deep_nesting
 
 DEFAULT_CHARACTERS = 70  # per message with a character outside the GSM alphabet (3GPP 23.038)
-_PLACEHOLDER = re.compile(r"\{(phone|digits|text|timestamp|milliseconds|nonce|body|signature)\}")
-
-
-class GatewaySignature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Header that contains the HMAC, its hash function, and its notation (`as`)."""
-
-    header: str
-    hash: Literal["sha256", "sha1", "sha512", "md5"] = "sha256"
-    written: Literal["hex", "base64"] = msgspec.field(default="hex", name="as")
-    value: str = "{signature}"
+_PLACEHOLDER = re.compile(r"\{(phone|digits|text)\}")
 
 
 class SmsGateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,9 +44,6 @@ class SmsGateway(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     json: dict[str, Any] | None = None
     form: dict[str, str] | None = None
     headers: dict[str, str] = {}
-    secret: str = ""
-    signed: str = "{body}"
-    signature: GatewaySignature | None = None
     accepted: str = ""
     characters: int = DEFAULT_CHARACTERS
 
@@ -112,55 +89,32 @@ def _check(gateway: SmsGateway) -> None:
             raise ConfigError(
                 "SMS gateway: put {place} where it goes, in url, json or form", place=f"{{{name}}}"
             )
-    if bool(gateway.secret) != (gateway.signature is not None):
-        raise ConfigError("SMS gateway: give both secret and signature, or neither")
     if not 20 <= gateway.characters <= 500:
         raise ConfigError("SMS gateway: characters must be 20 to 500")
 
 
-def build_request(
-    gateway: SmsGateway, phone: str, text: str, *, now: float, nonce: str
-) -> GatewayRequest:
+def build_request(gateway: SmsGateway, phone: str, text: str) -> GatewayRequest:
     """Return the request that sends a text to a number.
 
     Example: `form = {to = "{digits}", msg = "{text}"}` for +4915 and `a b` gives `to=4915&msg=a+b`.
     """
-    values = {
-        "phone": phone,
-        "digits": phone.lstrip("+"),
-        "text": text,
-        "timestamp": str(int(now)),
-        "milliseconds": str(int(now * 1000)),
-        "nonce": nonce,
-    }
-    headers = {}
+    values = {"phone": phone, "digits": phone.lstrip("+"), "text": text}
+    one_line_values = {name: " ".join(value.split()) for name, value in values.items()}
+    headers = {name: _fill(value, one_line_values) for name, value in gateway.headers.items()}
     body = b""
     if gateway.json is not None:
         body = msgspec.json.encode(_fill_all(gateway.json, values))
-        headers["Content-Type"] = "application/json; charset=utf-8"
+        headers.setdefault("Content-Type", "application/json; charset=utf-8")
     elif gateway.form is not None:
         body = urlencode(_fill_all(gateway.form, values)).encode()
-        headers["Content-Type"] = "application/x-www-form-urlencoded; charset=utf-8"
-    if (signature := gateway.signature) is not None:
-        text_to_sign = _fill(gateway.signed, {**values, "body": body.decode()})
-        digest = hmac.new(
-            gateway.secret.encode(), text_to_sign.encode(), getattr(hashlib, signature.hash)
-        )
-        values["signature"] = (
-            digest.hexdigest()
-            if signature.written == "hex"
-            else base64.b64encode(digest.digest()).decode()
-        )
-        headers[signature.header] = _fill(signature.value, values)
-    one_line_values = {name: " ".join(value.split()) for name, value in values.items()}
-    headers |= {name: _fill(value, one_line_values) for name, value in gateway.headers.items()}
+        headers.setdefault("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
     url = _fill(gateway.url, {name: quote(value, safe="") for name, value in values.items()})
     method = "GET" if gateway.json is None and gateway.form is None else "POST"
     return GatewayRequest(method, url, headers, body)
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
 
 
 def _fill_all(template: Any, values: Mapping[str, str]) -> Any:
