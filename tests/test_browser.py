@@ -95,7 +95,6 @@ def test_watch_works_by_keyboard_alone(tmp_path_factory: pytest.TempPathFactory)
         keys.fill("Quiet hours (optional)", "22:00-07:00")
         keys.press("Save")
         assert eve.page.input_value("[name=quiet]") == "22:00-07:00"
-        eve.see("Notifications need JavaScript")
         keys.toggle("More", "Enter")
         keys.press("Log out")
         assert eve.page.url.endswith("/login")

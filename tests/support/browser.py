@@ -91,11 +91,6 @@ class Stage:
             db.execute("UPDATE alert SET next_at = 0")
         db.close()
 
-    def gone(self) -> None:
-        """The server ends, for good."""
-        self.server.terminate()
-        self.server.wait(30)
-
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """What stands in the database."""
         db = sqlite3.connect(self.db, timeout=LIMIT_S)
