@@ -9,8 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 import pytest
 from pytest import CaptureFixture, MonkeyPatch
@@ -29,7 +28,7 @@ from focus.cluster.private_broker import free_ports
 from focus.errors import ConfigError
 from focus.i18n import chain_messages, msg
 from focus.learn.memory_crawl import PageSource
-from focus.serve import accounts, address_verification, backoff, server, site_answers, tokens
+from focus.serve import address_verification, backoff, server, site_answers, tokens
 from focus.serve.account_messages import send_pending
 from focus.serve.accounts import Passwords
 from focus.serve.app import make_app
@@ -1021,79 +1020,6 @@ def test_sms_gateway_without_number_placeholder_is_refused(group: Group) -> None
     assert "短信网关：请在号码处写 {phone}" in answer.text
     answer = client.post("/admin", data={"registration": "invite", "sms": "nothing:{phone}"})
     assert answer.status_code == 400
-
-
-class Gateway(BaseHTTPRequestHandler):
-    """An SMS gateway: what it was asked for, (number, six digits of the text)."""
-
-    sent: ClassVar[list[tuple[str, str]]] = []
-
-    def do_GET(self) -> None:
-        asked = parse_qs(urlsplit(self.path).query)
-        self.sent.append((asked["to"][0], re.findall(r"\d{6}", asked["text"][0])[0]))
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"code": 0}')
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
-
-
-@pytest.fixture
-def gateway() -> Iterator[str]:
-    Gateway.sent.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/?to={{phone}}&text={{text}}"
-        server.shutdown()
-        thread.join()
-
-
-def test_reset_code_sets_password_for_confirmed_phone(group: Group, gateway: str) -> None:
-    sent = Gateway.sent
-    group.app_state.sending = SendingOptions(fetch=LOOPBACK)
-    boss, ana = group.member("boss"), group.member("ana")
-    assert "phone" not in group.browser().get("/forgot").text
-    assert boss.post("/admin", data={"registration": "off", "sms": gateway}).status_code == 303
-    ana.post(
-        "/settings",
-        data={
-            "name": "ana",
-            "zone": "UTC",
-            "language": "en",
-            "phone": "+4915123456",
-            "current_password": SECRET,
-        },
-    )
-    ana.post("/settings/code", data={"code": sent[-1][1]})
-    typed = {"name": "ana", "phone": "1"}
-    stranger = group.browser()
-    assert "Send a code" in stranger.get("/forgot").text
-    told = stranger.post("/forgot", data=typed).text
-    nobody = stranger.post("/forgot", data={**typed, "name": "eve"}).text
-    group.send_account_messages()
-    assert told.replace("ana", "eve") == nobody, "nobody learns who has an account"
-    assert [phone for phone, _ in sent] == ["+4915123456"] * 2
-    new = {"name": "ana", "code": sent[-1][1], "password": "another battery horse"}
-    wrong = stranger.post("/forgot/code", data={**new, "code": "x"})
-    assert wrong.status_code == 400 and "The code is wrong" in wrong.text
-    assert stranger.post("/forgot/code", data={**new, "name": "boss"}).status_code == 400
-    assert stranger.post("/forgot/code", data=new).headers["location"] == "/login?set=1"
-    assert ana.get("/inbox").headers["location"] == "/login", "all sessions are over"
-    assert stranger.post("/forgot/code", data=new).status_code == 400, "good once"
-    login = {"name": "ana", "password": new["password"]}
-    assert stranger.post("/login", data=login).headers["location"] == "/inbox"
-
-
-def test_reset_code_expires_after_15_minutes(group: Group) -> None:
-    group.member("ana")
-    with group.app_state.store() as store:
-        store.users.set_address(group.number("ana"), "phone", "+4915123456")
-        found = accounts.create_reset_code(store, "ana", now=NOON)
-    group.clock.now += 901
-    new = {"name": "ana", "code": found[2], "password": "another battery horse"}
-    assert group.browser().post("/forgot/code", data=new).status_code == 400
 
 
 # -- in Chinese ---------------------------------------------------------------------

@@ -335,7 +335,7 @@ def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: MonkeyPatc
     group.member("ana", "ana@a.test")
     sent: list[str] = []
     monkeypatch.setattr(
-        "focus.serve.account_messages._mail_link", lambda store, how, name, now: sent.append(name)
+        "focus.serve.accounts.create_reset_token", lambda store, name, now: sent.append(name)
     )
     texts = {group.browser().post("/forgot", data={"name": "ana"}).text for _ in range(8)}
     group.send_account_messages()

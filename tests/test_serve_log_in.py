@@ -68,8 +68,6 @@ def test_log_ins_failures_and_password_changes_are_audited_without_secrets(serve
     log_in(server.browser(), "guess-2", name="my secret password")
     ana.post("/settings/password", data={"old": "guess-3", "new": "another good one"})
     ana.post("/settings/password", data={"old": SECRET, "new": "another good one"})
-    code = {"name": "ana", "code": "guess-4", "password": "another good one"}
-    server.browser().post("/forgot/code", data=code)
     lines = audit(server)
     assert lines[1:] == [
         (user, "log in", "127.0.0.1"),
@@ -77,7 +75,6 @@ def test_log_ins_failures_and_password_changes_are_audited_without_secrets(serve
         ("unknown name", "wrong password", "127.0.0.1"),
         (user, "wrong password", "127.0.0.1"),
         ("ana", "password", ""),
-        ("unknown name", "wrong code", "127.0.0.1"),
     ]
     assert "wrong password" in ana.get("/admin").text
     assert not any(secret in str(lines) for secret in ("guess", "secret", "good one", SECRET))
@@ -152,15 +149,6 @@ def test_estimate_of_a_password_takes_bounded_time(server: Group) -> None:
     before = time.process_time()
     accounts.validate_password("4@8({[<369&#!1/|0$5+7%2" * 8, "ana")
     assert time.process_time() - before < 3
-
-
-def test_codes_for_forgotten_passwords_are_counted_by_address(server: Group) -> None:
-    codes = []
-    for number in range(23):
-        data = {"name": f"name{number}", "code": "123456", "password": "another good one"}
-        codes.append(server.browser().post("/forgot/code", data=data).text)
-    assert "The code is wrong" in codes[19]
-    assert "Too many attempts" in codes[-1]
 
 
 def test_undelivered_message_for_forgotten_password_is_logged(

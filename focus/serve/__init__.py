@@ -7,7 +7,7 @@
     auth, accounts — log-in and registration; passwords and sessions
     second_factor — codes of authenticator apps, and recovery codes
     names, tokens, backoff — names that cannot be confused; secrets; delays after failed attempts
-    account_messages — links and codes for forgotten passwords, in a process of its own
+    account_messages — links for forgotten passwords, in a process of its own
     address_verification — verification of mail addresses and telephone numbers
     alerts, forms, channel_fields — pages of alerts; their form; its fields for channels
     import_export — alerts from and to files

@@ -1,4 +1,4 @@
-"""Sends links and codes for forgotten passwords, in a process that the server starts.
+"""Mails links for forgotten passwords, in a process that the server starts.
 
     python -m focus.serve.account_messages < options.json
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
 
 import msgspec
 
@@ -20,7 +19,6 @@ from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError
 from focus.serve import accounts, address_verification
-from focus.serve.accounts import InvalidInput
 from focus.serve.app_state import log_outcome
 from focus.serve.scheduler import SchedulerOptions, decode_options
 from focus.storage.alerts.store import AlertStore, open_store
@@ -28,35 +26,14 @@ from focus.text.formatting import printable
 
 
 def send_pending(store: AlertStore, delivery_settings: DeliverySettings, *, now: float) -> None:
-    """Send a link or code for each stored request of which the account exists."""
+    """Mail a link for each stored request of which the account exists."""
     for data in store.tokens.take_all("forgot", now=now):
-        with suppress(InvalidInput):  # too many codes for this number
-            if data["by"] == "sms":
-                _send_code(store, delivery_settings, data["name"], now=now)
-            else:
-                _mail_link(store, delivery_settings, data["name"], now=now)
-
-
-def _send_code(
-    store: AlertStore, delivery_settings: DeliverySettings, name: str, *, now: float
-) -> None:
-    if (reset := accounts.create_reset_code(store, name, now=now)) is not None:
-        phone, language, code = reset
-        outcome = address_verification.send_code(
-            delivery_settings, phone, language, code=code, kind="reset_code"
-        )
-        log_outcome("focus-reset", outcome)
-
-
-def _mail_link(
-    store: AlertStore, delivery_settings: DeliverySettings, name: str, *, now: float
-) -> None:
-    if (reset := accounts.create_reset_token(store, name, now=now)) is not None:
-        mail, language, secret = reset
-        outcome = address_verification.send_link(
-            delivery_settings, mail, language, kind="reset", secret=secret, now=now
-        )
-        log_outcome("focus-reset", outcome)
+        if (reset := accounts.create_reset_token(store, data["name"], now=now)) is not None:
+            mail, language, secret = reset
+            outcome = address_verification.send_link(
+                delivery_settings, mail, language, kind="reset", secret=secret, now=now
+            )
+            log_outcome("focus-reset", outcome)
 
 
 def run(options: SchedulerOptions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -285,56 +284,6 @@ def create_reset_token(store: AlertStore, name: str, *, now: float) -> tuple[str
         return mail, language, tokens.create_token(store, "reset", user=number, now=now)
 
 
-def create_reset_code(store: AlertStore, name: str, *, now: float) -> tuple[str, str, str] | None:
-    """Return phone, language and code to reset a password by SMS, or None."""
-    reset_data = store.users.find_by_phone(names.normalise_name(name))
-    if reset_data is None:
-        return None
-    number, phone, language = reset_data
-    code = f"{secrets.randbelow(10**6):06}"
-    with store.transaction():
-        require_attempt(store, [backoff.attempt_key("sms", f"to {phone}")], now=now)
-        store.tokens.remove_for_user("reset_code", user=number)
-        secret = f"reset {number}:{code}"
-        tokens.create_token(store, "reset_code", user=number, now=now, secret=secret)
-    return phone, language, code
-
-
-def reset_password_by_code(
-    store: AlertStore,
-    passwords: Passwords,
-    *,
-    name: str,
-    code: str,
-    password: str,
-    address: str,
-    now: float,
-) -> User:
-    """Set a forgotten password with the code from the SMS; all sessions end. Return the user.
-
-    The code is valid once. A wrong code and an unknown name raise InvalidInput and are counted.
-    """
-    name = names.normalise_name(name)
-    reset_data = store.users.find_by_phone(name)
-    number = reset_data[0] if reset_data else 0
-    keys = (
-        backoff.attempt_key("code", f"reset {number or name}"),
-        backoff.attempt_key("address", address),
-    )
-    require_attempt(store, keys, now=now)
-    password_hash = passwords.hash(validate_password(password, name))
-    secret = f"reset {number}:{code.strip()}"
-    with store.transaction():
-        actor = msg("user {id}", id=number) if number else msg("unknown name")
-        if number and store.tokens.use("reset_code", secret, now=now) is not None:
-            backoff.reset_attempts(store, *keys)
-            _set_password(store, number, password_hash)
-            store.audit.add(actor, msg("password"), msg("by SMS"), now=now)
-            return _active_user(store, number)
-        _log_access(store, actor, msg("wrong code"), address, now=now)
-    raise InvalidInput("The code is wrong or has expired.")
-
-
 def reset_password_by_token(
     store: AlertStore, passwords: Passwords, *, secret: str, password: str, now: float
 ) -> User:
@@ -449,7 +398,7 @@ def end_other_sessions(store: AlertStore, user: User, session: str, *, now: floa
     """End all sessions of a user except one, and forget the browsers that are known."""
     with store.transaction():
         store.tokens.end_sessions(user.id, except_secret=session)
-        for kind in ("device", "log_in", "reset", "reset_code"):
+        for kind in ("device", "log_in", "reset"):
             store.tokens.remove_for_user(kind, user=user.id)
         store.audit.add(user.name, msg("end other sessions"), "", now=now)
 

@@ -24,7 +24,7 @@ from focus.alerts.delivery.mail import Mailer
 from focus.alerts.delivery.sms import SmsSender
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
-from focus.i18n import mark, msg
+from focus.i18n import msg
 from focus.serve import backoff, tokens
 from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.app_state import AppState
@@ -216,19 +216,12 @@ async def _close_after(
         await sender.close()
 
 
-_CODE_MESSAGES = {
-    "phone": mark("Your code for focus: {code}. It expires after 15 minutes."),
-    "reset_code": mark("Your code to reset the focus password: {code}. Do not share it."),
-}
-"""Purpose of a code -> the text of its SMS."""
-
-
 def send_code(
-    settings: DeliverySettings, phone: str, language: str, *, code: str, kind: str = "phone"
+    settings: DeliverySettings, phone: str, language: str, *, code: str
 ) -> DeliveryOutcome:
-    """Send a code by SMS to confirm a phone number, or to reset the password (`reset_code`)."""
-    subject, body = msg("Code for focus"), msg(_CODE_MESSAGES[kind], code=code)
-    return _send_sms(settings, phone, language, subject=subject, body=body)
+    """Send a code by SMS that confirms a phone number."""
+    body = msg("Your code for focus: {code}. It expires after 15 minutes.", code=code)
+    return _send_sms(settings, phone, language, subject=msg("Code for focus"), body=body)
 
 
 def _send_sms(

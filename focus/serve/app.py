@@ -49,7 +49,6 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/logout": ("POST", auth.logout, "all"),
     "/register": ("GET POST", auth.register, "all"),
     "/forgot": ("GET POST", auth.forgot_password, "all"),
-    "/forgot/code": ("POST", auth.reset_by_code, "all"),
     "/reset/{token}": ("GET POST", auth.reset_password, "all"),
     "/confirm/{token}": ("GET POST", auth.confirm_mail, "all"),
     "/unsubscribe/{token}": ("GET POST", auth.unsubscribe, "all"),

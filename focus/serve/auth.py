@@ -11,7 +11,6 @@ from starlette.responses import PlainTextResponse, Response
 from focus.alerts import unsubscribe as stopping
 from focus.alerts.delivery import feed as feeds
 from focus.alerts.delivery import mask_channel
-from focus.alerts.delivery.sms import Sms
 from focus.i18n import msg
 from focus.serve import accounts, address_verification, backoff, names, tokens
 from focus.serve.accounts import Applicant, InvalidInput, LogIn, TooManyTries, require_attempt
@@ -162,60 +161,22 @@ def _register_fields(request: RequestContext, allowed: bool) -> dict[str, object
 def forgot_password(request: RequestContext) -> Response:
     """Note that somebody has forgotten a password; the response is always the same.
 
-    `account_messages` looks the name up and sends the link or code.
+    `account_messages` looks the name up and mails the link.
     """
-    by_sms = Sms.is_available(request.app_state.settings())
     if "name" not in request.form:
-        return request.render("forgot.html", by_sms=by_sms)
+        return request.render("forgot.html")
     name = names.normalise_name(request.form["name"])
-    uses_sms = by_sms and "phone" in request.form
     keys = [backoff.attempt_key("reset", name), backoff.attempt_key("address", request.address)]
     wait_s = backoff.count_attempt(request.store, keys, now=request.now)
-    if not wait_s and (uses_sms or request.app_state.base_url):
-        data = {"name": name, "by": "sms" if uses_sms else "mail"}
-        tokens.create_token(request.store, "forgot", now=request.now, data=data)
-    if uses_sms:
-        return _code_page(
-            request,
-            name,
-            done=request.say(
-                "If this account exists and has a confirmed phone number, a code was sent. It "
-                "expires after 15 minutes."
-            ),
-        )
+    if not wait_s and request.app_state.base_url:
+        tokens.create_token(request.store, "forgot", now=request.now, data={"name": name})
     return request.render(
         "forgot.html",
-        by_sms=by_sms,
         done=request.say(
             "If this account exists and has a mail address, a link was sent. It expires after an "
             "hour."
         ),
     )
-
-
-def _code_page(request: RequestContext, name: str, status: int = 200, **messages: str) -> Response:
-    return request.render(
-        "reset_code.html", status, name=name, shortest=accounts.MIN_PASSWORD_LENGTH, **messages
-    )
-
-
-def reset_by_code(request: RequestContext) -> Response:
-    """Set a forgotten password with the code from the SMS."""
-    name = request.form.get("name", "")[: accounts.MAX_PASSWORD_LENGTH]
-    try:
-        owner = accounts.reset_password_by_code(
-            request.store,
-            request.app_state.passwords,
-            name=name,
-            code=request.form.get("code", ""),
-            password=request.form.get("password", ""),
-            address=request.address,
-            now=request.now,
-        )
-    except InvalidInput as error:
-        return _code_page(request, name, 400, error=request.error_text(error))
-    address_verification.notify_change(request.app_state, owner, msg("password"), now=request.now)
-    return request.with_session(request.redirect("/login", set=1), "")
 
 
 def confirm_mail(request: RequestContext) -> Response:

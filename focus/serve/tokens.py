@@ -15,7 +15,6 @@ LIFETIMES_S: dict[str, float | None] = {
     "invite": 7 * 86400.0,
     "mail": 86400.0,
     "phone": 900.0,
-    "reset_code": 900.0,
     "log_in": 600.0,
     "totp_setup": 900.0,
     "totp": None,

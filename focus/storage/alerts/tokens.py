@@ -115,7 +115,7 @@ class Tokens(Statements):
         """Delete all sessions, remembered browsers, pending links and codes of a user."""
         self._db.execute(
             "DELETE FROM token WHERE user = ? AND kind IN "
-            "('session', 'device', 'log_in', 'reset', 'reset_code', 'mail', 'phone', 'totp_setup')",
+            "('session', 'device', 'log_in', 'reset', 'mail', 'phone', 'totp_setup')",
             (user,),
         )
 

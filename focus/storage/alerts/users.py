@@ -44,15 +44,6 @@ class Users(Statements):
         )
         return user
 
-    def find_by_phone(self, name: str) -> tuple[int, str, str] | None:
-        """Return (id, number, language) of an active account with a phone number, or None."""
-        user: tuple[int, str, str] | None = self._db.fetch_row(
-            "SELECT id, phone, language FROM user WHERE name = ? AND disabled = 0 "
-            "AND password IS NOT NULL AND phone IS NOT NULL",
-            (name,),
-        )
-        return user
-
     def list_accounts(self) -> list[Account]:
         """Return all accounts, sorted by name."""
         rows = self._db.fetch_rows(
