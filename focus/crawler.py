@@ -92,6 +92,7 @@ class Event(msgspec.Struct, frozen=True):
     state       state of the URL now, None for a robots.txt
     reason      why it failed or was dropped
     is_revisit  whether a page of an earlier run was requested again
+    text_digest  `Page.text_digest`
     """
 
     nth: int
@@ -105,6 +106,7 @@ class Event(msgspec.Struct, frozen=True):
     priority: float = 0.0
     depth: int = 0
     is_revisit: bool = False
+    text_digest: int = 0
 
 
 class CrawlStore(Protocol):
@@ -488,6 +490,7 @@ class Crawl:
                 priority=task.priority,
                 depth=task.depth,
                 is_revisit=is_revisit,
+                text_digest=scored.text_digest if scored else 0,
             )
         )
 

@@ -201,6 +201,29 @@ async def test_timed_alert_revisits_proven_pages(
     assert await site.visit() == paths
 
 
+async def test_changed_front_page_has_its_boards_revisited(site: SiteFixture) -> None:
+    """The front page of a forum shows the last topic of a board, which may be an older one."""
+
+    def forum(count: int, *topics: str) -> None:
+        title = "足球讨论区"
+        links = [("/board", title), ("/1", "足球")]
+        text = f"城市论坛的足球讨论区和园艺讨论区,主题总数:{count}"
+        site.web.page(FRONT, title="城市论坛", text=text, links=links)
+        links = [(topic, "足球") for topic in topics]
+        site.web.page("http://news.test/board", title=title, links=links)
+        for topic in topics:
+            text = f"足球比赛{topic}今天开始。" * 9
+            site.web.page(f"http://news.test{topic}", title=f"足球 {topic}", text=text)
+
+    forum(3, "/1", "/2", "/3")
+    await site.visit()
+    assert await site.visit() == ["/"]
+    watch_pages(site, board=0.1)
+    assert await site.visit() == ["/"]
+    forum(4, "/4", "/1", "/2", "/3")
+    assert await site.visit() == ["/", "/board", "/4"]
+
+
 async def test_due_page_comes_alone(site: SiteFixture) -> None:
     site.front("/a", "/b")
     await site.visit()

@@ -1,6 +1,7 @@
 """Visit of a site: a short crawl for new pages that continues the previous one.
 
     pages on which news appears are revisited with their validators (revisits)
+    -> lists to which a changed one of them links are revisited, too
     -> new links on them are followed, best first, by the words of all alerts on the site
     -> the revisit interval of each such page is learned from the news it led to
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 import msgspec
@@ -40,6 +41,7 @@ FIRST_VISIT_REQUESTS, VISIT_REQUESTS, DAILY_REQUESTS = 500, 200, 2_000
 """Requests of a site's first visit, of each later one at least, and per day of a longer pause."""
 QUICK_VISIT_REQUESTS = 20  # of a visit that comes sooner than every 15 minutes
 MAX_TURN_S = MIN_INTERVAL_S  # longest visit while alerts are due every few minutes
+MAX_LISTS = 10  # lists that are revisited because a page that links to them changed
 RETRY_S = 3600.0  # until the next visit after one that failed or was incomplete
 OFFLINE_RETRY_S = 300.0  # until the next attempt after the local network was down
 
@@ -66,11 +68,18 @@ def create_visit(
 class _RevisitWatcher(Watcher):
     """Watcher of a crawl that requests the due pages again and records what each led to.
 
+    The front page of a forum names the last topic of each board only. If its text changed, the
+    boards that it links to are revisited as well, although they are not due.
+
+    others   Pages that may be revisited and are not due.
     sources  New URL -> the revisited page that linked to it first.
     """
 
-    def __init__(self, due: Sequence[DueHub], begun: Callable[[int], None]) -> None:
+    def __init__(
+        self, due: Sequence[DueHub], others: Iterable[DueHub], begun: Callable[[int], None]
+    ) -> None:
         self._due_hubs = {hub.url: hub for hub in due}
+        self._others = {hub.id: hub for hub in others if hub not in due}
         self._begun = begun
         self._known = 0
         self.revisited: list[DueHub] = []
@@ -84,18 +93,29 @@ class _RevisitWatcher(Watcher):
         self.first_new_url = self._known = info.next_url
         self._begun(info.next_url)
         for place, hub in enumerate(sorted(self._due_hubs.values(), key=_revisit_order)):
-            if crawl.revisit(
-                hub.id,
-                hub.url,
-                is_listing=hub.is_url_source,
-                etag=hub.etag,
-                last_modified=hub.last_modified,
-                priority=SEED_PRIORITY + len(self._due_hubs) - place,
-            ):
-                self.revisited.append(hub)
+            self._revisit(hub, SEED_PRIORITY + len(self._due_hubs) - place)
         for url_id, text in crawl.seeds.typed.items():
             if crawl.url_table.is_waiting(url_id):  # never fetched, even if it was excluded
                 crawl.requeue(url_id, seed_candidates(text)[0])
+
+    def _revisit(self, hub: DueHub, priority: float) -> None:
+        if self.crawl.revisit(
+            hub.id,
+            hub.url,
+            is_listing=hub.is_url_source,
+            etag=hub.etag,
+            last_modified=hub.last_modified,
+            priority=priority,
+        ):
+            self.revisited.append(hub)
+
+    def _revisit_lists(self, changed: DueHub) -> None:
+        """Revisit lists that a changed page links to, those with most news first."""
+        links = self.crawl.graph.rows.get(changed.id, ())
+        lists = [self._others[target] for target in links if target in self._others]
+        for hub in sorted(lists, key=_revisit_order)[:MAX_LISTS]:
+            self._due_hubs[hub.url] = self._others.pop(hub.id)
+            self._revisit(hub, SEED_PRIORITY)
 
     def answered_hubs(self) -> list[DueHub]:
         """Return the revisited pages that were received."""
@@ -113,6 +133,8 @@ class _RevisitWatcher(Watcher):
         if event.reason:
             self.failure = chain_messages(event.url, msg(event.reason))
         self._known = known
+        if hub is not None and event.text_digest not in (0, hub.text_digest):
+            self._revisit_lists(hub)
 
     def find_source(self, page: int) -> int | None:
         """Return the revisited page that led to a page, also through redirects."""
@@ -148,9 +170,9 @@ async def visit(
         if site.visited_at is None
         else _request_budget(now - site.visited_at)
     )
-    due_hubs = _due_hubs(store, site, now=now, limit=min(VISIT_REQUESTS, budget) // 2)
+    hubs = _hubs_to_revisit(store, site, now=now, limit=min(VISIT_REQUESTS, budget) // 2)
     config = _crawl_config(store, site, web, used_requests + budget)
-    watcher = _RevisitWatcher(due_hubs, partial(_mark_news_start, store, site))
+    watcher = _RevisitWatcher(*hubs, partial(_mark_news_start, store, site))
     report = await run(
         config,
         RunPaths(db=store.path, archive=web.archive, browser=web.browser),
@@ -275,28 +297,29 @@ def _record_revisits(
     )
 
 
-def _due_hubs(store: AlertStore, site: WatchedSite, *, now: float, limit: int) -> list[DueHub]:
-    """Return the pages to revisit.
+def _hubs_to_revisit(
+    store: AlertStore, site: WatchedSite, *, now: float, limit: int
+) -> tuple[list[DueHub], list[DueHub]]:
+    """Return the pages to revisit, and others to revisit if a page that links to them changed.
 
     An alert with a schedule of its own has sections and proven pages revisited at each check,
     together with pages that would be due before its next check. Otherwise each page has its own
     time. If none is due, a person requested the visit and the proven pages are revisited.
     """
     if site.crawl is None:
-        return []
+        return [], []
     zones, until = store.users.load_zones(), now
     for stored_alert in store.alerts.list_for_site(site.id):
         parsed = parse(stored_alert.alert.schedule)
         if stored_alert.next_at <= now and not parsed.is_auto:
             until = max(until, parsed.next(now, find_zone(zones[stored_alert.user])))
     proven = revisits.PROVEN_PAGES if until > now else None
-    hubs = store.revisits.list_due(
-        site.crawl, until=until, min_recent_pages=proven, limit=VISIT_REQUESTS // 2
-    )
-    hubs = [hub for hub in hubs if revisits.may_revisit(hub, now=now)][:limit]
-    return hubs or store.revisits.list_due(
-        site.crawl, until=until, min_recent_pages=revisits.PROVEN_PAGES, limit=limit
-    )
+    list_due = partial(store.revisits.list_due, site.crawl)
+    hubs = list_due(until=until, min_recent_pages=proven, limit=VISIT_REQUESTS // 2)
+    others = list_due(until=math.inf, min_recent_pages=None, limit=VISIT_REQUESTS)
+    if hubs := [hub for hub in hubs if revisits.may_revisit(hub, now=now)][:limit]:
+        return hubs, [hub for hub in others if revisits.may_revisit(hub, now=now)]
+    return list_due(until=until, min_recent_pages=revisits.PROVEN_PAGES, limit=limit), others
 
 
 def _crawl_config(

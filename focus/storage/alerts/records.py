@@ -87,12 +87,13 @@ class WatchedSite(msgspec.Struct, frozen=True):
 
 
 class DueHub(NamedTuple):
-    """Page that is due for a revisit because new pages appear there.
+    """Page that is revisited because new pages appear there.
 
     id             URL id within its crawl
     observed_s     decayed time of observation in seconds
     recent_pages   decayed number of new relevant pages that its links led to
     is_url_source  whether it is a feed or sitemap
+    text_digest    `Page.text_digest` of the stored version; 0 if unknown
     """
 
     id: int
@@ -103,6 +104,7 @@ class DueHub(NamedTuple):
     recent_pages: float
     checked_at: float
     is_url_source: bool
+    text_digest: int = 0
 
 
 class HubState(NamedTuple):

@@ -12,9 +12,10 @@ from focus.storage.schema import LAST_ID, id_range, row_id
 _DUE = f"""
 SELECT r.id & {LAST_ID}, u.url, coalesce(x.etag, v.etag, ''),
 coalesce(x.last_modified, v.last_modified, ''), r.watched_s, r.fresh, r.checked_at,
-ifnull(s.state, 0) = {int(UrlState.DROPPED)} OR x.id IS NULL
+ifnull(s.state, 0) = {int(UrlState.DROPPED)} OR x.id IS NULL, ifnull(p.digest, 0)
 FROM revisit r JOIN url_found u ON u.id = r.id LEFT JOIN url_state s ON s.id = r.id
 LEFT JOIN page_text x ON x.id = r.id LEFT JOIN validator v ON v.id = r.id
+LEFT JOIN page p ON p.id = r.id
 WHERE r.id BETWEEN ? AND ? AND (r.next_at <= ? OR ? AND (u.depth = 0 OR r.fresh >= ?))
 ORDER BY r.next_at, r.id LIMIT ?"""
 _ROOTS = f"""
@@ -35,7 +36,8 @@ class Revisits(Statements):
         at least so many new pages.
         """
         values = (*id_range(crawl), until, min_recent_pages is not None, min_recent_pages, limit)
-        return [DueHub._make(row) for row in self._db.fetch_rows(_DUE, values)]
+        rows = self._db.fetch_rows(_DUE, values)
+        return [DueHub._make((*row[:-1], row[-1] & (1 << 64) - 1)) for row in rows]
 
     def list_ids(self, crawl: int) -> list[int]:
         """Return the ids of all pages of a crawl that are revisited."""
