@@ -3,12 +3,15 @@
 The long forms of the measurements are in bench/.
 """
 
+import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -35,7 +38,6 @@ from tests.support.processes import (
     start,
     wait_until,
 )
-from tests.support.slow_hosts import hold
 
 pytestmark = [
     pytest.mark.slow,
@@ -150,14 +152,54 @@ def test_the_delay_holds_across_a_kill(server: DemoServer, tmp_path: Path) -> No
 # -- many slow hosts ----------------------------------------------------------------
 
 
-def test_slow_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    """600 at once need more than the 1,024 open files of a shell: focus asks for them."""
+class HoldingServer:
+    """Answers nobody until `together` requests are open at the same time."""
+
+    def __init__(self, together: int) -> None:
+        self._together, self._full = together, asyncio.Event()
+        self.open = self.maximum = 0
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                self.open += 1
+                self.maximum = max(self.maximum, self.open)
+                if self.open >= self._together:
+                    self._full.set()
+                await self._full.wait()
+                self.open -= 1
+                body = "<title>足球</title><a href=/1>第1页</a>".encode()
+                status = "404 Not Found" if head.startswith(b"GET /robots.txt ") else "200 OK"
+                kind = f"Content-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}"
+                writer.write(f"HTTP/1.1 {status}\r\n{kind}\r\n\r\n".encode() + body)
+        writer.close()
+
+
+def limit_open_files() -> None:
+    """Set the soft limit that shells have."""
+    resource = pytest.importorskip("resource")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+
+
+async def test_slow_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    """600 at once need more than the 1,024 open files of a shell: focus raises the limit."""
     for name in ("TIMEOUT", "READ_TIMEOUT", "CONNECT_TIMEOUT"):
         monkeypatch.setenv(f"FOCUS_{name}", "10m")
-    held = hold(600, 0.0, 2, tmp_path, ["--concurrency", "600"], together=550)
-    assert held.code == 0
-    assert held.most >= 550
-    assert (held.report["failures"], held.report["run_pages"]) == ({}, 1200)
+    slow = HoldingServer(together=550)
+    seeds, summary = tmp_path / "seeds", tmp_path / "summary.json"
+    seeds.write_text("".join(f"http://h{n}.example/\n" for n in range(600)), encoding="utf-8")
+    async with await asyncio.start_server(slow.answer, "127.0.0.1", 0, backlog=4096) as server:
+        port = server.sockets[0].getsockname()[1]
+        where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8", "--delay", "0"]
+        files = ["--seeds-file", str(seeds), "--db", str(tmp_path / "slow.db")]
+        more = ["--summary", str(summary), "--concurrency", "600", "--topic", "足球"]
+        command = ["crawl", *where, *files, *more]
+        crawl = start(command, tmp_path / "stderr", before=limit_open_files)
+        assert await asyncio.to_thread(crawl.wait, LIFE_S) == 0
+    assert slow.maximum >= 550
+    report = json.loads(summary.read_text("utf-8"))
+    assert (report["failures"], report["run_pages"]) == ({}, 1200)
 
 
 # -- a recorded web -----------------------------------------------------------------
