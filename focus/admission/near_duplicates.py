@@ -36,8 +36,8 @@ LOST_TEXTS = 64  # ways that one host may have to say so
 
 _WORDS = re.compile(r"\w+")
 _NUMBERS = re.compile(r"\d+")
-_TIMES = re.compile(r"(?<!\d)\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?!\d)")  # 9:30, 21:05:59
-_TIME_SIGN = re.compile(r"[:：]\d\d")  # without lookbehind, so that the search is fast
+_TIMES = re.compile(r"\d(?<!\d\d)\d?[:：]\d{2}(?:[:：]\d{2})?(?!\d)")  # 9:30, 21:05:59
+_TIME_SIGNS = [re.compile(sign + r"\d\d") for sign in ":："]  # a literal first is searched fast
 _BANDS = struct.Struct(f"<{BANDS}H")
 _MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
 _MASK = (1 << 64) - 1
@@ -62,7 +62,7 @@ def simhash(text: str, title: str = "") -> int:
     words = _WORDS.findall(text[:MAX_CHARS])
     marks = set(map(crc32, map(str.encode, words)))
     if len(marks) < FEWEST:
-        return _hash(text, title) if marks else 0
+        return _hash(_fold_space(text), _fold_space(title)) if marks else 0
     hashes = [_mixed(mark) for mark in sorted(marks)[:FEATURES]]
     return _set_in_most(hashes) or 1
 
@@ -105,20 +105,24 @@ def wording(text: str) -> int:
     still says anything new.
     """
     words = _NUMBERS.sub("0", text[:MAX_CHARS])
-    return _hash(words, "") if _WORDS.search(words) else 0
+    return _hash(_fold_space(words)) if _WORDS.search(words) else 0
 
 
 def text_digest(text: str) -> int:
-    """Return a 64-bit digest of a text, never 0.
+    """Return a 64-bit digest of a text in which white space is folded in each line, never 0.
 
-    White space and times of day do not count, so that a clock on the page is no change.
+    Line breaks and times of day do not count, so that a clock on the page is no change.
     """
-    return _hash(_TIMES.sub("", text) if _TIME_SIGN.search(text) else text, "")
+    has_time = any(sign.search(text) for sign in _TIME_SIGNS)
+    return _hash(_fold_space(_TIMES.sub("", text)) if has_time else text.replace("\n", " "))
 
 
-def _hash(text: str, title: str) -> int:
-    plain = "\n".join(" ".join(part.split()) for part in (title, text))
-    digest = blake2b(plain.encode("utf-8", "replace"), digest_size=8).digest()
+def _fold_space(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _hash(text: str, title: str = "") -> int:
+    digest = blake2b(f"{title}\n{text}".encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
 
 

@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
+from ahocorasick_rs import AhoCorasick
 from selectolax.lexbor import LexborNode
 
 from focus.html import page_parts
@@ -43,10 +45,11 @@ _MAX_IMPRINT = 200
 _MAX_FRAME_CHARS = 60
 
 _PUNCTUATION = re.compile("[，。？！；、,?!;]|[.](?=\\s|$)")
-_IMPRINT = re.compile(
-    "©|copyright|all rights reserved|powered by|theme by|版权所有|版權所有"
-    "|备案|许可协议|許可協議|本站总访问|本文链接|转载请注明|网站标识码|公网安备|icp备"
-)
+_IMPRINT = AhoCorasick(
+    ["©", "copyright", "all rights reserved", "powered by", "theme by", "版权所有", "版權所有",
+     "备案", "许可协议", "許可協議", "本站总访问", "本文链接", "转载请注明", "网站标识码",
+     "公网安备", "icp备"]
+)  # fmt: skip
 _FRAME = re.compile(
     r"""[\W\d]*(?:(?P<line>
       (?:责任|責任|本文|值班|执行|网络)?
@@ -125,8 +128,7 @@ def _without_frame(blocks: Sequence[Block], *, is_forum: bool) -> list[Block]:
     comments_at: list[int] = []
     own_chars, is_related = 0, False
     for block in blocks:
-        match = _FRAME.match(block.text.lower()) if len(block.text) <= _MAX_FRAME_CHARS else None
-        kind = match.lastgroup if match else None
+        kind = _frame_kind(block.text) if len(block.text) <= _MAX_FRAME_CHARS else None
         is_related = kind == "related" or (is_related and block.is_linked)
         if is_related or kind == "line":
             continue
@@ -135,6 +137,13 @@ def _without_frame(blocks: Sequence[Block], *, is_forum: bool) -> list[Block]:
         own_chars += len(block.text) - block.link_chars
         content.append(block)
     return content[: comments_at[0]] if len(comments_at) == 1 and not is_forum else content
+
+
+@lru_cache(maxsize=16384)
+def _frame_kind(text: str) -> str | None:
+    """Return what a line around the content is; the pages of a site repeat such lines."""
+    match = _FRAME.match(text.lower())
+    return match.lastgroup if match else None
 
 
 def _narrowest_root(sizes: Sequence[int], roots: Sequence[Root]) -> Root | None:
@@ -259,4 +268,4 @@ def _is_sentence(block: Block) -> bool:
 def _is_imprint(block: Block) -> bool:
     if len(block.text) > _MAX_IMPRINT:
         return False
-    return _IMPRINT.search(block.text.lower()) is not None
+    return bool(_IMPRINT.find_matches_as_strings(block.text.lower()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -164,11 +165,11 @@ class ElementReader:
     def read(self, root: LexborNode) -> None:
         """Walk the whole tree."""
         self.page.language = fold(root.attributes.get("lang"), MAX_LANGUAGE)
-        handlers = {tag: getattr(self, f"_{name}") for tag, name in _HANDLER_BY_TAG.items()}
+        get_handler = _HANDLERS.get
         for node in root.traverse():
-            handler = handlers.get(node.tag_id)
+            handler = get_handler(node.tag_id)
             if handler is not None:
-                handler(node)
+                handler(self, node)
         self.page.description = self.page.description or self.og_description
         if len(self.trail_crumbs) <= MAX_TRAIL_LINKS:
             self.page.crumbs[:0] = self.trail_crumbs
@@ -345,6 +346,9 @@ _HANDLER_BY_TAG = (
     | tag_ids("article script")
     | dict.fromkeys(HEADING_LEVELS, "heading")
 )
+_HANDLERS: dict[int, Callable[[ElementReader, LexborNode], None]] = {
+    tag: getattr(ElementReader, f"_{name}") for tag, name in _HANDLER_BY_TAG.items()
+}
 
 
 def _parse_rel(rel: str) -> tuple[bool, bool, bool]:

@@ -17,9 +17,9 @@ from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
 from focus.html.parser import parse
 from focus.html.reader import ParsedPage
-from focus.html.shell import detect_shell
+from focus.html.shell import MIN_TEXT_WIDTH, detect_shell
 from focus.http import zstd
-from focus.records import NO_TEMPLATE, FailureKind, Page, SiteTemplate
+from focus.records import NO_TEMPLATE, FailureKind, Page, Rendering, SiteTemplate
 from focus.score.index_pages import is_index_page
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
@@ -106,13 +106,15 @@ class PageScorer:
         may_repeat_words = (
             judgement.relevance > 0.0
             or bool(template.blocks)
-            or bool(self.matcher.keyword_counts(document.all_text))
+            or bool(self.matcher.keyword_counts(document.main_text))
+            or bool(self.matcher.keyword_counts(document.linked_text))
         )
         is_soft_404 = _is_soft_404(document)
         if software is None:
             software = detect_software(parsed.generator, source, url_host(url))
         index = is_index_page(url, parsed, links, software, document.full_content)
-        rendering = detect_shell(parsed, source)
+        has_text = len(document.full_content) >= MIN_TEXT_WIDTH
+        rendering = Rendering.NONE if has_text else detect_shell(parsed, source)
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         title, site = split_title(parsed.title, template.affix, parsed.site_name)
         return Page(

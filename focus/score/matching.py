@@ -241,19 +241,17 @@ class WordFinder:
 
     def __init__(self, words: Sequence[_SearchWord]) -> None:
         self._words = words
-        by_needle: dict[str, list[int]] = {}
+        self._numbers: dict[str, list[int]] = {}  # by needle
         for number, word in enumerate(words):
             for needle in word.needles:
-                by_needle.setdefault(needle, []).append(number)
-        self._numbers = list(by_needle.values())
-        self._needles = AhoCorasick(list(by_needle), implementation=Implementation.DFA)
+                self._numbers.setdefault(needle, []).append(number)
+        self._needles = AhoCorasick(list(self._numbers), implementation=Implementation.DFA)
 
     def counts(self, folded: str) -> dict[str, int]:
         """Return how often each word occurs, in the order of the words: {"越位": 2}."""
-        matches = self._needles.find_matches_as_indexes(folded, overlapping=True)
-        if not matches:
+        needles = set(self._needles.find_matches_as_strings(folded, overlapping=True))
+        if not needles:
             return {}
-        needles = {needle for needle, _, _ in matches}
         numbers = sorted({number for needle in needles for number in self._numbers[needle]})
         counts = {
             word.name: _count_word(word, folded) for word in map(self._words.__getitem__, numbers)

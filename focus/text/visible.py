@@ -30,6 +30,7 @@ def fold_white_space(text: str) -> str:
 
 def strip_invisible(text: str) -> str:
     """Return a text for comparison, also without joiners and variation selectors."""
-    if text.isascii() or (text.isprintable() and not any(map(text.__contains__, _SELECTORS))):
+    is_printable = text.isascii() or text.replace("\n", " ").isprintable()
+    if is_printable and not any(map(text.__contains__, _SELECTORS)):
         return text
     return _INVISIBLE_IN_WORDS.sub("", text)

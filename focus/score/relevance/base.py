@@ -175,6 +175,11 @@ class Document:
         """Visible text without navigation (blocks that are mostly links), folded."""
         return fold_body("\n".join(b.text for b in self.blocks if not b.is_linked))
 
+    @property
+    def linked_text(self) -> str:
+        """Visible text of the blocks that are mostly links, folded."""
+        return fold_body("\n".join(b.text for b in self.blocks if b.is_linked))
+
     def own_text(self, matcher: Matcher) -> str:
         """Return `main_text` without blocks with a keyword that belong to the site, folded."""
         if not matcher.keyword_counts(self.main_text):
