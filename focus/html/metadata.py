@@ -56,15 +56,19 @@ _NAMES = rf"(?P<names>{_NAME}(?:[ 、　/]{_NAME}){{0,3}})"
 _HAN_NAME = r"(?:(?!\w{1,6}\s*[:：])[一-鿿·]{2,8})"
 _HAN_NAMES = rf"(?P<names>{_HAN_NAME}(?:[ 、　/]{_HAN_NAME}){{0,3}})"
 _CHINESE_BYLINES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?:^|[\s|｜【(（])作\s?者\s*[:：]\s*{_NAMES}",
-        r"(?:^|[\s|｜【(（])(?:本报|本网|新华社|特约|见习|全媒体)*记者\s*[:：]?\s*"
-        rf"{_HAN_NAMES}(?=[)）】|｜\s]|报道|摄|文|$)",
-        rf"(?:责任|責任|本文)?(?:编辑|編輯|责编|責編)\s*[:：]\s*{_HAN_NAMES}",
+    (signs, re.compile(pattern))
+    for signs, pattern in (
+        ("者", rf"(?:^|[\s|｜【(（])作\s?者\s*[:：]\s*{_NAMES}"),
+        (
+            "者",
+            r"(?:^|[\s|｜【(（])(?:本报|本网|新华社|特约|见习|全媒体)*记者\s*[:：]?\s*"
+            rf"{_HAN_NAMES}(?=[)）】|｜\s]|报道|摄|文|$)",
+        ),
+        ("编編", rf"(?:责任|責任|本文)?(?:编辑|編輯|责编|責編)\s*[:：]\s*{_HAN_NAMES}"),
     )
 )
-"""The author, the reporter, the editor: the first that a page names counts."""
+"""The author, the reporter, the editor: the first that a page names counts; each pattern with
+signs of which a text that matches has one."""
 
 
 class PageMetadata(msgspec.Struct, frozen=True):
@@ -81,7 +85,11 @@ class PageMetadata(msgspec.Struct, frozen=True):
 
 def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
     """Read a page's metadata. Any string is accepted as a page; nothing raises."""
-    sources = MetadataSources(html, url)
+    return metadata_from_sources(MetadataSources(html, url), fetched_at=fetched_at)
+
+
+def metadata_from_sources(sources: MetadataSources, *, fetched_at: float) -> PageMetadata:
+    """Return the metadata of a parsed page."""
     return PageMetadata(
         published=find_publication(sources, fetched_at=fetched_at, zone=UTC),
         modified=find_modification(sources, fetched_at=fetched_at, zone=UTC),
@@ -158,8 +166,8 @@ def _shown_author(tree: LexborHTMLParser) -> str | None:
 def _byline(blocks: list[Block]) -> str | None:
     """Return the names in a line such as 作者：李雷, （记者 李雷） or By Jane Doe."""
     texts = [block.text for block in blocks]
-    for pattern in _CHINESE_BYLINES:
-        for text in texts:
+    for signs, pattern in _CHINESE_BYLINES:
+        for text in (text for text in texts for sign in signs if sign in text):
             if match := pattern.search(text[:120]) or pattern.search(text[-60:]):
                 return _join_names(_NAME_SEPARATOR.split(match["names"]))
     for text in texts:

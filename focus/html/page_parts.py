@@ -60,6 +60,7 @@ _ROOT_TAGS = tag_ids("article main")
 _OUTSIDE_ROLES = frozenset(
     "navigation contentinfo complementary search menu menubar dialog alertdialog banner".split()
 )
+# Patterns of names in lower case; IGNORECASE would double their time.
 _PART_NAME = re.compile(
     r"""(?:^|[\s_-])(?:
       (?P<consent>cookies?|consent|gdpr|onetrust|sr-only|visually-?hidden
@@ -83,21 +84,21 @@ _PART_NAME = re.compile(
     | (?P<toolbar>toolbar|print)
     | (?P<tags>tags?|tag-?list|tags-?links|cat-links)
     )(?=$|[\s_-])""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 _BODY_NAME = re.compile(
     r"""(?:^|[\s_-])(?:
       article-?(?:body|content|text|copy)|(?:post|entry|story|page|news|blog|main|single)-?
       (?:body|content|text)|articlebody|storybody|rich-?text|prose
     )(?=$|[\s_-])""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
 _FORUM_NAME = re.compile(
     r"""(?:^|[\s_-])(?:
       forums?|phpbb|discourse|xenforo|vbulletin|threads?|topic-?(?:body|posts?|stream)
       |post-?stream|questions?-page|question-?(?:header|body)|commentarea|discussion
-    )(?=$|[\s_-])|DiscussionForumPosting|QAPage|/Question""",
-    re.VERBOSE | re.IGNORECASE,
+    )(?=$|[\s_-])|discussionforumposting|qapage|/question""",
+    re.VERBOSE,
 )
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _MAX_NAME_CHARS = 260
@@ -163,8 +164,8 @@ def _role_by_names(
     item_property: str | None = None,
     item_type: str | None = None,
 ) -> ElementRole:
-    name = f"{css_class or ''} {css_id or ''}"[:_MAX_NAME_CHARS]
-    is_forum = _FORUM_NAME.search(f"{name} {item_type or ''}") is not None
+    name = f"{css_class or ''} {css_id or ''}"[:_MAX_NAME_CHARS].lower()
+    is_forum = _FORUM_NAME.search(f"{name} {(item_type or '').lower()}") is not None
     by_tag = role_by_tag(tag_id)
     if role in _OUTSIDE_ROLES:
         return ElementRole(_BITS["role"], 0, is_forum)

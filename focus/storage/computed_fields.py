@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cached_property
 
+from focus.html.main_content import main_text
 from focus.html.markdown import to_markdown, to_text
-from focus.html.metadata import PageMetadata, read_metadata
-from focus.html.parser import main_text_from_html
-from focus.html.publication_date import read_publication_time
+from focus.html.metadata import PageMetadata, metadata_from_sources
+from focus.html.publication_date import MetadataSources, read_publication_time
 from focus.storage import labels
 
 
@@ -33,9 +33,14 @@ class StoredSource:
         return labels.decompress_source(self.packed) if self.packed is not None else ""
 
     @cached_property
+    def sources(self) -> MetadataSources:
+        """The parsed page, parsed once for its text and metadata."""
+        return MetadataSources(self.html, self.url)
+
+    @cached_property
     def metadata(self) -> PageMetadata:
         """Metadata in the source of the page."""
-        return read_metadata(self.html, self.url, fetched_at=self.fetched_at)
+        return metadata_from_sources(self.sources, fetched_at=self.fetched_at)
 
 
 def compute_field(name: str, source: StoredSource) -> str | None:
@@ -47,7 +52,7 @@ def compute_field(name: str, source: StoredSource) -> str | None:
     if source.packed is None:
         return None
     if name == "text":
-        return main_text_from_html(source.html)
+        return main_text(source.sources.blocks)
     if name == "trafilatura_text":
         return to_text(source.html, source.url)
     if name == "markdown":
