@@ -1,7 +1,7 @@
 """Finds pages that repeat the text of another one, or that say "not found" with status 200.
 
     simhash      64 bits that hardly differ for texts that hardly differ (Charikar 2002)
-    wording      64 bits of a text without its numbers
+    wording      64 bits of a text without its numbers and the words of its title
     text_digest  64 bits of a text, whole, whatever time of day it tells
     looks_lost   whether a title says that there is no such page
     NearDuplicates        finds earlier texts at a Hamming distance of at most 3 (Manku 2007)
@@ -98,13 +98,15 @@ def _set_in_most(hashes: list[int]) -> int:
     return above | level
 
 
-def wording(text: str) -> int:
-    """64 bits of how a text begins, whatever numbers stand in it; 0 for one without a word.
+def wording(text: str, title: str = "") -> int:
+    """Return 64 bits of a text without its numbers and the words of its title, 0 if none is left.
 
-    Cheaper than `simhash` by far: it tells whether a template that is filled again and again
-    still says anything new.
+    Pages of one template that differ only in a number, or repeat what was searched for, are equal.
     """
     words = _NUMBERS.sub("0", text[:MAX_CHARS])
+    for word in _WORDS.findall(_NUMBERS.sub("0", title)):
+        if len(word.encode()) > 3:  # a shorter one is part of many words
+            words = words.replace(word, " ")
     return _hash(_fold_space(words)) if _WORDS.search(words) else 0
 
 

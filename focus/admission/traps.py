@@ -3,13 +3,15 @@
     look         a URL that is about to become known: why it is taken for part of a trap
     record_text  what a request of a queue has brought
     is_spent     a queue whose URLs took many requests and brought nothing
+    is_barren    a URL that was found only through pages without new texts
 
 Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
 a part of the path that repeats, or is too deep; the same parameter again and again; ever
 new combinations of parameters for one path; dates far ahead. Each has room for what real
 sites do. Everything else is a matter of yield: a pattern of URLs, or a host, may cost
 `budget` requests, and more for all that it brings; one that keeps paying is no trap. A pattern
-whose pages repeat each other besides is left much sooner.
+whose pages repeat each other besides is left much sooner, and so are pages of any pattern that were
+found through one another and repeat each other.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from typing import NamedTuple
 
 from focus.config import TrapConfig
@@ -36,8 +38,10 @@ LARGE_HOST = 1000  # known URLs from which on a host is looked at by pattern
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
 HOST_SHARE = 10  # budgets of a pattern that a whole host has
 WATCHED_FROM = 100  # requests of a pattern from which on its texts are compared
-REPEATED = 200  # requests in a row that brought nothing new: enough of a pattern that does not pay
-TEXTS = 32  # of a pattern, that a text may repeat
+REPEATED = 150  # requests that brought nothing new: enough of a pattern that does not pay
+NEWS = 10  # of these requests that a new text makes up for; a relevant page makes up for all
+TEXTS = 1 << 16  # wordings that are remembered; a new one takes the place of another
+_MIX = 0x9E3779B97F4A7C15
 
 _RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
 # A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
@@ -73,8 +77,11 @@ class Traps:
         self._combinations: dict[int, set[int]] = {}
         self._dates: dict[int, int] = {}
         self._known = array("I")  # host -> URLs known of it
-        self._texts: dict[int, deque[int]] = {}  # queue -> wordings of late
-        self._repeats: Counter[int] = Counter()  # queue -> requests since the last news
+        self._texts = array("Q", bytes(8 * TEXTS))
+        self._repeats: Counter[int] = (
+            Counter()
+        )  # queue, or -2 - origin -> requests since the last news
+        self._origins: dict[int, int] = {}  # page without news -> the last page before it with news
 
     # -- addresses ----------------------------------------------------------------
 
@@ -164,19 +171,50 @@ class Traps:
 
     # -- budgets ------------------------------------------------------------------
 
-    def record_text(self, queue: Queue, fetched: int, text: int, *, is_new: bool) -> None:
+    def record_text(
+        self, url_id: int, parent: int, queue: Queue, fetched: int, text: int, *, is_new: bool
+    ) -> None:
         """Record the text of the `fetched`-th request of a queue, or that it had none.
 
+        parent  id of the page through which the URL was found; -1: none
         text    its `wording`; 0: none
         is_new  it counts as news, whatever it says
         """
-        if not queue.pattern or fetched < WATCHED_FROM:
-            return
-        texts = self._texts.setdefault(queue.id, deque(maxlen=TEXTS))
-        if text and text not in texts:
-            texts.append(text)
-            is_new = True
-        self._repeats[queue.id] = 0 if is_new else self._repeats[queue.id] + 1
+        fingerprint = text ^ (queue.host.id + 1) * _MIX & (1 << 64) - 1
+        change = -REPEATED if is_new else 1
+        if text and self._texts[fingerprint % TEXTS] != fingerprint:
+            self._texts[fingerprint % TEXTS] = fingerprint
+            change = min(change, -NEWS)
+        origin = self._origins.get(parent, parent)
+        is_follower = parent < url_id and (change > 0 or parent != origin)
+        if is_follower and self._count_repeat(-2 - origin, change):
+            if len(self._origins) >= KEPT:
+                self._origins.clear()
+                self._repeats = Counter({k: n for k, n in self._repeats.items() if k >= 0})
+            self._origins[url_id] = origin
+        if queue.pattern and fetched >= WATCHED_FROM:
+            self._count_repeat(queue.id, change)
+
+    def _count_repeat(self, key: int, change: int) -> int:
+        self._repeats[key] = repeats = max(0, self._repeats[key] + change)
+        if not repeats:
+            del self._repeats[key]
+        return repeats
+
+    def is_barren(self, url_id: int, parent: int) -> str:
+        """Return why a URL that was found through a page is not requested, "" if it is.
+
+        All pages between the URL and the last page with a new text repeat others, and so did most
+        pages that were found in the same way. A URL that was known before the page is requested.
+        """
+        if not self.config.is_on or parent > url_id or parent not in self._origins:
+            return ""
+        repeats = self._repeats[-2 - self._origins[parent]]
+        if repeats < REPEATED:
+            return ""
+        return msg(
+            "the last {repeats} pages found in the same way had no new text", repeats=repeats
+        )
 
     def is_spent(self, queue: Queue, tally: Tally, host_tally: Tally) -> str:
         """Why no more is to be asked for of a queue: it or its host had its budget; else ""."""

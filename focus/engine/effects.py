@@ -473,7 +473,10 @@ class Effects:
             queue = self._view.queue(intent.id)
             fetched = links.hit_rates.tallies(queue)[0].requests + 1
             is_new = page is not None and page.is_relevant  # a near-duplicate is not relevant
-            links.traps.record_text(queue, fetched, intent.wording, is_new=is_new)
+            parent = self._url_table.parent[intent.id]
+            links.traps.record_text(
+                intent.id, parent, queue, fetched, intent.wording, is_new=is_new
+            )
         if intent.titled is not None and page is not None:
             self._learn_template(intent.id, intent.titled.url, page)
         links.hit_rates.count_result(intent.id, page)

@@ -364,10 +364,14 @@ class LinkHandler:
         return by_pattern or self.domains.is_spent(queue.host)
 
     def exhausted_reason_for_url(self, url_id: int, priority: float) -> str:
-        """Return why a URL is not requested because of its queue, "" if it is; seeds always are."""
+        """Return why a URL is not requested because of others like it, "" if it is.
+
+        Seeds are always requested.
+        """
         if priority >= SEED_PRIORITY:
             return ""
-        return self.exhausted_reason(self.frontier.queues[self.url_table.queue[url_id]])
+        spent = self.exhausted_reason(self.frontier.queues[self.url_table.queue[url_id]])
+        return spent or self.traps.is_barren(url_id, self.url_table.parent[url_id])
 
     def restore_deferred(self, host: Host) -> None:
         """Give the deferred URLs of a host their priority again: a kind of them is of use."""

@@ -140,7 +140,7 @@ class PageScorer:
             simhash=simhash(document.full_content, parsed.title)
             if is_relevant or is_soft_404
             else 0,
-            wording_hash=wording(document.full_content),
+            wording_hash=wording(document.full_content, parsed.title),
             is_soft_404=is_soft_404,
             feed_urls=[
                 feed

@@ -5,7 +5,7 @@ import re
 
 from tests.hostile.case import OK, Case, Expect, Script, Talk, dropped, markup, page, reply
 
-TRAP = Expect(visits=600)
+TRAP = Expect(visits=300)
 """No trap gets more requests than this, of a crawl with room for many thousand."""
 _SMALL = Expect(visits=30)
 
@@ -156,7 +156,7 @@ _TRAPS = [
     _trap("facets", "combines its filters freely",
           _site("/f?c={n}&s=1", "/f?s={n}&c=2", "/f?c={m}&s=3&p={n}", "/f?p={m}")),
     _trap("hosts", "has a host for each page", _hosts()),
-    _trap("hosts-many", "has fifty more hosts on each page", _many_hosts(50)),
+    _trap("hosts-many", "has fifty more hosts on each page", _many_hosts(50), Expect(visits=600)),
     Case("trap-hosts-broken", "has a thousand hosts without a robots.txt", _many_hosts(1000),
          Expect(visits=900), paths={"/robots.txt": _no_rules()}),
     _trap("soft-404", "has the same page at every address", _same("/a", "/b", "/c", "/d/e")),
