@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from focus.admission.url_rules import (
     DROP_AFTER,
     FIRST_PROBE,
+    MAX_FOLDERS,
     MAX_USEFUL,
     SPELLINGS,
     TIER,
@@ -34,13 +36,16 @@ LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" *
 @pytest.mark.parametrize(
     ("url", "kinds"),
     [
-        ("/post/12", ["/post/N"]),
-        ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom"]),
+        ("/post/12", ["/post/N", "*/post/"]),
+        ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom", "*/post/"]),
         ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
-        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:"]),
+        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:", "*/wiki/"]),
         ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
         ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
-        ("/blog/tag/goal/feed/", ["/blog/S/goal/feed/", "*/feed"]),
+        (
+            "/blog/tag/goal/feed/",
+            ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/goal/", "*/feed"],
+        ),
     ],
 )
 def test_url_kinds_are_pattern_namespace_and_parameters(url: str, kinds: list[str]) -> None:
@@ -93,6 +98,51 @@ def test_parameter_defers_other_patterns_unless_they_are_useful() -> None:
     assert rules.treatment(0, f"{HOST}/b/?print=1", -2 * TIER) is Treatment.DROP
     count(rules, "/c/x/y.html?print=2", None)
     assert rules.treatment(0, f"{HOST}/b/?print=1", 0.5) is Treatment.REQUEST
+
+
+@pytest.mark.parametrize(
+    ("useful", "useless"),
+    [
+        ("/Football/Ajax%20wins%20{n}", "/Football/Ajax%20wins%20{n}/history"),
+        ("/notes/blob/master/goal-{n}.txt", "/notes/raw/master/goal-{n}.txt"),
+    ],
+)
+def test_tools_of_pages_are_dropped_although_they_share_the_pattern_of_pages(
+    useful: str, useless: str
+) -> None:
+    assert url_kinds(HOST + useful)[0] == url_kinds(HOST + useless)[0]
+    rules = UrlRules()
+    for n in range(DROP_AFTER):
+        count(rules, useful.format(n=n), None)
+        count(rules, useless.format(n=n), Waste.NOT_HTML)
+    assert rules.treatment(0, HOST + useless.format(n=77), -2 * TIER) is Treatment.DROP
+    assert rules.treatment(0, HOST + useful.format(n=77), 0.5) is Treatment.REQUEST
+
+
+def test_number_of_folder_names_with_a_record_is_bounded() -> None:
+    rules, letters = UrlRules(), "abcdefghijklmnopqrstuvwxyz"
+    for first, second in product(letters, letters):
+        count(rules, f"/{first}{second}/1", None)
+    folders = [row for row in rules.take_changes() if row.kind.startswith("*/")]
+    assert len(folders) == MAX_FOLDERS < len(letters) ** 2
+
+
+async def test_filters_of_a_known_list_bring_nothing_although_they_come_first() -> None:
+    """Each combination of filters shows items that the pages of the plain list show as well."""
+    web = TinyWeb()
+    filters = ["/list/?" + "&".join(f"f={c}" for c in name) for name in permutations("abcde", 3)]
+    items = [f"/item/{n}" for n in range(60)]
+    for n in range(6):
+        shown, further = items[10 * n : 10 * n + 10], [f"/list/?page={n + 2}"] if n < 5 else []
+        web.page(f"{HOST}/list/?page={n + 1}", links=[*filters, *shown, *further])
+    web.page(f"{HOST}/list/", links=[*filters, *items[:10], "/list/?page=2"])
+    for n, path in enumerate(filters):
+        web.page(f"{HOST}{path}", links=[items[(7 * n + k) % 60] for k in range(12)], head=LIST)
+    for path in items:
+        web.page(f"{HOST}{path}", text=f"{LONG}，第 {path} 件" * 3)
+    run = await crawl(web, [f"{HOST}/list/"], strategy="bfs")
+    assert sum("/item/" in url for url in run.pages) == 60
+    assert sum("f=" in url for url in run.pages) < 35
 
 
 def test_deferred_url_of_a_useless_pattern_is_deferred_again_or_a_probe() -> None:

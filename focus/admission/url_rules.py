@@ -5,12 +5,12 @@
     Treatment   what is done with a waiting URL: request, defer, drop
     KnownTexts  main texts of the pages of each host, to recognise a page under another URL
 
-A URL belongs to several kinds: its URL pattern, its parameters, its wiki namespace, and the name at
-the end of a long path. A few useless responses in a row defer the other URLs of a kind behind all
-others of the crawl. When nothing else waits, they are requested until twenty in a row were of no
-use; then the rest is put behind them, except for a few probes, and dropped in the end. A useful
-response ends the row. So a calendar, a reply form or an "edit" link costs a few requests, and a
-section that begins with dead links is still read.
+A URL belongs to several kinds: its URL pattern, its parameters, its wiki namespace, the names of
+its folders, and the name at the end of a long path. A few useless responses in a row defer the
+other URLs of a kind behind all others of the crawl. When nothing else waits, they are requested
+until twenty in a row were of no use; then the rest is put behind them, except for a few probes, and
+dropped in the end. A useful response ends the row. So a calendar, a reply form or an "edit" link
+costs a few requests, and a section that begins with dead links is still read.
 
 Two rules rewrite unknown URLs: a parameter that does not change the pages of a host is removed, and
 a spelling that a host redirects, such as a missing slash, is replaced.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from itertools import combinations
@@ -40,7 +41,7 @@ DEFER_AFTER = 4
 DROP_AFTER = 20
 """Useless responses in a row after which a kind of URL is dropped."""
 MIN_TRIES = 1
-"""Useless responses of a pattern before it is dropped because of parameters that its URLs share."""
+"""Responses of a pattern before it is dropped because of what its URLs share with others."""
 USEFUL_WEIGHT = 4
 """A row must be this many times as long as there were useful responses before it counts."""
 MAX_USEFUL = 50
@@ -58,6 +59,8 @@ SAMPLE_INTERVAL = 64
 CANONICAL = ">canonical"
 """Rewriting of a variant to the canonical URL that its page names."""
 MAX_RECORDS = 200_000
+MAX_FOLDERS = 200
+"""Maximum number of folder names of a host with a record."""
 DEFERRED = "deferred"
 """Kind of all URLs of a host that were deferred when they were requested."""
 _MIX = 0x9E3779B97F4A7C15
@@ -142,6 +145,7 @@ class UrlRules:
         self._changed: set[tuple[int, str]] = set()
         self._blamed_hosts: set[int] = set()  # hosts with kinds that are or were deferred
         self._rewriters: dict[int, list[str]] = {}  # host -> rewritings that are in use
+        self._folder_counts: Counter[int] = Counter()  # host -> folder names with a record
 
     def count(
         self,
@@ -171,6 +175,10 @@ class UrlRules:
         key = (host, kind)
         record = self._records.get(key)
         if record is None:
+            if _is_folder(kind):
+                if self._folder_counts[host] == MAX_FOLDERS:
+                    return False
+                self._folder_counts[host] += 1
             while len(self._records) >= MAX_RECORDS:
                 self._records.pop(next(iter(self._records)))
             record = self._records[key] = Record()
@@ -194,12 +202,14 @@ class UrlRules:
         )
 
     def _judge(self, host: int, url: str) -> tuple[Treatment, str, Record]:
-        """Return what is done with a URL, and the kind with the record that decides it."""
+        """Return what is done with a URL, and the kind with the record that decides it.
+
+        What a URL shares with others decides if no useful URL shares it, even if its own pattern
+        was useful: `/S/S` is the pattern of pages and of the histories below them.
+        """
         own, *shared = url_kinds(url)
         record = self._records.get((host, own)) or Record()
         judged = record.treatment, own, record
-        if record.useful:
-            return judged
         for kind in shared:
             shared_record = self._records.get((host, kind))
             if (
@@ -211,7 +221,8 @@ class UrlRules:
         deferred = self._records.get((host, DEFERRED))
         if judged[0] is Treatment.DEFER and deferred and deferred.treatment is Treatment.DROP:
             judged = Treatment.DROP, *judged[1:]
-        is_tried = record.row >= MIN_TRIES or judged[1].startswith("*/")
+        is_ending = judged[1].startswith("*/") and not _is_folder(judged[1])
+        is_tried = record.row + record.useful >= MIN_TRIES or is_ending
         if judged[0] is Treatment.DROP and not is_tried:
             judged = Treatment.DEFER, *judged[1:]
         return judged
@@ -293,6 +304,7 @@ class UrlRules:
         """Restore a record of an earlier run."""
         record = msgspec.msgpack.decode(row.record, type=Record)
         self._records[row.host_id, row.kind] = record
+        self._folder_counts[row.host_id] += _is_folder(row.kind)
         if record.treatment:
             self._blamed_hosts.add(row.host_id)
         if row.kind[0] in "->":
@@ -309,10 +321,13 @@ def url_kinds(url: str) -> list[str]:
 
     Example: `/wiki/Special:Log/X?user=Y&action=raw` gives `/wiki/S?action=raw&user=S Special:Log`,
     `Special:`, `?action=raw` and `?user`: a parameter that selects a template counts with its
-    value. `/tag/goal/feed/` gives `/tag/S/feed/` and `*/feed`: the last name of three or more.
+    value. `/tag/goal/feed/` gives `/tag/S/feed/`, the folders `*/tag/` and `*/goal/`, and `*/feed`:
+    the last name of three or more.
     """
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
+    path = url[url.find("/", 8) :].partition("?")[0]
+    parameters += [f"*/{name}/" for name in dict.fromkeys(_FOLDER.findall(path))]
     if ending := _ENDING.search(url, url.find("/", 8)):
         parameters.append(f"*/{ending[1]}")
     if match := _NAMESPACE.search(url, url.find("/", 8)):
@@ -337,6 +352,14 @@ _NAMESPACE = re.compile(
     r"(?:/|\b(?:title|id|page|name)=)([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&]|$))?"
 )
 """Namespace of a wiki page, and its name if it has plain letters."""
+_FOLDER = re.compile(r"/([a-z]{2,16})(?=/.)")
+"""Name of a folder with another one or a page below it."""
+
+
+def _is_folder(kind: str) -> bool:
+    return kind.startswith("*/") and kind.endswith("/")
+
+
 _ENDING = re.compile(r"/[^/?]+/[^/?]+/([a-z]{2,16})/?(?=\?|\Z)")
 
 

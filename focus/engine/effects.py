@@ -508,7 +508,8 @@ class Effects:
         """Count a response for the kinds of its URL.
 
         A page without parameters is of use although it repeats one with parameters, which is not.
-        A list of new pages that asks not to be a result is neither.
+        Neither is a list of new pages that asks not to be a result, nor a filtered or sorted list
+        with new pages, as the plain list has them as well: it is of use if nothing else waits.
         """
         view, page, waste = self._view, response.page, response.waste
         host, kinds = view.queue(url_id).host, url_kinds(response.url)
@@ -525,8 +526,19 @@ class Effects:
                 return
         elif page is not None and waste is None:
             waste = self._waste_of_stored_page(host, page, response.url)
+            is_filtered = waste is None and self._is_filtered_list(page, response.url)
+            if is_filtered and not response.was_deferred:
+                kinds = []
             view.known_texts.add(url_id, host.id, page.text_digest, response.url)
-        self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
+        if kinds:
+            self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
+
+    def _is_filtered_list(self, page: Page, url: str) -> bool:
+        """Return whether a page is a known list with other parameters than a page number."""
+        if not page.is_index_page or "?" not in series_address(url):
+            return False
+        plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
+        return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
 
     def _waste_of_stored_page(self, host: Host, page: Page, url: str) -> Waste | None:
         """Return why a page is of no use whose text is not known: it has no link to an unknown URL.
@@ -535,13 +547,9 @@ class Effects:
         few words that another page has, such as a form to log in.
         """
         is_short = not page.is_relevant and self._view.known_texts.repeats_short_text(host.id, page)
-        is_variant = False
-        if page.is_index_page and "?" in series_address(url):
-            plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
-            is_variant = plain >= 0 and self._url_table.state[plain] == UrlState.DONE
-        elif page.is_index_page:
-            is_variant = url_pattern(url).rstrip("/").endswith("/D")
-        if not (is_short or is_variant) or self._has_new_links():
+        is_dated = page.is_index_page and url_pattern(url).rstrip("/").endswith("/D")
+        is_list = is_dated or self._is_filtered_list(page, url)
+        if not (is_short or is_list) or self._has_new_links():
             return None
         return Waste.DUPLICATE if is_short else Waste.KNOWN_LINKS
 
