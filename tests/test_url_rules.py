@@ -321,7 +321,7 @@ async def test_section_that_begins_with_dead_links_is_read() -> None:
     web = TinyWeb()
     web.page(f"{HOST}/", links=[f"/post/{n}" for n in range(200)])
     for n in range(60, 200):
-        web.page(f"{HOST}/post/{n}", text=f"{LONG}{n}号" * 3)
+        web.page(f"{HOST}/post/{n}", text=f"{LONG}{chr(0x4E00 + n)}" * 3)
     run = await crawl(web, [f"{HOST}/"])
     assert sum("/post/" in url for url in run.pages) == 140
     assert not run.crawl.unit_of_work.drops
@@ -334,7 +334,8 @@ async def test_noindex_lists_that_lead_to_new_pages_are_followed() -> None:
         links = [f"/tag/t/page/{n + 1}", *(f"/art/{10 * n + k}.html" for k in range(10))]
         web.page(f"{HOST}/tag/t/page/{n}", links=links, head=NOINDEX)
         for k in range(10):
-            web.page(f"{HOST}/art/{10 * n + k}.html", text=f"{LONG}{n}-{k}号" * 3)
+            text = f"{LONG}{chr(0x4E00 + 10 * n + k)}" * 3
+            web.page(f"{HOST}/art/{10 * n + k}.html", text=text)
     run = await crawl(web, [f"{HOST}/"])
     assert sum("/art/" in url for url in run.pages) == 590
 
