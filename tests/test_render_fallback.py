@@ -142,7 +142,9 @@ async def test_what_a_page_asked_of_robots_holds_whatever_its_scripts_say() -> N
 
 
 async def test_where_scripts_send_the_page_is_a_redirect() -> None:
-    result, _ = await looked(SHELL, drawn=Rendered(Rendering.RENDERED, sent_to="https://b.test/"))
+    result, _ = await looked(
+        SHELL, drawn=Rendered(Rendering.RENDERED, navigated_to="https://b.test/")
+    )
     assert result.page is None and result.fetch.redirect_to == "https://b.test/"
 
 
@@ -321,5 +323,5 @@ async def test_links_to_routes_need_a_rendered_page() -> None:
 
 
 async def test_list_that_goes_on_is_noted() -> None:
-    result, _ = await looked(SHELL, drawn=DRAWN._replace(goes_on=True))
+    result, _ = await looked(SHELL, drawn=DRAWN._replace(has_more=True))
     assert result.page.has_endless_list and "goes on" in result.page.detail

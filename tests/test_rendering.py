@@ -68,7 +68,7 @@ async def rendering(fetch: FetchConfig = OPEN, config: Any = CONFIG) -> AsyncIte
     fetchers = WebFetcher(fetch), WebFetcher(fetch)
     fields = {"program": str(PROGRAM), "user_agent": "focus/test", "max_bytes": 1_000_000}
     made = Renderer(config, SubRequests(*fetchers, agent="focus"), **fields)
-    await made.begin()
+    await made.start()
     pid = process_of(made)
     try:
         yield made
@@ -199,12 +199,13 @@ async def test_only_what_is_needed_is_asked_for() -> None:
     async with serving({}, log) as port:
         page = await drawn(body, fetch=connecting(port))
     assert log == []
-    assert page.sent_to == "https://shop.example/sent?q="  # as a redirect, for the crawl to judge
+    # as a redirect, for the crawl to judge
+    assert page.navigated_to == "https://shop.example/sent?q="
 
 
 async def test_a_script_that_sends_on_is_a_redirect() -> None:
     page = await drawn("<script>location.href = '/other'</script>")
-    assert page.sent_to == "https://shop.example/other"
+    assert page.navigated_to == "https://shop.example/other"
 
 
 async def test_an_address_that_a_script_has_changed_is_the_base_of_links() -> None:
@@ -243,8 +244,8 @@ async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, f
     routes = {f"/api/{n}": web.json_response([f"{n}-{m}" for m in range(10)]) for n in range(6)}
     async with serving(routes, []) as port:
         page = await drawn(GROWING % (button, code), fetch=connecting(port))
-    assert page.rendering is Rendering.RENDERED and page.sent_to is None
-    assert (page.html.count(b"/p/"), page.goes_on) == (found + 1, False)  # and the script's own
+    assert page.rendering is Rendering.RENDERED and page.navigated_to is None
+    assert (page.html.count(b"/p/"), page.has_more) == (found + 1, False)  # and the script's own
 
 
 async def test_endless_list_is_bounded(monkeypatch: MonkeyPatch) -> None:
@@ -254,7 +255,7 @@ async def test_endless_list_is_bounded(monkeypatch: MonkeyPatch) -> None:
         page = await drawn(
             GROWING % ("<button onclick='more()'>More</button>", ""), fetch=connecting(port)
         )
-    assert page.goes_on and 3 <= page.html.count(b"/p/") <= 5
+    assert page.has_more and 3 <= page.html.count(b"/p/") <= 5
 
 
 # -- what hostile pages try -----------------------------------------------------------
@@ -414,7 +415,7 @@ async def test_nothing_in_a_page_reaches_the_private_network() -> None:
             for ways in (WAYS, *((each,) for each in LEAVING)):
                 result = await made.render(trying(ways, port), "utf-8")
                 assert result.rendering is Rendering.RENDERED
-                assert b"tried" in result.html or result.sent_to
+                assert b"tried" in result.html or result.navigated_to
         # The browser has ended: what it sent lies before what is sent now.
         for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
             with socket.socket(type=kind) as own:

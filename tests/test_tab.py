@@ -6,7 +6,7 @@ from typing import Any
 
 from focus.records import FetchResult
 from focus.rendering.subrequests import Allowance
-from focus.rendering.tab import QUIET_S, QUIET_TURNS, Came, Tab
+from focus.rendering.tab import QUIET_S, QUIET_TURNS, ReceivedPage, Tab
 from tests.support.timetravel import OWN_TIME
 
 pytestmark = OWN_TIME
@@ -21,13 +21,13 @@ class Tools:
         self.starved_s = starved_s
         self.event: Any = None
 
-    def hear(self, session: str, event: Any) -> None:
+    def subscribe(self, session: str, event: Any) -> None:
         self.event = event
 
-    def forget(self, session: str) -> None:
+    def unsubscribe(self, session: str) -> None:
         pass
 
-    def tell(self, method: str, session: str = "", **params: Any) -> int:
+    def send(self, method: str, session: str = "", **params: Any) -> int:
         self.log.append(method)
         if method == "Page.navigate":
             self.asks("Document", params["url"])
@@ -66,9 +66,9 @@ async def drawn(tools: Tools, limit_s: float) -> tuple[list[str], float]:
     """What was told to the browser once the page was there; and how long it took."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
-    page = Came(FetchResult(PAGE, 0.0, status=200, body=b"x"), "utf-8", Allowance())
+    page = ReceivedPage(FetchResult(PAGE, 0.0, status=200, body=b"x"), "utf-8", Allowance())
     tab = Tab(tools, "session", NoSubRequests(), page)  # type: ignore[arg-type]
-    assert (await tab.draw(limit_s, 1000)).html == b"<p>"
+    assert (await tab.render(limit_s, 1000)).html == b"<p>"
     return tools.log[tools.log.index("Fetch.fulfillRequest") + 1 :], loop.time() - begun
 
 

@@ -1,9 +1,9 @@
 """Running the scripts of pages in the system's Chromium, which itself has no network.
 
-    chromium — the browser process: found, started behind a closed proxy, measured, killed
+    chromium — the browser process: search, start behind a closed proxy, memory, end
     devtools — commands and events of the browser (Chrome DevTools Protocol) over a pipe
     subrequests — which requests of a page are allowed; sends them with the crawl's own fetcher
-    tab — one page: opened, given its response, waited for, read
+    tab — one page: gets its response, waits for its scripts, returns its HTML
     renderer — `Renderer`: several tabs in one browser, restarted when it dies or grows
     render_fallback — `RenderFallback`: which results are rendered, and the page that results
 
@@ -59,9 +59,9 @@ async def render_fallback(
 ) -> RenderFallback | None:
     """Return the renderer of a crawl with its browser started; None if it renders no page.
 
-    browser   its program; None: PATH has it
+    browser   program of the browser; None searches PATH
 
-    ConfigError where there is no browser, or none that works. Closed with the stack.
+    Raises ConfigError if there is no usable browser. The renderer is closed with the stack.
     """
     if config.render.mode == "never":
         return None
@@ -81,5 +81,5 @@ async def render_fallback(
     )
     stack.push_async_callback(renderer.close)
     if config.render.starts_early:
-        await renderer.begin()
+        await renderer.start()
     return RenderFallback(config.render, renderer, scorer)

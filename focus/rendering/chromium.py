@@ -54,7 +54,7 @@ def executable(browser: Path | None) -> str:
 
 
 def check_sandbox(*, sandbox: bool) -> None:
-    """ConfigError where Chromium's sandbox cannot work; strangers' scripts are not run without."""
+    """Raise ConfigError where Chromium's sandbox cannot work, unless it is off."""
     if sandbox and hasattr(os, "geteuid") and os.geteuid() == 0:
         raise ConfigError(
             "--render runs scripts of strangers, and Chromium has no sandbox for root; crawl as "
@@ -110,11 +110,11 @@ class Chromium:
 
     @property
     def pid(self) -> int:
-        """Its first process, whose session all others belong to."""
+        """Id of its first process, whose session all its processes belong to."""
         return self._process.pid
 
     def memory(self) -> int:
-        """Bytes that its processes have to themselves; 0 where the system does not tell."""
+        """Return the unshared bytes of its processes; 0 where the system has no such figure."""
         total = 0
         for stat_file in _PROC.glob("[0-9]*/stat"):
             with contextlib.suppress(OSError, ValueError, IndexError):  # it has just ended
@@ -129,7 +129,7 @@ class Chromium:
             os.killpg(self.pid, signal.SIGKILL)
 
     async def close(self) -> None:
-        """Kill it, and leave nothing of it behind."""
+        """Kill it and remove its profile folder."""
         self.kill()
         self.writer.close()
         await self._process.wait()

@@ -1,7 +1,7 @@
-"""Speaks the Chrome DevTools Protocol over a browser's pipes: commands out, answers and events in.
+"""Client of the Chrome DevTools Protocol over a browser's pipes: commands, responses, events.
 
-A message is JSON and ends with a zero byte. One with an `id` answers the command of that number;
-others are events. `sessionId` says which tab either is about; "" is the browser itself.
+A message is JSON and ends with a zero byte. A message with an `id` is the response to the command
+of that number; others are events. `sessionId` names the tab; "" is the browser itself.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from typing import Any
 
 import msgspec
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 _MAX_MESSAGE = 256 * 2**20  # an escaped page of the largest size, and more
 _CALL_S = 10.0  # a browser that says nothing for so long hangs
 
-Event = Callable[[str, dict[str, Any]], None]
-"""Told the method and the parameters of an event."""
+EventHandler = Callable[[str, dict[str, Any]], None]
+"""Called with the method and the parameters of an event."""
 
 
 class BrowserGone(Exception):
-    """The browser has died, hangs, or talks nonsense: nothing more comes of it."""
+    """The browser has died, hangs, or sends invalid messages."""
 
 
 class CommandRefused(Exception):
-    """The browser could not do what it was told to."""
+    """The browser refused a command."""
 
 
 class DevTools:
-    """One conversation; `read` must run as long as it lasts."""
+    """Connection to a browser; `read` must run as long as it is used."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._number = 0
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._heard_by: dict[str, Event] = {}
+        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._handlers: dict[str, EventHandler] = {}
         self._is_gone = False
 
-    def hear(self, session: str, event: Event) -> None:
-        """Have events of a session told."""
-        self._heard_by[session] = event
+    def subscribe(self, session: str, handler: EventHandler) -> None:
+        """Call a handler for the events of a session."""
+        self._handlers[session] = handler
 
-    def forget(self, session: str) -> None:
-        """Nobody listens to a session any more."""
-        self._heard_by.pop(session, None)
+    def unsubscribe(self, session: str) -> None:
+        """Ignore further events of a session."""
+        self._handlers.pop(session, None)
 
     async def call(
         self, method: str, session: str = "", limit_s: float = _CALL_S, **params: object
@@ -53,17 +53,17 @@ class DevTools:
         """Return the browser's response to a command.
 
         Raises CommandRefused, BrowserGone, or TimeoutError after `limit_s`."""
-        number = self.tell(method, session, **params)
+        number = self.send(method, session, **params)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        self._pending[number] = answer
         try:
             async with asyncio.timeout(limit_s):
                 return await answer
         finally:
-            self._waiting.pop(number, None)
+            self._pending.pop(number, None)
 
-    def tell(self, method: str, session: str = "", **params: object) -> int:
-        """Send a command whose answer nobody waits for; its number. BrowserGone."""
+    def send(self, method: str, session: str = "", **params: object) -> int:
+        """Send a command without waiting; return its number. Raises BrowserGone."""
         if self._is_gone:
             raise BrowserGone
         self._number += 1
@@ -74,43 +74,43 @@ class DevTools:
         return self._number
 
     async def read(self) -> None:
-        """Take in what the browser says, until it ends; who waits for it then hears BrowserGone."""
+        """Process messages of the browser until it ends; pending calls then raise BrowserGone."""
         buffer = bytearray()
         try:
-            while piece := await self._reader.read(_PIECE):
-                buffer += piece
-                if piece.find(b"\0") >= 0:
+            while chunk := await self._reader.read(_CHUNK_BYTES):
+                buffer += chunk
+                if chunk.find(b"\0") >= 0:
                     *whole, rest = buffer.split(b"\0")
                     buffer = bytearray(rest)
                     for message in whole:
-                        self._take(msgspec.json.decode(message))
+                        self._dispatch(msgspec.json.decode(message))
                 elif len(buffer) > _MAX_MESSAGE:
                     break
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             pass
         finally:
             self._is_gone = True
-            for waiting in self._waiting.values():
-                if not waiting.done():
-                    waiting.set_exception(BrowserGone())
-            for heard in tuple(self._heard_by.values()):
-                heard("gone", {})
+            for answer in self._pending.values():
+                if not answer.done():
+                    answer.set_exception(BrowserGone())
+            for handler in tuple(self._handlers.values()):
+                handler("gone", {})
 
-    def _take(self, message: dict[str, Any]) -> None:
+    def _dispatch(self, message: dict[str, Any]) -> None:
         if "method" in message:
-            heard = self._heard_by.get(message.get("sessionId", ""))
-            if heard is not None:
-                heard(message["method"], message.get("params", {}))
+            handler = self._handlers.get(message.get("sessionId", ""))
+            if handler is not None:
+                handler(message["method"], message.get("params", {}))
             return
-        waiting = self._waiting.get(message.get("id", 0))
-        if waiting is None or waiting.done():
+        answer = self._pending.get(message.get("id", 0))
+        if answer is None or answer.done():
             return
         if "error" in message:
-            waiting.set_exception(CommandRefused(str(message["error"].get("message", ""))))
+            answer.set_exception(CommandRefused(str(message["error"].get("message", ""))))
         else:
-            waiting.set_result(message.get("result", {}))
+            answer.set_result(message.get("result", {}))
 
     async def drain(self) -> None:
-        """Wait until the browser has read what it was told."""
+        """Wait until the browser has read all commands."""
         with contextlib.suppress(OSError):
             await self._writer.drain()

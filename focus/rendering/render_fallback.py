@@ -1,10 +1,9 @@
-"""Decides which pages are rendered, and what a page is afterwards.
+"""Decides which pages are rendered, and which version of a page counts.
 
     never   none    auto   those that seem to need it (`Rendering.is_shell`)    always   all
 
-A rendered page replaces the received one, unless it is still a shell, or cannot be
-scored: then the page stays as received, with the reason. What a page asks of robots counts,
-whichever of the two says it.
+A rendered page replaces the received one, unless it is still a shell or cannot be scored: then the
+page stays as received, with the reason. noindex and nofollow count if either version has them.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from focus.rendering.tab import MAX_STEPS
 from focus.workers.messages import Job
 
 VALIDATORS = "etag", "last-modified"
-"""Fields that a page is kept without that was to be rendered: a shell stays as it is while its list
-changes, and what could not be rendered is tried again."""
+"""Header fields that are not stored for pages to be rendered: a shell is unchanged while its list
+changes, and a page that could not be rendered must be tried again."""
 
 
 class RenderFallback:
@@ -40,7 +39,7 @@ class RenderFallback:
     async def __call__(self, result: Result) -> Result:
         """Return the result of the rendered page, or the one that was received."""
         page = result.page
-        if page is None or not self._wants(result.fetch, page):
+        if page is None or not self._needs_rendering(result.fetch, page):
             return replace(result, page=page and _without_routes(page))
         await asyncio.sleep(result.task.crawl_delay_s)  # it is one more request to that host
         rendered = await self._renderer.render(result.fetch, page.charset)
@@ -49,11 +48,11 @@ class RenderFallback:
             raw_bytes=result.fetch.raw_bytes + rendered.raw_bytes,
             headers=tuple(field for field in result.fetch.headers if field[0] not in VALIDATORS),
         )
-        if rendered.sent_to is not None:
-            return Result(result.task, replace(fetch, redirect_to=rendered.sent_to))
-        return Result(result.task, fetch, await self._page(result, page, rendered))
+        if rendered.navigated_to is not None:
+            return Result(result.task, replace(fetch, redirect_to=rendered.navigated_to))
+        return Result(result.task, fetch, await self._choose_page(result, page, rendered))
 
-    def _wants(self, fetch: FetchResult, page: Page) -> bool:
+    def _needs_rendering(self, fetch: FetchResult, page: Page) -> bool:
         """Return whether a received page is to be rendered."""
         if page.failure is not None or fetch.failure is not None or fetch.url_source is not None:
             return False
@@ -63,7 +62,7 @@ class RenderFallback:
             return False
         return document_kind(fetch.header("content-type"), fetch.body) is None
 
-    async def _page(self, result: Result, original: Page, rendered: Rendered) -> Page:
+    async def _choose_page(self, result: Result, original: Page, rendered: Rendered) -> Page:
         """Return the page that counts: the rendered or the received one."""
         if rendered.rendering is not Rendering.RENDERED:
             original = _without_routes(original)
@@ -83,8 +82,8 @@ class RenderFallback:
         return replace(
             page,
             rendering=Rendering.RENDERED,
-            detail=msg("a list goes on after {n} steps", n=MAX_STEPS) if rendered.goes_on else "",
-            has_endless_list=rendered.goes_on,
+            detail=msg("a list goes on after {n} steps", n=MAX_STEPS) if rendered.has_more else "",
+            has_endless_list=rendered.has_more,
             canonical=None if "#" in result.task.url else page.canonical,
             noindex=page.noindex or original.noindex,
             nofollow=page.nofollow or original.nofollow,

@@ -1,7 +1,7 @@
-"""Renders pages in one browser, so many at once; begins it anew when it dies, hangs or grows.
+"""Renders pages in one browser, which is restarted when it dies, hangs or uses too much memory.
 
-A page in whose time the browser dies is tried once more, alone, so that others do not pay for it;
-then it stays as it came. A browser that dies `MAX_DEATHS` times with no page between is given up.
+If the browser dies, its pages are tried once more, one at a time, so that a page that kills it
+costs only itself. After `MAX_DEATHS` deaths without a rendered page no page is rendered.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from focus.records import FetchResult, Rendering
 from focus.rendering.chromium import Chromium
 from focus.rendering.devtools import BrowserGone, CommandRefused, DevTools
 from focus.rendering.subrequests import Allowance, SubRequests
-from focus.rendering.tab import Came, Snapshot, TabCrashed, TooLarge, opened
+from focus.rendering.tab import ReceivedPage, Snapshot, TabCrashed, TooLarge, open_tab
 from focus.text.formatting import format_size as amount
 
 MAX_DEATHS = 5
 _WATCH_S = 0.5
 _START_S = 60.0
-_IDLE_SHARE = 0.5  # of the memory allowed, with which an idle browser is begun anew
+_IDLE_SHARE = 0.5  # of the allowed memory, at which an idle browser is restarted
 
 
 class Rendered(NamedTuple):
-    """A page that was rendered: its HTML, or where it was sent, or why neither.
+    """Result of rendering a page: its HTML, the address it navigated to, or the failure.
 
-    raw_bytes   off the sockets, of all that it asked for
-    goes_on     a list on it was growing when the limit was reached
+    raw_bytes   bytes received for its requests
+    has_more    whether a list on it was growing when the limit was reached
     """
 
     rendering: Rendering
     html: bytes = b""
-    sent_to: str | None = None
+    navigated_to: str | None = None
     detail: str = ""
     raw_bytes: int = 0
-    goes_on: bool = False
+    has_more: bool = False
 
 
 class _Browser:
-    """A browser that runs, and the conversation with it."""
+    """A running browser and the connection to it."""
 
     def __init__(self, process: Chromium) -> None:
         self.process = process
         self.tools = DevTools(process.reader, process.writer)
         self.tabs = 0
-        self.why = ""  # it was killed by us
+        self.why = ""  # reason for which `kill` was called
         self._reading = asyncio.create_task(self.tools.read())
 
     @property
@@ -66,9 +66,10 @@ class _Browser:
 
 
 class Renderer:
-    """Renders for one crawl. `subrequests` answers what pages ask for; it is closed with it.
+    """Renderer of one crawl.
 
-    max_bytes   of a page as its scripts leave it
+    subrequests  answers the requests of pages; closed with the renderer
+    max_bytes    maximum size of a rendered page
     """
 
     def __init__(
@@ -85,18 +86,18 @@ class Renderer:
         self._user_agent = user_agent
         self._max_bytes = max_bytes
         self._program = program
-        self._places = asyncio.Semaphore(config.max_tabs)
-        self._one_alone = asyncio.Lock()
+        self._tab_slots = asyncio.Semaphore(config.max_tabs)
+        self._exclusive = asyncio.Lock()
         self._starting = asyncio.Lock()
         self._browser: _Browser | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._watch_task: asyncio.Task[None] | None = None
         self._deaths = 0
-        self._why = ""  # it died last
+        self._why = ""  # reason of the last death
 
-    async def begin(self) -> None:
-        """Start the browser; ConfigError if it does not answer."""
+    async def start(self) -> None:
+        """Start the browser. Raises ConfigError if it does not respond."""
         try:
-            await self._running()
+            await self._ensure_browser()
         except BrowserGone as error:
             raise ConfigError(
                 "--render: {program} does not start; to see why, run: {program} --headless "
@@ -106,27 +107,27 @@ class Renderer:
 
     async def render(self, fetch: FetchResult, charset: str) -> Rendered:
         """Return the page after its scripts have run on the body, decoded by `charset`."""
-        async with self._places:
-            rendered = await self._once(fetch, charset)
+        async with self._tab_slots:
+            rendered = await self._try_render(fetch, charset)
         if rendered is None:
-            async with self._alone():
-                rendered = await self._once(fetch, charset)
+            async with self._reserve_browser():
+                rendered = await self._try_render(fetch, charset)
         died = chain_messages(msg("the browser crashed twice"), self._why)
         return rendered or Rendered(Rendering.CRASH, detail=died)
 
     @contextlib.asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
-        """With no other page in the browser."""
-        async with self._one_alone, contextlib.AsyncExitStack() as stack:
+    async def _reserve_browser(self) -> AsyncIterator[None]:
+        """Return a context manager in which no other page is rendered."""
+        async with self._exclusive, contextlib.AsyncExitStack() as stack:
             for _ in range(self._config.max_tabs):
-                await stack.enter_async_context(self._places)
+                await stack.enter_async_context(self._tab_slots)
             yield
 
-    async def _once(self, fetch: FetchResult, charset: str) -> Rendered | None:
-        """One try; None: the browser died."""
+    async def _try_render(self, fetch: FetchResult, charset: str) -> Rendered | None:
+        """Try to render a page; None if the browser died."""
         if self._deaths >= MAX_DEATHS:
             return Rendered(Rendering.CRASH, detail=msg("the browser crashed repeatedly"))
-        page = Came(fetch, charset, Allowance())
+        page = ReceivedPage(fetch, charset, Allowance())
         try:
             snapshot = await self._render_snapshot(page)
         except BrowserGone:
@@ -142,27 +143,27 @@ class Renderer:
             rendered = Rendered(Rendering.CRASH, detail=str(error))
         else:
             rendered = Rendered(
-                Rendering.RENDERED, snapshot.html, snapshot.sent_to, goes_on=snapshot.goes_on
+                Rendering.RENDERED, snapshot.html, snapshot.navigated_to, has_more=snapshot.has_more
             )
         self._deaths = 0
         return rendered._replace(raw_bytes=page.allowance.bytes)
 
-    async def _render_snapshot(self, page: Came) -> Snapshot:
-        browser = await self._running()
+    async def _render_snapshot(self, page: ReceivedPage) -> Snapshot:
+        browser = await self._ensure_browser()
         browser.tabs += 1
         try:
-            async with opened(browser.tools, self._subrequests, page, browser.kill) as tab:
-                return await tab.draw(self._config.timeout_s, self._max_bytes)
+            async with open_tab(browser.tools, self._subrequests, page, browser.kill) as tab:
+                return await tab.render(self._config.timeout_s, self._max_bytes)
         finally:
             browser.tabs -= 1
 
     # -- the browser --------------------------------------------------------------
 
-    async def _running(self) -> _Browser:
-        """Return the browser, started if necessary; BrowserGone if it does not start."""
+    async def _ensure_browser(self) -> _Browser:
+        """Return the browser, started if necessary. Raises BrowserGone if it does not start."""
         async with self._starting:
             if self._browser is not None and self._browser.is_gone:
-                await self._end()
+                await self._close_browser()
             if self._browser is None:
                 try:
                     process = await Chromium.start(
@@ -176,11 +177,11 @@ class Renderer:
                 except (TimeoutError, CommandRefused) as error:
                     browser.kill(msg("the browser does not respond"))
                     raise BrowserGone from error
-                self._watching = asyncio.create_task(self._watch(browser))
+                self._watch_task = asyncio.create_task(self._watch_memory(browser))
             return self._browser
 
-    async def _watch(self, browser: _Browser) -> None:
-        """Look after its memory as long as it lives."""
+    async def _watch_memory(self, browser: _Browser) -> None:
+        """Kill the browser when it uses too much memory."""
         max_bytes = self._config.max_memory_bytes
         while not browser.is_gone:
             await asyncio.sleep(_WATCH_S)
@@ -188,18 +189,18 @@ class Renderer:
             if size > max_bytes or (size > max_bytes * _IDLE_SHARE and not browser.tabs):
                 browser.kill(msg("the browser used {size} of memory", size=amount(size)))
 
-    async def _end(self) -> None:
+    async def _close_browser(self) -> None:
         browser, self._browser = self._browser, None
         self._why = browser.why if browser is not None else ""
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
-            self._watching = None
+        if self._watch_task is not None:
+            self._watch_task.cancel()
+            await asyncio.gather(self._watch_task, return_exceptions=True)
+            self._watch_task = None
         if browser is not None:
             await browser.close()
 
     async def close(self) -> None:
-        """End the browser, and give up all connections."""
+        """Close the browser and all connections."""
         async with self._starting:
-            await self._end()
+            await self._close_browser()
         await self._subrequests.close()

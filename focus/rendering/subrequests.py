@@ -1,11 +1,11 @@
-"""Answers what a page in the browser asks for: our own fetcher asks, within bounds, or nobody does.
+"""Answers the requests of pages in the browser with the crawl's own fetcher, within limits.
 
-Answered are scripts and what scripts load (XHR, fetch), by GET alone: nobody's data are changed.
-Stylesheets are answered empty, without asking: some scripts wait for theirs. All else (pictures,
-fonts, media, frames, beacons, uploads) fails. What scripts load obeys the robots.txt of its host;
-a script is part of the page. Each host is asked for one thing at a time. Responses are cached for
-later pages of the crawl, so that what all pages of a site load is requested once; a page that
-requests the same data again gets it from the server.
+Scripts, and data that scripts load (XHR, fetch), are requested by GET only, so that no data is
+changed. Stylesheets get an empty response without a request, because some scripts wait for theirs.
+All other requests (pictures, fonts, media, frames, beacons, uploads) fail. Data obeys the
+robots.txt of its host; a script is part of the page. A host gets one request at a time. Responses
+are cached for later pages of the crawl, so that resources of all pages of a site are requested
+once; a page that requests the same data again gets it from the server.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from focus.records import FailureKind, FetchResult
 from focus.urls.normal_form import normalise, url_host
 
 MAX_REQUESTS = 100
-"""What one page may ask for."""
+"""Maximum number of requests of one page."""
 MAX_BYTES = 32 * 2**20
-"""What it may receive in all."""
-KEPT_BYTES = 32 * 2**20
-"""Of responses that are cached for other pages."""
+"""Maximum number of bytes that one page may receive."""
+MAX_CACHED_BYTES = 32 * 2**20
+"""Maximum size of the responses that are cached for other pages."""
 _MAX_HOPS = 5
 _MAX_RULES = 1_000  # hosts whose robots.txt is cached
 _MAX_FIELDS, _MAX_VALUE = 30, 4_000
@@ -41,7 +41,7 @@ _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class Answer(NamedTuple):
-    """The answer of a server, as the browser is told it."""
+    """A server's response in the form that the browser gets."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
@@ -52,7 +52,7 @@ _STYLES = Answer(200, (("content-type", "text/css"), ("access-control-allow-orig
 
 
 class Allowance:
-    """The tally of one page: what it has asked for so far; `bytes` off the sockets.
+    """Number of requests of one page so far, and of bytes received for them.
 
     loaded   requests for data that were answered
     """
@@ -63,23 +63,23 @@ class Allowance:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether nothing more is asked for it."""
+        """Whether further requests of the page are refused."""
         return self.requests >= MAX_REQUESTS or self.bytes >= MAX_BYTES
 
 
 class SubRequests:
-    """Answers for all pages of a crawl.
+    """Answers the requests of all pages of a crawl.
 
-    own, others   ask the page's own host, as whom the user says, and all others, as nobody
-    agent         whose rules are looked up in robots.txt; None: it is not asked for
+    own, others   fetchers for the page's own host, with the user's credentials, and for others
+    agent         product name for robots.txt; None ignores robots.txt
     """
 
     def __init__(self, own: WebFetcher, others: WebFetcher, *, agent: str | None) -> None:
         self._own, self._others = own, others
         self._agent = agent
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._host_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._cache: OrderedDict[_Key, Answer] = OrderedDict()
-        self._kept_bytes = 0
+        self._cached_bytes = 0
         self._rules: OrderedDict[str, Robots] = OrderedDict()
 
     async def answer(
@@ -87,20 +87,21 @@ class SubRequests:
     ) -> Answer | None:
         """Return the response to a request of a page; None lets it fail.
 
-        `kind` and `request` have the form of DevTools."""
+        `kind` and `request` have the form of DevTools.
+        """
         url = normalise(str(request.get("url", "")))
         if url is None or not url.startswith(("http://", "https://")):
             return None
         method = request.get("method")
         headers = {str(name).lower(): str(value) for name, value in request["headers"].items()}
         if method == "OPTIONS":
-            return _preflight(headers)
+            return _preflight_answer(headers)
         if kind == "Stylesheet":
             return _STYLES
         if method != "GET" or kind not in ("Script", *_DATA) or "sec-purpose" in headers:
             return None  # the last: prefetched for another page
-        async with self._turns.setdefault(url_host(url), asyncio.Lock()):
-            sent = () if kind == "Script" else tuple(_sent(headers))
+        async with self._host_locks.setdefault(url_host(url), asyncio.Lock()):
+            sent = () if kind == "Script" else tuple(_page_headers(headers))
             key = url, tuple(field for field in sent if field[0] != "referer")
             if key not in allowance.loaded and (cached := self._cache.get(key)) is not None:
                 self._cache.move_to_end(key)
@@ -108,15 +109,15 @@ class SubRequests:
                 return cached
             if kind in _DATA and not await self._is_allowed(url, allowance):
                 return None
-            fetch = await self._ask(page, url, sent or tuple(_sent(headers)), allowance)
-        answer = None if fetch is None else _answer(fetch)
+            fetch = await self._fetch(page, url, sent or tuple(_page_headers(headers)), allowance)
+        answer = None if fetch is None else _to_answer(fetch)
         if kind in _DATA:
             allowance.loaded.add(key)
         if answer is not None and answer.status in (200, 404, 410):
             self._store(key, answer)
         return answer
 
-    async def _ask(
+    async def _fetch(
         self, page: str, url: str, sent: tuple[tuple[str, str], ...], allowance: Allowance
     ) -> FetchResult | None:
         if allowance.is_used_up:
@@ -128,7 +129,7 @@ class SubRequests:
         return fetch
 
     async def _is_allowed(self, url: str, allowance: Allowance) -> bool:
-        """Whether the robots.txt of its host lets it be asked for."""
+        """Return whether the robots.txt of its host allows a URL."""
         if self._agent is None:
             return True
         scheme, _, rest = url.partition("://")
@@ -155,18 +156,18 @@ class SubRequests:
         if "no-store" in dict(answer.headers).get("cache-control", ""):
             return
         old = self._cache.pop(key, None)
-        self._kept_bytes += len(answer.body) - (0 if old is None else len(old.body))
+        self._cached_bytes += len(answer.body) - (0 if old is None else len(old.body))
         self._cache[key] = answer
-        while self._kept_bytes > KEPT_BYTES:
-            self._kept_bytes -= len(self._cache.popitem(last=False)[1].body)
+        while self._cached_bytes > MAX_CACHED_BYTES:
+            self._cached_bytes -= len(self._cache.popitem(last=False)[1].body)
 
     async def close(self) -> None:
-        """Give up all connections."""
+        """Close all connections."""
         await self._own.close()
         await self._others.close()
 
 
-def _sent(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _page_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the header fields that are sent as the page set them."""
     for name, value in list(headers.items())[:_MAX_FIELDS]:
         is_ours = name in _NOT_SENT or name.startswith(_NOT_SENT_PREFIXES)
@@ -174,7 +175,7 @@ def _sent(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
-def _answer(fetch: FetchResult) -> Answer | None:
+def _to_answer(fetch: FetchResult) -> Answer | None:
     """Return a response as the browser may see it; None if there was none."""
     if fetch.status is None:
         return None
@@ -187,7 +188,7 @@ def _answer(fetch: FetchResult) -> Answer | None:
     return Answer(fetch.status, headers, fetch.body)
 
 
-def _preflight(headers: Mapping[str, str]) -> Answer:
+def _preflight_answer(headers: Mapping[str, str]) -> Answer:
     """Return the response to a CORS preflight request, which allows GET only.
 
     The other host itself decides on the request that follows.

@@ -1,10 +1,9 @@
-"""Renders one page in a tab of its own: opened, filled, waited for, read, closed.
+"""Renders one page in a tab of its own.
 
-The document that the tab asks for is answered with the body that we have; it gets no other. When
-a script sends the tab elsewhere, that address is the result, as of a redirect. What the page asks
-for besides goes to `SubRequests`. The page is done when it has loaded and asked for nothing in
-`QUIET_S`, nor in `QUIET_TURNS` turns of its own event loop; or as it stands when its time is nearly
-over.
+The tab's request for the document is answered with the fetched body. When a script navigates to
+another address, that address is the result, like a redirect. All other requests of the page go to
+`SubRequests`. The page is done when it has loaded and sent no request in `QUIET_S` and in
+`QUIET_TURNS` turns of its own event loop, or when its time is nearly over.
 
 A page that listens for scrolling, or has a button such as "load more", is scrolled down and the
 button is pressed, up to `MAX_STEPS` times, as long as the page grows. The document is read before
@@ -134,26 +133,26 @@ _READ = """(() => {
 
 
 class TabCrashed(Exception):
-    """The page's process has died, alone."""
+    """The process of the page has died, and the browser runs on."""
 
 
 class TooLarge(Exception):
-    """The page that scripts made is over the cap."""
+    """The rendered page is larger than allowed."""
 
 
 class Snapshot(NamedTuple):
-    """A page as its scripts have left it, in UTF-8; or where they have sent it.
+    """A page after its scripts have run, in UTF-8, or the address that they navigated to.
 
-    goes_on   a list on it was growing when the limit was reached
+    has_more   whether a list on it was growing when the limit was reached
     """
 
     html: bytes
-    sent_to: str | None = None
-    goes_on: bool = False
+    navigated_to: str | None = None
+    has_more: bool = False
 
 
-class Came(NamedTuple):
-    """A page as it came: the answer, what its body is decoded by, and what it has asked for."""
+class ReceivedPage(NamedTuple):
+    """A page as fetched: its response, the charset of the body, and the tally of its requests."""
 
     fetch: FetchResult
     charset: str
@@ -161,111 +160,120 @@ class Came(NamedTuple):
 
 
 class Tab:
-    """One page in the browser; `draw` once."""
+    """One page in the browser; `render` can be called once."""
 
-    def __init__(self, tools: DevTools, session: str, subrequests: SubRequests, page: Came) -> None:
+    def __init__(
+        self, tools: DevTools, session: str, subrequests: SubRequests, page: ReceivedPage
+    ) -> None:
         self._tools = tools
         self._session = session
         self._subrequests = subrequests
         self._fetch, self._charset, self._allowance = page
         self._frame = ""
-        self._is_filled = self._is_loaded = self._is_over = self._is_growing = False
-        self._sent_to: str | None = None
+        self._has_document = self._is_loaded = self._is_over = self._is_extending = False
+        self._navigated_to: str | None = None
         self._failed: Exception | None = None
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._stirred = asyncio.Event()
+        self._open_answers: set[asyncio.Task[None]] = set()
+        self._activity = asyncio.Event()
 
-    async def draw(self, limit_s: float, max_bytes: int) -> Snapshot:
-        """Have its scripts run. TimeoutError, TabCrashed, TooLarge; BrowserGone."""
+    async def render(self, limit_s: float, max_bytes: int) -> Snapshot:
+        """Run the scripts of the page, and return the result.
+
+        Raises TimeoutError, TabCrashed, TooLarge or BrowserGone.
+        """
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + limit_s
-        self._tools.hear(self._session, self._on_event)
+        self._tools.subscribe(self._session, self._on_event)
         try:
             async with asyncio.timeout_at(ends_at):
-                await self._open()
+                await self._start_navigation()
                 until = ends_at - READ_SHARE * limit_s
-                await self._settled(until)
-                if self._sent_to is not None:
-                    return Snapshot(b"", self._sent_to)
-                first = Snapshot(await self._read(ends_at - loop.time(), max_bytes))
-                return await self._grown(first, until, ends_at, max_bytes)
+                await self._wait_until_quiet(until)
+                if self._navigated_to is not None:
+                    return Snapshot(b"", self._navigated_to)
+                first = Snapshot(await self._read_html(ends_at - loop.time(), max_bytes))
+                return await self._extend_lists(first, until, ends_at, max_bytes)
         except CommandRefused as error:
             raise TabCrashed(str(error)) from error
         finally:
             self._is_over = True
-            self._tools.forget(self._session)
-            for task in tuple(self._under_way):
+            self._tools.unsubscribe(self._session)
+            for task in tuple(self._open_answers):
                 task.cancel()
-            await asyncio.gather(*self._under_way, return_exceptions=True)
+            await asyncio.gather(*self._open_answers, return_exceptions=True)
 
-    async def _open(self) -> None:
+    async def _start_navigation(self) -> None:
         call, session = self._tools.call, self._session
         await call("Page.enable", session)
         self._frame = (await call("Page.getFrameTree", session))["frameTree"]["frame"]["id"]
         await call("Page.addScriptToEvaluateOnNewDocument", session, source=_BEFORE)
         await call("Emulation.setDeviceMetricsOverride", session, **_SIZE)
         await call("Fetch.enable", session, patterns=[{"urlPattern": "*"}])
-        self._tools.tell("Page.navigate", session, url=self._fetch.url)
+        self._tools.send("Page.navigate", session, url=self._fetch.url)
 
-    async def _settled(self, until: float) -> None:
-        """Until nothing has stirred for a while, or until that instant."""
+    async def _wait_until_quiet(self, until: float) -> None:
+        """Wait until the page is inactive, or until a time of the loop's clock."""
         quiet = 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(until):
-                while self._failed is None and self._sent_to is None and quiet < QUIET_TURNS:
-                    quiet = quiet + 1 if await self._is_still() else 0
+                while self._failed is None and self._navigated_to is None and quiet < QUIET_TURNS:
+                    quiet = quiet + 1 if await self._is_quiet() else 0
         if self._failed is not None:
             raise self._failed
 
-    async def _is_still(self) -> bool:
-        """Whether nothing stirs in a share of `QUIET_S`, and in the page's next turn after it."""
-        self._stirred.clear()
-        if not self._is_loaded or self._under_way:
-            await self._stirred.wait()
+    async def _is_quiet(self) -> bool:
+        """Return whether the page is inactive for a share of `QUIET_S` and in its next turn."""
+        self._activity.clear()
+        if not self._is_loaded or self._open_answers:
+            await self._activity.wait()
             return False
-        await self._unless_stirred(asyncio.sleep(QUIET_S / QUIET_TURNS))
-        if not self._stirred.is_set():
+        await self._wait_unless_active(asyncio.sleep(QUIET_S / QUIET_TURNS))
+        if not self._activity.is_set():
             call, session = self._tools.call, self._session
-            await self._unless_stirred(call("Runtime.evaluate", session, math.inf, expression="0"))
-        return not self._stirred.is_set()
+            await self._wait_unless_active(
+                call("Runtime.evaluate", session, math.inf, expression="0")
+            )
+        return not self._activity.is_set()
 
-    async def _unless_stirred(self, work: Coroutine[Any, Any, object]) -> None:
-        """Until it is over, in whatever way, or something stirs."""
-        both = {asyncio.ensure_future(work), asyncio.ensure_future(self._stirred.wait())}
+    async def _wait_unless_active(self, work: Coroutine[Any, Any, object]) -> None:
+        """Wait until the work has ended or the page is active."""
+        both = {asyncio.ensure_future(work), asyncio.ensure_future(self._activity.wait())}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in both:
                 task.cancel()
-            await asyncio.gather(*both, return_exceptions=True)  # a browser that is gone stirs
+            await asyncio.gather(
+                *both, return_exceptions=True
+            )  # a browser that is gone counts as active
 
-    async def _grown(
+    async def _extend_lists(
         self, first: Snapshot, until: float, ends_at: float, max_bytes: int
     ) -> Snapshot:
-        """Return the page after its lists were made longer; `first` if nothing was."""
-        time, self._is_growing = asyncio.get_running_loop().time, True
+        """Return the page after its lists were extended; `first` if none was."""
+        time, self._is_extending = asyncio.get_running_loop().time, True
         place = await self._evaluate("location.href", ends_at - time())
         size, steps = 0, 0
         while time() < until:
-            before = await self._grow(ends_at - time())
+            before = await self._extend_once(ends_at - time())
             if before <= size or before > MAX_ELEMENTS / 2:
                 break
             size, steps = before, steps + 1
             if steps > MAX_STEPS or self._allowance.is_used_up:
                 break
-            await self._settled(until)
+            await self._wait_until_quiet(until)
         if steps < 2 or await self._evaluate("location.href", ends_at - time()) != place:
             return first
-        goes_on = steps > MAX_STEPS or self._allowance.is_used_up or time() >= until
+        has_more = steps > MAX_STEPS or self._allowance.is_used_up or time() >= until
         with contextlib.suppress(TooLarge):
-            return Snapshot(await self._read(ends_at - time(), max_bytes), None, goes_on)
-        return first._replace(goes_on=True)
+            return Snapshot(await self._read_html(ends_at - time(), max_bytes), None, has_more)
+        return first._replace(has_more=True)
 
-    async def _grow(self, limit_s: float) -> int:
+    async def _extend_once(self, limit_s: float) -> int:
         """Scroll down and press a button; return the number of elements before that."""
         can_scroll = "globalThis.focusGrows === true || !!onscroll || !!document.onscroll"
         listens = await self._evaluate(can_scroll, limit_s)
-        world = await self._world(limit_s)
+        world = await self._isolated_context(limit_s)
         size = await self._evaluate(_GROW % json.dumps(listens is True), limit_s, contextId=world)
         return size if isinstance(size, int) else 0
 
@@ -281,8 +289,8 @@ class Tab:
         )
         return answer.get("result", {}).get("value")
 
-    async def _world(self, limit_s: float) -> int:
-        """Return a context in which the page's own scripts have changed nothing."""
+    async def _isolated_context(self, limit_s: float) -> int:
+        """Return the id of a script context that the scripts of the page cannot change."""
         world = await self._tools.call(
             "Page.createIsolatedWorld",
             self._session,
@@ -292,10 +300,10 @@ class Tab:
         )
         return int(world["executionContextId"])
 
-    async def _read(self, limit_s: float, max_bytes: int) -> bytes:
+    async def _read_html(self, limit_s: float, max_bytes: int) -> bytes:
         """Return the document as HTML."""
         read = _READ % (MAX_ELEMENTS, max_bytes, max_bytes, json.dumps(self._fetch.url))
-        value = await self._evaluate(read, limit_s, contextId=await self._world(limit_s))
+        value = await self._evaluate(read, limit_s, contextId=await self._isolated_context(limit_s))
         if not isinstance(value, dict):
             raise TabCrashed("its document cannot be read")
         html = str(value.get("html", "")).encode("utf-8", "replace")
@@ -310,62 +318,62 @@ class Tab:
             return
         match method:
             case "Fetch.requestPaused":
-                self._paused(params)
+                self._on_request_paused(params)
             case "Page.loadEventFired":
                 self._is_loaded = True
             case "Page.javascriptDialogOpening":
-                self._tell("Page.handleJavaScriptDialog", accept=False)
-                return  # no sign that the page is getting anywhere
+                self._send_command("Page.handleJavaScriptDialog", accept=False)
+                return  # a dialog is no activity
             case "Inspector.targetCrashed":
                 self._failed = TabCrashed("its process has died")
             case "gone":
                 self._failed = BrowserGone()
             case _:
                 return
-        self._stirred.set()
+        self._activity.set()
 
-    def _paused(self, event: dict[str, Any]) -> None:
+    def _on_request_paused(self, event: dict[str, Any]) -> None:
         kind, request, number = event["resourceType"], event["request"], event["requestId"]
         if kind != "Document":
-            work = self._answer(number, kind, request)
+            work = self._answer_request(number, kind, request)
             answering = asyncio.get_running_loop().create_task(work)
-            self._under_way.add(answering)
-            answering.add_done_callback(self._answered)
+            self._open_answers.add(answering)
+            answering.add_done_callback(self._on_answered)
         elif event.get("frameId") != self._frame:
-            self._refuse(number)
-        elif not self._is_filled:
-            self._is_filled = True
+            self._refuse_request(number)
+        elif not self._has_document:
+            self._has_document = True
             headers = tuple(field for field in self._fetch.headers if field[0] in _PASSED)
             html = ("content-type", f"text/html; charset={self._charset}")
-            self._fulfil(number, Answer(200, (html, *headers), self._fetch.body))
+            self._send_answer(number, Answer(200, (html, *headers), self._fetch.body))
         else:
-            self._refuse(number, "Aborted")
-            if self._is_growing:
+            self._refuse_request(number, "Aborted")
+            if self._is_extending:
                 return
-            self._is_loaded = True  # what it was loading, it has given up
+            self._is_loaded = True  # navigation ends what it was loading
             target = normalise(str(request.get("url", "")))
             known = None, self._fetch.url.partition("#")[0]
             if request.get("method") == "GET" and target not in known:
-                self._sent_to = self._sent_to or target
+                self._navigated_to = self._navigated_to or target
 
-    def _answered(self, answering: asyncio.Task[None]) -> None:
-        self._under_way.discard(answering)
+    def _on_answered(self, answering: asyncio.Task[None]) -> None:
+        self._open_answers.discard(answering)
         if not answering.cancelled() and (error := answering.exception()) is not None:
             self._failed = error if isinstance(error, Exception) else TabCrashed(str(error))
-        self._stirred.set()
+        self._activity.set()
 
-    async def _answer(self, number: str, kind: str, request: dict[str, Any]) -> None:
+    async def _answer_request(self, number: str, kind: str, request: dict[str, Any]) -> None:
         answer = await self._subrequests.answer(self._fetch.url, kind, request, self._allowance)
         if self._is_over:
             return
         if answer is None:
-            self._refuse(number)
+            self._refuse_request(number)
         else:
-            self._fulfil(number, answer)
+            self._send_answer(number, answer)
 
-    def _fulfil(self, number: str, answer: Answer) -> None:
+    def _send_answer(self, number: str, answer: Answer) -> None:
         headers = [{"name": name, "value": value} for name, value in answer.headers]
-        self._tell(
+        self._send_command(
             "Fetch.fulfillRequest",
             requestId=number,
             responseCode=answer.status,
@@ -373,23 +381,23 @@ class Tab:
             body=base64.b64encode(answer.body).decode(),
         )
 
-    def _refuse(self, number: str, reason: str = "BlockedByClient") -> None:
-        self._tell("Fetch.failRequest", requestId=number, errorReason=reason)
+    def _refuse_request(self, number: str, reason: str = "BlockedByClient") -> None:
+        self._send_command("Fetch.failRequest", requestId=number, errorReason=reason)
 
-    def _tell(self, method: str, **params: object) -> None:
+    def _send_command(self, method: str, **params: object) -> None:
         try:
-            self._tools.tell(method, self._session, **params)
+            self._tools.send(method, self._session, **params)
         except BrowserGone as error:
             self._failed = error
 
 
 @contextlib.asynccontextmanager
-async def opened(
-    tools: DevTools, subrequests: SubRequests, page: Came, hangs: Callable[[str], object]
+async def open_tab(
+    tools: DevTools, subrequests: SubRequests, page: ReceivedPage, on_hang: Callable[[str], object]
 ) -> AsyncIterator[Tab]:
-    """Open a tab in its own browser context; `hangs` is called if it does not open or close.
+    """Open a tab in its own browser context; `on_hang` is called if it does not open or close.
 
-    BrowserGone, also for a browser that hangs.
+    Raises BrowserGone, also if the browser hangs.
     """
     context = ""
     try:
@@ -406,12 +414,12 @@ async def opened(
                 "Target.attachToTarget", targetId=blank["targetId"], flatten=True
             )
         except (TimeoutError, CommandRefused) as error:
-            hangs(msg("the browser does not open a page"))
+            on_hang(msg("the browser does not open a page"))
             raise BrowserGone from error
         yield Tab(tools, attached["sessionId"], subrequests, page)
     finally:
-        if context:  # to its end, though who waits for it be cancelled
-            await asyncio.shield(asyncio.ensure_future(_close(tools, context, hangs)))
+        if context:  # completed even if the caller is cancelled
+            await asyncio.shield(asyncio.ensure_future(_close(tools, context, on_hang)))
 
 
 async def _new_context(tools: DevTools) -> str:
@@ -420,10 +428,10 @@ async def _new_context(tools: DevTools) -> str:
     return context
 
 
-async def _close(tools: DevTools, context: str, hangs: Callable[[str], object]) -> None:
+async def _close(tools: DevTools, context: str, on_hang: Callable[[str], object]) -> None:
     try:
         await tools.call("Target.disposeBrowserContext", "", _CLOSE_S, browserContextId=context)
     except TimeoutError:
-        hangs(msg("the browser does not close a page"))
+        on_hang(msg("the browser does not close a page"))
     except (BrowserGone, CommandRefused):
         pass
