@@ -170,7 +170,7 @@ class Crawl:
         self.scope = Scope(config.scope)
         self.seeds = Seeds()
         self.requests: dict[int, Request] = {}
-        self.view = self._view()
+        self.view = self._make_view()
         self.link_handler = self._link_handler()
         self.sitemap_handler = SitemapHandler(
             self.link_handler,
@@ -189,7 +189,7 @@ class Crawl:
         self.limits = Limits(config, self.unit_of_work, self.recent_harvest, began_at=began_at)
         self.relevance_feedback: RelevanceFeedback | None = None
 
-    def _view(self) -> View:
+    def _make_view(self) -> View:
         config = self.config
         return View(
             url_table=self.url_table,
@@ -220,15 +220,15 @@ class Crawl:
             uses_site_rules=self.config.scope.site_rules and not self.config.as_published,
         )
 
-    def _clock(self) -> float:
+    def _adaptation_clock(self) -> float:
         """Return the clock of adaptation: seconds, or requests in a replayed crawl."""
         live = self.transport.is_live
         return self.transport.now() if live else float(self.unit_of_work.totals.requests)
 
-    async def _adapt(self, page: Page | None) -> None:
+    async def _adapt_model(self, page: Page | None) -> None:
         """Pass a page to a relevance model that adapts, and send its update to the workers."""
         if self.relevance_feedback is not None:
-            change = self.relevance_feedback.process_page(page, self._clock())
+            change = self.relevance_feedback.process_page(page, self._adaptation_clock())
             if change is not None:
                 await self.transport.update(change)
 
@@ -272,7 +272,9 @@ class Crawl:
 
     async def run(self) -> str:
         """Crawl until a limit, an empty frontier or `stop`; return the reason of the end."""
-        self.relevance_feedback = make_feedback(self.config.analysis, start=self._clock())
+        self.relevance_feedback = make_feedback(
+            self.config.analysis, start=self._adaptation_clock()
+        )
         await (
             self._commit()
         )  # store hosts before the first request, so that a resumed crawl respects their delays
@@ -295,7 +297,7 @@ class Crawl:
                     await asyncio.sleep(0)  # a page with many new links takes milliseconds
                 page = self._process(await self._apply_template(result))
                 await self._correct_pages()
-                await self._adapt(page)
+                await self._adapt_model(page)
             self._drop_overflow()
             await self._commit_if_due()
         self.stop_reason = reason
@@ -349,7 +351,7 @@ class Crawl:
     # -- URLs out -----------------------------------------------------------------
 
     @property
-    def _window(self) -> int:
+    def _max_in_flight(self) -> int:
         """Maximum number of concurrent requests of crawl and transport."""
         return min(self.config.concurrency, self.transport.window)
 
@@ -357,7 +359,7 @@ class Crawl:
         in_flight = self.transport.in_flight
         # Responses that are not written yet count as in flight, so that a kill loses no more than
         # one window of requests.
-        if in_flight + self.unit_of_work.unwritten >= self._window:
+        if in_flight + self.unit_of_work.unwritten >= self._max_in_flight:
             return False
         if (
             self.stop_reason
@@ -534,7 +536,7 @@ class Crawl:
 
     async def _commit_if_due(self) -> None:
         limit = min(
-            MAX_BATCH, max(min(MIN_BATCH, self._window // 4), self.transport.in_flight // 4)
+            MAX_BATCH, max(min(MIN_BATCH, self._max_in_flight // 4), self.transport.in_flight // 4)
         )
         if self.unit_of_work.unwritten > limit or self.transport.now() >= self._commit_due_at():
             await self._commit()

@@ -156,7 +156,7 @@ class WebFetcher:
     async def locate(self, url: str) -> str:
         """Return the address to which `url` will connect first; "" if resolving fails."""
         try:
-            target = self._place(url).server.url
+            target = self._request_target(url).server.url
         except (FetchFailed, ValueError):
             return ""
         host = (target.raw_host or "").strip("[]")
@@ -172,7 +172,7 @@ class WebFetcher:
         RFC 9112 9.3.1 would have us ask again at once; but a server may have read it all the
         same, so that this is a request like any other, with its delay.
         """
-        place = self._place(url)
+        place = self._request_target(url)
         try:
             with self._watch.watch(answer.exchange):
                 return await self._exchange(url, place, answer, started)
@@ -190,8 +190,8 @@ class WebFetcher:
         self, url: str, place: RequestTarget, answer: IncomingResponse, started: float
     ) -> str:
         headers = {**self._sessions.request_headers(url), **answer.conditions}
-        answer.request = self._open().build_head("GET", place, answer.conditions)
-        async with self._open().send("GET", place, headers) as response:
+        answer.request = self._open_connections().build_head("GET", place, answer.conditions)
+        async with self._open_connections().send("GET", place, headers) as response:
             answer.read_head(response)
             if self._sessions:
                 self._sessions.store_cookies(url, response.headers.getall("Set-Cookie", ()))
@@ -203,22 +203,22 @@ class WebFetcher:
                 return "304"
             failure = classify_status(status, answer.retry_after_s is not None)
             if failure is not None:
-                await self._drain(response, answer.exchange)
+                await self._read_rest(response, answer.exchange)
                 raise FetchFailed(failure, f"{status} {response.reason}".strip())
             if status >= 300:
                 answer.redirect_to = resolve_redirect(url, response)
-                await self._drain(response, answer.exchange)
+                await self._read_rest(response, answer.exchange)
             else:
                 await answer.read_body(response)
             return answer.remark or str(status)
 
-    def _open(self) -> RequestSender:
+    def _open_connections(self) -> RequestSender:
         """Return the connections; the first call creates them in the running event loop."""
         if self._sender is None:
             config = self._config
             connector = Connector(
                 concurrency=config.concurrency,
-                socket_factory=self._socket,
+                socket_factory=self._open_socket,
                 resolver=self._names,
                 ssl=make_client_context(insecure=config.insecure),
             )
@@ -231,8 +231,8 @@ class WebFetcher:
             self._sender = RequestSender(config, connector, fields)
         return self._sender
 
-    def _place(self, url: str) -> RequestTarget:
-        """Whom to ask for `url`, without fragment and credentials; raises FetchFailed."""
+    def _request_target(self, url: str) -> RequestTarget:
+        """Return where and what to request for a URL. Raises FetchFailed."""
         match = _URL.match(url)
         if match is None:
             raise FetchFailed(FailureKind.GUARD, msg("only http and https are fetched"))
@@ -247,7 +247,7 @@ class WebFetcher:
         if self._replay is not None:
             scheme, host, authority = "http", authority, self._replay
         target = path if path.startswith("/") else f"/{path}"
-        return self._open().make_target(scheme.lower(), authority, target, host)
+        return self._open_connections().make_target(scheme.lower(), authority, target, host)
 
     def _check_literal(self, authority: str) -> None:
         """Refuse to name a private address to a proxy; names are the proxy's to resolve."""
@@ -258,7 +258,7 @@ class WebFetcher:
         elif host.lower() == "localhost" or host.lower().endswith(".localhost"):
             raise FetchFailed(FailureKind.GUARD, msg("{host} is not a public host", host=host))
 
-    def _socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
+    def _open_socket(self, info: tuple[int, int, int, str, tuple[object, ...]]) -> socket.socket:
         """Return a socket for an address; PermissionError if the guard refuses it."""
         family, kind, protocol, _, address = info
         # The user named the proxy; everything goes to it and nowhere else.
@@ -269,8 +269,8 @@ class WebFetcher:
         Exchange.current().record_permitted_connect(connection)
         return connection
 
-    async def _drain(self, response: ResponseHead, exchange: Exchange) -> None:
-        """Read the rest of a small body that nobody wants: it frees the connection."""
+    async def _read_rest(self, response: ResponseHead, exchange: Exchange) -> None:
+        """Read the rest of a small unused body, so that the connection can be used again."""
         if response.content_length > _DRAIN_BYTES:
             return
         verdict, size = exchange.failure, 0
@@ -313,9 +313,9 @@ class WebPoster(WebFetcher):
             fields["Content-Length"] = str(len(body))
 
         async def send(started: float) -> str:
-            target = self._place(url)
+            target = self._request_target(url)
             with self._watch.watch(answer.exchange):
-                async with self._open().send(method, target, fields, body) as response:
+                async with self._open_connections().send(method, target, fields, body) as response:
                     answer.read_head(response)
                     if retry_after := response.headers.get("Retry-After"):
                         answer.retry_after_s = parse_retry_after(retry_after, started)

@@ -215,7 +215,7 @@ def test_revisits_resources_and_other_records(tmp_path: Path) -> None:
 
 def test_the_second_opening_reads_the_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = archive(tmp_path, response("http://a.example/1", HTML))
-    monkeypatch.setattr("focus.archive.replay._build", None)
+    monkeypatch.setattr("focus.archive.replay._build_pack", None)
     second = Archive.open(tmp_path / "w.warc.gz", cache_dir=tmp_path / "cache")
     assert second.digest == first.digest
     assert second.lookup("http://a.example/1") == first.lookup("http://a.example/1")

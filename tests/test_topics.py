@@ -409,6 +409,6 @@ def test_export_missing_text_is_null(focus: Focus) -> None:
 def test_export_long_texts_are_written_in_parts(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(export, "CHUNK_CHARS", 10)
     rows = [(n, "x" * 6) for n in range(5)]
-    parts = list(export._chunks(rows, 512))
+    parts = list(export._iter_chunks(rows, 512))
     assert [len(part) for part in parts] == [2, 2, 1]
     assert [row for part in parts for row in part] == rows

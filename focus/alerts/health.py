@@ -91,7 +91,7 @@ class Health(msgspec.Struct, frozen=True):
 def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) -> Health:
     """Return the state of an alert."""
     sites = [
-        _site(store, stored_alert.alert, site)
+        _site_health(store, stored_alert.alert, site)
         for site in store.sites.list_for_alerts([stored_alert.id])
     ]
     match_count = store.matches.count_matches(stored_alert.id)
@@ -110,11 +110,11 @@ def alert_health(store: AlertStore, stored_alert: StoredAlert, *, now: float) ->
         match_count=match_count,
         sites=sites,
         silent_s=silent_s,
-        remarks=_remarks(stored_alert, state, sites, silent_s, zone),
+        remarks=_health_remarks(stored_alert, state, sites, silent_s, zone),
     )
 
 
-def _site(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
+def _site_health(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHealth:
     figures, unmatched = store.pages.load_figures(site.crawl), store.pages.count_unmatched(site)
     script_hint = scripts_needed_message(figures.shells) if figures.shells else ""
     return SiteHealth(site, figures, unmatched, _slow_reason(alert, site), script_hint)
@@ -168,7 +168,7 @@ def _site_remark(site: WatchedSite, what: str) -> str:
     return chain_messages(site.host, what)
 
 
-def _remarks(
+def _health_remarks(
     stored_alert: StoredAlert, state: str, sites: list[SiteHealth], silent_s: float, zone: ZoneInfo
 ) -> list[str]:
     remarks = []

@@ -155,12 +155,14 @@ class _SiteMatching:
     def match_pages(self, site_alerts: Sequence[_SiteAlert], *, after: int, to: int) -> None:
         """Match the pages from number `after` to `to`, in batches."""
         while pages := self.store.pages.list_after(self.crawl, after, to=to, limit=BATCH):
-            drafts = [draft for page in pages for draft in self._drafts(page, site_alerts)]
+            drafts = [draft for page in pages for draft in self._draft_matches(page, site_alerts)]
             after = pages[-1].request_number
-            self._write(drafts, after)
+            self._store_drafts(drafts, after)
             self.summary.pages += len(pages)
 
-    def _drafts(self, page: MatchablePage, site_alerts: Sequence[_SiteAlert]) -> list[_Draft]:
+    def _draft_matches(
+        self, page: MatchablePage, site_alerts: Sequence[_SiteAlert]
+    ) -> list[_Draft]:
         if not page.can_be_shown:
             return []
         if page.request_number % CACHE_PAGES == 0:
@@ -184,11 +186,11 @@ class _SiteMatching:
                 drafts.append((site_alert, match, site_alert.is_news(match, view)))
         return drafts
 
-    def _write(self, drafts: Iterable[_Draft], nth: int) -> None:
+    def _store_drafts(self, drafts: Iterable[_Draft], nth: int) -> None:
         news_by_alert: dict[int, list[int]] = {}
         with self.store.transaction():
             for site_alert, match, is_news in drafts:
-                texts = self._texts(site_alert)
+                texts = self._load_texts(site_alert)
                 earlier = texts.find(match.simhash, match.url)
                 match = msgspec.structs.replace(
                     match, original_id=earlier, baseline=int(not is_news)
@@ -211,7 +213,7 @@ class _SiteMatching:
                     )
             self.store.sites.record_matched(self.site.id, nth)
 
-    def _texts(self, site_alert: _SiteAlert) -> AlertTexts:
+    def _load_texts(self, site_alert: _SiteAlert) -> AlertTexts:
         if site_alert.texts is None:
             site_alert.texts = AlertTexts()
             for text in self.store.matches.load_texts(site_alert.stored_alert.id):

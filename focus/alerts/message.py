@@ -81,7 +81,7 @@ def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str 
     """Return the message about a leased batch, which contains at least one page."""
     assert lease.parts and all(part.matches for part in lease.parts), "an empty message"
     language, zone = supported_language(lease.language), find_zone(lease.zone)
-    sections = tuple(_section(part, language, zone) for part in lease.parts)
+    sections = tuple(_make_section(part, language, zone) for part in lease.parts)
     inbox = f"{base_url}/inbox" if base_url else ""
     subject = _subject_line(sections, language)
     return Message(
@@ -89,7 +89,7 @@ def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str 
         language,
         subject,
         "\n".join(_text_lines(sections, language, inbox, unsubscribe)) + "\n",
-        _render(
+        _render_template(
             "new_pages.html",
             language,
             subject=subject,
@@ -111,7 +111,7 @@ def plain_message(batch: str, language: str, *, subject: str, body: str, link: s
         truncate(printable(translate(subject, language)), _SUBJECT_WIDTH),
         translate(body, language),
     )
-    html = _render("note.html", language, subject=subject, text=body, link=link)
+    html = _render_template("note.html", language, subject=subject, text=body, link=link)
     text = f"{body}\n" + (f"\n{link}\n" if link else "")
     return Message(batch, supported_language(language), subject, text, html)
 
@@ -126,7 +126,7 @@ def trial_message(batch: str, language: str) -> Message:
 # -- parts --------------------------------------------------------------------------
 
 
-def _section(part: MessagePart, language: str, zone: ZoneInfo) -> AlertSection:
+def _make_section(part: MessagePart, language: str, zone: ZoneInfo) -> AlertSection:
     items = tuple(
         _message_item(match, part.similar.get(match.id, 0), language, zone)
         for match in part.matches
@@ -235,7 +235,7 @@ def _indent(text: str) -> str:
 _TEMPLATES = make_environment("focus.alerts")
 
 
-def _render(template: str, language: str, **values: Any) -> str:
+def _render_template(template: str, language: str, **values: Any) -> str:
     page = _TEMPLATES.get_template(template)
     return page.render(lang=language, tag=language_tag(language), **values) + "\n"
 

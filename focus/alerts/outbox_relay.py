@@ -102,10 +102,10 @@ class ChannelSenders:
         except FocusError:
             raise
         except Exception as error:  # a channel of another package may raise anything
-            return _unexpected(error)
+            return _unexpected_failure(error)
 
 
-def _unexpected(error: Exception) -> NotDelivered:
+def _unexpected_failure(error: Exception) -> NotDelivered:
     return NotDelivered(to_one_line(chain_messages(type(error).__name__, error_message(error))))
 
 
@@ -192,7 +192,7 @@ class _DeliveryRound:
                 except FocusError:
                     raise
                 except Exception as error:  # only this message fails
-                    self._record_outcome(lease, kind, _unexpected(error))
+                    self._record_outcome(lease, kind, _unexpected_failure(error))
                 else:
                     free_slots -= 1
                     yield lease, message

@@ -67,7 +67,7 @@ def preview_alert(
             unvisited.append(host)
             continue
         first_visit_end = store.pages.started_at(site.crawl) + FIRST_VISIT_S
-        for view in _views(store, site.crawl, since):
+        for view in _iter_page_views(store, site.crawl, since):
             pages += 1
             if not criteria.may_be_in_source(view):
                 continue
@@ -83,7 +83,7 @@ def preview_alert(
     return _fold_duplicates(matches, pages, undated, unvisited)
 
 
-def _views(store: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
+def _iter_page_views(store: AlertStore, crawl: int, since: float) -> Iterator[PageView]:
     for page in store.pages.list_since(crawl, since, limit=MAX_PAGES):
         if page.can_be_shown:
             yield PageView(page, store.pages.load_source(page.id))

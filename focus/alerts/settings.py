@@ -166,7 +166,7 @@ def parse_mail_url(url: str, sender: str) -> MailSettings:
     the password.
     """
     where = msg("mail server {address!r}", address=mask_url(url))
-    parts, port = _split(url, where)
+    parts, port = _split_server_url(url, where)
     options = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if unknown := sorted(set(options) - set(_OPTIONS)):
         raise ConfigError(
@@ -192,7 +192,7 @@ def parse_mail_url(url: str, sender: str) -> MailSettings:
     return MailSettings(host, port, tls, sender, user, password, options.get("ca"))
 
 
-def _split(url: str, where: str) -> tuple[SplitResult, int]:
+def _split_server_url(url: str, where: str) -> tuple[SplitResult, int]:
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)

@@ -45,14 +45,14 @@ def snippet_source(text: str) -> str:
 def cut_snippet(text: str, spans: Iterable[MarkedSpan], *, width: int = WIDTH) -> str:
     """Return a passage of a text (see `snippet_source`) with its words marked, or its beginning."""
     distinct_spans = _without_overlaps(spans)
-    sentences = _sentences(text)
+    sentences = _sentence_bounds(text)
     if not sentences:
         return ""
     start, end = _best_sentences(text, sentences, distinct_spans, width)
     if cell_width(text[start:end]) <= width:
         return _mark_words(text, start, end, distinct_spans)
     first = next((span for span in distinct_spans if start <= span[0] < end), None)
-    first_char, last_char = _window(
+    first_char, last_char = _cut_window(
         text, (start, end), first[:2] if first else (start, start), width
     )
     before, after = "…" if first_char > start else "", "…" if last_char < end else ""
@@ -69,7 +69,7 @@ def _without_overlaps(spans: Iterable[MarkedSpan]) -> list[MarkedSpan]:
 
 
 @lru_cache(maxsize=2)  # one page is cut for many alerts in succession
-def _sentences(text: str) -> list[tuple[int, int]]:
+def _sentence_bounds(text: str) -> list[tuple[int, int]]:
     """Return the bounds of the sentences without surrounding white space."""
     sentences, start = [], 0
     for match in _ENDS.finditer(text):
@@ -120,7 +120,7 @@ def _sentence_words(
     return words_by_sentence
 
 
-def _window(
+def _cut_window(
     text: str, sentence: tuple[int, int], middle: tuple[int, int], width: int
 ) -> tuple[int, int]:
     """Return the part of a long sentence around a word, with a third of the room before it."""

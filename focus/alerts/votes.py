@@ -89,13 +89,13 @@ def learn_from_votes(store: AlertStore, alert: int, topic: Topic) -> LearnedTopi
         return None
     known = load_topic_model(topic) or LearnedTopic(topic.name)
     try:
-        pages = [_labelled(vote) for vote in votes]
+        pages = [_to_labelled_page(vote) for vote in votes]
         return learn_from_labels(known, topic, relevance, pages, patience=VOTES_FOR_HALF)
     except ConfigError:  # an untrained `bayes` topic; scoring reports it
         return None
 
 
-def _labelled(vote: Vote) -> LabelledPage:
+def _to_labelled_page(vote: Vote) -> LabelledPage:
     page = ScoredPage(
         id=0,
         request_number=0,

@@ -60,7 +60,7 @@ def keys(url: str) -> Iterator[bytes]:
     if not match:
         return
     host, path, query = match.groups()
-    name, port = _host(host)
+    name, port = _split_authority(host)
     decoded = unquote_to_bytes(path or "/")
     for prefix in (name + port, name) if port else (name,):
         if query:
@@ -68,7 +68,7 @@ def keys(url: str) -> Iterator[bytes]:
         yield prefix + decoded
 
 
-def _host(authority: str) -> tuple[bytes, bytes]:
+def _split_authority(authority: str) -> tuple[bytes, bytes]:
     """Host and ":port" (b"" for the default ones) of a URL's authority."""
     name, port = _AUTHORITY.fullmatch(authority.lower().rpartition("@")[2]).groups()  # type: ignore[union-attr]
     try:
@@ -100,14 +100,14 @@ class PackWriter:
         """Store a response under a key; `url` is for lists, as archived."""
         frame = zstd.compress_frame(self._compressor, self._encoder.encode(response))
         self._file.write(frame)
-        self._place(key, url, (self._at, len(frame)))
+        self._set_place(key, url, (self._at, len(frame)))
         self._at += len(frame)
 
     def alias(self, key: bytes, url: str, stored_key: bytes) -> None:
         """Give a key the response that is stored under another key."""
-        self._place(key, url, self._places[_digest(stored_key)])
+        self._set_place(key, url, self._places[_digest(stored_key)])
 
-    def _place(self, key: bytes, url: str, place: tuple[int, int]) -> None:
+    def _set_place(self, key: bytes, url: str, place: tuple[int, int]) -> None:
         digest = _digest(key)
         if digest not in self._places:
             self._urls.append(self._url_stream.compress(url.encode("utf-8", "replace") + b"\n"))
@@ -118,9 +118,9 @@ class PackWriter:
         urls = b"".join(self._urls) + self._url_stream.flush()
         rows = sorted(self._places.items())
         table = _Table(
-            digest=_column(key for key, _ in rows),
-            offset=_column(place[0] for _, place in rows),
-            size=_column(place[1] for _, place in rows),
+            digest=_pack_column(key for key, _ in rows),
+            offset=_pack_column(place[0] for _, place in rows),
+            size=_pack_column(place[1] for _, place in rows),
             urls_at=self._at,
             urls_size=len(urls),
             source=source,
@@ -146,7 +146,7 @@ class Pack:
             at, length, magic = _TAIL.unpack(self._read(max(0, size - _TAIL.size), _TAIL.size))
             if magic != MAGIC or at + length + _TAIL.size != size:
                 raise PackError("no table at the end")
-            table = msgspec.msgpack.decode(self._frame(at, length), type=_Table)
+            table = msgspec.msgpack.decode(self._read_frame(at, length), type=_Table)
         except (struct.error, msgspec.MsgspecError, PackError) as error:
             raise PackError(str(error)) from error
         self.source, self.damage = table.source, table.damage
@@ -166,16 +166,16 @@ class Pack:
     def response(self, row: int) -> FetchResult:
         """Return the response in a row. Raises PackError if the file has changed or broken."""
         try:
-            return self._decoder.decode(self._frame(self._offset[row], self._size[row]))
+            return self._decoder.decode(self._read_frame(self._offset[row], self._size[row]))
         except msgspec.MsgspecError as error:
             raise PackError(str(error)) from error
 
     def urls(self) -> Iterator[str]:
         """Every URL once, in the order of their first capture."""
         offset, size = self._urls
-        return iter(self._frame(offset, size).decode("utf-8", "replace").split("\n")[:-1])
+        return iter(self._read_frame(offset, size).decode("utf-8", "replace").split("\n")[:-1])
 
-    def _frame(self, offset: int, size: int) -> bytes:
+    def _read_frame(self, offset: int, size: int) -> bytes:
         packed = self._read(offset, size)
         try:
             return zstd.decompress(packed)
@@ -193,5 +193,5 @@ def _digest(key: bytes) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
 
 
-def _column(values: Iterator[int]) -> bytes:
+def _pack_column(values: Iterator[int]) -> bytes:
     return array("Q", values).tobytes()

@@ -81,7 +81,7 @@ class Recorder:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
         try:
             self._lock()
             self._end = self._whole_records()
@@ -108,7 +108,7 @@ class Recorder:
         response_id = f"<{self._new_id()}>"
         shared = [("WARC-Target-URI", result.url), ("WARC-Date", warc_date(result.fetched_at))]
         shared += [("WARC-IP-Address", result.address)] if result.address else []
-        cut = _truncation(result)
+        cut = _truncation_reason(result)
         response = [
             ("WARC-Type", "response"),
             ("WARC-Record-ID", response_id),
@@ -145,7 +145,7 @@ class Recorder:
             ("Content-Type", "application/warc-fields"),
         ]
         info = [("software", software), ("format", "WARC File Format 1.1"), ("description", _NOTE)]
-        return packed_record(fields, _lines(info))
+        return packed_record(fields, _header_lines(info))
 
     def _write(self, data: bytes) -> None:
         """Append all records completely, or none."""
@@ -156,10 +156,10 @@ class Recorder:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
             os.ftruncate(self._file, self._end)
-            raise self._unwritable(error) from error
+            raise self._write_error(error) from error
         self._end += len(data)
 
-    def _unwritable(self, error: OSError) -> ArchiveError:
+    def _write_error(self, error: OSError) -> ArchiveError:
         return ArchiveError(
             "cannot write the archive {path}: {error}", path=self._path, error=error
         )
@@ -179,7 +179,7 @@ class Recorder:
         if os.fstat(self._file).st_size == 0:
             return 0
         with mmap.mmap(self._file, 0, access=mmap.ACCESS_READ) as data:
-            first = _first_bytes(data, 0)
+            first = _read_gzip_start(data, 0)
             if first is None or not b"WARC/".startswith(first):
                 raise ArchiveError(
                     "{path} exists and is not a gzip WARC file; choose another name",
@@ -197,7 +197,7 @@ def whole_members(data: mmap.mmap | bytes) -> int:
     end = 0
     for start in (max(0, len(data) - _LOOK_BACK), 0):
         while (start := data.find(_MEMBER, start)) >= 0:
-            after = _member_end(data, start) if _first_bytes(data, start) == b"WARC/" else None
+            after = _member_end(data, start) if _read_gzip_start(data, start) == b"WARC/" else None
             if after is None:
                 start += 1
             elif after > len(data):
@@ -209,7 +209,7 @@ def whole_members(data: mmap.mmap | bytes) -> int:
     return end
 
 
-def _first_bytes(data: mmap.mmap | bytes, start: int) -> bytes | None:
+def _read_gzip_start(data: mmap.mmap | bytes, start: int) -> bytes | None:
     """Return the first five unpacked bytes, fewer at the end of the data; None if no gzip."""
     try:
         return zlib.decompressobj(31).decompress(data[start : start + 512], 5)
@@ -239,7 +239,9 @@ def packed_record(fields: Fields, head: bytes, payload: bytes | None = None) -> 
     if payload is not None:
         digests.append(("WARC-Payload-Digest", digest(payload)))
     length = ("Content-Length", str(len(block)))
-    plain = b"WARC/1.1\r\n" + _lines([*fields, *digests, length]) + b"\r\n" + block + b"\r\n\r\n"
+    plain = (
+        b"WARC/1.1\r\n" + _header_lines([*fields, *digests, length]) + b"\r\n" + block + b"\r\n\r\n"
+    )
     return gzip.compress(plain, compresslevel=1, mtime=0)
 
 
@@ -258,10 +260,10 @@ def _response_head(result: FetchResult) -> bytes:
     line = _BREAKS.sub(b" ", result.status_line) or b"HTTP/1.1 %03d " % (result.status or 0)
     headers = [(name, value) for name, value in result.headers if name not in _UNTRUE]
     headers.append(("content-length", str(len(result.body))))
-    return line + b"\r\n" + _lines(headers) + b"\r\n"
+    return line + b"\r\n" + _header_lines(headers) + b"\r\n"
 
 
-def _truncation(result: FetchResult) -> str | None:
+def _truncation_reason(result: FetchResult) -> str | None:
     """Why the stored body is not all that the server had, None if it is."""
     if result.failure in _CUT_BY:
         return _CUT_BY[result.failure]
@@ -272,15 +274,16 @@ def _truncation(result: FetchResult) -> str | None:
     return "unspecified" if lost and not result.body else None
 
 
-def _lines(fields: Fields) -> bytes:
+def _header_lines(fields: Fields) -> bytes:
     """Header lines; what would break one becomes a space."""
     lines = [
-        b"%s: %s\r\n" % (_clean(name).replace(b":", b" "), _clean(text)) for name, text in fields
+        b"%s: %s\r\n" % (_clean_header_text(name).replace(b":", b" "), _clean_header_text(text))
+        for name, text in fields
     ]
     return b"".join(lines)
 
 
-def _clean(text: str) -> bytes:
+def _clean_header_text(text: str) -> bytes:
     """Return a text for a header line; surrogates become the bytes that they stand for."""
     try:
         data = text.encode("utf-8", "surrogateescape")

@@ -82,18 +82,18 @@ class Archive:
             place = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:16]
             target = folder / f"{place}-{stat.st_size}-{stat.st_mtime_ns}{_SUFFIX}"
             with suppress(FileNotFoundError, PackError):
-                return cls._opened(target, limits)
+                return cls._open_pack_file(target, limits)
             source = path.open("rb")
         except OSError as error:
             raise ArchiveError(
                 "cannot read the archive {path}: {error}", path=path, error=error
             ) from error
         with source:
-            _build(source, path, target)
-        return cls._opened(target, limits)
+            _build_pack(source, path, target)
+        return cls._open_pack_file(target, limits)
 
     @classmethod
-    def _opened(cls, target: Path, limits: FetchConfig) -> Archive:
+    def _open_pack_file(cls, target: Path, limits: FetchConfig) -> Archive:
         file = target.open("rb", buffering=0)
         try:
             return cls(cast(BinaryIO, file), limits)
@@ -105,7 +105,7 @@ class Archive:
         return len(self._pack)
 
     def __contains__(self, url: str) -> bool:
-        return self._find(url) is not None
+        return self._find_row(url) is not None
 
     def __enter__(self) -> Archive:
         return self
@@ -140,7 +140,7 @@ class Archive:
         is archived. An unknown URL gives status 404. With `robots` a body of any
         type is handed over, cut at 500 KiB.
         """
-        row = self._find(url)
+        row = self._find_row(url)
         try:
             stored = self._unknown if row is None else self._pack.response(row)
         except PackError as error:
@@ -155,9 +155,9 @@ class Archive:
         if refused := classify_status(status, wait is not None):
             failure, detail = refused, detail or str(status)
         elif status in REDIRECTS:
-            failure, detail, target = _redirect(url, stored)
+            failure, detail, target = _redirect_outcome(url, stored)
         else:
-            failure, detail = self._verdict(stored, robots)
+            failure, detail = self._judge_response(stored, robots)
             if self._limits.sitemaps and stored.body and not robots:
                 source = read_url_source(stored.body)
             if source is not None:
@@ -179,7 +179,7 @@ class Archive:
             url_source=source,
         )
 
-    def _verdict(self, answer: FetchResult, robots: bool) -> tuple[FailureKind | None, str]:
+    def _judge_response(self, answer: FetchResult, robots: bool) -> tuple[FailureKind | None, str]:
         """Failure and detail of a 2xx answer, judged in the order of the web fetcher."""
         limits, kind = self._limits, answer.header("content-type")
         too_large = FailureKind.TOO_LARGE
@@ -197,11 +197,11 @@ class Archive:
             return too_large, f"over {limits.max_body_bytes} bytes after decoding"
         return None, answer.detail
 
-    def _find(self, url: str) -> int | None:
+    def _find_row(self, url: str) -> int | None:
         return next((row for key in keys(url) if (row := self._pack.find(key)) is not None), None)
 
 
-def _redirect(url: str, answer: FetchResult) -> tuple[FailureKind | None, str, str | None]:
+def _redirect_outcome(url: str, answer: FetchResult) -> tuple[FailureKind | None, str, str | None]:
     """Failure, detail and target of an archived redirect."""
     target = redirect_target(url, answer.header("location"))
     if target is None:
@@ -211,14 +211,14 @@ def _redirect(url: str, answer: FetchResult) -> tuple[FailureKind | None, str, s
     return None, "", target
 
 
-def _build(source: BufferedReader, path: Path, target: Path) -> None:
+def _build_pack(source: BufferedReader, path: Path, target: Path) -> None:
     """Packs a WARC file: beside the target first, then in its place."""
     part = target.with_name(f"{_BUILDING}{secrets.token_hex(8)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part.touch(0o600)  # recorded pages may be the user's alone
         with part.open("wb") as file:
-            _fill(source, path, file)
+            _write_pack(source, path, file)
         part.replace(target)
     except OSError as error:
         raise ArchiveError(
@@ -230,10 +230,10 @@ def _build(source: BufferedReader, path: Path, target: Path) -> None:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-    _sweep(target)
+    _remove_old_packs(target)
 
 
-def _sweep(target: Path) -> None:
+def _remove_old_packs(target: Path) -> None:
     """Remove packs of earlier states of the archive, and partial files of killed processes."""
     folder, place = target.parent, target.name.partition("-")[0]
     with suppress(OSError):
@@ -246,13 +246,13 @@ def _sweep(target: Path) -> None:
                 torn.unlink()
 
 
-def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
+def _write_pack(source: BufferedReader, path: Path, file: BinaryIO) -> None:
     """Write the pack of a WARC file."""
     losses: list[str] = []
     writer = PackWriter(file)
     try:
         for record in read_records(source, losses.append):
-            _add(writer, record)
+            _add_record(writer, record)
     except ArchiveError as error:
         raise ArchiveError(
             "cannot read the archive {path}: {error}", path=path, error=error
@@ -268,7 +268,7 @@ def _fill(source: BufferedReader, path: Path, file: BinaryIO) -> None:
     )
 
 
-def _add(writer: PackWriter, record: Record) -> None:
+def _add_record(writer: PackWriter, record: Record) -> None:
     """Add a record to the pack if it is a response to a web request."""
     url = record.headers.get("warc-target-uri", "").strip("<>")
     key = next(keys(url), None)
@@ -280,7 +280,7 @@ def _add(writer: PackWriter, record: Record) -> None:
         if stored_key is not None and stored_key in writer and key not in writer:
             writer.alias(key, url, stored_key)
         return
-    response = _response(record)
+    response = _convert_response(record)
     if response is None or (record.broken and key in writer):
         return
     target = response.status in REDIRECTS and redirect_target(url, response.header("location"))
@@ -289,7 +289,7 @@ def _add(writer: PackWriter, record: Record) -> None:
     writer.add(key, url, response)
 
 
-def _response(record: Record) -> FetchResult | None:
+def _convert_response(record: Record) -> FetchResult | None:
     """Return the response in a record, with the record's data about its capture."""
     fields, response = record.headers, None
     date, address = _unix_seconds(fields.get("warc-date", "")), fields.get("warc-ip-address")

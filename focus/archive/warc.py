@@ -58,7 +58,7 @@ def read_records(file: BinaryIO, note: Note) -> Iterator[Record]:
     Bytes between records are skipped, and reading ends where the file is damaged; each loss is
     reported to `note` in one line. Raises ArchiveError if the file is no WARC file.
     """
-    stream, number, is_lost = _unpacked(file), 0, False
+    stream, number, is_lost = _open_unpacked(file), 0, False
     try:
         while line := stream.readline(_MAX_HEAD_BYTES):
             if not line.strip():
@@ -66,7 +66,7 @@ def read_records(file: BinaryIO, note: Note) -> Iterator[Record]:
             headers = _record_headers(line, stream)
             if headers is not None:
                 number, is_lost = number + 1, False
-                record = _record(headers, stream)
+                record = _read_record(headers, stream)
                 yield record
                 if record.broken:
                     note(f"record {number} breaks off")
@@ -78,7 +78,7 @@ def read_records(file: BinaryIO, note: Note) -> Iterator[Record]:
         note(f"damaged or cut short after record {number} ({error})")
 
 
-def _unpacked(file: BinaryIO) -> io.BufferedReader:
+def _open_unpacked(file: BinaryIO) -> io.BufferedReader:
     """Return a stream of unpacked bytes; the first bytes of the file determine the format."""
     magic = file.read(5)
     file.seek(0)
@@ -87,13 +87,13 @@ def _unpacked(file: BinaryIO) -> io.BufferedReader:
         stream = gzip.GzipFile(fileobj=file)
     elif magic.startswith((_ZSTD, _ZSTD_DICTIONARY)):
         options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _MAX_WINDOW_LOG}
-        stream = zstd.ZstdFile(file, options=options, zstd_dict=_dictionary(file))
+        stream = zstd.ZstdFile(file, options=options, zstd_dict=_read_dictionary(file))
     elif magic != b"WARC/":
         raise ArchiveError("not a WARC file, also not a gzip or zstd file")
     return cast(io.BufferedReader, stream)
 
 
-def _dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
+def _read_dictionary(file: BinaryIO) -> zstd.ZstdDict | None:
     """Return the zstd dictionary before the records, if the file has one."""
     if file.read(4) != _ZSTD_DICTIONARY:
         file.seek(0)
@@ -116,11 +116,11 @@ def _record_headers(line: bytes, stream: io.BufferedReader) -> dict[str, str] | 
         head += line
         if len(head) > _MAX_HEAD_BYTES:
             return None
-    headers = dict(_fields(head))
+    headers = dict(_parse_fields(head))
     return headers if re.fullmatch(r"[0-9]{1,18}", headers.get("content-length", "")) else None
 
 
-def _record(headers: dict[str, str], stream: io.BufferedReader) -> Record:
+def _read_record(headers: dict[str, str], stream: io.BufferedReader) -> Record:
     """Return the record whose block begins here, possibly truncated."""
     size = missing = int(headers["content-length"])
     block = bytearray()
@@ -133,16 +133,16 @@ def _record(headers: dict[str, str], stream: io.BufferedReader) -> Record:
     return Record(headers, bytes(block), size > MAX_BODY_BYTES, missing > 0)
 
 
-def _fields(head: bytes) -> Iterator[tuple[str, str]]:
+def _parse_fields(head: bytes) -> Iterator[tuple[str, str]]:
     """Name and value of each header line after the first; folded lines joined."""
     lines = re.sub(rb"\r?\n[ \t]+", b" ", head).split(b"\n")
     for line in lines[1:]:
         name, colon, value = line.partition(b":")
         if colon:
-            yield _text(name).strip().lower(), _text(value).strip()
+            yield _decode_header(name).strip().lower(), _decode_header(value).strip()
 
 
-def _text(data: bytes) -> str:
+def _decode_header(data: bytes) -> str:
     """Header bytes as text: UTF-8, else Latin-1."""
     try:
         return data.decode("utf-8")
@@ -163,8 +163,8 @@ def read_response(block: bytes) -> FetchResult | None:
         return None
     end = re.search(rb"\r?\n\r?\n", block)
     head, payload = (block[: end.start()], block[end.end() :]) if end else (block, b"")
-    headers = tuple(_fields(head))
-    body, detail, cut = _content(headers, payload)
+    headers = tuple(_parse_fields(head))
+    body, detail, cut = _decode_payload(headers, payload)
     return FetchResult(
         "",
         0.0,
@@ -178,7 +178,7 @@ def read_response(block: bytes) -> FetchResult | None:
     )
 
 
-def _content(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str, str]:
+def _decode_payload(headers: tuple[tuple[str, str], ...], payload: bytes) -> tuple[bytes, str, str]:
     """Return the decoded payload, an error message or "", and a truncated coding or "".
 
     A payload that plainly is not in its coding is left as it is: many archives keep

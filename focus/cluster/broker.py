@@ -82,11 +82,11 @@ def no_broker(address: Address, error: BaseException) -> ClusterError:
     return ClusterError(
         "no broker at {address}: {why}; start RabbitMQ or check --amqp",
         address=address,
-        why=_why(error),
+        why=_failure_reason(error),
     )
 
 
-def _why(error: BaseException) -> str:
+def _failure_reason(error: BaseException) -> str:
     text = (error.args and str(error.args[-1])) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in text:
         return msg("its certificate is not trusted (--amqp-ca FILE names one that is)")
@@ -136,7 +136,7 @@ class BrokerLink:
             await self._connect()
         except LOST as error:
             raise no_broker(self._address, error) from None
-        self._keeping = asyncio.create_task(self._keep())
+        self._keeping = asyncio.create_task(self._reconnect_on_loss())
 
     async def _connect(self) -> None:
         with cancellation_as_loss():
@@ -156,7 +156,7 @@ class BrokerLink:
         channel.close_callbacks.add(lambda *_: lost.set())
         await self._on_open(channel)
 
-    async def _keep(self) -> None:
+    async def _reconnect_on_loss(self) -> None:
         while True:
             await self._lost.wait()
             self._on_loss()

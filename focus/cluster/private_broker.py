@@ -97,7 +97,7 @@ class PrivateBroker:
                 cwd=self.folder,
                 start_new_session=True,
             )
-        self._wait()
+        self._wait_for_start()
 
     def _environment(self) -> dict[str, str]:
         folder = self.folder
@@ -115,7 +115,7 @@ class PrivateBroker:
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
         }
 
-    def _wait(self) -> None:
+    def _wait_for_start(self) -> None:
         assert self._process is not None
         deadline = time.monotonic() + START_S
         while not _speaks_amqp(self.port):

@@ -182,7 +182,7 @@ class ClusterTransport:
     async def _receive(self, message: AbstractIncomingMessage) -> None:
         try:
             if message.type == "hello":
-                await self._greet(unpack(message.body, Hello), message.reply_to or "")
+                await self._send_setup(unpack(message.body, Hello), message.reply_to or "")
             elif message.type == "claim":
                 await self._answer_claim(unpack(message.body, Claim), message.reply_to or "")
             elif message.type == "result":
@@ -195,7 +195,7 @@ class ClusterTransport:
                     await self._queues.refuse(message.reply_to, f"{error} ({message.app_id})")
             self._say(msg("A message was ignored: {error}", error=error))
 
-    async def _greet(self, hello: Hello, reply_to: str) -> None:
+    async def _send_setup(self, hello: Hello, reply_to: str) -> None:
         setup = replace(self.setup, greeting=hello.number)
         try:
             await self._queues.send(reply_to, "setup", setup)

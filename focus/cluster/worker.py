@@ -134,7 +134,7 @@ class Worker:
         await self._own_queue.bind(queues.workers)
         await self._own_queue.consume(self._receive_control, no_ack=True)
         self._queues, self._tasks = queues, None
-        self._start(self._greet())
+        self._start(self._request_setup())
 
     def stop(self, reason: str) -> None:
         """Finish the requests in flight, at most `GRACE_S`, and end. A second call ends at once."""
@@ -166,7 +166,7 @@ class Worker:
 
     # -- setup --------------------------------------------------------------------
 
-    async def _greet(self) -> None:
+    async def _request_setup(self) -> None:
         """Ask the frontier for the setup."""
         self._greetings += 1
         hello = Hello(self.name, self._options.slots, self._greetings)
@@ -204,7 +204,7 @@ class Worker:
         elif message.type == "run":
             self._drop_tasks()
             if unpack(message.body, str):
-                await self._greet()
+                await self._request_setup()
 
     async def _apply_control(self) -> None:
         """Apply setups and updates of the model in the order of their arrival."""
@@ -234,7 +234,7 @@ class Worker:
         ):
             self._setup = self._live = None  # tasks that arrive meanwhile wait
             await self._stack.aclose()
-            await self._open(setup)
+            await self._start_fetching(setup)
             self._say(msg("Ready for {n} requests at the same time", n=self._options.slots))
         elif self._live is not None and setup.update not in (None, before.update):
             await self._live.update(setup.update or b"")
@@ -260,9 +260,9 @@ class Worker:
             else:
                 self._unknown.append(delivery)
         if self._unknown:
-            self._start(self._greet())
+            self._start(self._request_setup())
 
-    async def _open(self, setup: WorkerSetup) -> None:
+    async def _start_fetching(self, setup: WorkerSetup) -> None:
         """Start the fetcher and the scorer processes."""
         self._stack = AsyncExitStack()
         fetch = replace(setup.fetch, concurrency=self._options.slots)
@@ -302,7 +302,7 @@ class Worker:
             delivery.greeting = self._greetings + 1
             self._unknown.append(delivery)
             if len(self._unknown) == 1:
-                await self._greet()
+                await self._request_setup()
 
     def _start_task(self, delivery: Delivery) -> None:
         """Request the URL of a task; of a redelivered one if the frontier still needs it."""
@@ -337,9 +337,9 @@ class Worker:
     async def _report_results(self, live: LiveTransport) -> None:
         while True:
             for result in await live.receive(None):
-                self._start(self._report(result, live.now()))
+                self._start(self._publish_result(result, live.now()))
 
-    async def _report(self, result: Result, now: float) -> None:
+    async def _publish_result(self, result: Result, now: float) -> None:
         """Publish a result until the broker confirms it or the task is dropped."""
         key = id(result.task)
         if (delivery := self._deliveries.get(key)) is None:

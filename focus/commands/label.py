@@ -76,16 +76,16 @@ class PageAsker:
     def ask(self, lines: Iterable[str]) -> str:
         """Show lines, and return y, n, s or q. Raises ConfigError for an invalid line."""
         print_lines(lines, err=True)
-        return self._read_key() if sys.stdin.isatty() else self._read_line()
+        return self._read_answer_key() if sys.stdin.isatty() else self._read_answer_line()
 
-    def _read_key(self) -> str:
+    def _read_answer_key(self) -> str:
         click.echo(_PROMPT, err=True, nl=False)
         while (answer := _ANSWERS.get(click.getchar().lower())) is None:
             pass
         click.echo(answer, err=True)
         return answer
 
-    def _read_line(self) -> str:
+    def _read_answer_line(self) -> str:
         line = sys.stdin.readline()
         self._line_count += 1
         if not line:

@@ -45,7 +45,7 @@ def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_jso
     if out != _STDOUT:
         _check_output(out, db)
     figures = _read_figures([path.expanduser() for path in db], crawl)
-    write_bytes(_render(figures, as_json), None if out == _STDOUT else out)
+    write_bytes(_render_report(figures, as_json), None if out == _STDOUT else out)
     if out != _STDOUT:
         print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=out)
 
@@ -61,7 +61,7 @@ def _check_output(out: Path, db: Sequence[Path]) -> None:
 
 def report_page(db: Sequence[Path], crawl: str) -> bytes:
     """Return the report of a crawl as an HTML page."""
-    return _render(_read_figures(db, crawl), as_json=False)
+    return _render_report(_read_figures(db, crawl), as_json=False)
 
 
 def _read_figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
@@ -72,7 +72,7 @@ def _read_figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
         return load_figures(reader, reader.crawl_id(crawl))
 
 
-def _render(figures: CrawlFigures, as_json: bool) -> bytes:
+def _render_report(figures: CrawlFigures, as_json: bool) -> bytes:
     if as_json:
         return to_json(figures)
     from focus.report.crawl import crawl_html

@@ -339,7 +339,7 @@ def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
         wide = choose_terms(wide, terms) if terms not in (LIBRARY, "none") else wide
         wide = wide if base is None else add_kb_terms(wide, base)
         wide = _add_llm_terms(wide, options)
-        expansion = _expand(named, paths, on, off, options)
+        expansion = _propose_from_pages(named, paths, on, off, options)
         wide = wide if expansion is None else add_proposed_terms(wide, expansion)
     suggestions = list_suggestions(subject, wide)
     effect = Effect(suggestions, 0, 0)
@@ -358,7 +358,7 @@ def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
         print_note("Topic in {file}: {terms}", file=options["output"], terms=count)
 
 
-def _expand(
+def _propose_from_pages(
     subject: Topic,
     paths: PageSources,
     on: Sequence[SourcedPage],

@@ -31,7 +31,7 @@ class ArticlePages:
             f"{link(f'http://{source.host}/', source.name)}</p><article>",
             *self._paragraphs(site, article, text, rng),
             f'</article><p class="tags">{words.tags}：{self._tags(site, article)}</p>',
-            self._boxes(site, article, rng),
+            self._link_boxes(site, article, rng),
         ]
         return self._frames.wrap(
             site,
@@ -86,20 +86,20 @@ class ArticlePages:
             [link(tag_path(site, tag), tag) if tag in tagged else tag for tag in article.tags]
         )
 
-    def _boxes(self, site: DemoHost, article: Article, rng: random.Random) -> str:
+    def _link_boxes(self, site: DemoHost, article: Article, rng: random.Random) -> str:
         words = site_labels(site)
         related = [self._frames.headline(site, n) for n in self._plan.related[article.id]]
-        picks = [self._strayed(site, n, rng) for n in self._picks(article, rng)]
+        picks = [self._article_link(site, n, rng) for n in self._pick_other_articles(article, rng)]
         return f"<h2>{words.related}</h2>{items(related)}<h2>{words.picks}</h2>{items(picks)}"
 
-    def _picks(self, article: Article, rng: random.Random) -> list[int]:
-        """Up to eight articles of the host about anything else."""
+    def _pick_other_articles(self, article: Article, rng: random.Random) -> list[int]:
+        """Return up to eight articles of the host about other subjects."""
         pool = self._plan.picks[article.site]
         about = frozenset({article.draft.subject, article.draft.second} - {""})
         candidates = dict.fromkeys([pick(pool, rng) for _ in range(10)])
         return [n for n in candidates if not self._plan.articles[n].is_about(about)][:8]
 
-    def _strayed(self, site: DemoHost, number: int, rng: random.Random) -> str:
+    def _article_link(self, site: DemoHost, number: int, rng: random.Random) -> str:
         """Return a link to an article, by its own URL or one of its aliases."""
         article, chance = self._plan.articles[number], rng.random()
         href = article.path

@@ -112,7 +112,7 @@ class Frames:
         crumbs: str = "",
     ) -> str:
         """Return the whole document around a main part."""
-        top, bottom = self._around(site, channel)
+        top, bottom = self._page_frame(site, channel)
         kind = site.kind
         if site.has("old"):
             start = (
@@ -129,8 +129,8 @@ class Frames:
         html = f"{start}{head}{_SCRIPT}</head>{top}{main}{bottom}"
         return html.translate(TO_TRADITIONAL) if site.has("traditional") else html
 
-    def _around(self, site: DemoHost, channel: str) -> tuple[str, str]:
-        """HTML from `<body>` to the main part, and from there to the end."""
+    def _page_frame(self, site: DemoHost, channel: str) -> tuple[str, str]:
+        """Return the HTML before and after the main part of a page."""
         key = (site.number, channel)
         if key not in self._done:
             self._done[key] = self._top(site, channel), self._bottom(site, channel)
@@ -174,18 +174,25 @@ class Frames:
     def _bottom(self, site: DemoHost, channel: str) -> str:
         words = site_labels(site)
         boxes = [
-            (words.hot, [self.headline(site, n, 16) for n in self._hot(site, channel)]),
+            (
+                words.hot,
+                [self.headline(site, n, 16) for n in self._popular_articles(site, channel)],
+            ),
             (
                 words.latest,
                 [self.headline(site, n, 14) for n in self.plan.newest[site.number][:10]],
             ),
             (words.specials, self._specials(site)),
-            (words.tags, self._cloud(site)),
+            (words.tags, self._tag_cloud(site)),
         ]
         aside = "".join([f"<h3>{name}</h3>{items(links)}" for name, links in boxes if links])
         advert = f'<a href="/ad/{site.number}" rel="nofollow sponsored">{words.advert}</a>'
         foot = " ".join(
-            [*self._friends(site), link("/about/", words.about), link("/contact/", words.contact)]
+            [
+                *self._other_front_pages(site),
+                link("/about/", words.about),
+                link("/contact/", words.contact),
+            ]
         )
         legal = f"<p>{site.name} &copy; 2018 {site.host}</p>"
         if site.has("session"):
@@ -200,7 +207,7 @@ class Frames:
             f"<footer><h4>{words.friends}</h4>{foot}{legal}</footer></body></html>"
         )
 
-    def _hot(self, site: DemoHost, channel: str) -> list[int]:
+    def _popular_articles(self, site: DemoHost, channel: str) -> list[int]:
         """Return a dozen popular articles of the channel, from all of its sections."""
         plan = self.plan
         subjects = dict.fromkeys(
@@ -216,7 +223,7 @@ class Frames:
         links = [link(special.path, special.title) for special in own[:6]]
         return links + ([link("/zt/", site_labels(site).more)] if own else [])
 
-    def _cloud(self, site: DemoHost) -> list[str]:
+    def _tag_cloud(self, site: DemoHost) -> list[str]:
         """Return the ten most frequent tags of a blog; portals show tags below articles only."""
         if not site.has("blogroll"):
             return []
@@ -224,7 +231,7 @@ class Frames:
         top = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))[:10]
         return [link(tag_path(site, tag), tag) for tag in top]
 
-    def _friends(self, site: DemoHost) -> list[str]:
+    def _other_front_pages(self, site: DemoHost) -> list[str]:
         """Front pages of other hosts; a blog's roll leads to blogs and forums first."""
         sites = self.plan.sites
         others = list(sites[site.number + 1 :] + sites[: site.number])

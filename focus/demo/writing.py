@@ -48,7 +48,7 @@ class Draft(NamedTuple):
     mentions: int
 
 
-def _cut(line: str, words: Vocabulary) -> Pattern:
+def _split_line(line: str, words: Vocabulary) -> Pattern:
     """Split a line into pieces; gaps of one kind get different words."""
     gaps = {"n": words.names, "t": words.terms, "h": words.heads}
     gaps |= {"p": PEOPLE, "c": CITIES, "d": NUMBERS, "s": SMALL_NUMBERS}
@@ -64,12 +64,12 @@ def _cut(line: str, words: Vocabulary) -> Pattern:
 
 
 def _cut_all(source: Phrases[str], words: Vocabulary) -> Phrases[Pattern]:
-    return Phrases(*(tuple(_cut(line, words) for line in lines) for lines in source))
+    return Phrases(*(tuple(_split_line(line, words) for line in lines) for lines in source))
 
 
 PATTERNS = {subject: _cut_all(PHRASES[subject], words) for subject, words in WORDS.items()}
 PATTERNS["english"] = _cut_all(LATIN_PHRASES, LATIN)
-_COMMON = tuple(_cut(line, WORDS["society"]) for line in COMMON)
+_COMMON = tuple(_split_line(line, WORDS["society"]) for line in COMMON)
 _HEADS_BY_STRENGTH = ((0, 0), (1, 2), (3, 5), (3, 7))
 
 
@@ -108,12 +108,12 @@ def sentences(draft: Draft, length: int, rng: random.Random) -> list[str]:
             text.append(fill(pick(second, rng), rng))
         else:
             text.append(fill(pick(own, rng), rng))
-    for pattern in _seasoning(draft, rng):
+    for pattern in _add_head_words(draft, rng):
         text.insert(int(rng.random() * (len(text) + 1)), fill(pattern, rng))
     return text
 
 
-def _seasoning(draft: Draft, rng: random.Random) -> list[Pattern]:
+def _add_head_words(draft: Draft, rng: random.Random) -> list[Pattern]:
     """Return the sentences with a head word: of the subject, and in passing."""
     heads = PATTERNS[draft.subject].head_sentences
     minimum, maximum = _HEADS_BY_STRENGTH[draft.strength] if heads else (0, 0)

@@ -357,7 +357,7 @@ class Effects:
         )
         first = self._unit_of_work.totals.refreshed_from
         if row.page.is_relevant and 0 < first <= parent.id:
-            self._count_discovery(parent.id)
+            self._credit_revisited_page(parent.id)
 
     def _has_new_links(self) -> bool:
         """Return whether the last page has links to unknown URLs beside those with its own path."""
@@ -373,7 +373,7 @@ class Effects:
         ids, state = self._url_table.find_all(keys), self._url_table.state
         return any(url_id >= known and state[url_id] == UrlState.WAITING for url_id in ids)
 
-    def _count_discovery(self, page: int) -> None:
+    def _credit_revisited_page(self, page: int) -> None:
         """Count a relevant page as a discovery of the revisited page that linked to it."""
         url_table = self._url_table
         while url_table.hops[page] and url_table.parent[page] >= 0:

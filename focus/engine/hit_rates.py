@@ -180,7 +180,7 @@ class HitRates:
             host.requests += recent.requests
             host.rewards += recent.rewards
 
-    def reset_bonuses(self) -> None:
+    def update_all_bonuses(self) -> None:
         """Compute the bonuses of all queues from their tallies."""
         for queue in self._frontier.queues:
             self._set_bonus(queue)

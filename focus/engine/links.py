@@ -245,7 +245,7 @@ class LinkHandler:
         state, why, detail = UrlState.WAITING, "", ""
         if reason is not None and refusal is None:
             state, why = UrlState.DROPPED, str(reason)
-        elif not listing and (objection := self._objection(row, queue, refusal)) is not None:
+        elif not listing and (objection := self._find_objection(row, queue, refusal)) is not None:
             state, why, detail = UrlState.DROPPED, str(objection.reason), objection.detail
         url_id = self.url_table.add(row.key, queue.id, row.depth, state)
         if row.hops:
@@ -340,7 +340,7 @@ class LinkHandler:
         self.raise_to(url_id, row.link_evidence, row.priority, row.parent_id)
         return url_id
 
-    def _objection(
+    def _find_objection(
         self, row: UrlRow, queue: Queue, refusal: Refusal | None
     ) -> Refusal | Suspicion | None:
         """Return why a new URL is not requested, None if it is; seeds always are.

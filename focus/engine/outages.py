@@ -160,7 +160,7 @@ class Outages:
             else:
                 self._record_failure(held_result)
                 self.held_results.append(held_result)
-        self._report()
+        self._report_change()
 
     def _record_failure(self, result: Result, *, is_probe: bool = False) -> None:
         host = self._frontier.host(result.task.host)
@@ -213,7 +213,7 @@ class Outages:
                 self.is_paused, self._probe_at = True, now
             if self._probe is None and now >= self._probe_at and not self.has_timed_out(now):
                 self._send_probe(now)
-        self._report()
+        self._report_change()
 
     def _is_idle(self, now: float, *, may_send: bool) -> bool:
         if self._transport.in_flight:
@@ -278,7 +278,7 @@ class Outages:
         idle = [target for target in targets if target[0].active <= held_requests[target[0].name]]
         return sorted(idle, key=lambda target: target[0].next_at)
 
-    def _report(self) -> None:
+    def _report_change(self) -> None:
         """Call `on_change` when an outage begins and when it is over."""
         outage = self.current
         if self._is_reported is not (outage is not None):

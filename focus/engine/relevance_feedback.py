@@ -12,13 +12,13 @@ from focus.config import AnalysisConfig
 from focus.records import Page
 from focus.score.parameters import resolve_params
 from focus.score.relevance import model_class, relevance_threshold
-from focus.score.statistics.adaptation import Adaptation
+from focus.score.statistics.adaptation import TopicAdaptation
 from focus.text.tokenisation import fold
 from focus.topic.topic import Topic, from_builtins
 
 
 class RelevanceFeedback:
-    """Adaptation of one crawl's relevance model.
+    """TopicAdaptation of one crawl's relevance model.
 
     start   current clock: seconds in a live crawl, number of requests in a replayed one
     """
@@ -31,7 +31,7 @@ class RelevanceFeedback:
         features = self._topic.features
         if config.trained:
             features = msgspec.msgpack.decode(config.trained, type=dict[str, float])
-        self._adaptation = Adaptation(
+        self._adaptation = TopicAdaptation(
             keywords={fold(keyword.text): keyword.weight for keyword in self._topic.keywords},
             features=features,
             threshold=relevance_threshold(

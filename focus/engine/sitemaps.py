@@ -47,7 +47,7 @@ class SitemapHandler:
             self._homes.add(url_host(url))
             host = self._link_handler.frontier.host(url_host(url))
             if self._robots_gate.is_open:
-                self._add(normalise("/sitemap.xml", url), 0, None)
+                self._add_url_source(normalise("/sitemap.xml", url), 0, None)
             elif host.robots:  # known from an earlier run
                 self.add_from_robots(host)
 
@@ -57,13 +57,13 @@ class SitemapHandler:
             scheme, named = self._robots_gate.sitemaps(host)
             base = f"{scheme}://{host.name}/"
             for sitemap in named[: self._per_host] or ("/sitemap.xml",):
-                self._add(normalise(sitemap, base), 0, None)
+                self._add_url_source(normalise(sitemap, base), 0, None)
 
     def add_feeds(self, url_id: int, depth: int, feeds: list[str], *, relevant: bool) -> None:
         """Add the feeds that a page names, if it is relevant or a seed."""
         if self._is_enabled and (relevant or depth == 0):
             for feed in feeds:
-                self._add(feed, depth, url_id)
+                self._add_url_source(feed, depth, url_id)
 
     def add_entries(self, parent: Parent, url: str, listing: UrlSource, links: list[Link]) -> str:
         """Add the entries of a sitemap or feed and return a sentence with their number.
@@ -89,7 +89,7 @@ class SitemapHandler:
         for entry in sorted(listing.entries, key=lambda entry: -entry.changed_at):
             target = normalise(entry.url, url) or ""
             if _is_same_site(target, url):
-                added += self._add(target, 0, None)
+                added += self._add_url_source(target, 0, None)
                 if self._requested[url_host(target)] >= self._per_host:
                     break
         return added
@@ -104,7 +104,7 @@ class SitemapHandler:
             ):
                 self._link_handler.unit_of_work.set_lastmod(url_id, entry.changed_at)
 
-    def _add(self, url: str | None, depth: int, parent: int | None) -> bool:
+    def _add_url_source(self, url: str | None, depth: int, parent: int | None) -> bool:
         """Add a sitemap or feed before all links. Return whether it is new and in budget."""
         if url is None or self._url_table.find(key := url_fingerprint(url)) >= 0:
             return False

@@ -155,9 +155,9 @@ class Templates:
                 new.add(block)
         if new != old:
             state.template = SiteTemplate(frozenset(new), state.template.affix)
-            self._correct(state, *(old ^ new))
+            self._correct_pages(state, *(old ^ new))
 
-    def _correct(self, state: HostPages, *blocks: int) -> None:
+    def _correct_pages(self, state: HostPages, *blocks: int) -> None:
         ids = {url_id for block in blocks for url_id in state.blocks.get(block, ())}
         self.corrections += [
             PageCorrection(url_id, state.pages[url_id], state.template) for url_id in sorted(ids)

@@ -216,7 +216,7 @@ def measure_trial(outcome: TrialResult, truth: TopicTruth) -> Measures:
         "failures": outcome.failures,
         "seconds": outcome.seconds,
     }
-    return {name: _round(values[name]) for name in MEASURES}
+    return {name: _round_value(values[name]) for name in MEASURES}
 
 
 def _first_fetches(outcome: TrialResult, truth: TopicTruth) -> list[int]:
@@ -234,7 +234,7 @@ def _recall_at(curve: Sequence[float], requests: int) -> float | None:
     return measure.recall_at(curve, requests) if requests <= len(curve) else None
 
 
-def _round(value: float | None) -> float | None:
+def _round_value(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)
 
 
@@ -280,14 +280,14 @@ def _score_topic(outcomes: list[TrialResult], truth: TopicTruth) -> TopicScore:
             for name in MEASURES
         },
         orders=orders,
-        curve=[_round(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
+        curve=[_round_value(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
     )
 
 
 def _complete_mean(values: Sequence[float | None]) -> float | None:
     """Return the mean, or None if any value is undefined, since the mean of the rest misleads."""
     defined = [value for value in values if value is not None]
-    return _round(mean(defined)) if defined and len(defined) == len(values) else None
+    return _round_value(mean(defined)) if defined and len(defined) == len(values) else None
 
 
 def _score_variant(variant: str, topics: list[TopicScore]) -> VariantScore:
@@ -301,13 +301,16 @@ def _score_variant(variant: str, topics: list[TopicScore]) -> VariantScore:
         )
         low, high = interval or (None, None)
         summaries[name] = MeasureSummary(
-            _round(mean(values)) if values else None, len(values), _round(low), _round(high)
+            _round_value(mean(values)) if values else None,
+            len(values),
+            _round_value(low),
+            _round_value(high),
         )
     curves = [topic.curve for topic in topics]
     return VariantScore(
         variant=variant,
         measures=summaries,
-        curve=[_round(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
+        curve=[_round_value(mean(points)) or 0.0 for points in zip(*curves, strict=True)],
         band=[
             (round(low, _DECIMALS), round(high, _DECIMALS))
             for low, high in bootstrap_band(curves, Random("curve"))
@@ -331,7 +334,7 @@ def add_tests(group: Sequence[VariantScore], baseline: VariantScore | None) -> N
         tests = [_test_against(score, baseline, name) for score in others if baseline]
         corrected = holm_correction([versus.p for versus in tests])
         for score, versus, p_holm in zip(others, tests, corrected, strict=True):
-            versus = msgspec.structs.replace(versus, p_holm=_round(p_holm) or 0.0)
+            versus = msgspec.structs.replace(versus, p_holm=_round_value(p_holm) or 0.0)
             score.versus = {**score.versus, name: versus}
 
 
@@ -351,10 +354,10 @@ def _test_against(score: VariantScore, baseline: VariantScore, name: str) -> Bas
     low, high = interval or (None, None)
     win_counts = count_wins(own_values, baseline_values)
     return BaselineTest(
-        ratio=_round(_ratio_of_means(pairs)),
-        low=_round(low),
-        high=_round(high),
-        p=_round(wilcoxon_test(own_values, baseline_values).p) or 0.0,
+        ratio=_round_value(_ratio_of_means(pairs)),
+        low=_round_value(low),
+        high=_round_value(high),
+        p=_round_value(wilcoxon_test(own_values, baseline_values).p) or 0.0,
         p_holm=1.0,
         wins=win_counts.wins,
         losses=win_counts.losses,

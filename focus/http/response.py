@@ -85,7 +85,7 @@ class IncomingResponse:
 
     @property
     def url_source(self) -> UrlSource | None:
-        """The entries of a sitemap or feed; None for any other body."""
+        """Parsed sitemap or feed; None for any other body."""
         return None if self._reader is None else self._reader.finish()
 
     def read_head(self, response: ResponseHead) -> None:

@@ -167,7 +167,7 @@ class UrlSourceReader:
         if self._transcoder is not None:
             data = self._transcoder.decode(data).encode("utf-8", "replace")
         self._buffer += data
-        self._scan()
+        self._scan_tags()
         self.is_full |= self._byte_count > MAX_BYTES
 
     def _detect_encoding(self, head: bytes) -> None:
@@ -182,7 +182,7 @@ class UrlSourceReader:
             if not head.isascii() and _is_utf8(head):
                 self._encoding = "utf-8"
 
-    def _scan(self) -> None:
+    def _scan_tags(self) -> None:
         """Read the complete tags in the buffer; an incomplete one stays."""
         if self.kind is None and not self._is_text:
             self._is_text = _may_be_url_list(self._buffer)
@@ -303,7 +303,7 @@ class UrlSourceReader:
 
     def _join_base(self, base: str, inner: bytes) -> str:
         """Return the xml:base that holds within a tag, which may be relative as a whole."""
-        return _join(base, self._attributes(inner).get("xml:base", ""))
+        return _resolve_reference(base, self._attributes(inner).get("xml:base", ""))
 
     def _attributes(self, inner: bytes) -> dict[str, str]:
         matches = _ATTRIBUTE.findall(inner[:_MAX_TEXT])
@@ -323,7 +323,7 @@ class UrlSourceReader:
             if attributes.get("rel", "alternate").lower() == "alternate":
                 kind = attributes.get("type", "").lower()
                 name = "url" if not kind or "html" in kind else "alternate"
-                url = _join(attributes.get("xml:base", ""), attributes["href"])
+                url = _resolve_reference(attributes.get("xml:base", ""), attributes["href"])
                 entry.setdefault(name, url)
 
     def _end_field(self) -> None:
@@ -338,7 +338,7 @@ class UrlSourceReader:
         guid = entry.get("guid", "")
         permalink = guid if guid.lower().startswith(("http://", "https://")) else ""
         url = entry.get("url", "") or permalink or entry.get("alternate", "")
-        url = _join(entry.get("base", ""), url) if url else ""
+        url = _resolve_reference(entry.get("base", ""), url) if url else ""
         if not url or (self.kind != "feed" and not url.lower().startswith(("http://", "https://"))):
             return
         title = " ".join(_TAGS.sub(" ", entry.get("title", "")).split())[:_MAX_TITLE]
@@ -365,7 +365,7 @@ def _is_utf8(head: bytes) -> bool:
     return True
 
 
-def _join(base: str, reference: str) -> str:
+def _resolve_reference(base: str, reference: str) -> str:
     """Return a reference within an xml:base, which may be relative to the feed itself."""
     if not base or not reference:
         return reference or base

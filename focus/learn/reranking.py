@@ -260,7 +260,7 @@ class _Replay:
         """Return all changes, for the store."""
         url_table, unit_of_work = self._url_table, self._crawl.unit_of_work
         if self._rewards_changed:
-            self._crawl.link_handler.hit_rates.reset_bonuses()
+            self._crawl.link_handler.hit_rates.update_all_bonuses()
             self._crawl.link_handler.hit_rates.set_newcomer_bonus()
         for source, target in self._redirected:
             url_table.set_link_evidence(

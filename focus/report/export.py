@@ -105,7 +105,7 @@ def write_jsonl(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) ->
     escaped, so that each record is one line for every reader.
     """
     names, encode = tuple(columns), msgspec.json.Encoder(enc_hook=str).encode_lines
-    for chunk in _chunks(rows, CHUNK_ROWS):
+    for chunk in _iter_chunks(rows, CHUNK_ROWS):
         text = encode([dict(zip(names, row, strict=True)) for row in chunk])
         file.write(escape_json_controls(text))
 
@@ -115,7 +115,7 @@ def write_csv(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> N
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(columns)
-    for chunk in _chunks(rows, CHUNK_ROWS):
+    for chunk in _iter_chunks(rows, CHUNK_ROWS):
         writer.writerows([[_csv_cell(value) for value in row] for row in chunk])
         file.write(buffer.getvalue().encode())
         buffer.seek(0)
@@ -157,7 +157,7 @@ def write_parquet(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) 
     arrow_types[dict[str, list[str]]] = arrow.map_(string_type, arrow.list_(string_type))
     schema = arrow.schema([(name, arrow_types[type_]) for name, type_ in columns.items()])
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for chunk in _chunks(rows, PARQUET_CHUNK_ROWS):
+        for chunk in _iter_chunks(rows, PARQUET_CHUNK_ROWS):
             arrays = [
                 arrow.array(
                     [_arrow_value(value, type_) for value in values], schema.field(name).type
@@ -180,7 +180,8 @@ def _arrow_value(value: Any, kind: Any) -> Any:
 def write_sqlite(rows: Iterable[ExportRow], columns: Columns, file: IO[bytes]) -> None:
     """Write a database with the table `pages`, prepared in a temporary folder beside the file."""
     chunks = (
-        [tuple(map(_sqlite_value, row)) for row in chunk] for chunk in _chunks(rows, CHUNK_ROWS)
+        [tuple(map(_sqlite_value, row)) for row in chunk]
+        for chunk in _iter_chunks(rows, CHUNK_ROWS)
     )
     target = Path(str(file.name))  # "<stdout>" and devices have no folder
     target_folder = target.parent if target.is_absolute() and target.is_file() else None
@@ -215,7 +216,7 @@ _EXTENSIONS = {
 }  # fmt: skip
 
 
-def _chunks(rows: Iterable[ExportRow], max_rows: int) -> Iterator[list[ExportRow]]:
+def _iter_chunks(rows: Iterable[ExportRow], max_rows: int) -> Iterator[list[ExportRow]]:
     """Yield chunks of `size` rows, or fewer rows if their texts are long."""
     chunk: list[ExportRow] = []
     chars = 0

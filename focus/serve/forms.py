@@ -66,7 +66,7 @@ def read_alert(request: RequestContext, previous: Alert) -> tuple[Alert, dict[st
     errors: dict[str, str] = {}
     alert = Alert(
         name=form["name"].strip(),
-        sites=tuple(_lines(form["sites"])),
+        sites=tuple(_split_lines(form["sites"])),
         words=form["words"].strip(),
         topic=form["topic"].strip(),
         min_relevance=_parse_decimal(form, "min_relevance", errors),
@@ -134,7 +134,7 @@ def _schedule_values(text: str) -> Form:
     return fields | {"every": "custom", "schedule": text}
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

@@ -35,7 +35,7 @@ def code_at(secret: str, step: int) -> str:
 
 def is_on(store: AlertStore, user: int, *, now: float) -> bool:
     """Return whether an account has a second factor."""
-    return store.tokens.find("totp", _name(user), now=now) is not None
+    return store.tokens.find("totp", _seal_name(user), now=now) is not None
 
 
 def count_recovery_codes(store: AlertStore, user: int, *, now: float) -> int:
@@ -48,7 +48,7 @@ def create_setup(store: AlertStore, key: bytes, user: int, *, now: float) -> str
     secret = base64.b32encode(secrets.token_bytes(_SECRET_BYTES)).decode()
     with store.transaction():
         store.tokens.remove_for_user("totp_setup", user=user)
-        data = {"secret": keyfile.seal(key, _name(user), secret), "step": 0}
+        data = {"secret": keyfile.seal(key, _seal_name(user), secret), "step": 0}
         tokens.create_token(store, "totp_setup", user=user, now=now, data=data)
     return secret
 
@@ -69,7 +69,7 @@ def confirm_setup(
             return None
         remove(store, user)
         data = {**token.data, "step": step}
-        tokens.create_token(store, "totp", user=user, now=now, data=data, secret=_name(user))
+        tokens.create_token(store, "totp", user=user, now=now, data=data, secret=_seal_name(user))
         codes = [
             base64.b32encode(secrets.token_bytes(_RECOVERY_BYTES)).decode()
             for _ in range(RECOVERY_CODES)
@@ -86,11 +86,11 @@ def use_code(store: AlertStore, key: bytes, user: int, code: str, *, now: float)
     with store.transaction():
         if len(code) != DIGITS:
             return store.tokens.use("recovery", f"{user}:{code}", now=now) is not None
-        token = store.tokens.find("totp", _name(user), now=now)
+        token = store.tokens.find("totp", _seal_name(user), now=now)
         step = _matching_step(token, key, user, code, now=now)
         if token is None or step is None:
             return False
-        store.tokens.set_data("totp", _name(user), {**token.data, "step": step})
+        store.tokens.set_data("totp", _seal_name(user), {**token.data, "step": step})
     return True
 
 
@@ -105,7 +105,7 @@ def _matching_step(
     token: Token | None, key: bytes, user: int, code: str, *, now: float
 ) -> int | None:
     """Return the time step, after the last one that was used, whose code this is."""
-    secret = keyfile.unseal(key, _name(user), token.data["secret"]) if token else None
+    secret = keyfile.unseal(key, _seal_name(user), token.data["secret"]) if token else None
     if token is None or secret is None:
         return None
     current, used = int(now // STEP_S), token.data["step"]
@@ -117,7 +117,7 @@ def _matching_step(
     return None
 
 
-def _name(user: int) -> str:
+def _seal_name(user: int) -> str:
     """Return the name under which the secret of an account is stored and sealed."""
     return f"totp {user}"
 

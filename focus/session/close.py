@@ -23,12 +23,12 @@ async def finish_run(
         info.id,
         reason=report.stop_reason,
         report_json=msgspec.json.encode(report, enc_hook=str).decode(),
-        ranks=() if is_unchanged else _ranks(crawl),
+        ranks=() if is_unchanged else _iter_ranks(crawl),
         now=now,
     )
 
 
-def _ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
+def _iter_ranks(crawl: Crawl) -> Iterator[tuple[int, float, float, float]]:
     """Return (URL id, PageRank, hub, authority) of every page, in order of id."""
     import numpy as np
 

@@ -50,7 +50,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         ):
             crawl.ranker.count_hub(hub, Tally(fetched, yielded))
         if not any(row.bonus for row in saved.queues):
-            hit_rates.reset_bonuses()  # an older version of focus did not store bonuses
+            hit_rates.update_all_bonuses()  # an older version of focus did not store bonuses
     for url_id, simhash in await store.run_in_thread(partial(writer.load_simhashes, crawl=info.id)):
         crawl.view.near_duplicates.add(url_id, simhash)
     for host_id, packed in await store.run_in_thread(partial(writer.load_templates, crawl=info.id)):

@@ -87,7 +87,7 @@ class DatabaseReader:
             if version < schema.VERSION:
                 self.close()
                 with self._store_errors():
-                    _migrate(path)
+                    _migrate_file(path)
                     self._db = _connect(path)
         except BaseException:
             self.close()
@@ -378,7 +378,7 @@ def find_last_crawl(path: Path, identity: dict[str, Any]) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _migrate(path: Path) -> None:
+def _migrate_file(path: Path) -> None:
     """Migrate the file of an older version; StoreError if it is in use or read-only."""
     with (
         database_lock(path, pid=os.getpid()),

@@ -40,7 +40,7 @@ _USEFUL = frozenset((RESULT, LIST, OTHER, SOURCE))
 
 
 class PatternUse(msgspec.Struct, frozen=True):
-    """Requests for URLs of one host and pattern that brought nothing; `kind` is the most common."""
+    """Requests for the URLs of a host and pattern; `kind` of most of the useless ones."""
 
     host: str
     pattern: str

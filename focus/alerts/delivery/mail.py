@@ -30,7 +30,7 @@ from focus.alerts.delivery.channel import (
 )
 from focus.alerts.delivery.mail_headers import (
     ascii_domain,
-    mail_address,
+    ascii_mail_address,
     structured_field,
     text_field,
 )
@@ -64,7 +64,7 @@ def compose(message: Message, address: str, sender: str, *, now: float) -> Compo
     Auto-Submitted field (RFC 3834) prevents out-of-office replies. Raises ValueError for an
     address or a text that no mail can contain.
     """
-    sender, recipient = mail_address(sender), mail_address(address)
+    sender, recipient = ascii_mail_address(sender), ascii_mail_address(address)
     fields = {
         "From": f"focus <{sender}>",
         "To": recipient,
@@ -163,15 +163,15 @@ class Mailer:
                 server = self._open_connection(settings)
             except _SMTP_ERRORS as error:
                 return NotDelivered(
-                    chain_messages(where, _mask_password(_reason(error), settings)),
+                    chain_messages(where, _mask_password(_error_text(error), settings)),
                     blocks_channel=True,
                 )
             try:
                 _transmit(server, mail)
             except _SMTP_ERRORS as error:
-                return _refusal(
+                return _smtp_error_outcome(
                     error,
-                    chain_messages(where, _mask_password(_reason(error), settings)),
+                    chain_messages(where, _mask_password(_error_text(error), settings)),
                 )
         return Delivered(msg("{where} accepted the message", where=where))
 
@@ -276,7 +276,7 @@ _SMTP_ERRORS = (smtplib.SMTPException, OSError, ValueError)
 """Exceptions of smtplib for whatever a server does; an invalid reply is a ValueError."""
 
 
-def _refusal(error: Exception, reason: str) -> NotDelivered:
+def _smtp_error_outcome(error: Exception, reason: str) -> NotDelivered:
     """Return the outcome for an error of the server (RFC 5321 4.2.1: 5yz is permanent)."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         codes = [code for code, _ in error.recipients.values()]
@@ -290,7 +290,7 @@ def _refusal(error: Exception, reason: str) -> NotDelivered:
     return NotDelivered(reason)
 
 
-def _reason(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the server's reply where there is one, else the error's text."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, reply = next(iter(error.recipients.values()))

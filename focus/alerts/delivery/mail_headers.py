@@ -2,8 +2,8 @@
 
 Text by strangers does not pass through the header parser of the package `email`: that decodes
 encoded words inside the text, so that a page's title could add fields and a body to a mail
-(CVE-2024-6923), and it loses spaces where it folds. Every field is written by `_write`, which
-refuses control characters, also in text that would be encoded.
+(CVE-2024-6923), and it loses spaces where it folds. `_encode_field` writes every field and refuses
+control characters, also in text that would be encoded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def text_field(name: str, text: str) -> bytes:
         if position and len(lines[-1]) + 1 + len(word) > _LINE:
             lines.append("")
         lines[-1] += f" {word}"
-    return _write(name, text, lines)
+    return _encode_field(name, text, lines)
 
 
 def structured_field(name: str, value: str) -> bytes:
@@ -47,10 +47,10 @@ def structured_field(name: str, value: str) -> bytes:
 
     Raises ValueError for control characters and for more than 998 bytes.
     """
-    return _write(name, value, [f"{name}: {value}"])
+    return _encode_field(name, value, [f"{name}: {value}"])
 
 
-def mail_address(text: str) -> str:
+def ascii_mail_address(text: str) -> str:
     """Return an address with its domain in ASCII (RFC 5891), as every mail server accepts it.
 
     Raises ValueError for a text that is no `local-part@domain`.
@@ -84,22 +84,22 @@ def _encoded_words(text: str, room: int) -> Iterator[str]:
 
     Readers drop the spaces between encoded words, so that all spaces of the text are inside.
     """
-    chunk, size = bytearray(), _capacity(room)
+    chunk, size = bytearray(), _word_capacity(room)
     for character in text:
         encoded = character.encode()
         if len(chunk) + len(encoded) > size:
             yield f"{_BEFORE}{b64encode(chunk).decode()}{_AFTER}"
-            chunk, size = bytearray(), _capacity(_WORD)
+            chunk, size = bytearray(), _word_capacity(_WORD)
         chunk += encoded
     yield f"{_BEFORE}{b64encode(chunk).decode()}{_AFTER}"
 
 
-def _capacity(characters: int) -> int:
+def _word_capacity(characters: int) -> int:
     """Return the bytes of text in an encoded word: base64 writes 3 bytes as 4 characters."""
     return (min(characters, _WORD) - len(_BEFORE) - len(_AFTER)) // 4 * 3
 
 
-def _write(name: str, text: str, lines: list[str]) -> bytes:
+def _encode_field(name: str, text: str, lines: list[str]) -> bytes:
     """Return the lines of a field whose meaning is `text`."""
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         raise ValueError(msg("{name}: it contains a control character", name=name))

@@ -21,11 +21,11 @@ def current_secrets(
 ) -> list[str]:
     """Return the secrets that sign now, as `whsec_…`, the newest first."""
     purpose = f"webhook:{user}:{channel}"
-    number, changed_at = _rotation(store, settings, purpose)
+    number, changed_at = _read_rotation(store, settings, purpose)
     numbers = [number]
     if number and now - changed_at < OVERLAP_S:
         numbers.append(number - 1)
-    return [_secret(settings, purpose, number) for number in numbers]
+    return [_derive_secret(settings, purpose, number) for number in numbers]
 
 
 def rotate_secret(
@@ -34,12 +34,14 @@ def rotate_secret(
     """Replace the secret and return the new one."""
     purpose = f"webhook:{user}:{channel}"
     with store.transaction():
-        number, _ = _rotation(store, settings, purpose)
+        number, _ = _read_rotation(store, settings, purpose)
         store.settings.set(_setting_name(settings, purpose), [number + 1, now])
-    return _secret(settings, purpose, number + 1)
+    return _derive_secret(settings, purpose, number + 1)
 
 
-def _rotation(store: AlertStore, settings: DeliverySettings, purpose: str) -> tuple[int, float]:
+def _read_rotation(
+    store: AlertStore, settings: DeliverySettings, purpose: str
+) -> tuple[int, float]:
     """Return the number of rotations and the time of the last one."""
     name = _setting_name(settings, purpose)
     number, changed_at = store.settings.read(name).get(name, (0, 0.0))
@@ -51,6 +53,6 @@ def _setting_name(settings: DeliverySettings, purpose: str) -> str:
     return "secret:" + settings.derive_secret(f"name:{purpose}").hex()[:32]
 
 
-def _secret(settings: DeliverySettings, purpose: str, number: int) -> str:
+def _derive_secret(settings: DeliverySettings, purpose: str, number: int) -> str:
     derived = settings.derive_secret(f"{purpose}:{number}" if number else purpose)
     return PREFIX + base64.b64encode(derived).decode()

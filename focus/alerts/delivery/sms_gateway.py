@@ -72,11 +72,11 @@ def parse_gateway(text: str) -> SmsGateway:
         raise ConfigError("SMS gateway: {error}", error=error) from None
     except ValueError as error:
         raise ConfigError("SMS gateway: neither a URL nor TOML ({error})", error=error) from None
-    _check(gateway)
+    _check_gateway(gateway)
     return gateway
 
 
-def _check(gateway: SmsGateway) -> None:
+def _check_gateway(gateway: SmsGateway) -> None:
     if not is_web_address(_PLACEHOLDER.sub("0", gateway.url)):
         raise ConfigError(
             "SMS gateway: url is not a web address; write https://sms.example.cn/send"

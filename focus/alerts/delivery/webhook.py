@@ -107,10 +107,10 @@ async def post_message(
             sign_body(secret, message_id, int(now), body) for secret in secrets
         ),
     }
-    return _outcome(await poster.call(url, body, headers=headers, reads_body=False))
+    return _delivery_outcome(await poster.call(url, body, headers=headers, reads_body=False))
 
 
-def _outcome(result: FetchResult) -> DeliveryOutcome:
+def _delivery_outcome(result: FetchResult) -> DeliveryOutcome:
     if result.failure is not None:
         return NotDelivered(result.detail, retry=result.failure not in _PERMANENT)
     status = result.status or 0

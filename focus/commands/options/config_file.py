@@ -51,12 +51,12 @@ def find_config_file(start: Path | None = None) -> ConfigFile | None:
         start = start or Path.cwd()
     for folder in (start, *start.parents) if start else ():
         if (folder / NAME).is_file():
-            return ConfigFile(folder / NAME, True, _read(folder / NAME))
+            return ConfigFile(folder / NAME, True, _read_toml(folder / NAME))
     path = Path(platformdirs.user_config_dir("focus")) / NAME
-    return ConfigFile(path, False, _read(path)) if path.is_file() else None
+    return ConfigFile(path, False, _read_toml(path)) if path.is_file() else None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         with refuse_deep_nesting():
             return tomllib.loads(path.read_text(encoding="utf-8-sig"))

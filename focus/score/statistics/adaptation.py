@@ -1,4 +1,4 @@
-"""Adaptation of threshold and topic vector to the pages of a crawl (P5 2.2.1).
+"""TopicAdaptation of threshold and topic vector to the pages of a crawl (P5 2.2.1).
 
 Judged pages are added one by one. When an interval is over, `advance` returns the new threshold and
 features. The clock is any number that the caller counts.
@@ -19,7 +19,7 @@ class TopicAdjustment(NamedTuple):
     features: dict[str, float]
 
 
-class Adaptation:
+class TopicAdaptation:
     """Controller that changes threshold and features after each interval.
 
     keywords   words chosen by a person, with weights; they stay in the vector
