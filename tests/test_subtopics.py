@@ -6,7 +6,7 @@ import pytest
 
 from focus.score import subtopics
 from focus.score.statistics.phrases import log_likelihood_ratio
-from focus.score.subtopics import Subtopics, TitledPage, next_update
+from focus.score.subtopics import Subtopics, TitledPage, adjacent_updates
 from tests.support.titles import titled as page
 
 
@@ -79,8 +79,11 @@ def test_words_outside_window_are_dropped(monkeypatch: pytest.MonkeyPatch) -> No
     assert learned(shelf() + later).words == {}
 
 
+@pytest.mark.parametrize("repeats_updates", [True, False])
 @pytest.mark.parametrize("pages", [4, 5, 61, 99, 100, 230, 251])
-def test_resume_gives_same_words(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
+def test_resume_gives_same_words(
+    monkeypatch: pytest.MonkeyPatch, pages: int, repeats_updates: bool
+) -> None:
     monkeypatch.setattr(subtopics, "WINDOW", 100)
     names = ("redis", "mysql", "rain", "snow")
     titles = [
@@ -89,7 +92,7 @@ def test_resume_gives_same_words(monkeypatch: pytest.MonkeyPatch, pages: int) ->
     ]
     calm, broken = learned(titles[:pages]), Subtopics()
     recalled = titles[max(0, pages - 105) : pages]
-    broken.resume(pages - len(recalled))
+    broken.resume(pages - len(recalled), 0 if repeats_updates else pages)
     for each in recalled:
         broken.add_page(each)
     assert broken.words == calm.words
@@ -99,6 +102,8 @@ def test_resume_gives_same_words(monkeypatch: pytest.MonkeyPatch, pages: int) ->
         assert (broken.words, broken.page_count) == (calm.words, calm.page_count)
 
 
-def test_next_update_depends_on_page_count_only() -> None:
-    assert [next_update(pages) for pages in (0, 4, 5, 7, 99, 100)] == [5, 5, 10, 10, 100, 105]
-    assert next_update(100_000) - 100_000 <= subtopics.RESUME_PAGES - subtopics.WINDOW
+def test_adjacent_updates_depend_on_page_count_only() -> None:
+    updates = [adjacent_updates(pages) for pages in (0, 4, 5, 7, 99, 100)]
+    assert updates == [(0, 5), (0, 5), (5, 10), (5, 10), (95, 100), (100, 105)]
+    last, following = adjacent_updates(100_000)
+    assert following - last <= subtopics.RESUME_PAGES - subtopics.WINDOW

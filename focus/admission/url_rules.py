@@ -480,7 +480,7 @@ class KnownTexts:
         if text_digest and self._fingerprints.find(fingerprint) < 0:
             self._fingerprints.add(fingerprint)
             self._ids.append(url_id)
-            self._forms.append(_address_form(url))
+            self._forms.append(_address_form(url) if url else 0)
 
 
 def _address_form(url: str) -> int:

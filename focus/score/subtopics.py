@@ -90,16 +90,17 @@ class _CountedPage(NamedTuple):
     hub: int
 
 
-def next_update(pages: int) -> int:
-    """Return the number of pages after which the words are updated next.
+def adjacent_updates(pages: int) -> tuple[int, int]:
+    """Return after how many pages the words were updated last (0: never) and are updated next.
 
     Updates follow after 5, 10, … 100, 105, … pages, later after each further twentieth. It depends
     on the number of pages only, so that a resumed crawl behaves like an uninterrupted one.
     """
-    update_at = FIRST_UPDATE
+    last, update_at = 0, FIRST_UPDATE
     while update_at <= pages:
+        last = update_at
         update_at += max(FIRST_UPDATE, min(update_at, WINDOW) // UPDATE_RATIO)
-    return update_at
+    return last, update_at
 
 
 class Subtopics:
@@ -128,9 +129,13 @@ class Subtopics:
         self._expected_pattern = _any_pattern(self._expected)
         self._update_words()
 
-    def resume(self, pages: int) -> None:
-        """Reset, after this number of pages of an earlier run that no longer count."""
-        self.page_count, self._next_update = pages, next_update(pages)
+    def resume(self, pages: int, last_page: int = 0) -> None:
+        """Reset, after this number of pages of an earlier run that no longer count.
+
+        Before `last_page`, the number of pages of that run, only its last update is repeated.
+        """
+        self.page_count = pages
+        self._next_update = max(adjacent_updates(pages)[1], adjacent_updates(last_page)[0])
         self._window.clear()
         self._page_counts.clear()
         self._relevant_counts.clear()
@@ -150,7 +155,7 @@ class Subtopics:
                 _subtract_words(self._relevant_counts, oldest.words)
         self.page_count += 1
         if self.page_count >= self._next_update:
-            self._next_update = next_update(self.page_count)
+            self._next_update = adjacent_updates(self.page_count)[1]
             self._update_words()
 
     def _count_words(self, page: TitledPage) -> _CountedPage | None:

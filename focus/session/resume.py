@@ -96,7 +96,8 @@ async def _restore_titles(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
         titles = await store.run_in_thread(
             partial(writer.load_titles, crawl=info.id, last=strategy.resume_pages)
         )
-        strategy.resume_at(crawl.unit_of_work.totals.pages - len(titles))
+        page_count = crawl.unit_of_work.totals.pages
+        strategy.resume_at(page_count - len(titles), page_count)
         segmenter = topic_segmenter(crawl.config.analysis.topic)
         for row in titles:
             strategy.learn_from_page(TitledPage.from_title(*row, segmenter))

@@ -126,8 +126,11 @@ class Strategy:
     def learn_from_page(self, page: TitledPage) -> None:
         """Learn from the title of a stored page."""
 
-    def resume_at(self, pages: int) -> None:
-        """Prepare `learn_from_page` to continue after this number of pages of an earlier run."""
+    def resume_at(self, pages: int, last_page: int = 0) -> None:
+        """Prepare `learn_from_page` to continue after this number of pages of an earlier run.
+
+        Up to `last_page`, the number of pages of that run, nothing is ranked meanwhile.
+        """
 
     def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
         """Return the summand of a priority for each kind of evidence, by name.

@@ -103,8 +103,8 @@ class Yield(BestLink):
     def learn_from_page(self, page: TitledPage) -> None:
         self.subtopics.add_page(page)
 
-    def resume_at(self, pages: int) -> None:
-        self.subtopics.resume(pages)
+    def resume_at(self, pages: int, last_page: int = 0) -> None:
+        self.subtopics.resume(pages, last_page)
 
     def evidence(self, parent: Parent, links: Sequence[Link]) -> Sequence[LinkEvidence]:
         m, weights = page_membership(parent), self.subtopics.weights
