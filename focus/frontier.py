@@ -267,7 +267,7 @@ class Frontier:
 
     def _admit_waiting_hosts(self, address: str, now: float) -> None:
         """Update hosts that wait for an address until one of them can be requested."""
-        while address and (number := self._addresses.next_host(address)) is not None:
+        while address and (number := self._addresses.pop_next_host(address)) is not None:
             host = self.hosts[number]
             self._update_host(host, now)
             if host.is_available and host.queue_ranking.best() is not None:

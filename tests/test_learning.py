@@ -80,9 +80,9 @@ def test_a_new_queue_of_a_newcomer_stands_where_newcomers_do(walk: Walk) -> None
 
 def test_seeds_and_what_they_redirect_to_are_no_newcomers(walk: Walk) -> None:
     assert walk.unit_of_work.totals.newcomers == 0
-    walk.link_handler.hit_rates.count_abandoned(walk.frontier.host("h"), seeds=[0])
+    walk.link_handler.hit_rates.count_abandoned_newcomer(walk.frontier.host("h"), seeds=[0])
     assert walk.unit_of_work.totals.newcomers == 0
-    walk.link_handler.hit_rates.count_abandoned(walk.frontier.host("h3"), seeds=[0])
+    walk.link_handler.hit_rates.count_abandoned_newcomer(walk.frontier.host("h3"), seeds=[0])
     assert (walk.unit_of_work.totals.newcomers, walk.unit_of_work.totals.newcomers_yielded) == (
         1,
         0.0,

@@ -47,9 +47,9 @@ def test_an_address_has_so_many_slots() -> None:
     assert addresses.has_slot("192.0.2.2")
     for host, place in ((7, -1.0), (3, -2.0), (5, -1.0), (7, -3.0), (3, 0.0)):
         addresses.enqueue_host("192.0.2.1", host, place)
-    assert addresses.next_host("192.0.2.1") is None
+    assert addresses.pop_next_host("192.0.2.1") is None
     addresses.change_active("192.0.2.1", -1)
-    line = [addresses.next_host("192.0.2.1") for _ in range(4)]
+    line = [addresses.pop_next_host("192.0.2.1") for _ in range(4)]
     assert line == [7, 3, 5, None]  # the best first, each once
     assert addresses.has_slot("192.0.2.1")
 
@@ -63,7 +63,7 @@ def test_an_address_rests_from_one_start_to_the_next() -> None:
     addresses.enqueue_host("192.0.2.1", 7, -1.0)
     assert addresses.next_due() == 10.5
     assert addresses.due_addresses(10.5) == ["192.0.2.1"]
-    assert addresses.next_host("192.0.2.1") == 7
+    assert addresses.pop_next_host("192.0.2.1") == 7
     assert addresses.next_due() is None
 
 
@@ -74,7 +74,7 @@ def test_who_waits_still_is_called_again_after_another_went_first() -> None:
         addresses.enqueue_host("192.0.2.1", host, 0.0)
     assert addresses.due_addresses(11.0) == ["192.0.2.1"]
     addresses.start("192.0.2.1", 11.0)  # by one that was not in line
-    assert addresses.next_host("192.0.2.1") is None
+    assert addresses.pop_next_host("192.0.2.1") is None
     assert addresses.next_due() == 11.5
     assert addresses.due_addresses(11.5) == ["192.0.2.1"]
 

@@ -34,7 +34,7 @@ Mark = Callable[[str], str]
 """Emphasizes a text, as a terminal or a test needs it."""
 
 
-class SearchCommand(Command):
+class MinusWordsCommand(Command):
     """A command that reads `-word` as an excluded word, not as an option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -49,7 +49,7 @@ def _escape_minus(arg: str) -> str:
     return f'－"{word}"' if " " in word and '"' not in word else f"－{word}"
 
 
-@click.command(cls=SearchCommand)
+@click.command(cls=MinusWordsCommand)
 @click.argument("query", nargs=-1, required=True, metavar="WORD...")
 @DB
 @option("--topic", metavar="NAME", help="Search only crawls for this topic.")

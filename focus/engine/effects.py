@@ -209,7 +209,7 @@ class Effects:
     def _abandon_host(self, intent: i.AbandonHost, now: float) -> None:
         host, kind, detail = intent.host, intent.kind, intent.detail
         if intent.is_untried:
-            self._link_handler.hit_rates.count_abandoned(host, self._seeds.typed)
+            self._link_handler.hit_rates.count_abandoned_newcomer(host, self._seeds.typed)
         self._unit_of_work.update_host(host)
         why = chain_messages(msg(kind), detail)
         url_ids = self._frontier.abandon_host(host)

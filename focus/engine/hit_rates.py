@@ -96,7 +96,7 @@ class HitRates:
         totals.newcomers_yielded += reward
         self.set_newcomer_bonus()
 
-    def count_abandoned(self, host: Host, seeds: Iterable[int]) -> None:
+    def count_abandoned_newcomer(self, host: Host, seeds: Iterable[int]) -> None:
         """Count an abandoned host as a newcomer without reward, if it was one."""
         homes = {self._frontier.queues[self._url_table.queue[seed]].host for seed in seeds}
         if self._strategy.learns and not self.request_count(host) and host not in homes:

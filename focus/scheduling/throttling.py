@@ -158,7 +158,7 @@ class AddressSlots:
             heapq.heappush(self._lines.setdefault(address, []), (place, host))
             self._schedule_wake(address)
 
-    def next_host(self, address: str) -> int | None:
+    def pop_next_host(self, address: str) -> int | None:
         """Remove and return the first waiting host if there is a slot for it, else None."""
         line = self._lines.get(address)
         while line and self.has_slot(address):

@@ -251,7 +251,7 @@ def _replace_byte_1255(error: UnicodeError) -> tuple[str, int]:
     return ("\u05ba" if error.object[error.start] == 0xCA else char), end
 
 
-def _replace_pair(error: UnicodeError) -> tuple[str, int]:
+def _replace_broken_pair(error: UnicodeError) -> tuple[str, int]:
     """Return the standard's character for a pair, or U+FFFD, and where to go on (multi-byte)."""
     assert isinstance(error, UnicodeDecodeError)
     at, lead = error.start, error.object[error.start]
@@ -310,4 +310,4 @@ _HANDLERS: Final = {
 }
 codecs.register_error("focus.byte", _replace_byte)
 codecs.register_error("focus.1255", _replace_byte_1255)
-codecs.register_error("focus.pair", _replace_pair)
+codecs.register_error("focus.pair", _replace_broken_pair)
