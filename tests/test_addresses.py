@@ -117,7 +117,7 @@ def closest(starts: list[float]) -> float:
     return min(later - earlier for earlier, later in pairwise(sorted(starts)))
 
 
-async def test_hosts_that_nobody_asked_yet_share_the_slots_of_their_address() -> None:
+async def test_new_hosts_share_the_slots_of_their_address() -> None:
     web, seeds = farm(40)
     live = Live(World(web), busy_s=SLOW_S)
     await crawl(live, order(seeds))
@@ -126,7 +126,7 @@ async def test_hosts_that_nobody_asked_yet_share_the_slots_of_their_address() ->
     assert len(live.looked_up) == 40, "once each"
 
 
-async def test_an_address_is_asked_so_often_in_a_delay_by_all_its_hosts_together() -> None:
+async def test_all_hosts_of_an_address_share_its_requests_per_delay() -> None:
     web, seeds = farm(40, pages=2)
     live = Live(World(web))
     await crawl(live, order(seeds))
@@ -136,7 +136,7 @@ async def test_an_address_is_asked_so_often_in_a_delay_by_all_its_hosts_together
     assert busy < 120 * 0.25 + 2.0, "and no less often, as long as hosts are due"
 
 
-async def test_each_address_has_a_pace_of_its_own() -> None:
+async def test_addresses_have_separate_paces() -> None:
     web, seeds = farm(40)
     live = Live(World(web))
     live.names = {f"www.d{n}.test": f"198.51.100.{n % 10}" for n in range(40)}
@@ -144,14 +144,14 @@ async def test_each_address_has_a_pace_of_its_own() -> None:
     assert max(live.starts) - min(live.starts) < 40 * 2 * 0.25 / 10 + 2.0
 
 
-async def test_nothing_is_looked_up_where_addresses_have_no_limit() -> None:
+async def test_no_lookup_without_address_limit() -> None:
     web, seeds = farm(3)
     live = Live(World(web))
     await crawl(live, order(seeds, per_ip=0))
     assert (live.looked_up, len(live.starts)) == ([], 6)
 
 
-async def test_a_slow_name_holds_up_its_own_host_alone() -> None:
+async def test_slow_lookup_delays_its_own_host_only() -> None:
     web, seeds = farm(10, pages=3)
     live = Live(World(web))
     live.slow = {"www.d0.test": 600.0}
@@ -161,7 +161,7 @@ async def test_a_slow_name_holds_up_its_own_host_alone() -> None:
     assert [url.split("/")[2] for url in asked[-3:]] == ["www.d0.test"] * 3
 
 
-async def test_a_name_without_an_address_is_a_failure_as_ever() -> None:
+async def test_name_without_address_is_a_failure() -> None:
     web, seeds = farm(2)
     live = Live(World(web))
     live.names = {"www.d0.test": None}
@@ -172,7 +172,7 @@ async def test_a_name_without_an_address_is_a_failure_as_ever() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["bfs", "best-first"])
-async def test_one_at_a_time_keeps_the_order_of_a_recorded_web(strategy: str) -> None:
+async def test_concurrency_one_has_the_order_of_a_recorded_web(strategy: str) -> None:
     asked = []
     for kind in (Live, ReplayTransport):
         web, seeds = farm(12, pages=4)
@@ -183,7 +183,7 @@ async def test_one_at_a_time_keeps_the_order_of_a_recorded_web(strategy: str) ->
     assert (asked[0], len(asked[0])) == (asked[1], 60)
 
 
-async def test_a_redirected_robots_txt_keeps_the_pace() -> None:
+async def test_redirected_robots_txt_keeps_the_pace() -> None:
     web, seeds = farm(20)
     for seed in seeds:
         web.redirect(f"{seed}robots.txt", f"{seed}rules")
@@ -195,7 +195,7 @@ async def test_a_redirected_robots_txt_keeps_the_pace() -> None:
     assert closest(live.starts) >= 0.25 - 1e-9
 
 
-async def test_a_robots_txt_elsewhere_says_nothing_of_where_its_host_is() -> None:
+async def test_robots_txt_of_another_host_gives_no_address() -> None:
     web, seeds = farm(1)
     web.redirect(f"{seeds[0]}robots.txt", "http://victim.test/robots.txt")
     live = Live(World(web))
@@ -204,7 +204,7 @@ async def test_a_robots_txt_elsewhere_says_nothing_of_where_its_host_is() -> Non
     assert engine.unit_of_work.totals.pages == 1
 
 
-async def test_a_host_whose_like_bring_nothing_is_put_off_and_then_left_alone() -> None:
+async def test_host_of_useless_group_is_deferred_then_dropped() -> None:
     """Hosts of one domain that answer robots.txt and nothing else: 200 of them are asked."""
     web = TinyWeb()
     names = [f"http://a{number}.wild.test/" for number in range(260)]
@@ -242,7 +242,7 @@ class Counting(AbstractResolver):
         pass
 
 
-async def test_a_look_up_serves_the_request_that_follows() -> None:
+async def test_lookup_is_reused_by_the_next_request() -> None:
     names = Counting()
     ahead = PrefetchResolver(names)
     assert await ahead.prefetch_address("a.test", 80, 1.0) == HOME
@@ -253,7 +253,7 @@ async def test_a_look_up_serves_the_request_that_follows() -> None:
     assert names.asked == ["a.test", "a.test"], "later ones ask anew"
 
 
-async def test_so_does_one_that_fails() -> None:
+async def test_failed_lookup_is_reused_by_the_next_request() -> None:
     names = Counting(socket.gaierror(socket.EAI_NONAME, "no such name"))
     async with WebFetcher(FetchConfig(), resolver=names) as web:
         assert await web.locate("http://nowhere.test/") == ""
@@ -267,7 +267,7 @@ async def test_so_does_one_that_fails() -> None:
     ("url", "address"),
     [("http://192.0.2.7:8080/", "192.0.2.7"), ("http://[::1]/", "::1"), ("ftp://a.test/", "")],
 )
-async def test_an_address_needs_no_look_up(url: str, address: str) -> None:
+async def test_literal_address_needs_no_lookup(url: str, address: str) -> None:
     names = Counting()
     async with WebFetcher(FetchConfig(), resolver=names) as web:
         assert await web.locate(url) == address
@@ -353,7 +353,7 @@ class RemoteLive(Live):
         super().send(msgspec.structs.replace(task, start_at=start_at))
 
 
-async def test_requests_that_are_sent_late_keep_the_pace_of_host_and_address() -> None:
+async def test_delayed_requests_keep_the_pace_of_host_and_address() -> None:
     web, seeds = farm(20, pages=3)
     live = RemoteLive(World(web))
     await crawl(live, order(seeds))

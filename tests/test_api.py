@@ -129,7 +129,7 @@ def test_import_focus_imports_no_submodules() -> None:
         _ = focus.nothing  # type: ignore[attr-defined]
 
 
-def test_every_public_name_and_method_has_an_example() -> None:
+def test_public_names_and_methods_have_examples() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     examples = "".join(re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S))
     for name in api.__all__:

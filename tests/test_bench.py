@@ -39,7 +39,7 @@ def body(site: Site, page: int) -> str:
 @pytest.mark.parametrize(
     "script", sorted((ROOT / "bench").rglob("*.py")), ids=lambda path: path.stem
 )
-def test_a_script_finds_what_it_imports_of_focus(script: Path) -> None:
+def test_script_imports_exist_in_focus(script: Path) -> None:
     for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("focus"):
             module = importlib.import_module(str(node.module))
@@ -48,18 +48,18 @@ def test_a_script_finds_what_it_imports_of_focus(script: Path) -> None:
                     importlib.import_module(f"{node.module}.{each.name}")
 
 
-def test_the_same_seed_makes_the_same_site(site: Site, tmp_path: Path) -> None:
+def test_same_seed_makes_the_same_site(site: Site, tmp_path: Path) -> None:
     again = build(tmp_path, pages=PAGES, hosts=HOSTS)
     assert [body(site, n) for n in range(PAGES)] == [body(again, n) for n in range(PAGES)]
     assert [body(build(tmp_path, pages=PAGES, hosts=HOSTS, seed=2), 3)] != [body(site, 3)]
 
 
-def test_pages_are_as_large_and_linked_as_they_should_be(site: Site) -> None:
+def test_pages_have_the_configured_size_and_links(site: Site) -> None:
     assert 26_000 < site.bytes_mean < 38_000
     assert 90 < site.links_mean < 105
 
 
-def test_every_link_leads_to_a_page_or_is_forbidden(site: Site) -> None:
+def test_links_lead_to_pages_or_are_forbidden(site: Site) -> None:
     files = Files(site.folder)
     for page in range(0, PAGES, 7):
         base = f"http://{host_name(page % HOSTS)}/p/{page}.html"
@@ -72,7 +72,7 @@ def test_every_link_leads_to_a_page_or_is_forbidden(site: Site) -> None:
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["own", "nginx if there"])
-def test_servers_speak_for_every_host(site: Site, own: bool) -> None:
+def test_servers_respond_for_all_hosts(site: Site, own: bool) -> None:
     with serving(site, own=own) as web:
         for page in (13, 14):
             connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=600)
@@ -90,7 +90,7 @@ def test_servers_speak_for_every_host(site: Site, own: bool) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_cpu_of_a_program_and_its_child_are_told_apart() -> None:
+def test_cpu_of_program_and_child_are_separate() -> None:
     burn = "import time\nwhile time.process_time() < {}: pass\n"
     child = f"import subprocess, sys\n{burn.format(0.2)}"
     child += f"subprocess.run([sys.executable, '-c', {burn.format(0.5)!r}])"
@@ -128,7 +128,7 @@ Text [--not an option].
 """
 
 
-def test_options_are_those_of_the_docstring() -> None:
+def test_read_options_declares_options_of_docstring() -> None:
     typed = "x a p q --amqp u --topic a --topic b --at 1 2 --only that --gz --port 7".split()
     found = vars(read_options(USAGE, typed, port=int))
     assert found == {
@@ -139,17 +139,17 @@ def test_options_are_those_of_the_docstring() -> None:
     assert read_options(USAGE, ["x", "--amqp=u", "--", "y", "--z"]).options == ["y", "--z"]
 
 
-def test_an_option_without_which_nothing_goes_is_asked_for() -> None:
+def test_missing_required_option_is_reported() -> None:
     with pytest.raises(SystemExit):
         read_options(USAGE, ["x"])
 
 
-def test_a_table_is_markdown() -> None:
+def test_table_returns_markdown() -> None:
     expected = "| a | b |\n| --- | ---: |\n| x | 0.123 |\n| y | 7 |\n"
     assert table(["a", "b"], [["x", 0.12345], ["y", 7]]) == expected
 
 
-def test_a_comparison_becomes_a_table_with_ratios_to_the_baseline() -> None:
+def test_comparison_table_has_ratios_to_the_baseline() -> None:
     names = ("recall_T", "recall_2T", "oracle_share", "harvest")
     measures = {name: {"value": 0.5} for name in names}
     measures["auc"] = {"value": 0.4, "low": 0.3, "high": 0.5}

@@ -40,7 +40,7 @@ def no_picture(one: Browsing, name: str) -> None:
     """The story is told in docs/watch.md."""
 
 
-def test_two_people_register_wish_read_search_and_unsubscribe(here: Stage) -> None:
+def test_two_people_use_alerts_from_registration_to_unsubscription(here: Stage) -> None:
     with story.chromium() as chromium:
         ana = browsing(here, chromium, DESK, "zh-CN")
         ben = browsing(here, chromium, DARK_PHONE, "en-GB")

@@ -125,7 +125,7 @@ def test_read_address_of_no_broker_raises_config_error(text: str) -> None:
         ({"connect_to": "10.0.0.1:80"}, {"connect_to": "10.0.0.1:80"}, ""),
     ],
 )
-def test_beyond_names_what_the_worker_was_not_given(
+def test_beyond_lists_settings_outside_the_reach(
     requested: dict[str, Any], own: dict[str, Any], option: str
 ) -> None:
     assert beyond(FetchConfig(**requested), Reach(**own)) == option

@@ -225,7 +225,7 @@ def test_archive_normalisers_differ_as_documented(file: str, given: str, wanted:
         "w3lib_canonicalize_url", "w3lib_safe_url_string", "w3lib_safe_download_url",
     ],
 )  # fmt: skip
-def test_other_libraries_agree_or_the_deviation_is_known(file: str) -> None:
+def test_url_libraries_agree_or_deviation_is_listed(file: str) -> None:
     unexplained = []
     for row in rows(f"url-normal/{file}.json"):
         typed, want = row["args"][0], row.get("result")
@@ -255,7 +255,7 @@ def test_validity_as_other_tables_see_it() -> None:
             assert valid == row["result"] or typed in DEVIATIONS, row
 
 
-def test_every_listed_deviation_is_a_row_of_the_tables() -> None:
+def test_listed_deviations_are_rows_of_the_tables() -> None:
     found = set()
     for file in (CASES / "url-normal").glob("*.json"):
         for row in json.loads(file.read_text(encoding="utf-8")):

@@ -289,7 +289,7 @@ class Together(ReplayTransport):
         return self.given
 
 
-async def test_others_have_a_turn_between_answers() -> None:
+async def test_other_tasks_run_between_responses() -> None:
     web, hosts = TinyWeb(), [f"http://h{number}.test/" for number in range(5)]
     for home in hosts:
         web.page(home)

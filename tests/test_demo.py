@@ -81,7 +81,7 @@ def graph(web: DemoWeb) -> Graph:
     return Graph(web)
 
 
-def test_the_same_seed_gives_the_same_web_and_another_seed_another(web: DemoWeb) -> None:
+def test_web_is_determined_by_its_seed(web: DemoWeb) -> None:
     again, other = generate(1), generate(2)
     assert again.urls() == web.urls()
     assert all(again.respond(url) == web.respond(url) for url in web.urls()[::37])
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_web_and_another_seed_another(web: DemoWeb)
     assert other.urls() != web.urls()
 
 
-def test_the_web_of_the_published_experiments_stays_the_same() -> None:
+def test_web_of_published_experiments_is_unchanged() -> None:
     """The generated figures of docs/results.md belong to these pages, redirects and traps."""
     web, digest = generate(1, pages=300), sha256()
     for host in web.hosts:
@@ -114,25 +114,25 @@ def test_web_has_the_requested_pages_and_hosts(pages: int, hosts: int, portals: 
 
 
 @pytest.mark.parametrize("wrong", [{"pages": 10}, {"hosts": 0}, {"portals": 13}])
-def test_sizes_that_make_no_web_are_refused(wrong: dict[str, int]) -> None:
+def test_invalid_sizes_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="demo web needs"):
         generate(1, **wrong)
 
 
-def test_football_is_about_a_fifteenth_of_the_web_on_several_hosts(web: DemoWeb) -> None:
+def test_football_is_a_fifteenth_of_the_web_on_several_hosts(web: DemoWeb) -> None:
     relevant = [url for url, label in web.labels("足球").items() if label]
     assert 0.055 <= len(relevant) / len(web.urls()) <= 0.085
     assert len({urlsplit(url).netloc for url in relevant}) >= 6
 
 
-def test_every_topic_has_pages_and_off_topic_seeds(web: DemoWeb) -> None:
+def test_topics_have_pages_and_off_topic_seeds(web: DemoWeb) -> None:
     for topic in TOPICS:
         labels = web.labels(topic)
         assert 0.03 <= sum(labels.values()) / len(web.urls()) <= 0.25
         assert not any(labels.get(seed) for seed in web.seeds)
 
 
-def test_labels_leave_out_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None:
+def test_labels_omit_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None:
     labels = web.labels("足球")
     assert f"{PORTAL}/sports/football/" in web.hubs("足球")
     assert labels.keys().isdisjoint(web.hubs("足球"))
@@ -165,7 +165,7 @@ def test_some_relevant_pages_are_behind_pages_off_topic(web: DemoWeb, graph: Gra
     assert all(not graph.parents[web.article_url(one)] & hubs for one in unlisted)
 
 
-def test_relevance_cannot_be_read_off_the_head_word(web: DemoWeb) -> None:
+def test_relevance_is_independent_of_the_head_word(web: DemoWeb) -> None:
     """Titles seldom hold it, some texts never do, and others say it in passing."""
     said, titled, relevant, passing = 0, 0, 0, 0
     for url, label in web.labels("足球").items():
@@ -182,7 +182,7 @@ def test_relevance_cannot_be_read_off_the_head_word(web: DemoWeb) -> None:
     assert passing >= 0.5 * relevant
 
 
-def test_no_text_holds_a_topic_word_unless_it_is_meant_to() -> None:
+def test_topic_words_occur_in_intended_texts_only() -> None:
     plain = {key: (*WORDS[key].terms, *WORDS[key].names) for key in WORDS}
     for key, phrases in PHRASES.items():
         lines = (*plain[key], *phrases.titles, *phrases.sentences)
@@ -205,11 +205,11 @@ def test_no_text_holds_a_topic_word_unless_it_is_meant_to() -> None:
         b"GET / SPDY/3\r\nHost: a.example",
     ],
 )  # fmt: skip
-def test_a_broken_request_is_none(head: bytes) -> None:
+def test_malformed_request_is_none(head: bytes) -> None:
     assert parse_request(head) is None
 
 
-def test_a_request_has_host_target_and_etag() -> None:
+def test_request_has_host_target_and_etag() -> None:
     request = parse_request(b"GET /a?b HTTP/1.1\r\nHost: WWW.a.example:8080\r\nIf-None-Match: x")
     assert request == ("www.a.example", "/a?b", "x")
 
@@ -221,7 +221,7 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], byt
     return int(head[0].split()[1]), headers, body
 
 
-async def test_the_server_keeps_alive_answers_in_order_and_logs(web: DemoWeb) -> None:
+async def test_server_keeps_connections_responds_in_order_and_logs(web: DemoWeb) -> None:
     server = await serve(web)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     ask = "GET {} HTTP/1.1\r\nHost: {}\r\n{}\r\n"
@@ -244,7 +244,7 @@ async def test_the_server_keeps_alive_answers_in_order_and_logs(web: DemoWeb) ->
     await server.close()
 
 
-async def test_an_endless_request_head_is_cut_off(web: DemoWeb) -> None:
+async def test_endless_request_head_is_cut_off(web: DemoWeb) -> None:
     server = await serve(web)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"GET / HTTP/1.1\r\nx: " + b"y" * 200_000)
@@ -254,7 +254,7 @@ async def test_an_endless_request_head_is_cut_off(web: DemoWeb) -> None:
     await server.close()
 
 
-def test_the_server_program_says_where_it_is_and_ends_with_its_parent() -> None:
+def test_server_program_prints_its_port_and_ends_with_its_parent() -> None:
     command = [sys.executable, "-m", "focus.demo.server", "--pages", "100"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None

@@ -36,12 +36,12 @@ def make_cli() -> ModuleType:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_cli_page_is_what_the_commands_say(make_cli: ModuleType, language: str) -> None:
+def test_cli_page_is_generated_from_the_commands(make_cli: ModuleType, language: str) -> None:
     shown = make_cli.PAGES[language].read_text(encoding="utf-8")
     assert shown == make_cli.page(language), "run `python docs/make_cli.py`"
 
 
-def test_manual_page_is_what_the_commands_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manual_page_is_generated_from_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(DOCS)
     shown = (DOCS / "focus.1").read_text(encoding="utf-8")
     assert shown == importlib.import_module("make_man").page(), "run `python docs/make_cli.py`"
@@ -64,7 +64,7 @@ def test_summary_of_command_fits_the_list(name: str, command: click.Command) -> 
 
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS)
-def test_every_option_has_help(name: str, command: click.Command) -> None:
+def test_options_have_help(name: str, command: click.Command) -> None:
     for option in command.params:
         if isinstance(option, click.Option):
             assert option.help, option.opts
@@ -72,7 +72,7 @@ def test_every_option_has_help(name: str, command: click.Command) -> None:
             assert option.is_flag or option.metavar or isinstance(option.type, click.Choice)
 
 
-def test_every_crawl_option_but_dry_run_has_its_variable() -> None:
+def test_crawl_options_except_dry_run_have_variables() -> None:
     options = (p for p in cli.commands["crawl"].params if isinstance(p, click.Option))
     for option in options:
         name = max(option.opts, key=len).removeprefix("--").upper().replace("-", "_")
@@ -82,7 +82,7 @@ def test_every_crawl_option_but_dry_run_has_its_variable() -> None:
 @pytest.mark.parametrize(
     "page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix()
 )
-def test_a_cluster_command_that_is_shown_has_its_broker(page: Path) -> None:
+def test_shown_cluster_commands_name_a_broker(page: Path) -> None:
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
              for line in block.splitlines()]  # fmt: skip
@@ -115,7 +115,7 @@ def test_link_rewritten_for_site(monkeypatch: pytest.MonkeyPatch, link: str, in_
         site.rewritten(f"{link} [b](gone.md)", "docs/zh/usage.md", site.places())
 
 
-def test_a_package_index_shows_no_link_that_leads_nowhere() -> None:
+def test_package_description_has_no_broken_link() -> None:
     built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     assert "](docs/usage.md)" in text
@@ -125,7 +125,7 @@ def test_a_package_index_shows_no_link_that_leads_nowhere() -> None:
     assert "[" not in text.partition("```")[0]
 
 
-def test_a_source_distribution_names_its_parts_from_the_top() -> None:
+def test_source_distribution_lists_parts_from_the_root() -> None:
     built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
     included = built["build"]["targets"]["sdist"]["include"]
     assert all(name.startswith("/") for name in included)  # else `bench` would be any `bench`

@@ -52,7 +52,7 @@ def hosts(domain: str, number: int) -> Iterator[str]:
     return (f"a{at}.{domain}" for at in range(number))
 
 
-def test_a_domain_of_ever_new_hosts_has_its_budget() -> None:
+def test_domain_with_endless_hosts_has_a_budget() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name) for name in hosts("trap.test", 166)]
     assert crowd.domains.is_spent(asked[-1]) == ""
@@ -69,7 +69,7 @@ def test_its_requests_count_as_well_as_its_hosts() -> None:
     assert crowd.domains.is_spent(asked[0])
 
 
-def test_hosts_of_a_domain_that_pays_are_asked_on() -> None:
+def test_hosts_of_productive_domain_are_requested() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name, 10, relevance=0.02) for name in hosts("portal.test", 3 * KNOWN_HOSTS)]
     assert crowd.domains.is_spent(asked[-1]) == ""
@@ -88,7 +88,7 @@ def greedy(crowd: Crowd, names: Iterator[str], **brings: float) -> int:
     return -1
 
 
-def test_each_host_more_has_to_be_earned() -> None:
+def test_further_hosts_require_relevant_pages() -> None:
     """A page about the topic on each lets half of them have one more: 200 / (1 - 0.9 / 2)."""
     many = hosts("wild.test", 2 * MOST_HOSTS)
     assert greedy(Crowd(), many, requests=1, relevance=0.9) == 364
@@ -96,12 +96,12 @@ def test_each_host_more_has_to_be_earned() -> None:
     assert greedy(Crowd(), few, requests=0, relevance=0.0) == FREE_HOSTS, "robots.txt alone"
 
 
-def test_what_pays_well_has_a_bound_all_the_same() -> None:
+def test_productive_domain_has_a_limit() -> None:
     asked = greedy(Crowd(), hosts("wild.test", 2 * MOST_HOSTS), requests=5, relevance=1.0)
     assert asked == MOST_HOSTS
 
 
-def test_a_host_is_put_off_until_its_like_have_brought_more() -> None:
+def test_host_is_deferred_until_its_group_has_more_results() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name, requests=0) for name in hosts("hoster.test", FREE_HOSTS)]
     fresh = crowd.meet("fresh.hoster.test")
@@ -112,7 +112,7 @@ def test_a_host_is_put_off_until_its_like_have_brought_more() -> None:
     assert crowd.domains.is_spent(fresh) == ""
 
 
-def test_a_host_that_was_put_off_often_is_left_alone() -> None:
+def test_host_deferred_often_is_dropped() -> None:
     crowd = Crowd()
     for name in hosts("hoster.test", FREE_HOSTS):
         crowd.ask(name, requests=0)
@@ -134,7 +134,7 @@ def test_hosts_of_one_address_share_a_wider_budget() -> None:
     assert not crowd.domains.puts_off(elsewhere)
 
 
-def test_what_an_earlier_run_asked_counts_at_the_address_where_it_is_found() -> None:
+def test_requests_of_earlier_run_count_at_current_address() -> None:
     crowd = Crowd()
     for number in range(AT_ADDRESS * FREE_HOSTS):
         host = crowd.frontier.host(f"www.d{number}.test")
@@ -148,7 +148,7 @@ def test_what_an_earlier_run_asked_counts_at_the_address_where_it_is_found() -> 
     assert crowd.domains.puts_off(fresh)
 
 
-def test_a_host_that_pays_is_asked_on_in_a_domain_that_does_not() -> None:
+def test_productive_host_of_useless_domain_is_requested() -> None:
     crowd = Crowd()
     for name in hosts("portal.test", 300):
         crowd.ask(name)
@@ -183,7 +183,7 @@ def test_hosts_that_bring_nothing_are_known_up_to_a_number() -> None:
     assert not crowd.domains.has_room("b.trap.test")
 
 
-def test_what_was_counted_before_anybody_looked_counts() -> None:
+def test_requests_before_lookup_are_counted() -> None:
     """As after a restart: the hosts and what they brought are there at once."""
     crowd = Crowd()
     for name in hosts("trap.test", 200):
@@ -201,7 +201,7 @@ def test_it_can_be_switched_off(config: dict[str, int]) -> None:
     assert crowd.domains.has_room("b.trap.test")
 
 
-async def test_a_crawl_leaves_endless_hosts_and_goes_on_elsewhere() -> None:
+async def test_crawl_leaves_endless_hosts_for_others() -> None:
     web = TinyWeb()
     web.page("http://a.test/", links=["http://h0.trap.test/", *(f"/p{n}" for n in range(300))])
     for number in range(300):

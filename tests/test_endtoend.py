@@ -91,7 +91,7 @@ def test_second_ctrl_c_ends_at_once_and_keeps_fetched_pages(web: DemoWeb, tmp_pa
 # -- without a terminal --------------------------------------------------------------
 
 
-def test_it_runs_as_cron_would_run_it(server: DemoServer, tmp_path: Path) -> None:
+def test_crawl_runs_in_environment_of_cron(server: DemoServer, tmp_path: Path) -> None:
     options = crawl_options(server, tmp_path / "focus.db", "--max-pages", "20")
     run = subprocess.run(
         [sys.executable, "-m", "focus", *options], stdin=subprocess.DEVNULL, capture_output=True,
@@ -141,7 +141,7 @@ def test_concurrent_requests_to_a_host_are_a_delay_apart(web: DemoWeb, tmp_path:
     assert min(gaps) >= 0.3 - CLOCK_S
 
 
-def test_the_delay_holds_across_a_kill(server: DemoServer, tmp_path: Path) -> None:
+def test_delay_is_kept_after_a_kill(server: DemoServer, tmp_path: Path) -> None:
     for _ in range(2):
         Crawl(server, tmp_path, "--delay", "2.5").after(13).kill()
     found = conduct(server.web, server.log, 2.5)

@@ -31,7 +31,7 @@ def test_its_commands_are_those_of_focus(script: Path) -> None:
         parse(arguments)
 
 
-def test_the_crawl_of_a_night_can_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_of_nightly_crawl_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("focus.toml", "topic.toml"):
         (tmp_path / name).write_bytes((EXAMPLES / "night" / name).read_bytes())
     monkeypatch.chdir(tmp_path)
@@ -40,12 +40,12 @@ def test_the_crawl_of_a_night_can_begin(tmp_path: Path, monkeypatch: pytest.Monk
     assert "足球" in ran.output
 
 
-def test_the_notebook_compiles() -> None:
+def test_example_notebook_compiles() -> None:
     path = EXAMPLES / "notebook" / "crawl.py"
     compile(path.read_text(encoding="utf-8"), str(path), "exec")
 
 
-def test_the_unit_of_a_frontier_can_write_its_database() -> None:
+def test_systemd_unit_of_frontier_can_write_its_database() -> None:
     text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     [unit] = (each for each in re.findall(r"```ini\n(.*?)```", text, re.S) if "frontier" in each)
     (command,) = re.findall(r"ExecStart=/usr/local/bin/(.*)", unit.replace("\\\n", " "))
@@ -54,7 +54,7 @@ def test_the_unit_of_a_frontier_can_write_its_database() -> None:
     parse(arguments)
 
 
-def test_a_source_distribution_has_what_its_makefile_runs_and_its_tests_read() -> None:
+def test_source_distribution_contains_files_of_makefile_and_tests() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         packed = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert all((ROOT / each.lstrip("/")).exists() for each in packed)
@@ -66,7 +66,7 @@ def test_a_source_distribution_has_what_its_makefile_runs_and_its_tests_read() -
     assert missing <= {"/pyproject.toml"}  # which is always there
 
 
-def test_the_image_installs_extras_that_there_are() -> None:
+def test_image_installs_existing_extras() -> None:
     image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     extras = re.findall(r"'\.\[([\w,]+)\]'", image)
     with (ROOT / "pyproject.toml").open("rb") as file:
@@ -74,7 +74,7 @@ def test_the_image_installs_extras_that_there_are() -> None:
     assert extras and set(extras[0].split(",")) <= set(known)
 
 
-def test_the_image_has_every_file_that_it_copies() -> None:
+def test_files_copied_into_image_exist() -> None:
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     copied = {

@@ -331,7 +331,7 @@ async def test_fetch_unusable_head_is_failure(lines: list[str], kind: str) -> No
     assert result.failure == kind
 
 
-def test_aiohttp_has_the_private_names_in_use() -> None:
+def test_private_names_of_aiohttp_exist() -> None:
     """`connection` and `requests` use these names of aiohttp, which has no public ones for them."""
 
     async def missing_names() -> list[str]:

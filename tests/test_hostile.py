@@ -203,25 +203,25 @@ async def _crawl(server: HostileServer, folder: Path, said: list[str]) -> RunRep
 # -- the crawl as a whole ---------------------------------------------------------------
 
 
-def test_there_are_enough_behaviours() -> None:
+def test_table_has_at_least_120_behaviours() -> None:
     assert len(CASES) >= 120
 
 
-def test_it_comes_home_in_time_and_memory(hostile_crawl: HostileCrawl) -> None:
+def test_crawl_ends_within_time_and_memory(hostile_crawl: HostileCrawl) -> None:
     assert hostile_crawl.report.stop_reason == "frontier empty"
     assert hostile_crawl.seconds < MAX_S
     assert hostile_crawl.growth < MAX_GROWTH
 
 
-def test_nothing_was_raised_on_either_side(hostile_crawl: HostileCrawl) -> None:
+def test_neither_side_raised_an_error(hostile_crawl: HostileCrawl) -> None:
     assert (hostile_crawl.faults, hostile_crawl.server.errors) == ([], [])
 
 
-def test_the_private_network_was_never_touched(hostile_crawl: HostileCrawl) -> None:
+def test_private_network_received_no_request(hostile_crawl: HostileCrawl) -> None:
     assert hostile_crawl.server.tripped == []
 
 
-def test_no_cookie_and_no_password_was_ever_sent(hostile_crawl: HostileCrawl) -> None:
+def test_no_cookie_or_password_was_sent(hostile_crawl: HostileCrawl) -> None:
     sent = {name for hit in hostile_crawl.server.log for name in hit.headers}
     assert not sent & {"cookie", "authorization", "proxy-authorization", "referer"}
 
@@ -232,7 +232,7 @@ ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What may act on a terminal, or turn the direction of writing."""
 
 
-def test_the_recording_is_valid_and_says_what_was_cut(hostile_crawl: HostileCrawl) -> None:
+def test_recording_is_valid_and_marks_truncated_bodies(hostile_crawl: HostileCrawl) -> None:
     file = hostile_crawl.folder / "hostile.warc.gz"
     checker = Checker(argparse.Namespace(inputs=[str(file)], verbose=False))
     checker.process_all()
@@ -255,7 +255,7 @@ def test_the_recording_is_valid_and_says_what_was_cut(hostile_crawl: HostileCraw
     assert cut[f"http://gzip-tail.test:{port}/x"] == ""
 
 
-def test_nothing_that_was_said_acts_on_a_terminal(hostile_crawl: HostileCrawl) -> None:
+def test_messages_contain_no_terminal_controls(hostile_crawl: HostileCrawl) -> None:
     assert any("parser-title" in line for line in hostile_crawl.said)
     assert [line for line in hostile_crawl.said if ACTIVE.search(line)] == []
 
@@ -274,7 +274,7 @@ def test_nothing_that_was_said_acts_on_a_terminal(hostile_crawl: HostileCrawl) -
     ],
     ids=" ".join,
 )
-def test_no_command_prints_what_acts_on_a_terminal(
+def test_commands_print_no_terminal_controls(
     hostile_crawl: HostileCrawl, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
 ) -> None:
     filled = [each.format(port=hostile_crawl.server.port) for each in command]
@@ -284,7 +284,7 @@ def test_no_command_prints_what_acts_on_a_terminal(
     assert [line for line in (out + err).split("\n") if ACTIVE.search(line.rstrip("\r"))] == []
 
 
-def test_no_cell_is_a_formula_and_no_record_breaks_its_line(hostile_crawl: HostileCrawl) -> None:
+def test_exports_have_no_formula_and_one_line_per_record(hostile_crawl: HostileCrawl) -> None:
     database = str(hostile_crawl.folder / "hostile.db")
     for kind in ("csv", "jsonl"):
         assert (
@@ -305,7 +305,7 @@ def test_no_cell_is_a_formula_and_no_record_breaks_its_line(hostile_crawl: Hosti
     assert all(json.loads(line)["url"] for line in lines)
 
 
-def test_the_report_runs_no_script_of_strangers(hostile_crawl: HostileCrawl) -> None:
+def test_report_contains_no_script_of_pages(hostile_crawl: HostileCrawl) -> None:
     page = hostile_crawl.folder / "report.html"
     assert main(["report", "--db", str(hostile_crawl.folder / "hostile.db"), "-o", str(page)]) == 0
     assert "<script>alert(1)" not in page.read_text(encoding="utf-8")

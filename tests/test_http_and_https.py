@@ -52,13 +52,13 @@ async def test_host_is_requested_by_the_scheme_that_it_speaks(
         assert "http://a.test/robots.txt" not in web.urls()
 
 
-async def test_a_seed_without_a_scheme_goes_on_in_plain(web: TinyWeb) -> None:
+async def test_seed_without_scheme_falls_back_to_http(web: TinyWeb) -> None:
     shut(web, "https", K.TLS)
     run = await crawl(web, ["a.test/x"])
     assert (run.pages, run.crawl.seeds.failures) == (["http://a.test/x"], {})
 
 
-async def test_one_page_that_breaks_tls_costs_that_page(web: TinyWeb) -> None:
+async def test_page_with_tls_failure_fails_alone(web: TinyWeb) -> None:
     web.answers["https://a.test/x"] = Answer(failure=K.TLS)
     run = await crawl(web, ["http://hub.test/"])
     assert set(run.pages) == {"http://hub.test/", "http://a.test/y", "https://a.test/z"}

@@ -35,7 +35,7 @@ def tried(walk: Walk, number: int, relevance: float | None) -> None:
     walk.link_handler.hit_rates.count_result(url_id, brought)
 
 
-def test_poor_newcomers_put_the_others_off_but_one_in_ten(walk: Walk) -> None:
+def test_poor_newcomers_lower_the_bonus_of_nine_in_ten_others(walk: Walk) -> None:
     assert set(bonuses(walk).values()) == {0.0}
     for number in range(6):
         tried(walk, number, None)
@@ -46,7 +46,7 @@ def test_poor_newcomers_put_the_others_off_but_one_in_ten(walk: Walk) -> None:
     assert [walk.frontier.host(host).id % EXPLORATION_INTERVAL for host in spared] == [0, 0]
 
 
-def test_good_newcomers_bring_the_others_back(walk: Walk) -> None:
+def test_good_newcomers_raise_the_bonus_of_others(walk: Walk) -> None:
     for number in range(6):
         tried(walk, number, None)
     before = bonuses(walk)["h18"]
@@ -55,7 +55,7 @@ def test_good_newcomers_bring_the_others_back(walk: Walk) -> None:
     assert before < bonuses(walk)["h18"] == 0.0
 
 
-def test_a_host_stands_on_its_own_once_it_was_tried(walk: Walk) -> None:
+def test_requested_host_has_its_own_bonus(walk: Walk) -> None:
     for number in range(6):
         tried(walk, number, None)
     tried(walk, 6, 0.9)
@@ -69,7 +69,7 @@ def rates(walk: Walk, host: str) -> tuple[object, object]:
     return recent, recent
 
 
-def test_a_new_queue_of_a_newcomer_stands_where_newcomers_do(walk: Walk) -> None:
+def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:
     for number in range(6):
         tried(walk, number, None)
     found = [link("y", host="h7", pattern="/other"), link("z", host="late")]
@@ -78,7 +78,7 @@ def test_a_new_queue_of_a_newcomer_stands_where_newcomers_do(walk: Walk) -> None
     assert others == {bonuses(walk)["h7"]}
 
 
-def test_seeds_and_what_they_redirect_to_are_no_newcomers(walk: Walk) -> None:
+def test_seeds_and_their_redirect_targets_are_no_newcomers(walk: Walk) -> None:
     assert walk.unit_of_work.totals.newcomers == 0
     walk.link_handler.hit_rates.count_abandoned_newcomer(walk.frontier.host("h"), seeds=[0])
     assert walk.unit_of_work.totals.newcomers == 0

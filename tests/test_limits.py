@@ -26,7 +26,7 @@ def test_max_body_bounds_the_bytes_off_the_network_too(ordered: Ordered) -> None
 @pytest.mark.parametrize(
     ("variable", "value"), [("FOCUS_MAX_URL", str(MAX_URL_LENGTH + 1)), ("FOCUS_MAX_LINKS", "-1")]
 )
-def test_limits_that_make_no_sense_are_told(
+def test_contradictory_limits_are_reported(
     variable: str, value: str, capsys: CaptureFixture[str], monkeypatch: MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, value)

@@ -38,19 +38,19 @@ def distance(one: str, other: str) -> int:
     return (simhash(one) ^ simhash(other)).bit_count()
 
 
-def test_the_same_words_in_another_order_are_the_same_text() -> None:
+def test_reordered_words_are_a_near_duplicate() -> None:
     clauses = article(1).split("，")
     assert simhash("，".join(clauses)) == simhash("。\n".join(reversed(clauses)))
 
 
-def test_a_word_changed_hardly_matters_and_other_texts_are_far() -> None:
+def test_changed_word_is_near_and_other_texts_are_far() -> None:
     near = [distance(article(n), article(n).replace("，", "，今天，", 1)) for n in range(40)]
     far = [distance(article(n), article(n + 1000)) for n in range(40)]
     assert sum(bits <= NEAR for bits in near) > 25
     assert min(far) > 4 * NEAR
 
 
-def test_one_template_filled_twice_is_two_texts() -> None:
+def test_template_with_other_tables_is_no_duplicate() -> None:
     template = article(7, 60)
     values = [[random.Random(n + at).randint(0, 9999) for n in range(40)] for at in (0, 999)]
     rows = [" ".join(f"{n}:{value}" for n, value in enumerate(row)) for row in values]
@@ -64,7 +64,7 @@ def test_any_text_has_64_bits_unless_it_has_no_word(text: str) -> None:
     assert (simhash(text) == 0) == (re.search(r"\w", text) is None)
 
 
-def test_of_few_words_only_the_very_same_is_the_same() -> None:
+def test_short_texts_must_be_equal() -> None:
     few = " ".join(f"word{n}" for n in range(FEWEST - 1))
     assert simhash(few, "a title") == simhash(few.replace(" ", "\n  "), "a title")
     assert simhash(few, "a title") != simhash(few, "another title")
@@ -82,7 +82,7 @@ def test_short_texts_are_never_near_each_other_by_chance() -> None:
     assert [twins.find(text) for text in texts] == [*range(2000)]
 
 
-def test_a_template_filled_with_other_numbers_says_the_same() -> None:
+def test_template_with_other_numbers_is_a_duplicate() -> None:
     assert wording("2026-11-22: 17 of 3,000 seats") == wording("1999-01-02: 4 of 1,250  seats")
     assert wording("Monday") != wording("Tuesday")
 
@@ -95,7 +95,7 @@ def test_a_template_filled_with_other_numbers_says_the_same() -> None:
         "页面不存在 - 某网", "您访问的页面不存在", "对不起，找不到该页面", "文章已被删除",
     ],
 )  # fmt: skip
-def test_not_found_in_so_many_words(title: str) -> None:
+def test_not_found_titles_are_recognised(title: str) -> None:
     assert looks_lost(title)
 
 
@@ -106,11 +106,11 @@ def test_not_found_in_so_many_words(title: str) -> None:
         "A missing page of history",
     ],
 )  # fmt: skip
-def test_other_titles_are_not(title: str) -> None:
+def test_other_titles_are_not_recognised(title: str) -> None:
     assert not looks_lost(title)
 
 
-def test_a_twin_is_found_by_its_first() -> None:
+def test_near_duplicate_refers_to_first_page() -> None:
     seen = NearDuplicates()
     seen.add(3, 0b1111 << 40)
     seen.add(5, 0b1101 << 40)
@@ -120,13 +120,13 @@ def test_a_twin_is_found_by_its_first() -> None:
 
 
 @given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=NEAR))
-def test_what_differs_in_three_bits_is_always_found(bits: int, flipped: set[int]) -> None:
+def test_simhash_within_three_bits_is_found(bits: int, flipped: set[int]) -> None:
     seen = NearDuplicates()
     seen.add(1, bits or 1)
     assert seen.find((bits or 1) ^ sum(1 << bit for bit in flipped)) == 1
 
 
-def test_a_page_like_its_hosts_lost_ones_is_lost_too() -> None:
+def test_page_like_the_missing_pages_of_its_host_is_missing() -> None:
     seen = NearDuplicates()
     lost, page = Page(is_soft_404=True, simhash=77), Page(is_relevant=True, simhash=77)
     assert seen.judge(1, "a.test", lost) == lost
@@ -157,7 +157,7 @@ def test_twins_equal_those_of_a_full_search(texts: list[int], near: int, flipped
     assert seen.find(wanted) == (100 + at_hand[0] if at_hand else None)
 
 
-def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
+def test_texts_stored_per_host_are_bounded() -> None:
     seen, rng = NearDuplicates(), random.Random(1)
     texts = [rng.getrandbits(64) for _ in range(5 * LOST_TEXTS)]
     for text in texts:
@@ -166,7 +166,7 @@ def test_a_host_that_never_says_the_same_is_remembered_in_part() -> None:
     assert not seen.is_lost("b.test", texts[0])
 
 
-async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:
+async def test_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) -> None:
     run = await crawl(web, ["http://a.test/"])
     assert run.crawl.unit_of_work.totals.relevant == 2
     assert "http://a.test/x/2" in run.pages
@@ -174,7 +174,7 @@ async def test_a_duplicate_is_relevant_once_and_its_links_count(web: TinyWeb) ->
     assert relevant == ["http://a.test/1", "http://a.test/3"]
 
 
-async def test_a_mirror_of_short_pages_brings_nothing_twice() -> None:
+async def test_mirror_of_short_pages_has_no_further_results() -> None:
     web = TinyWeb()
     names = [f"{n}" for n in range(20)]
     mirrors = [f"/mirror/{name}" for name in names] + [f"/CASE/{name}" for name in names]
@@ -190,7 +190,7 @@ async def test_a_mirror_of_short_pages_brings_nothing_twice() -> None:
     assert len(run.pages) == 49  # then the patterns of the mirrors are dropped
 
 
-async def test_a_soft_404_is_no_page(web: TinyWeb) -> None:
+async def test_soft_404_is_no_page(web: TinyWeb) -> None:
     run = await crawl(web, ["http://a.test/"])
     assert "http://a.test/gone" not in run.pages
     assert run.crawl.unit_of_work.drops[DropReason.SOFT_404] == 1

@@ -15,7 +15,7 @@ from focus.score.strategy import strategy_class
 PAPERS = Path(__file__).parents[1] / "bench" / "papers"
 
 
-def test_every_experiment_can_be_read_and_names_what_is_there() -> None:
+def test_experiments_are_valid_and_name_existing_strategies() -> None:
     found = files.experiments(PAPERS, [])
     assert sorted(found) == ["p1-1", "p1-2", "p2", "p3", "p5"]
     for name, experiment in found.items():
@@ -52,7 +52,7 @@ def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
     assert sorted({way.params["alpha"] for way in swept}) == [n / 5 for n in range(6)]
 
 
-def test_a_generated_web_is_recorded_whole_and_alike(tmp_path: Path) -> None:
+def test_generated_web_is_recorded_completely(tmp_path: Path) -> None:
     made = portal.Portal(pages=150, hosts=6, portals=2)
     one, other = (
         portal.recorded_web(made, tmp_path / "1"),
@@ -114,7 +114,7 @@ def test_scaled_experiments_are_smaller_throughout() -> None:
     assert (small.generated.pages, small.pages, small.round) == (2000, 1000, 100)
 
 
-def test_a_report_has_each_claim_with_its_verdicts_and_each_command() -> None:
+def test_report_lists_claims_verdicts_and_commands() -> None:
     experiments = files.experiments(PAPERS, ["p2"])
     results = [make_result(6, 0.2, 0.4), make_result(6, 0.4, 0.2, "recorded")]
     text = outcome.report(experiments, {"p2": results})
@@ -123,7 +123,7 @@ def test_a_report_has_each_claim_with_its_verdicts_and_each_command() -> None:
     assert "| p2 | recorded | 1 | 1,000 | 6 | 100 | `the command` | abc | 2026-11-25 |" in text
 
 
-def test_the_page_of_results_shows_what_the_script_prints() -> None:
+def test_results_page_equals_output_of_the_script() -> None:
     results = run.read_results(PAPERS.parent / "results")
     lines = outcome.report(files.experiments(PAPERS, []), results).splitlines()
     page = (PAPERS.parents[1] / "docs" / "results.md").read_text("utf-8")

@@ -95,7 +95,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_command_is_one_that_focus_takes(page: Path) -> None:
+def test_documented_commands_exist(page: Path) -> None:
     for arguments in commands(text_of(page)):
         try:
             parse(arguments)
@@ -224,7 +224,7 @@ def test_package_docstring_lists_every_module() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_no_machine_is_given_away(page: Path) -> None:
+def test_documents_name_no_machine(page: Path) -> None:
     assert not re.search(r"/work/|/tmp/|/root/|/opt/|simple/|index-url", text_of(page))
 
 

@@ -50,7 +50,7 @@ ORDER = (
 )  # fmt: skip
 
 
-def test_a_crawl_stops_at_the_same_request_after_interruptions(focus: Focus) -> None:
+def test_interrupted_crawl_stops_at_the_same_request(focus: Focus) -> None:
     whole = focus(*ORDER, "--db", "whole.db")
     assert whole.code == 0
     assert "stop-harvest reached" in whole.err
@@ -69,7 +69,7 @@ def test_a_crawl_stops_at_the_same_request_after_interruptions(focus: Focus) -> 
     assert statuses[0]["harvest_last_500"] == pytest.approx(9 / WINDOW)
 
 
-def test_a_crawl_that_stopped_by_its_harvest_makes_no_further_request(focus: Focus) -> None:
+def test_crawl_stopped_by_harvest_sends_no_further_request(focus: Focus) -> None:
     def requests() -> int:
         status = json.loads(focus("status", "--db", "a.db", "--json").out)["status"]
         return int(status["counters"]["requests"])
@@ -85,5 +85,5 @@ def test_a_crawl_that_stopped_by_its_harvest_makes_no_further_request(focus: Foc
     assert requests() > stopped
 
 
-def test_a_share_over_one_is_refused(focus: Focus) -> None:
+def test_share_over_one_is_refused(focus: Focus) -> None:
     assert focus(*ORDER, "--stop-harvest", "2").code == 2

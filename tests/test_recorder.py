@@ -68,7 +68,7 @@ def is_valid(path: Path) -> bool:
     return bool(checker.exit_value == 0)
 
 
-def test_an_exchange_becomes_valid_records(tmp_path: Path) -> None:
+def test_exchange_is_recorded_as_valid_records(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     with recorder(path) as out:
         assert out.record(PAGE)
@@ -89,7 +89,7 @@ def test_an_exchange_becomes_valid_records(tmp_path: Path) -> None:
     assert PAGE.status_line + b"\r\n" in gzip.decompress(path.read_bytes())
 
 
-def test_an_exchange_of_unknown_request_is_a_response_record(tmp_path: Path) -> None:
+def test_exchange_without_request_is_a_response_record(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     with recorder(path) as out:
         out.record(FetchResult("http://a/", 0.0, status=404))
@@ -103,7 +103,7 @@ def test_recorder_device_raises() -> None:
         Recorder(Path(os.devnull), software="focus")
 
 
-def test_no_answer_is_no_record(tmp_path: Path) -> None:
+def test_missing_response_is_not_recorded(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     with recorder(path) as out:
         assert not out.record(FetchResult("http://a/", 0.0, failure=FailureKind.DNS))
@@ -138,7 +138,7 @@ def test_hostile_header_values_stay_inside_their_line(tmp_path: Path) -> None:
     assert records(path)[1][2] == b"x"
 
 
-def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
+def test_recorded_exchange_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     moved = FetchResult(
         "http://a.example/old", 5.0, status=301, headers=(("location", "/p?q=1"),),
@@ -160,7 +160,7 @@ def test_what_was_recorded_is_replayed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn_bytes", [1, 2, 9, 100, 300])
-def test_a_torn_tail_is_cut_off(tmp_path: Path, torn_bytes: int) -> None:
+def test_truncated_tail_is_cut_off(tmp_path: Path, torn_bytes: int) -> None:
     path = tmp_path / "w.warc.gz"
     with recorder(path) as out:
         out.record(PAGE)
@@ -184,7 +184,7 @@ def test_cut_at_every_byte_leaves_whole_members() -> None:
     assert whole_members(data + bytes(4096)) == len(data)
 
 
-def test_a_warc_inside_a_page_does_not_mislead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warc_text_inside_a_page_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     nested = [packed_record([("n", "1")], rng.randbytes(400)) for _ in range(3)]
     page = rng.randbytes(40_000) + b"".join(nested) + rng.randbytes(40_000)
@@ -198,7 +198,7 @@ def test_a_warc_inside_a_page_does_not_mislead(monkeypatch: pytest.MonkeyPatch) 
         assert whole_members(first + outer + first[:-9]) == len(first + outer)
 
 
-def test_only_its_own_kind_of_file_is_continued(tmp_path: Path) -> None:
+def test_file_of_another_kind_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.gz"
     for data in (b"my thesis", gzip.compress(b"my thesis" * 99), b"WARC/1.0"):
         path.write_bytes(data)
@@ -207,17 +207,17 @@ def test_only_its_own_kind_of_file_is_continued(tmp_path: Path) -> None:
         assert path.read_bytes() == data
 
 
-def test_one_recorder_at_a_time(tmp_path: Path) -> None:
+def test_second_recorder_on_file_is_refused(tmp_path: Path) -> None:
     with recorder(tmp_path / "w"), pytest.raises(ArchiveError, match="another process"):
         recorder(tmp_path / "w")
 
 
-def test_unwritable_places_are_told(tmp_path: Path) -> None:
+def test_unwritable_file_raises(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="cannot write"):
         recorder(tmp_path / "no" / "folder.warc.gz")
 
 
-def test_a_full_disk_leaves_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_leaves_complete_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "w.warc.gz"
     out = recorder(path)
     out.record(PAGE)

@@ -83,7 +83,7 @@ async def test_auto_renders_shells_and_always_renders_all() -> None:
         assert asked == expected, (mode, page.title)
 
 
-async def test_only_addresses_that_match_are_rendered() -> None:
+async def test_only_matching_urls_are_rendered() -> None:
     for pattern, expected in (("/list$", [URL]), ("/other", [])):
         _, asked = await looked(SHELL, config=RenderConfig(mode="auto", match=(pattern,)))
         assert asked == expected
@@ -98,12 +98,12 @@ async def test_only_addresses_that_match_are_rendered() -> None:
         (WHOLE, {"body": b"%PDF-1.7", "headers": (("content-type", "application/pdf"),)}),
     ],
 )
-async def test_what_is_no_page_of_html_is_not_rendered(page: Page | None, how: Any) -> None:
+async def test_other_types_than_html_are_not_rendered(page: Page | None, how: Any) -> None:
     result, asked = await looked(page, config=RenderConfig(mode="always"), **how)
     assert asked == [] and result.page is page
 
 
-async def test_a_rendered_page_takes_the_place_of_the_one_that_came() -> None:
+async def test_rendered_page_replaces_received_page() -> None:
     result, _ = await looked(SHELL)
     assert (result.page.title, result.page.rendering) == ("rendered", Rendering.RENDERED)
     assert result.fetch.raw_bytes == 100
@@ -113,7 +113,7 @@ async def test_a_rendered_page_takes_the_place_of_the_one_that_came() -> None:
     "page, drawn, kept",
     [(SHELL, DRAWN, False), (SHELL, Rendered(Rendering.TIMEOUT), False), (WHOLE, DRAWN, True)],
 )
-async def test_no_validator_says_that_what_scripts_bring_is_as_it_was(
+async def test_validators_of_pages_to_be_rendered_are_dropped(
     page: Page, drawn: Rendered, kept: bool
 ) -> None:
     headers = ("etag", '"1"'), ("last-modified", "Mon, 23 Nov 2026 00:00:00 GMT"), ("x", "y")
@@ -122,7 +122,7 @@ async def test_no_validator_says_that_what_scripts_bring_is_as_it_was(
 
 
 @pytest.mark.parametrize("kind", [Rendering.TIMEOUT, Rendering.CRASH, Rendering.TOO_LARGE])
-async def test_a_page_that_cannot_be_rendered_stays_as_it_came(kind: Rendering) -> None:
+async def test_page_that_cannot_be_rendered_stays_as_received(kind: Rendering) -> None:
     result, _ = await looked(SHELL, drawn=Rendered(kind, detail="why"))
     assert (result.page.title, result.page.rendering) == ("shell", kind)
     assert result.page.detail == "why" and result.fetch.failure is None
@@ -135,13 +135,13 @@ async def test_scripts_that_leave_nothing_do_not_cost_the_page(becomes: Page) ->
     assert (result.page.title, result.page.rendering) == ("whole", Rendering.EMPTY)
 
 
-async def test_what_a_page_asked_of_robots_holds_whatever_its_scripts_say() -> None:
+async def test_noindex_of_received_page_holds_after_rendering() -> None:
     shell = Page(rendering=Rendering.NOSCRIPT, noindex=True, nofollow=True)
     result, _ = await looked(shell)
     assert result.page is not None and result.page.noindex and result.page.nofollow
 
 
-async def test_where_scripts_send_the_page_is_a_redirect() -> None:
+async def test_navigation_by_scripts_is_a_redirect() -> None:
     result, _ = await looked(
         SHELL, drawn=Rendered(Rendering.RENDERED, navigated_to="https://b.test/")
     )
@@ -178,7 +178,7 @@ async def asking(
     return await web.answer(URL, kind, request, Allowance())
 
 
-async def test_a_page_may_ask_for_scripts_and_data_alone() -> None:
+async def test_page_may_request_scripts_and_data_only() -> None:
     asked = Asked()
     web = SubRequests(asked, asked, agent=None)
     for kind in ("Image", "Font", "Media", "Ping", "Manifest", "Other", "EventSource"):
@@ -213,14 +213,14 @@ async def test_data_obey_robots_txt_and_scripts_are_part_of_the_page() -> None:
     assert [url for url, _ in asked.log] == ["https://a.test/robots.txt", "https://a.test/x.js"]
 
 
-async def test_robots_txt_that_cannot_be_had_forbids() -> None:
+async def test_unavailable_robots_txt_forbids_data() -> None:
     url = "https://a.test/robots.txt"
     gone = FetchResult(url, 0.0, status=503, failure=FailureKind.HTTP_5XX)
     web = SubRequests(Asked(gone=gone), Asked(gone=gone), agent="focus")
     assert await asking(web, "https://a.test/x") is None
 
 
-async def test_a_script_is_asked_for_once_in_a_crawl() -> None:
+async def test_script_is_requested_once_per_crawl() -> None:
     once = said("https://a.test/x.js")
     always = said("https://a.test/y.js", cache_control="no-store")
     asked = Asked(once=once, always=always)
@@ -231,7 +231,7 @@ async def test_a_script_is_asked_for_once_in_a_crawl() -> None:
     assert [url for url, _ in asked.log] == [once.url, always.url, always.url]
 
 
-async def test_a_page_may_ask_for_so_much_and_no_more() -> None:
+async def test_requests_of_a_page_are_limited() -> None:
     asked = Asked()
     web, allowance = SubRequests(asked, asked, agent=None), Allowance()
     for number in range(MAX_REQUESTS + 5):
@@ -240,7 +240,7 @@ async def test_a_page_may_ask_for_so_much_and_no_more() -> None:
     assert len(asked.log) == MAX_REQUESTS
 
 
-async def test_a_preflight_is_answered_without_asking() -> None:
+async def test_preflight_is_answered_without_request() -> None:
     asked = Asked()
     fields = {"Origin": "https://a.test", "Access-Control-Request-Headers": "x-key"}
     web = SubRequests(asked, asked, agent=None)
@@ -252,7 +252,7 @@ async def test_a_preflight_is_answered_without_asking() -> None:
 # -- how it is ordered ----------------------------------------------------------------
 
 
-def test_a_browser_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_browser_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="apt install chromium"):
         chromium.executable(None)
@@ -275,7 +275,7 @@ def test_root_must_do_without_the_sandbox_knowingly(
         check()
 
 
-def test_a_recorded_web_is_not_rendered_from_the_live_one(tmp_path: Path) -> None:
+def test_recorded_web_is_not_rendered(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
     from focus.cli import cli
@@ -306,7 +306,7 @@ def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
     assert refusal in str(result.exception)
 
 
-def test_a_frontier_of_a_cluster_has_no_such_options() -> None:
+def test_cluster_frontier_has_no_render_options() -> None:
     names = {each.key for each in DECLARED if each.setting.section == SCRIPT_SECTION}
     assert "render" in names
     assert names.isdisjoint(param.name for param in frontier.params)

@@ -148,7 +148,7 @@ LIST = """fetch("/api/list").then(r => r.json()).then(items => {
 # -- what lists need ----------------------------------------------------------------
 
 
-async def test_a_list_that_scripts_build_is_there_afterwards() -> None:
+async def test_list_built_by_scripts_is_in_the_page() -> None:
     log: list[str] = []
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a", "b"])}
     async with serving(routes, log) as port, rendering(connecting(port)) as made:
@@ -161,7 +161,7 @@ async def test_a_list_that_scripts_build_is_there_afterwards() -> None:
     assert asked == ["/app.js", "/robots.txt", "/api/list"]  # for both pages
 
 
-async def test_what_scripts_load_obeys_robots_txt() -> None:
+async def test_data_of_scripts_obeys_robots_txt() -> None:
     log: list[str] = []
     rules = web.Response(text="User-agent: *\nDisallow: /api\n")
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a"]), "/robots.txt": rules}
@@ -171,7 +171,7 @@ async def test_what_scripts_load_obeys_robots_txt() -> None:
     assert not any("/api" in each for each in log)
 
 
-async def test_another_origin_is_read_only_where_it_says_so() -> None:
+async def test_other_origin_is_read_only_with_cors_permission() -> None:
     log: list[str] = []
     body = """<p id=app></p><script>
       for (const path of ["/open", "/closed"])
@@ -187,7 +187,7 @@ async def test_another_origin_is_read_only_where_it_says_so() -> None:
     assert "OPTIONS api.example/open" not in log  # a preflight is answered here
 
 
-async def test_only_what_is_needed_is_asked_for() -> None:
+async def test_unnecessary_resources_are_not_requested() -> None:
     log: list[str] = []
     body = """<link rel=stylesheet href=/s.css><img src=/i.png><video src=/v.mp4></video>
       <link rel=prefetch href=/later><iframe src=/frame></iframe><link rel=icon href=/icon>
@@ -203,12 +203,12 @@ async def test_only_what_is_needed_is_asked_for() -> None:
     assert page.navigated_to == "https://shop.example/sent?q="
 
 
-async def test_a_script_that_sends_on_is_a_redirect() -> None:
+async def test_navigation_by_a_script_is_a_redirect() -> None:
     page = await drawn("<script>location.href = '/other'</script>")
     assert page.navigated_to == "https://shop.example/other"
 
 
-async def test_an_address_that_a_script_has_changed_is_the_base_of_links() -> None:
+async def test_url_changed_by_script_is_the_base_of_links() -> None:
     script = "<script>history.pushState(0, '', '/deep/')</script>"
     page = await drawn(f"<head></head><a href=x>x</a>{script}")
     assert b'<base href="https://shop.example/deep/">' in page.html
@@ -261,7 +261,7 @@ async def test_endless_list_is_bounded(monkeypatch: MonkeyPatch) -> None:
 # -- what hostile pages try -----------------------------------------------------------
 
 
-async def test_a_page_that_never_ends_is_read_as_it_stands(monkeypatch: MonkeyPatch) -> None:
+async def test_page_that_never_settles_is_read_at_the_limit(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "READ_SHARE", 0.95)
     body = "<p id=n>0</p><script>setInterval(() => { n.textContent++; fetch('/x'); }, 20)</script>"
     log: list[str] = []
@@ -274,7 +274,7 @@ async def test_a_page_that_never_ends_is_read_as_it_stands(monkeypatch: MonkeyPa
 @pytest.mark.parametrize(
     "busy", ["for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }"]
 )
-async def test_a_page_that_hangs_costs_its_time_and_no_more(busy: str) -> None:
+async def test_hanging_page_ends_at_its_time_limit(busy: str) -> None:
     async with rendering() as made:
         made._config = replace(CONFIG, timeout_s=1.5)
         page = await made.render(came(f"<p>x<script>{busy}</script>"), "utf-8")
@@ -284,7 +284,7 @@ async def test_a_page_that_hangs_costs_its_time_and_no_more(busy: str) -> None:
     assert b"good" in after.html
 
 
-async def test_dialogs_downloads_and_new_windows_are_turned_away() -> None:
+async def test_dialogs_downloads_and_new_windows_are_refused() -> None:
     body = """<p id=p></p><a id=d download=evil.exe href="data:application/x,evil">x</a><script>
       alert("a"); const said = confirm("b"); prompt("c"); print();
       d.click(); const other = window.open("/pop"); window.onbeforeunload = () => "stay";
@@ -311,7 +311,7 @@ async def test_document_over_the_limit_is_dropped(grow: str, monkeypatch: Monkey
     assert page.rendering is Rendering.TOO_LARGE
 
 
-async def test_a_page_that_takes_all_memory_is_ended() -> None:
+async def test_page_that_takes_all_memory_is_killed() -> None:
     body = """<body><script>const kept = [];
       for (let n = 0; n < 70; n++) kept.push(new Uint8Array(8e6).fill(1));
       for (;;);</script>"""
@@ -409,7 +409,7 @@ def trying(ways: tuple[str, ...], port: int) -> FetchResult:
     return came(HELP + "".join(scripts))
 
 
-async def test_nothing_in_a_page_reaches_the_private_network() -> None:
+async def test_page_cannot_reach_the_private_network() -> None:
     async with private_server() as (port, contacts):
         async with rendering(replace(OPEN, allow_net=())) as made:
             for ways in (WAYS, *((each,) for each in LEAVING)):
@@ -426,14 +426,14 @@ async def test_nothing_in_a_page_reaches_the_private_network() -> None:
         assert contacts.seen == [b"own", b"own"]
 
 
-async def test_what_the_user_opens_can_be_reached() -> None:
+async def test_allowed_private_network_can_be_reached() -> None:
     async with private_server() as (port, contacts):
         await drawn(f"<body><script>fetch('http://127.0.0.1:{port}/x')</script>")
     assert any(each.startswith(b"GET /robots.txt") for each in contacts.seen)
 
 
 @pytest.mark.parametrize("closed", [True, False])
-async def test_a_redirect_of_a_subrequest_is_judged_like_any_request(closed: bool) -> None:
+async def test_redirect_of_subrequest_passes_the_guard(closed: bool) -> None:
     networks = ("127.0.0.1/32",) if closed else ("127.0.0.0/8",)
     async with private_server("127.0.0.2") as (port, contacts):
         away = web.Response(status=302, headers={"Location": f"http://127.0.0.2:{port}/"})
@@ -446,7 +446,7 @@ async def test_a_redirect_of_a_subrequest_is_judged_like_any_request(closed: boo
     assert (contacts.seen == []) == closed
 
 
-async def test_a_browser_that_is_killed_in_mid_page_is_begun_anew() -> None:
+async def test_browser_killed_during_a_page_is_restarted() -> None:
     browsers: list[Chromium] = []
 
     def killing(_: str) -> None:
@@ -461,7 +461,7 @@ async def test_a_browser_that_is_killed_in_mid_page_is_begun_anew() -> None:
         assert process_of(made) != first and not alive(first)
 
 
-async def test_a_browser_that_dies_of_a_page_leaves_that_page_as_it_came() -> None:
+async def test_page_that_kills_the_browser_stays_as_received() -> None:
     async with rendering() as made:
 
         async def killing() -> None:
@@ -527,7 +527,7 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
     return found
 
 
-async def test_lists_are_followed_where_their_scripts_are_run(tmp_path: Path) -> None:
+async def test_links_of_rendered_lists_are_followed(tmp_path: Path) -> None:
     async with serving(site(), []) as port:
         never = await crawled(tmp_path, port, "never")
         auto = await crawled(tmp_path, port, "auto")
@@ -551,7 +551,7 @@ ROUTER = """const show = () => {
 onhashchange = show; show();"""
 
 
-async def test_routes_behind_a_hash_are_pages_of_their_own(tmp_path: Path) -> None:
+async def test_hash_routes_are_separate_pages(tmp_path: Path) -> None:
     shell = f"<div id=app></div><script>{ROUTER}</script>"
     routes = {"/": web.Response(text=shell, content_type="text/html")}
     routes["/sidebar.md"] = web.Response(text="站")
@@ -617,19 +617,19 @@ async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, st
     return {url.removeprefix("http://site.example"): etag for url, etag in rows}, remarks
 
 
-async def test_an_alert_sees_what_scripts_bring(tmp_path: Path) -> None:
+async def test_alert_matches_rendered_text(tmp_path: Path) -> None:
     found, remarks = await watched(tmp_path, "auto", "a", "ab")
     assert found == {"/list/0": "", "/p/0a": "", "/p/0b": ""}
     assert "--render" not in remarks
 
 
-async def test_an_alert_says_that_its_site_needs_scripts(tmp_path: Path) -> None:
+async def test_alert_reports_that_its_site_needs_scripts(tmp_path: Path) -> None:
     found, remarks = await watched(tmp_path, "never", "a")
     assert found == {"/list/0": '"as it was"'}
     assert "site.example: 1 page seems to need scripts; use --render auto" in remarks
 
 
-async def test_a_program_that_is_no_browser_is_said_before_the_crawl(tmp_path: Path) -> None:
+async def test_program_that_is_no_browser_is_refused_before_the_crawl(tmp_path: Path) -> None:
     topic = to_builtins(from_words("足球"))
     analysis = AnalysisConfig(topic=topic)
     config = CrawlConfig(("http://site.example/",), analysis=analysis, render=CONFIG)

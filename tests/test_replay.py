@@ -47,7 +47,7 @@ def archive(folder: Path, *records: bytes, limits: FetchConfig | None = None) ->
     return Archive.open(path, cache_dir=folder / "cache", limits=limits or FetchConfig())
 
 
-def test_a_page_comes_as_the_web_would_give_it(tmp_path: Path) -> None:
+def test_archived_page_equals_live_response(tmp_path: Path) -> None:
     fields = "WARC-IP-Address: 192.0.2.1\r\nWARC-Date: 2026-04-18T04:43:35Z\r\n"
     with archive(tmp_path, response("http://a.example/p", HTML, "ETag: x", fields=fields)) as web:
         result = web.lookup("http://a.example/p", fetched_at=7.0, elapsed_s=0.5)
@@ -141,7 +141,7 @@ def test_cut_captures_fail_as_they_did(tmp_path: Path, cut: str, failure: Failur
         assert web.lookup("http://a.example/p").failure is failure
 
 
-def test_a_body_that_was_not_kept_is_no_empty_page(tmp_path: Path) -> None:
+def test_omitted_body_is_no_empty_page(tmp_path: Path) -> None:
     fields = "WARC-Truncated: unspecified\r\n"
     kept = response("http://a.example/1", HTML, fields=fields)
     dropped = response("http://a.example/2", "Content-Type: image/png", body="", fields=fields)
@@ -177,7 +177,7 @@ def test_redirects_are_absolute(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_a_redirect_to_https_does_not_hide_the_page(tmp_path: Path) -> None:
+def test_redirect_to_https_does_not_hide_the_page(tmp_path: Path) -> None:
     page = response("https://a.example/", HTML)
     to_https = response("http://a.example/", "Location: https://a.example/", status="301 Moved")
     for order in ([page, to_https], [to_https, page]):
@@ -187,7 +187,7 @@ def test_a_redirect_to_https_does_not_hide_the_page(tmp_path: Path) -> None:
         assert web.lookup("http://a.example/").failure is FailureKind.REDIRECT
 
 
-def test_the_last_capture_counts(tmp_path: Path) -> None:
+def test_last_capture_counts(tmp_path: Path) -> None:
     first = response("http://a.example/", HTML, status="503 Busy")
     with archive(tmp_path, first, response("http://a.example/", HTML)) as web:
         assert web.lookup("http://a.example/").status == 200
@@ -213,7 +213,7 @@ def test_revisits_resources_and_other_records(tmp_path: Path) -> None:
     web.close()
 
 
-def test_the_second_opening_reads_the_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_opening_reads_the_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = archive(tmp_path, response("http://a.example/1", HTML))
     monkeypatch.setattr("focus.archive.replay._build_pack", None)
     second = Archive.open(tmp_path / "w.warc.gz", cache_dir=tmp_path / "cache")
@@ -223,7 +223,7 @@ def test_the_second_opening_reads_the_pack(tmp_path: Path, monkeypatch: pytest.M
     second.close()
 
 
-def test_a_changed_archive_is_packed_anew_and_the_old_pack_goes(tmp_path: Path) -> None:
+def test_changed_archive_gets_new_pack_and_old_one_is_removed(tmp_path: Path) -> None:
     archive(tmp_path, response("http://a.example/1", HTML)).close()
     torn = tmp_path / "cache" / "building-old"
     torn.touch()
@@ -234,7 +234,7 @@ def test_a_changed_archive_is_packed_anew_and_the_old_pack_goes(tmp_path: Path) 
     assert pack.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_broken_pack_is_made_again(tmp_path: Path) -> None:
+def test_damaged_pack_is_rebuilt(tmp_path: Path) -> None:
     archive(tmp_path, response("http://a.example/1", HTML)).close()
     (pack,) = (tmp_path / "cache").iterdir()
     whole = pack.read_bytes()
@@ -250,7 +250,7 @@ def test_a_broken_pack_is_made_again(tmp_path: Path) -> None:
         web.lookup("http://a.example/1")
 
 
-def test_damage_is_told_and_the_rest_used(tmp_path: Path) -> None:
+def test_damage_is_reported_and_the_rest_used(tmp_path: Path) -> None:
     path = tmp_path / "w.warc.zst"
     pages = [response(f"http://a.example/{number}", HTML, body=PAGE * 3000) for number in range(20)]
     data = zstd.compress(b"".join(pages))
@@ -263,7 +263,7 @@ def test_damage_is_told_and_the_rest_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no warc", b"WARC/1.0\r\n", b"\x1f\x8b\x08" + b"x" * 50])
-def test_unreadable_archives_are_told_in_one_line(tmp_path: Path, content: bytes) -> None:
+def test_unreadable_archive_is_reported_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "w.warc"
     path.write_bytes(content)
     with pytest.raises(ArchiveError, match=r"w\.warc") as caught:
@@ -272,7 +272,7 @@ def test_unreadable_archives_are_told_in_one_line(tmp_path: Path, content: bytes
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_missing_files_and_folders_that_are_none_are_told(tmp_path: Path) -> None:
+def test_missing_file_or_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ArchiveError, match="No such file"):
         Archive.open(tmp_path / "none", cache_dir=tmp_path)
     with pytest.raises(ArchiveError, match="cannot read"):
@@ -288,7 +288,7 @@ def count_pages(paths: tuple[Path, Path]) -> int:
         return sum(web.lookup(url).status == 200 for url in web.urls())
 
 
-def test_many_processes_may_open_it_at_once(tmp_path: Path) -> None:
+def test_many_processes_open_the_archive_at_once(tmp_path: Path) -> None:
     path = tmp_path / "w.warc"
     path.write_bytes(b"".join(response(f"http://a.example/{n}", HTML) for n in range(300)))
     context = multiprocessing.get_context("spawn")
@@ -313,7 +313,7 @@ def test_foreign_archives_are_read(tmp_path: Path) -> None:
         assert (web.damage, len(web)) == (None, 2)
 
 
-def test_the_development_web_opens_fast_the_second_time(tmp_path: Path) -> None:
+def test_development_web_opens_fast_the_second_time(tmp_path: Path) -> None:
     path = shared("webs", "dev", "web.warc.zst")
     with Archive.open(path, cache_dir=tmp_path) as web:
         assert (len(web), web.damage) == (23675, None)

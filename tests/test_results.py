@@ -51,30 +51,30 @@ def link(url: str) -> Link:
     return Link(url, url_fingerprint(url), "a.test")
 
 
-def test_a_page_is_followed_kept_and_counted(crawl: Crawl) -> None:
+def test_page_is_followed_stored_and_counted(crawl: Crawl) -> None:
     intents = decided(crawl, Page(title="x", links=[link(f"{SEED}1")]), status=200)
     assert kinds(intents) == ["RememberText", "FollowLinks", "MarkDone", "LearnFromResult"]
 
 
-def test_a_page_that_asks_not_to_be_kept_is_followed_and_dropped(crawl: Crawl) -> None:
+def test_noindex_page_is_followed_and_dropped(crawl: Crawl) -> None:
     _, follow, drop, _ = decided(crawl, Page(noindex=True, links=[link(f"{SEED}1")]), status=200)
     assert isinstance(follow, i.FollowLinks) and follow.row is None and follow.links
     assert drop == i.DropUrl(0, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
 
 
-def test_a_redirects_target_takes_its_place_with_a_hop_more(crawl: Crawl) -> None:
+def test_redirect_target_replaces_url_with_one_more_hop(crawl: Crawl) -> None:
     enter, drop = decided(crawl, status=301, redirect_to="/there")
     assert isinstance(enter, i.EnterRedirect) and enter.row.url == "http://a.test/there"
     assert (enter.row.hops, enter.row.parent_id, enter.source) == (1, 0, 0)
     assert drop == i.DropUrl(0, DropReason.REDIRECTED, "http://a.test/there")
 
 
-def test_a_redirect_to_the_other_scheme_of_itself_is_the_same_url(crawl: Crawl) -> None:
+def test_redirect_to_other_scheme_is_the_same_url(crawl: Crawl) -> None:
     (requeue,) = decided(crawl, status=301, redirect_to="https://a.test/")
     assert requeue == i.RequeueUrl(0, "https://a.test/", hops=1, source=SEED)
 
 
-def test_a_failure_for_now_is_tried_again_and_its_host_rests(crawl: Crawl) -> None:
+def test_temporary_failure_is_retried_and_pauses_its_host(crawl: Crawl) -> None:
     retry, blame, rest, count = decided(crawl, failure=FailureKind.TIMEOUT, detail="10 s")
     assert isinstance(retry, i.RetryUrl) and (retry.tries, retry.at) == (1, 110.0)
     assert isinstance(blame, i.CountFailure)
@@ -82,19 +82,19 @@ def test_a_failure_for_now_is_tried_again_and_its_host_rests(crawl: Crawl) -> No
     assert count == i.LearnFromResult(0, None)
 
 
-def test_the_last_failure_of_too_many_gives_the_host_up(crawl: Crawl) -> None:
+def test_too_many_failures_abandon_the_host(crawl: Crawl) -> None:
     crawl.frontier.host("a.test").failures = 5
     crawl.requests[0].tries = 1
     intents = decided(crawl, failure=FailureKind.TIMEOUT)
     assert kinds(intents) == ["FailUrl", "CountFailure", "AbandonHost", "LearnFromResult"]
 
 
-def test_an_answer_clears_the_failures_of_its_host(crawl: Crawl) -> None:
+def test_response_clears_the_failures_of_its_host(crawl: Crawl) -> None:
     crawl.frontier.host("a.test").failures = 2
     assert "ResetFailures" in kinds(decided(crawl, Page(), status=200))
 
 
-def test_a_page_that_is_as_it_was_is_not_counted_again(crawl: Crawl) -> None:
+def test_unchanged_page_is_not_counted_again(crawl: Crawl) -> None:
     crawl.requests[0].before = UrlState.DONE
     assert decided(crawl, status=304, is_unchanged=True) == [i.MarkDone(0, 0)]
     crawl.requests[0].before = UrlState.DROPPED

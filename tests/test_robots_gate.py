@@ -43,13 +43,13 @@ def test_judge_redirect_to_private_address_gives_host_up() -> None:
     assert gate.judge(host, refused, NOW).failure is FailureKind.GUARD
 
 
-def test_rules_are_asked_for_once() -> None:
+def test_robots_txt_is_requested_once() -> None:
     site = Site(SHUT, 2, 1000)
     assert [site.forbids(number) for number in (0, 1, 0, 1)] == [True] * 4
     assert site.asked == 2
 
 
-def test_the_rules_that_were_not_needed_for_longest_are_let_go_and_asked_for_anew() -> None:
+def test_least_recently_used_rules_are_evicted_and_requested_again() -> None:
     site = Site(SHUT, 3, 2 * len(SHUT))
     assert all(site.forbids(number) for number in (0, 1, 0, 2))
     assert (site.asked, site.held) == (3, 2 * len(SHUT))
@@ -58,19 +58,19 @@ def test_the_rules_that_were_not_needed_for_longest_are_let_go_and_asked_for_ane
     assert site.held == 2 * len(SHUT)
 
 
-def test_one_file_beyond_the_bound_is_held_all_the_same() -> None:
+def test_single_file_over_the_limit_stays_in_memory() -> None:
     site = Site(SHUT, 2, 1)
     assert all(site.forbids(number) for number in (0, 0, 1))
     assert (site.asked, site.held) == (2, len(SHUT))
 
 
-def test_hosts_without_rules_are_never_let_go() -> None:
+def test_hosts_without_rules_are_never_evicted() -> None:
     site = Site(b"", 100, 1)
     assert not any(site.forbids(number) for number in [*range(100)] * 2)
     assert site.asked == 100
 
 
-def test_what_concerns_others_is_not_held() -> None:
+def test_groups_for_other_crawlers_are_not_stored() -> None:
     site = Site(b"User-agent: other\nDisallow: /a\n" * 1000 + SHUT, 1, 10_000)
     assert site.forbids(0)
     assert site.held == len(SHUT)

@@ -84,7 +84,7 @@ def test_parameters_that_do_not_change_a_page_are_removed() -> None:
     assert strip_params(f"{page}?share=x&nb=1", "WordPress") == page
 
 
-def test_every_pattern_compiles_and_names_its_source() -> None:
+def test_patterns_compile_and_name_their_source() -> None:
     knowledge = load_knowledge()
     assert len(knowledge.applications) >= 25
     for rules in (*knowledge.everywhere, *knowledge.applications.values()):

@@ -87,7 +87,7 @@ def web() -> TinyWeb:
     return web
 
 
-async def test_what_robots_txt_names_is_asked_for_and_its_links_followed(web: TinyWeb) -> None:
+async def test_sitemaps_of_robots_txt_are_requested_and_followed(web: TinyWeb) -> None:
     web.robots("a.test", "Sitemap: http://a.test/maps/all.xml\nSitemap: /more.xml")
     sitemap(web, "http://a.test/maps/all.xml", "http://a.test/deep", lastmod="2026-01-01")
     engine, events, keeper = await crawl(web, "http://a.test/")
@@ -107,20 +107,20 @@ async def test_sitemap_xml_is_tried_where_none_is_named(web: TinyWeb) -> None:
     assert "http://b.test/sitemap.xml" in web.urls()
 
 
-async def test_nothing_is_asked_for_unless_wanted(web: TinyWeb) -> None:
+async def test_no_sitemap_is_requested_without_the_option(web: TinyWeb) -> None:
     web.robots("a.test", "Sitemap: http://a.test/all.xml")
     await crawl(web, "http://a.test/", wanted=False)
     assert web.urls() == ["http://a.test/"]
 
 
-async def test_hosts_that_are_no_seeds_are_not_asked(web: TinyWeb) -> None:
+async def test_sitemaps_of_other_hosts_are_not_requested(web: TinyWeb) -> None:
     web.page("http://a.test/", links=["http://b.test/"])
     await crawl(web, "http://a.test/")
     assert "http://b.test/" in web.urls()
     assert "http://b.test/sitemap.xml" not in web.urls()
 
 
-async def test_an_index_leads_to_its_sitemaps_the_latest_first(web: TinyWeb) -> None:
+async def test_sitemap_index_leads_to_latest_sitemap_first(web: TinyWeb) -> None:
     web.status(
         "http://a.test/sitemap.xml",
         200,
@@ -134,7 +134,7 @@ async def test_an_index_leads_to_its_sitemaps_the_latest_first(web: TinyWeb) -> 
     assert "http://a.test/deep" in asked
 
 
-async def test_a_host_gets_no_more_requests_for_listings_than_its_budget(web: TinyWeb) -> None:
+async def test_sitemap_requests_per_host_are_limited(web: TinyWeb) -> None:
     many = [f"http://a.test/{n}.xml" for n in range(40)]
     sitemap(web, "http://a.test/sitemap.xml", *many, root="sitemapindex")
     await crawl(web, "http://a.test/", per_host=5)
@@ -156,7 +156,7 @@ async def test_scope_and_deny_hold_for_listings_and_allow_does_not(web: TinyWeb)
     assert set(web.urls()) == {"http://a.test/", "http://a.test/yes.xml", "http://a.test/deep"}
 
 
-async def test_a_sitemap_speaks_for_its_own_site_only(web: TinyWeb) -> None:
+async def test_sitemap_lists_urls_of_its_own_site_only(web: TinyWeb) -> None:
     sitemap(web, "http://a.test/sitemap.xml", "http://b.test/", "http://www.a.test/")
     await crawl(web, "http://a.test/")
     assert "http://b.test/" not in web.urls()
@@ -177,7 +177,7 @@ async def test_feeds_of_seeds_and_relevant_pages_are_read(web: TinyWeb) -> None:
     assert "http://a.test/dull.xml" not in web.urls()
 
 
-def test_the_database_has_a_place_for_it(tmp_path: Path) -> None:
+def test_sitemap_state_is_stored_in_database(tmp_path: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(tmp_path / "x.db") as db:

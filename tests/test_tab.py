@@ -72,19 +72,19 @@ async def drawn(tools: Tools, limit_s: float) -> tuple[list[str], float]:
     return tools.log[tools.log.index("Fetch.fulfillRequest") + 1 :], loop.time() - begun
 
 
-async def test_a_page_is_done_after_quiet_turns() -> None:
+async def test_page_is_done_after_quiet_turns() -> None:
     told, took_s = await drawn(Tools(0.0), 60.0)
     assert told == ["Runtime.evaluate"] * QUIET_TURNS + READ + TRY_TO_GROW
     assert QUIET_S <= took_s < 2 * QUIET_S
 
 
-async def test_a_page_that_has_no_processor_is_not_done() -> None:
+async def test_page_without_cpu_time_is_not_done() -> None:
     told, _ = await drawn(Tools(10 * QUIET_S), 60.0)
     assert told.index("Fetch.failRequest") < told.index("Page.createIsolatedWorld")
     assert told.count("Runtime.evaluate") == 1 + QUIET_TURNS + 1 + 3, "then it is quiet"
 
 
-async def test_a_page_that_gives_no_sign_of_life_is_read_as_it_stands() -> None:
+async def test_unresponsive_page_is_read_at_the_limit() -> None:
     told, took_s = await drawn(Tools(math.inf), 8.0)
     assert told[-3:] == [*READ, "Runtime.evaluate"], "no time is left to scroll"
     assert 6.0 <= took_s < 7.0

@@ -19,28 +19,28 @@ def after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float
     return throttle.extra_delay_s
 
 
-def test_a_host_that_is_always_slow_is_not_rested() -> None:
+def test_host_that_is_always_slow_is_not_paused() -> None:
     assert after(*[5.0] * 20) == 0.0
 
 
-def test_a_host_that_becomes_slow_rests_and_recovers() -> None:
+def test_host_that_becomes_slow_pauses_and_recovers() -> None:
     assert after(0.2, 0.2, 4.0) == pytest.approx(2.0)
     assert after(0.2, 0.2, 4.0, 4.0) == pytest.approx(3.0)
     assert after(0.2, 0.2, 4.0, 4.0, 0.2) == pytest.approx(1.5)
     assert after(0.2, 0.2, 4.0, *[0.2] * 10) == 0.0
 
 
-def test_small_delays_are_no_sign() -> None:
+def test_small_delays_do_not_count_as_slow() -> None:
     assert after(0.01, 0.9, 0.9) == 0.0
 
 
-def test_429_and_503_double_the_rest_up_to_the_most() -> None:
+def test_429_and_503_double_the_pause_up_to_the_limit() -> None:
     assert [after(*[0.1] * n, status=503) for n in (1, 2, 3)] == [1.0, 2.0, 4.0]
     assert after(*[0.1] * 20, status=429) == MOST_S
     assert after(*[0.1] * 20, status=429, most_s=0.0) == 0.0
 
 
-def test_an_address_has_so_many_slots() -> None:
+def test_address_has_limited_slots() -> None:
     addresses = AddressSlots(2)
     addresses.change_active("192.0.2.1", 2)
     assert not addresses.has_slot("192.0.2.1")
@@ -54,7 +54,7 @@ def test_an_address_has_so_many_slots() -> None:
     assert addresses.has_slot("192.0.2.1")
 
 
-def test_an_address_rests_from_one_start_to_the_next() -> None:
+def test_address_pauses_between_starts() -> None:
     addresses = AddressSlots(2, 0.5)
     addresses.start("192.0.2.1", 10.0)
     assert addresses.due_addresses(10.4) == [], "nobody waits"
@@ -67,7 +67,7 @@ def test_an_address_rests_from_one_start_to_the_next() -> None:
     assert addresses.next_due() is None
 
 
-def test_who_waits_still_is_called_again_after_another_went_first() -> None:
+def test_waiting_host_keeps_its_turn_after_another() -> None:
     addresses = AddressSlots(8, 0.5)
     addresses.start("192.0.2.1", 10.0)
     for host in (7, 3):
@@ -92,7 +92,7 @@ def test_who_waits_still_is_called_again_after_another_went_first() -> None:
         ("", ""),
     ],
 )
-def test_a_machine_has_all_the_addresses_of_its_net(address: str, found: str) -> None:
+def test_ipv6_network_counts_as_one_address(address: str, found: str) -> None:
     assert address_group(address) == found
 
 
@@ -147,7 +147,7 @@ def test_hosts_that_share_an_address_share_its_slots() -> None:
     assert farm.take(99.0) == []
 
 
-def test_a_slow_host_is_asked_less_often() -> None:
+def test_slow_host_is_requested_less_often() -> None:
     farm = Farm(1, per_ip=0)
     (host,) = farm.take(0.0)
     farm.answer(host, 0.1)
@@ -157,7 +157,7 @@ def test_a_slow_host_is_asked_less_often() -> None:
     assert len(farm.take(14.0)) == 1
 
 
-def test_a_host_that_is_given_up_leaves_its_slot_to_others() -> None:
+def test_abandoned_host_releases_its_slot() -> None:
     farm = Farm(3, per_ip=1)
     for host in farm.take(0.0):
         farm.answer(host, 1.0)

@@ -46,7 +46,7 @@ def rack() -> Iterator[Rack]:
         ),
     ],
 )
-def test_nothing_is_lost_when(trial: Callable[[Rack], Verdict], rack: Rack) -> None:
+def test_trial_loses_no_data(trial: Callable[[Rack], Verdict], rack: Rack) -> None:
     verdict = trial(rack)
     if verdict.found.startswith("skipped"):
         pytest.skip(verdict.found)

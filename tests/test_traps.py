@@ -39,7 +39,7 @@ def reason(url: str, host: Host, **config: int) -> DropReason | None:
         "/" + "/".join(f"s{n}" for n in range(21)),
     ],
 )
-def test_a_path_that_repeats_or_is_too_deep_is_a_trap(path: str, host: Host) -> None:
+def test_repeated_or_deep_path_is_a_trap(path: str, host: Host) -> None:
     assert reason(path, host) is DropReason.TRAP_PATH
 
 
@@ -53,17 +53,17 @@ def test_a_path_that_repeats_or_is_too_deep_is_a_trap(path: str, host: Host) -> 
         "/thread-{n}-11-1.html", "/list?start={n}", "/{n}/1", "/item/203105",
     ],
 )  # fmt: skip
-def test_what_real_sites_do_is_none(url: str, host: Host) -> None:
+def test_url_forms_of_real_sites_are_no_traps(url: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     for number in range(2100, 2100 + 2 * FAR_DATES):
         assert traps.look(f"http://a.test{url.format(n=number)}", host) is None
 
 
-def test_a_parameter_again_and_again_is_a_trap(host: Host) -> None:
+def test_repeated_parameter_is_a_trap(host: Host) -> None:
     assert reason("/s?q=1&q=2&q=3&q=4", host) is DropReason.TRAP_QUERY
 
 
-def test_ever_new_combinations_of_parameters_are_a_trap(host: Host) -> None:
+def test_endless_parameter_combinations_are_a_trap(host: Host) -> None:
     traps = Traps(TrapConfig(max_combinations=8), now=NOW)
     facets = ["color", "size", "brand", "sort", "price"]
     found = []
@@ -75,7 +75,7 @@ def test_ever_new_combinations_of_parameters_are_a_trap(host: Host) -> None:
     assert traps.look("http://a.test/other?price=1&sort=2", host) is None, "another path"
 
 
-def test_what_is_counted_of_paths_is_bounded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_counts_are_bounded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.admission.traps.KEPT", 100)
     traps = Traps(TrapConfig(), now=NOW)
     for number in range(1000):
@@ -85,7 +85,7 @@ def test_what_is_counted_of_paths_is_bounded(host: Host, monkeypatch: pytest.Mon
     assert len(traps._dates) <= 100
 
 
-def test_values_of_a_parameter_may_be_as_many_as_there_are(host: Host) -> None:
+def test_parameter_may_have_any_number_of_values(host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     urls = (f"http://a.test/thread.php?tid={n}&page={n % 7}" for n in range(5000))
     assert not any(traps.look(url, host) for url in urls)
@@ -100,7 +100,7 @@ def test_values_of_a_parameter_may_be_as_many_as_there_are(host: Host) -> None:
         "/e/{y}-{m:02}-01",
     ],
 )
-def test_a_calendar_that_runs_far_ahead_is_a_trap(form: str, host: Host) -> None:
+def test_calendar_far_ahead_is_a_trap(form: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     months = [(2026 + at // 12, at % 12 + 1) for at in range(8, 400)]
     found = [traps.look("http://a.test" + form.format(y=y, m=m), host) for y, m in months]
@@ -115,7 +115,7 @@ def test_it_can_be_switched_off(host: Host) -> None:
     assert traps.is_spent(Queue(0, host, "/N"), Tally(99, 0.0), Tally(99, 0.0)) == ""
 
 
-def test_a_budget_is_spent_unless_it_pays(host: Host) -> None:
+def test_budget_is_spent_without_results(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/N")
     assert traps.is_spent(queue, Tally(99, 0.0), Tally(99, 0.0)) == ""
@@ -123,7 +123,7 @@ def test_a_budget_is_spent_unless_it_pays(host: Host) -> None:
     assert traps.is_spent(queue, Tally(100_000, 1000.0), Tally(100_000, 1000.0)) == ""
 
 
-def test_a_shape_that_repeats_itself_is_left_early_unless_it_pays(host: Host) -> None:
+def test_repeating_pattern_is_left_early_without_results(host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     queue, nothing = Queue(0, host, "/N"), Tally()
     for fetched in range(WATCHED_FROM + REPEATED - 1):
@@ -138,7 +138,7 @@ def test_a_shape_that_repeats_itself_is_left_early_unless_it_pays(host: Host) ->
 
 
 @pytest.mark.parametrize("news", ["text", "relevance"])
-def test_what_brings_news_every_now_and_then_has_its_whole_budget(host: Host, news: str) -> None:
+def test_pattern_with_occasional_news_has_its_whole_budget(host: Host, news: str) -> None:
     traps = Traps(TrapConfig(budget=2000), now=NOW)
     queue = Queue(0, host, "/N")
     for fetched in range(1, 2000):
@@ -250,7 +250,7 @@ async def test_endless_pattern_without_news_ends_sooner(filler: str, requests: i
     assert run.crawl.unit_of_work.drops[DropReason.TRAP_BUDGET] == 1
 
 
-async def test_a_page_under_each_spelling_of_its_name_is_one_shape() -> None:
+async def test_spellings_of_a_name_are_one_pattern() -> None:
     web = TinyWeb()
     web.page("http://a.test/", links=["/" + _spelling(n) for n in range(1500)])
     for n in range(1500):
@@ -264,14 +264,14 @@ def _spelling(n: int) -> str:
     return "".join(c.upper() if n >> at & 1 else c for at, c in enumerate("goalkeepers"))
 
 
-def test_a_host_of_ever_new_shapes_has_a_budget_too(host: Host) -> None:
+def test_host_with_endless_patterns_has_a_budget(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/S")
     assert traps.is_spent(queue, Tally(1, 0.0), Tally(999, 0.0)) == ""
     assert "a.test found" in traps.is_spent(queue, Tally(1, 0.0), Tally(1000, 0.0))
 
 
-def test_only_large_hosts_are_looked_at_by_pattern() -> None:
+def test_patterns_are_tracked_for_large_hosts_only() -> None:
     frontier = Frontier(UrlTable(0), PolitenessConfig())
     small, large = frontier.host("a.test"), frontier.host("b.test")
     traps = Traps(TrapConfig(), now=NOW)
@@ -281,7 +281,7 @@ def test_only_large_hosts_are_looked_at_by_pattern() -> None:
     assert (traps.wants_patterns(small), traps.wants_patterns(large)) == (False, True)
 
 
-async def test_a_crawl_leaves_a_growing_path_alone() -> None:
+async def test_crawl_skips_growing_path() -> None:
     web = TinyWeb()
     web.page("http://a.test/", links=["x/"])
     for depth in range(1, 9):
@@ -292,7 +292,7 @@ async def test_a_crawl_leaves_a_growing_path_alone() -> None:
     assert run.crawl.unit_of_work.drops[DropReason.TRAP_PATH] == 1
 
 
-async def test_what_waits_in_a_spent_queue_is_dropped() -> None:
+async def test_waiting_urls_of_spent_queue_are_dropped() -> None:
     web = TinyWeb()
     web.page("http://a.test/", links=[f"/{n}" for n in range(60)])
     for number in range(60):

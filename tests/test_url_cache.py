@@ -80,7 +80,7 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("strategy", ["best-first", "best-link", "yield", "topic-pagerank"])
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_a_small_memory_asks_for_the_same_in_the_same_order(
+async def test_small_memory_gives_the_same_order(
     tmp_path: Path, strategy: str, seed: int, moved: list[int]
 ) -> None:
     """Where priorities fall by themselves, as a strategy learns, the order is nearly the same: who
@@ -97,7 +97,7 @@ async def test_a_small_memory_asks_for_the_same_in_the_same_order(
 
 
 @given(IDS, IDS, st.booleans())
-def test_ids_kept_as_gaps_are_those_that_were_entered(
+def test_id_gaps_return_added_ids(
     one_by_one: list[int], together: list[int], is_sorted: bool
 ) -> None:
     if is_sorted:
@@ -110,7 +110,7 @@ def test_ids_kept_as_gaps_are_those_that_were_entered(
     assert bool(gaps) == bool(one_by_one + together)
 
 
-def test_an_id_not_far_behind_the_one_before_takes_two_bytes() -> None:
+def test_id_near_the_previous_one_takes_two_bytes() -> None:
     gaps = IdGaps()
     gaps.extend(np.arange(0, 5_000_000, 2_000))
     assert len(gaps) == 2_500

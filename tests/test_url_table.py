@@ -25,7 +25,7 @@ def columns(first: int, rows: list[tuple[int, int, int]]) -> UrlColumns:
     )
 
 
-def test_depths_hops_and_queues_are_those_that_urls_were_entered_and_restored_with() -> None:
+def test_depths_hops_and_queues_are_stored_and_restored() -> None:
     rng = random.Random(7)
     rows = [(rng.choice((1, 1, 1, 2)), rng.choice((0, 0, 3)), rng.randrange(9)) for _ in range(500)]
     table = UrlTable(1)
@@ -40,7 +40,7 @@ def test_depths_hops_and_queues_are_those_that_urls_were_entered_and_restored_wi
     assert found == rows
 
 
-def test_queues_are_told_apart_beyond_the_65_536th() -> None:
+def test_queue_numbers_over_65_536_are_distinct() -> None:
     added, restored = UrlTable(1), UrlTable(1)
     added.add(bytes(16), 65_535, 0)
     added.add(b"1" * 16, 65_536, 0)

@@ -75,11 +75,11 @@ def framed_between() -> bytes:
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_every_packing_is_read(packing: str) -> None:
+def test_all_compressions_are_read(packing: str) -> None:
     assert read(PACKINGS[packing]()) == (names(0, 1, 2, 3, 4), [])
 
 
-def test_what_is_no_warc_is_refused() -> None:
+def test_other_file_is_refused() -> None:
     for data in (b"", b"hello", b"PK\x03\x04", zstd_skippable(b"\x28\xb5\x2f\xfdjunk", 0x184D2A5D)):
         with pytest.raises(ArchiveError):
             read(data)
@@ -87,7 +87,7 @@ def test_what_is_no_warc_is_refused() -> None:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
 @pytest.mark.parametrize("each", [True, False])
-def test_of_a_cut_tail_the_beginning_is_kept(pack: Callable[[bytes], bytes], each: bool) -> None:
+def test_truncated_tail_keeps_its_beginning(pack: Callable[[bytes], bytes], each: bool) -> None:
     blocks = [random.Random(number).randbytes(300_000).hex().encode() for number in range(3)]
     head = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 600000\r\n\r\n"
     whole = [head + block + b"\r\n\r\n" for block in blocks]
@@ -108,7 +108,7 @@ def test_gap_in_long_record_leaves_its_beginning(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("packing", ["gzip, a member each", "zstd, a frame each"])
-def test_a_damaged_file_is_read_up_to_the_damage(packing: str) -> None:
+def test_damaged_file_is_read_up_to_the_damage(packing: str) -> None:
     data = bytearray(PACKINGS[packing]())
     at = data.index(data[:4], data.index(data[:4], 10) + 4) + 20  # in the third member
     data[at : at + 8] = b"\xff" * 8
@@ -124,13 +124,13 @@ def test_bytes_between_plain_records_are_skipped() -> None:
     assert notes
 
 
-def test_a_head_without_end_is_not_hoarded() -> None:
+def test_endless_header_is_not_buffered() -> None:
     found, notes = read(RECORDS[0] + b"WARC/1.0\r\nX: " + b"y" * 3_000_000 + b"\n" + RECORDS[1])
     assert found == names(0, 1)
     assert notes
 
 
-def test_a_huge_block_comes_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_block_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warc, "MAX_BODY_BYTES", 1000)
     notes: list[str] = []
     data = record(1, 5_000_000) + record(2)
@@ -181,21 +181,21 @@ BODY = "<p>足球</p>".encode() * 50
         (BODY, ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
     ],
 )
-def test_codings_are_undone_or_were_before(payload: bytes, headers: list[str]) -> None:
+def test_content_codings_are_decoded_or_were_before(payload: bytes, headers: list[str]) -> None:
     answer = coded(payload, *headers)
     assert (answer.body, answer.failure, answer.raw_bytes) == (BODY, None, len(payload))
 
 
-def test_a_cut_chunk_keeps_what_came() -> None:
+def test_truncated_chunk_keeps_its_beginning() -> None:
     assert coded(b"ff\r\n<p>half", "Transfer-Encoding: chunked").body == b"<p>half"
 
 
-def test_a_bomb_is_cut() -> None:
+def test_decompression_bomb_is_truncated() -> None:
     bomb = gzip.compress(bytes(80 * 1024 * 1024), 9)
     assert len(coded(bomb, "Content-Encoding: gzip").body) == warc.MAX_BODY_BYTES
 
 
-def test_an_answer_is_taken_apart() -> None:
+def test_response_is_parsed() -> None:
     payload = gzip.compress(b"<p>x")
     answer = read_response(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Fold: a\r\n b\r\nSet-Cookie: 1\r\n"
@@ -206,7 +206,7 @@ def test_an_answer_is_taken_apart() -> None:
     assert (answer.header("x-fold"), answer.header("x-raw")) == ("a b", "ÿ")
 
 
-def test_an_undecodable_answer_says_so() -> None:
+def test_undecodable_response_has_reason() -> None:
     answer = coded(b"\x00\x01\x02", "Content-Encoding: sdch")
     assert (answer.failure, answer.body) == (FailureKind.PROTOCOL, b"")
     assert answer.detail
@@ -218,5 +218,5 @@ def test_an_undecodable_answer_says_so() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_answers_never_raise(data: bytes) -> None:
+def test_arbitrary_responses_never_raise(data: bytes) -> None:
     read_response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, deflate\r\n\r\n" + data)

@@ -134,7 +134,7 @@ def kinds(course: Course) -> Counter[str]:
 
 
 @pytest.mark.slow
-async def test_each_new_page_is_told_once_and_in_time(tmp_path: Path) -> None:
+async def test_new_pages_are_reported_once_and_in_time(tmp_path: Path) -> None:
     web = publishing(5, pages=200, days=DAYS, daily=0.3)
     wishes = alerts(auto=False)
     course = await simulate(web, wishes, tmp_path, length=DAYS)

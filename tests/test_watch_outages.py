@@ -129,7 +129,7 @@ MATRIX = [
 
 
 @pytest.mark.parametrize(("hosts", "begin_s", "length_s", "kind"), MATRIX)
-async def test_no_outage_loses_news(
+async def test_outages_lose_no_news(
     watch: WatchFixture, hosts: frozenset[str] | None, begin_s: float, length_s: float, kind: K
 ) -> None:
     begin, end = START + begin_s, START + begin_s + length_s
@@ -173,7 +173,7 @@ async def test_news_of_days_offline_is_delivered_later(watch: WatchFixture, kind
     assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
 
 
-async def test_a_laptop_without_a_network_stays_due(watch: WatchFixture) -> None:
+async def test_alerts_stay_due_without_network(watch: WatchFixture) -> None:
     watch.faults.append(NetworkFault(START, START + HOUR))
     ran = await watch.cron()
     assert (ran.has_only_failures, len(ran.postponed), ran.alerts) == (True, 2, 0)
@@ -183,7 +183,7 @@ async def test_a_laptop_without_a_network_stays_due(watch: WatchFixture) -> None
     assert not watch.web.log
 
 
-async def test_an_article_whose_host_broke_off_is_asked_for_again(watch: WatchFixture) -> None:
+async def test_page_with_broken_connection_is_requested_again(watch: WatchFixture) -> None:
     """The front page came and told of it; then the host refused."""
     await watch.until(START + 3 * HOUR, HOUR)
     watch.publish(ONE)
@@ -209,7 +209,7 @@ async def test_an_article_whose_host_broke_off_is_asked_for_again(watch: WatchFi
         for kind in [(K.UNREACHABLE, K.DNS_TEMPORARY)[(host_n + length_n) % 2]]
     ],
 )
-async def test_a_server_whose_network_goes_away_loses_no_news(
+async def test_server_without_network_loses_no_news(
     watch: WatchFixture, hosts: frozenset[str] | None, kind: K, begin_s: float, length_s: float
 ) -> None:
     """`focus serve` looks by itself whether something is due, and has it done again and again."""

@@ -33,7 +33,7 @@ def gist(result: FetchResult) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-async def test_memory_and_sockets_give_the_same_results() -> None:
+async def test_transport_in_memory_equals_sockets() -> None:
     web = draw()
     urls = [f"http://a.test{path}" for path in URLS]
     drawn = [gist(await web.fetch(url, robots="robots" in url)) for url in urls]
@@ -46,14 +46,14 @@ async def test_memory_and_sockets_give_the_same_results() -> None:
     assert len(web.urls()) == 2 * (len(urls) - 1)
 
 
-async def test_a_page_says_what_was_drawn() -> None:
+async def test_page_has_declared_content_and_encoding() -> None:
     body = (await draw().fetch("http://a.test/")).body.decode()
     assert "<title>A &amp; B</title>" in body
     assert '<a href="http://b.test/">&lt;b&gt;</a>' in body
     assert (await draw().fetch("http://a.test/gbk")).body.decode("gbk").count("足球") == 1
 
 
-async def test_what_was_drawn_to_fail_fails() -> None:
+async def test_declared_failures_occur() -> None:
     web = draw()
     web.fail("http://a.test/", FailureKind.RESET)
     assert (await web.fetch("http://a.test/")).failure is FailureKind.RESET
@@ -63,7 +63,7 @@ async def test_what_was_drawn_to_fail_fails() -> None:
             assert (await fetcher.fetch("http://a.test/")).failure is FailureKind.RESET
 
 
-async def test_slow_pages_wait_by_the_given_sleep_and_are_counted_in_flight() -> None:
+async def test_slow_pages_use_injected_sleep_and_count_in_flight() -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -79,6 +79,6 @@ async def test_slow_pages_wait_by_the_given_sleep_and_are_counted_in_flight() ->
     assert (web.most_in_flight, web.in_flight) == (3, 0)
 
 
-def test_a_url_without_a_path_is_a_mistake_of_the_test() -> None:
+def test_url_without_path_is_refused() -> None:
     with pytest.raises(AssertionError):
         TinyWeb().page("http://a.test")

@@ -48,26 +48,26 @@ def entry(web: Web, name: str) -> tuple[str, str]:
     return url, web.pages[url]
 
 
-def test_an_entry_has_its_text_without_marks(web: Web) -> None:
+def test_entry_has_text_without_markup(web: Web) -> None:
     _, text = entry(web, "Ethernet")
     assert "&lt;networking&gt;" not in text and text.count("<p>") == 2
     assert "km" in entry(web, "local_area")[1]
 
 
-def test_a_reference_leads_to_where_its_target_stands(web: Web) -> None:
+def test_reference_links_to_its_target(web: Web) -> None:
     _, text = entry(web, "Ethernet")
     assert f'<a href="{entry(web, "local_area")[0]}">local area network</a>' in text
     assert "see nothing." in text
 
 
-def test_the_marks_are_the_labels_and_without_a_mark_there_is_none(web: Web) -> None:
+def test_marks_become_labels(web: Web) -> None:
     on = {(url, topic) for (url, topic), label in web.labels.items() if label}
     ethernet, xerox, lan = (entry(web, name)[0] for name in ("Ethernet", "Xerox", "local_area"))
     assert on == {(ethernet, "networking"), (lan, "networking"), (xerox, "graphics")}
     assert entry(web, "unmarked")[0] not in {url for url, _ in web.labels}
 
 
-def test_every_link_of_a_made_web_leads_to_a_page(web: Web) -> None:
+def test_links_of_generated_web_lead_to_pages(web: Web) -> None:
     for url, text in web.pages.items():
         host = "/".join(url.split("/")[:3])
         for href in re.findall(r'href="([^"]+)"', text):
@@ -75,7 +75,7 @@ def test_every_link_of_a_made_web_leads_to_a_page(web: Web) -> None:
             assert (target if "://" in target else host + target) in web.pages
 
 
-def test_a_long_category_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_category_has_further_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encyclopedia, "LISTED", 2)
     head = "x\n\nAcknowledgements\n\n   .\n\n"
     made = encyclopedia.build_web(head + "".join(f"e{n}\n\n   <logic> {n}.\n\n" for n in range(12)))
@@ -86,7 +86,7 @@ def test_a_long_category_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert listed == len(entries)
 
 
-def test_pages_of_a_manual_stand_at_their_names_alone(tmp_path: Path) -> None:
+def test_manual_pages_have_names_as_paths(tmp_path: Path) -> None:
     cpp, python = tmp_path / manuals._CPP_ROOT, tmp_path / manuals._PYTHON_ROOT / "library"
     item = '<li class="toctree-l1"><a class="reference internal" href="'
     files = {
@@ -107,7 +107,7 @@ def test_pages_of_a_manual_stand_at_their_names_alone(tmp_path: Path) -> None:
     assert [key for key, label in web.labels.items() if label] == expected
 
 
-def test_what_is_written_is_what_a_comparison_reads(tmp_path: Path) -> None:
+def test_written_web_is_read_by_comparison(tmp_path: Path) -> None:
     web = Web(["http://a.example/"])
     web.pages["http://a.example/"] = page("Home", "<p>one</p>")
     web.label("http://a.example/", ["logic"], ["logic", "law"])
