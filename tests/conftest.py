@@ -67,8 +67,8 @@ def pytest_asyncio_loop_factories(
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What was skipped though it matters is said aloud at the end, whatever the options."""
     skipped = terminalreporter.stats.get("skipped", [])
-    reasons = {str(each.longrepr[2]).removeprefix("Skipped: ") for each in skipped}
-    for reason in sorted(each for each in reasons if re.match("[A-Z ]{12,}:", each)):
+    reasons = {str(item.longrepr[2]).removeprefix("Skipped: ") for item in skipped}
+    for reason in sorted(item for item in reasons if re.match("[A-Z ]{12,}:", item)):
         terminalreporter.write_line(reason, yellow=True, bold=True)
 
 
@@ -93,8 +93,8 @@ def here(tmp_path: Path) -> Iterator[OutboxFixture]:
     """An empty database of alerts, and the relay that sends its messages."""
     from tests.support.outbox import outbox
 
-    with outbox(tmp_path) as made:
-        yield made
+    with outbox(tmp_path) as result:
+        yield result
 
 
 TIMING = set(

@@ -68,7 +68,7 @@ class Live(ReplayTransport):
         self._sent += 1
         self.in_flight += 1
         heapq.heappush(self._running, (start_at + ends_in, self._sent, task))
-        self.most = max(self.most, sum(not each.is_lookup for *_, each in self._running))
+        self.most = max(self.most, sum(not item.is_lookup for *_, item in self._running))
 
     async def receive(self, until: float | None) -> list[Result]:
         if self._running and (until is None or until >= self._running[0][0]):

@@ -139,9 +139,9 @@ GOOD = alert.Alert("足球", ("sports.example.cn", "https://b.example/zh/"), wor
 
 
 def test_alert_round_trips_through_json() -> None:
-    made = alert.validate_alert(GOOD)
-    assert made.sites == ("https://sports.example.cn/", "https://b.example/zh/")
-    assert alert.from_json(alert.to_json([made]), "c.json") == [made]
+    result = alert.validate_alert(GOOD)
+    assert result.sites == ("https://sports.example.cn/", "https://b.example/zh/")
+    assert alert.from_json(alert.to_json([result]), "c.json") == [result]
 
 
 @pytest.mark.parametrize(

@@ -33,24 +33,24 @@ def crawling(web: Path, db: Path | None = None, **options: Any) -> focus.Crawlin
 
 
 def test_crawl_iteration_yields_pages(web: Path) -> None:
-    made = crawling(web)
-    pages = list(made)
+    result = crawling(web)
+    pages = list(result)
     assert pages[0].url == f"{HOST}/"
     assert sum(page.relevant for page in pages) >= GOOD
     good = next(page for page in pages if page.url == f"{HOST}/g/3")
     assert good.title == "足球 3"
     assert "<h1>足球 3</h1>" in good.html
     assert "足球 足球" in good.text
-    assert made.report.totals.pages == len(pages)
+    assert result.report.totals.pages == len(pages)
 
 
 def test_crawl_iteration_left_early_stops_in_good_order(web: Path, tmp_path: Path) -> None:
-    made = crawling(web, tmp_path / "f.db")
-    for page in made:
+    result = crawling(web, tmp_path / "f.db")
+    for page in result:
         assert page.url == f"{HOST}/"
         break
     with focus.open(tmp_path / "f.db") as found:
-        assert len(list(found.pages())) == made.report.totals.pages >= 1
+        assert len(list(found.pages())) == result.report.totals.pages >= 1
 
 
 async def test_crawl_async_iteration_yields_pages(web: Path) -> None:
@@ -63,7 +63,7 @@ def test_crawl_run_stores_pages_for_database(web: Path, tmp_path: Path) -> None:
     report = crawling(web, db, strategy="bfs").run()
     assert report.stop_reason == "frontier empty"
     with focus.open(db) as found:
-        assert [each.strategy for each in found.crawls()] == ["bfs"]
+        assert [item.strategy for item in found.crawls()] == ["bfs"]
         assert found.status().crawl.pages == report.totals.pages
         best = list(found.pages(relevant=True, sort="quality", limit=3, fields=("url", "matched")))
         assert len(best) == 3
@@ -82,9 +82,9 @@ async def test_crawl_run_within_event_loop_runs_in_thread(web: Path) -> None:
 
 
 def test_crawl_iteration_warns_of_failed_seed(web: Path) -> None:
-    made = focus.crawl(f"{HOST}/", "http://dead.test/", topic="足球", archive=web, max_pages=9)
+    result = focus.crawl(f"{HOST}/", "http://dead.test/", topic="足球", archive=web, max_pages=9)
     with pytest.warns(UserWarning, match=r"seed http://dead\.test/: http-4xx"):
-        assert list(made)
+        assert list(result)
 
 
 def test_crawled_page_repr_is_one_short_line(web: Path) -> None:
@@ -96,8 +96,8 @@ def test_crawl_topic_accepts_words_file_or_topic(web: Path, tmp_path: Path) -> N
     file = tmp_path / "t.toml"
     file.write_text('name = "足球"\n[keywords]\n"足球" = 1.0\n', encoding="utf-8")
     for topic in (file, focus.read_topic("足球"), "足球"):
-        made = focus.crawl(f"{HOST}/", topic=topic, archive=web, max_pages=2, workers=1)
-        assert made.run().topic == "足球"
+        result = focus.crawl(f"{HOST}/", topic=topic, archive=web, max_pages=2, workers=1)
+        assert result.run().topic == "足球"
 
 
 def test_crawl_invalid_option_raises_before_any_request(web: Path, tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ def test_crawl_invalid_option_raises_before_any_request(web: Path, tmp_path: Pat
         crawling(web, strategy="best")
     with pytest.raises(StoreError, match="no database"):
         focus.open(tmp_path / "none.db")
-    made = crawling(web, max_pages=1)
-    made.run()
+    result = crawling(web, max_pages=1)
+    result.run()
     with pytest.raises(ConfigError, match="has already run"):
-        made.run()
+        result.run()
 
 
 def test_crawl_iteration_raises_errors_of_the_crawl(web: Path, tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def test_script_imports_exist_in_focus(script: Path) -> None:
     for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("focus"):
             module = importlib.import_module(str(node.module))
-            for each in node.names:
-                if not hasattr(module, each.name):
-                    importlib.import_module(f"{node.module}.{each.name}")
+            for name in node.names:
+                if not hasattr(module, name.name):
+                    importlib.import_module(f"{node.module}.{name.name}")
 
 
 def test_same_seed_makes_the_same_site(site: Site, tmp_path: Path) -> None:

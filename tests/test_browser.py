@@ -98,7 +98,9 @@ def test_watch_works_by_keyboard_alone(tmp_path_factory: pytest.TempPathFactory)
         keys.toggle("More", "Enter")
         keys.press("Log out")
         assert eve.page.url.endswith("/login")
-        assert [each for each in eve.failures if "400" not in each] == []  # the form, left empty
+        assert [
+            failure for failure in eve.failures if "400" not in failure
+        ] == []  # the form, left empty
 
 
 def makes_an_alert(keys: Keyboard) -> str:

@@ -157,8 +157,8 @@ def test_why_shows_terms_of_old_topic_file_with_sources(focus: Focus, home: Path
 def test_topic_new_adds_terms_of_knowledge_base(focus: Focus, home: Path) -> None:
     (home / "dump.tsv").write_text("Fancy DB\t类别\t数据库\n", "utf-8")
     focus("research", "kb", "import", "dump.tsv", "--kb", "kb.db")
-    made = focus("topic", "new", "数据库", "--kb", "kb.db", "-o", "t.toml")
-    assert "related terms" in made.err
+    result = focus("topic", "new", "数据库", "--kb", "kb.db", "-o", "t.toml")
+    assert "related terms" in result.err
     assert "fancy db" in focus("topic", "show", "t.toml").out
 
 

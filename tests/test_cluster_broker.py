@@ -109,7 +109,7 @@ def short_pause_after_redelivery(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(site: DemoServer, *, delay_s: float = 0.0, **fields: Any) -> CrawlConfig:
-    slow = tuple(f"//{each.host}/" for each in site.web.plan.sites if each.kind.delay_s)
+    slow = tuple(f"//{item.host}/" for item in site.web.plan.sites if item.kind.delay_s)
     settings: dict[str, Any] = {
         "seeds": tuple(site.web.seeds),
         "strategy": "bfs",
@@ -207,7 +207,7 @@ async def test_concurrent_request_to_a_host_is_refused(cluster: Cluster, site: D
 
 
 async def test_dead_worker_tasks_move(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
-    wanted = await expected_pages(site, tmp_path)
+    expected = await expected_pages(site, tmp_path)
     begin = len(site.log)
     dying = cluster.worker()
     async with cluster.workers(cluster.worker()):
@@ -218,7 +218,7 @@ async def test_dead_worker_tasks_move(cluster: Cluster, site: DemoServer, tmp_pa
         await asyncio.wait([death])
         report = await crawl
     assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == wanted
+    assert pages(cluster.db) == expected
 
 
 async def test_worker_dies_between_result_and_acknowledgement_its_page_is_requested_once(
@@ -245,7 +245,7 @@ async def test_worker_dies_between_result_and_acknowledgement_its_page_is_reques
 
 
 async def test_dead_frontier_continues(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
-    wanted = await expected_pages(site, tmp_path)
+    expected = await expected_pages(site, tmp_path)
     begin = len(site.log)
     async with cluster.workers(cluster.worker(), cluster.worker()):
         killed = asyncio.create_task(cluster.crawl(config(site)))
@@ -255,11 +255,11 @@ async def test_dead_frontier_continues(cluster: Cluster, site: DemoServer, tmp_p
         report = await cluster.crawl(config(site))
     assert report.resumed
     assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == wanted
+    assert pages(cluster.db) == expected
 
 
 async def test_broker_dies_and_comes_back(site: DemoServer, tmp_path: Path) -> None:
-    wanted = await expected_pages(site, tmp_path)
+    expected = await expected_pages(site, tmp_path)
     begin = len(site.log)
     with PrivateBroker() as private:
         cluster = Cluster(private, site, tmp_path)
@@ -270,7 +270,7 @@ async def test_broker_dies_and_comes_back(site: DemoServer, tmp_path: Path) -> N
             await asyncio.to_thread(private.start)
             report = await crawl
     assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == wanted
+    assert pages(cluster.db) == expected
 
 
 async def test_broker_does_not_answer_for_the_tasks_they_go_to_another_queue(
@@ -286,11 +286,11 @@ async def test_broker_does_not_answer_for_the_tasks_they_go_to_another_queue(
 
     monkeypatch.setattr(Queues, "count_workers", count_workers)
     monkeypatch.setattr(cluster_transport, "POLL_S", 0.1)
-    wanted = await expected_pages(site, tmp_path)
+    expected = await expected_pages(site, tmp_path)
     async with cluster.workers(cluster.worker(), cluster.worker()):
         report = await cluster.crawl(config(site))
     assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == wanted
+    assert pages(cluster.db) == expected
     assert (asked[0].split(".")[2:], asked[-1].split(".")[2:]) == (["tasks"], ["tasks", "1"])
 
 

@@ -50,8 +50,8 @@ def test_tallies_get_returns_copy() -> None:
 def test_numbering_numbers_equal_single_lookups(entered: list[int], asked: list[int]) -> None:
     numbering = Numbering()
     numbering.reserve(301)
-    for each in entered:
-        numbering.add(each)
-    model = {each: number for number, each in enumerate(entered, 1)}
+    for item in entered:
+        numbering.add(item)
+    model = {item: number for number, item in enumerate(entered, 1)}
     found = numbering.numbers(np.array(asked, np.intp)).tolist()
-    assert found == [model.get(each, 0) for each in asked] == [*map(numbering.number, asked)]
+    assert found == [model.get(item, 0) for item in asked] == [*map(numbering.number, asked)]

@@ -167,9 +167,9 @@ def test_link_graph_follows_redirects_and_is_cached(web: Path) -> None:
 
         (web / "other").mkdir()
         links, redirects = graph_of("other")
-        made = len(told)
+        result = len(told)
         assert graph_of("other") == (links, redirects)
-        assert len(told) == made == 1
+        assert len(told) == result == 1
     old, target = index.find_page(f"{HOST}/old"), index.find_page(f"{HOST}/list/good")
     assert old is not None and redirects == {old}
     assert isinstance(links, list) and links[old] == (target,)

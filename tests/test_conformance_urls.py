@@ -198,7 +198,7 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("file", "given", "wanted"),
+    ("file", "given", "expected"),
     [
         ("cc_weird", "url", "normal"),
         ("urlcanon_aggressive", "input", "expected"),
@@ -206,15 +206,15 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
         ("urlcanon_supplemental_whatwg", "input", "expected"),
     ],
 )
-def test_archive_normalisers_differ_as_documented(file: str, given: str, wanted: str) -> None:
+def test_archive_normalisers_differ_as_documented(file: str, given: str, expected: str) -> None:
     unexplained = []
     for row in rows(f"url-normal/{file}.json"):
         typed = row[given]
         if "://" not in typed.partition("?")[0] and ":" not in typed:
             continue  # a bare host: that is `seed_candidates`
         got = normalise(typed)
-        if not same_but_for_form(row[wanted], got) and typed not in DEVIATIONS:
-            unexplained.append((typed, row[wanted], got))
+        if not same_but_for_form(row[expected], got) and typed not in DEVIATIONS:
+            unexplained.append((typed, row[expected], got))
     assert not unexplained
 
 

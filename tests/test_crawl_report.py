@@ -99,7 +99,7 @@ def make(path: Path, *batches: Batch, topic: str = "足球 <b>", config: str = "
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "focus.db"
+    result = tmp_path / "focus.db"
     config: dict[str, Any] = {
         "seeds": ["http://a.example/<i>"],
         "strategy": "yield",
@@ -112,8 +112,8 @@ def path(tmp_path: Path) -> Path:
             }
         },
     }
-    make(made, batch(), config=msgspec.json.encode(config).decode())
-    return made
+    make(result, batch(), config=msgspec.json.encode(config).decode())
+    return result
 
 
 @pytest.fixture
@@ -127,9 +127,9 @@ def found(path: Path) -> CrawlFigures:
 
 def test_course_buckets_count_all_requests(found: CrawlFigures) -> None:
     assert found.requests == 24
-    assert [each.end for each in found.course] == list(range(1, 25))
-    assert sum(each.pages for each in found.course) == found.crawl.pages == 10
-    assert sum(each.relevant for each in found.course) == found.crawl.relevant == 6
+    assert [item.end for item in found.course] == list(range(1, 25))
+    assert sum(item.pages for item in found.course) == found.crawl.pages == 10
+    assert sum(item.relevant for item in found.course) == found.crawl.relevant == 6
     assert (found.course[0].pages, found.course[1].pages) == (0, 1)
 
 
@@ -139,7 +139,7 @@ def test_relevance_histogram_counts_all_pages(found: CrawlFigures) -> None:
 
 
 def test_depths_count_pages_per_link_depth(found: CrawlFigures) -> None:
-    assert {each.steps: each.pages for each in found.depths} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 6}
+    assert {depth.steps: depth.pages for depth in found.depths} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 6}
 
 
 def test_host_yields_equal_status_and_yield_has_patterns(path: Path, tmp_path: Path) -> None:
@@ -156,13 +156,13 @@ def test_host_yields_equal_status_and_yield_has_patterns(path: Path, tmp_path: P
 
 
 def test_politeness_measures_delays_between_requests(found: CrawlFigures) -> None:
-    host = next(each for each in found.polite if each.host == "a.example")
+    host = next(item for item in found.polite if item.host == "a.example")
     # pages 0, 2, 6, 8, 10 as requests 2, 6, 12, 14, 18: 2 s apart each, 0.5 s long
     assert (host.pages, host.requests) == (5, 6)
     assert host.smallest_s == pytest.approx(3.5)
     assert host.asked_s == 3.0
     assert found.smallest_s == pytest.approx(3.5)
-    other = next(each for each in found.polite if each.host != "a.example")
+    other = next(item for item in found.polite if item.host != "a.example")
     assert (other.asked_s, other.given_up) == (None, True)
 
 
@@ -170,11 +170,11 @@ def test_failures_are_grouped_by_kind_with_example(found: CrawlFigures) -> None:
     (failing,) = found.failures
     assert (failing.reason, failing.urls, failing.hosts) == ("http-4xx", 1, 1)
     assert failing.example.endswith("/7?q=<b>")
-    assert {each.reason: each.urls for each in found.drops} == {"redirected": 1, "robots": 1}
+    assert {drop.reason: drop.urls for drop in found.drops} == {"redirected": 1, "robots": 1}
 
 
 def test_best_pages_are_relevant_and_sorted_by_quality(found: CrawlFigures, path: Path) -> None:
-    qualities = [each.quality for each in found.best]
+    qualities = [item.quality for item in found.best]
     assert (len(qualities), qualities) == (6, sorted(qualities, reverse=True))
     # R = max R, relevance 0.9 of at most 1: ½ + ½·0.9
     assert qualities[0] == pytest.approx(0.95)
@@ -183,7 +183,7 @@ def test_best_pages_are_relevant_and_sorted_by_quality(found: CrawlFigures, path
 def test_hubs_count_requests_to_their_links(found: CrawlFigures) -> None:
     hub = found.hubs[0]
     assert (hub.url, hub.followed, hub.relevant) == (found.best[0].url, 4, 3)
-    assert sum(each.relevant for each in found.hubs) == 5
+    assert sum(item.relevant for item in found.hubs) == 5
 
 
 def test_labels_are_compared_with_the_model(path: Path) -> None:
@@ -210,8 +210,8 @@ def test_tables_and_charts_of_large_crawl_are_bounded(tmp_path: Path, monkeypatc
         found = load_figures(reader, 1)
     assert (len(found.best), len(found.course)) == (3, 7)
     assert found.course[-1].end == 24
-    assert sum(each.pages for each in found.course) == 10
-    assert [each.steps for each in found.depths] == [0, 1, 2]
+    assert sum(depth.pages for depth in found.course) == 10
+    assert [depth.steps for depth in found.depths] == [0, 1, 2]
     assert found.depths[-1].pages == 8
     assert crawl_html(found)
 
@@ -255,7 +255,7 @@ def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) 
     elements = Elements()
     elements.feed(text)
     assert elements.open == []
-    assert all(re.match(r"href=https?://[ab]\.example", each) for each in elements.loads)
+    assert all(re.match(r"href=https?://[ab]\.example", load) for load in elements.loads)
     assert text.count("<script>") == 1
     assert "alert(1)</script>" not in text and "\u202e" not in text and "<img" not in text
     assert "<b>alert" not in text
@@ -309,8 +309,8 @@ def test_long_table_scrolls_and_has_a_note() -> None:
 def test_scrolling_regions_have_tabindex_and_label(found: CrawlFigures) -> None:
     scrollers = re.findall('<div class="scroll[^>]*>', crawl_html(found))
     assert len(scrollers) > 5
-    for each in scrollers:
-        assert re.search('tabindex="0" role="region" aria-label="[^"]+"', each)
+    for scroller in scrollers:
+        assert re.search('tabindex="0" role="region" aria-label="[^"]+"', scroller)
 
 
 def test_verdict_is_first_paragraph(found: CrawlFigures) -> None:
@@ -335,7 +335,7 @@ def test_round_ticks_are_round_numbers_within_range() -> None:
 def test_bar_chart_cuts_off_much_higher_bar() -> None:
     text = bar_chart([Bar(1000, 10, "first"), Bar(20, 5, "second")], title="t")
     assert "1,000 ↑" in text
-    heights = [float(each) for each in re.findall(r'class="bar" [^>]*height="([\d.]+)"', text)]
+    heights = [float(item) for item in re.findall(r'class="bar" [^>]*height="([\d.]+)"', text)]
     assert heights[1] > heights[0] / 4
 
 
@@ -353,7 +353,7 @@ def test_report_command_writes_html_file(path: Path, tmp_path: Path) -> None:
     result = run("--db", str(path), "-o", str(out))
     assert result.exit_code == 0, result.output
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".part")] == []
+    assert [item.name for item in tmp_path.iterdir() if item.name.endswith(".part")] == []
 
 
 def test_report_command_with_dash_writes_to_stdout(path: Path) -> None:

@@ -119,8 +119,8 @@ def test_package_description_has_no_broken_link() -> None:
     built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     assert "](docs/usage.md)" in text
-    for each in built["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
-        text = re.sub(each["pattern"], each["replacement"], text)
+    for item in built["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(item["pattern"], item["replacement"], text)
     assert all(link.startswith("https://") for link in re.findall(r"\]\(([^)]+)\)", text))
     assert "[" not in text.partition("```")[0]
 

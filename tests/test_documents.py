@@ -148,16 +148,16 @@ def test_is_html_documents_only_if_accepted(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "wanted"),
+    ("url", "expected"),
     [
         ("https://a.test/x.pdf", True),
         ("https://a.test/x.MD", True),
         ("https://a.test/x.zip", False),
     ],
 )
-def test_scope_document_urls_only_if_enabled(url: str, wanted: bool) -> None:
+def test_scope_document_urls_only_if_enabled(url: str, expected: bool) -> None:
     reason = Scope(ScopeConfig(documents=True)).reason_against(url, "a.test")
-    assert reason is (None if wanted else DropReason.NOT_HTML)
+    assert reason is (None if expected else DropReason.NOT_HTML)
 
 
 def test_scope_documents_disabled_drops_pdf() -> None:

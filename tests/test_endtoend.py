@@ -137,7 +137,7 @@ def test_concurrent_requests_to_a_host_are_a_delay_apart(web: DemoWeb, tmp_path:
                 date = record.rec_headers.get_header("WARC-Date")
                 sent[host].append(datetime.fromisoformat(date).timestamp())
     assert sum(map(len, sent.values())) == len(server.log)
-    gaps = [after - before for each in sent.values() for before, after in pairwise(sorted(each))]
+    gaps = [after - before for item in sent.values() for before, after in pairwise(sorted(item))]
     assert min(gaps) >= 0.3 - CLOCK_S
 
 

@@ -47,7 +47,7 @@ def test_example_notebook_compiles() -> None:
 
 def test_systemd_unit_of_frontier_can_write_its_database() -> None:
     text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
-    [unit] = (each for each in re.findall(r"```ini\n(.*?)```", text, re.S) if "frontier" in each)
+    [unit] = (item for item in re.findall(r"```ini\n(.*?)```", text, re.S) if "frontier" in item)
     (command,) = re.findall(r"ExecStart=/usr/local/bin/(.*)", unit.replace("\\\n", " "))
     assert "StateDirectory=focus\n" in unit and "--db ${STATE_DIRECTORY}/" in command
     [arguments] = commands(f"```sh\n{command}\n```\n")
@@ -57,12 +57,12 @@ def test_systemd_unit_of_frontier_can_write_its_database() -> None:
 def test_source_distribution_contains_files_of_makefile_and_tests() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         packed = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert all((ROOT / each.lstrip("/")).exists() for each in packed)
+    assert all((ROOT / item.lstrip("/")).exists() for item in packed)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     read = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
     run = re.findall(r"(?<![\w./-])(\.ci|docs|bench)/", makefile)
     named = re.findall(r'ROOT / "([^"/]+)', "\n".join(read))
-    missing = {f"/{each}" for each in (*run, *named) if (ROOT / each).exists()} - set(packed)
+    missing = {f"/{item}" for item in (*run, *named) if (ROOT / item).exists()} - set(packed)
     assert missing <= {"/pyproject.toml"}  # which is always there
 
 
@@ -80,7 +80,7 @@ def test_files_copied_into_image_exist() -> None:
     copied = {
         name for line in re.findall(r"^COPY (?!--)(.+) \S+$", image, re.M) for name in line.split()
     }
-    assert copied == {each[1:] for each in kept if each.startswith("!")}
+    assert copied == {item[1:] for item in kept if item.startswith("!")}
 
 
 def test_ci_names_tests_that_exist() -> None:

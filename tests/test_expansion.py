@@ -24,7 +24,7 @@ def propose(on: list[PageWords], off: list[PageWords], *known: str) -> TopicExpa
 
 
 def weights(found: TopicExpansion) -> dict[str, float]:
-    return {each.word: each.weight for each in found.proposals}
+    return {proposal.word: proposal.weight for proposal in found.proposals}
 
 
 def reason(found: TopicExpansion, word: str) -> str:
@@ -47,7 +47,7 @@ def test_make_proposal_example_matches_docstring() -> None:
 
 def test_propose_keywords_less_certain_word_has_less_weight() -> None:
     off = [sight("a", "goal") for _ in range(3)] + OFF[3:]
-    (goal,) = (each for each in propose(ON, off).proposals if each.word == "goal")
+    (goal,) = (proposal for proposal in propose(ON, off).proposals if proposal.word == "goal")
     assert goal.sureness < 0.3
     assert goal.weight == pytest.approx(MAX_WEIGHT * goal.sureness / 0.3, abs=0.005)
     many = [sight("a", "goal") for _ in range(20)] + OFF[20:]
@@ -57,7 +57,7 @@ def test_propose_keywords_less_certain_word_has_less_weight() -> None:
 def test_propose_keywords_words_in_titles_come_first() -> None:
     on = [sight("a", "goal", title="cup" if n < 5 else "") for n in range(20)]
     on += [sight("a", "other") for _ in range(19)]
-    words = [each.word for each in propose(on, OFF).proposals]
+    words = [proposal.word for proposal in propose(on, OFF).proposals]
     assert words.index("cup") < words.index("goal")
 
 
@@ -137,13 +137,15 @@ def test_propose_keywords_weights_are_in_range(
     found = propose_keywords(on, off, ["足球"], idf=idf, limit=limit)
     assert len(found.proposals) <= limit
     assert (found.on, found.off) == (len(on), len(off))
-    scores = [each.score for each in found.proposals]
+    scores = [proposal.score for proposal in found.proposals]
     assert scores == sorted(scores, reverse=True)
-    for each in found.proposals:
-        assert 0 < each.weight <= MAX_WEIGHT
-        assert 0 < each.sureness <= 1
-        assert math.isfinite(each.score)
-        assert each.on == sum(each.word in page.words for page in on)
-        assert each.off == sum(each.word in page.words for page in off)
+    for proposal in found.proposals:
+        assert 0 < proposal.weight <= MAX_WEIGHT
+        assert 0 < proposal.sureness <= 1
+        assert math.isfinite(proposal.score)
+        assert proposal.on == sum(proposal.word in page.words for page in on)
+        assert proposal.off == sum(proposal.word in page.words for page in off)
     again = propose_keywords(on[::-1], off[::-1], ["足球"], idf=idf, limit=limit)
-    assert [each.word for each in again.proposals] == [each.word for each in found.proposals]
+    assert [proposal.word for proposal in again.proposals] == [
+        proposal.word for proposal in found.proposals
+    ]

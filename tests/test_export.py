@@ -145,7 +145,7 @@ def test_sqlite_table_supports_sums_and_json(tmp_path: Path) -> None:
         figures = "count(*), sum(relevance), max(parts ->> 'title')"
         (row,) = db.execute(f"SELECT {figures} FROM pages WHERE relevant").fetchall()
     assert row == (500, pytest.approx(150.0), 0.5)
-    assert [each.name for each in tmp_path.iterdir()] == ["x.db"]
+    assert [item.name for item in tmp_path.iterdir()] == ["x.db"]
 
 
 def test_sqlite_to_stdout_from_deleted_folder_works(

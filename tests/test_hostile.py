@@ -277,7 +277,7 @@ def test_messages_contain_no_terminal_controls(hostile_crawl: HostileCrawl) -> N
 def test_commands_print_no_terminal_controls(
     hostile_crawl: HostileCrawl, command: tuple[str, ...], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    filled = [each.format(port=hostile_crawl.server.port) for each in command]
+    filled = [item.format(port=hostile_crawl.server.port) for item in command]
     assert main([*filled, "--db", str(hostile_crawl.folder / "hostile.db")]) == 0
     out, err = capfd.readouterr()
     assert out
@@ -322,7 +322,7 @@ class Rebinding(Names):
     ) -> list[ResolveResult]:
         again = host in self.asked
         found = await super().resolve(host, port, family)
-        return [{**each, "host": PRIVATE} for each in found] if again else found
+        return [{**item, "host": PRIVATE} for item in found] if again else found
 
 
 async def test_name_that_turns_private_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,7 +342,7 @@ async def test_name_that_turns_private_is_refused(monkeypatch: pytest.MonkeyPatc
         later = [second, await fetcher.fetch(f"{base}/sitemap.xml")]
         later.append(await fetcher.fetch(f"{base}/robots.txt", robots=True))
     assert first.failure is None
-    assert [each.failure for each in later] == [FailureKind.GUARD] * 3
+    assert [item.failure for item in later] == [FailureKind.GUARD] * 3
     assert server.tripped == []
 
 

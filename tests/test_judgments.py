@@ -69,7 +69,10 @@ def test_read_topics_reads_referenced_topic_file(tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(f'name = "f"\nmodel = "m"\nseeds = ["a.test"]\n{words}')
     (task,) = read_topics('[{"name": "F", "file": "f.toml"}]', "t.json", tmp_path)
     assert (task.name, task.seeds) == ("F", ("a.test",))
-    assert [(each.text, each.weight) for each in task.topic.keywords] == [("x", 1.0), ("y", 0.25)]
+    assert [(keyword.text, keyword.weight) for keyword in task.topic.keywords] == [
+        ("x", 1.0),
+        ("y", 0.25),
+    ]
     assert task.topic.model == str(tmp_path / "m")
     for broken, complaint in (
         ('{"name": "F", "file": "g.toml"}', "g.toml: cannot be read"),
@@ -158,7 +161,7 @@ def test_read_labels_accepts_trec_qrels() -> None:
     )
     expected = {"football": {"a.test/1": True, "a.test/2": False, "a.test/3": False}}
     assert read_labels(text, ["football"], {}, remarks) == expected
-    assert {each.what: each.example for each in remarks.as_list()} == {
+    assert {item.what: item.example for item in remarks.as_list()} == {
         "broken lines in the labels": "football 0 page-4 1",
         "labels of unknown topics": "rugby",
     }

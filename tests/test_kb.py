@@ -70,8 +70,8 @@ def test_import_dump_stores_entities(tmp_path: Path) -> None:
         assert apple.description.startswith("生产手机")
         assert ("创始人", "乔布斯") in apple.facts  # told of later, in a row of its own
         assert kb.load_entity("苹果") is None
-        assert [each.name for each in kb.find_entities("苹果")] == ["苹果公司", "苹果（水果）"]
-        assert [each.name for each in kb.find_entities("APPLE  inc")] == ["苹果公司"]
+        assert [entity.name for entity in kb.find_entities("苹果")] == ["苹果公司", "苹果（水果）"]
+        assert [entity.name for entity in kb.find_entities("APPLE  inc")] == ["苹果公司"]
         assert kb.find_entities("梨") == []
 
 
@@ -139,7 +139,7 @@ def test_import_dump_failure_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(KnowledgeError, match="cannot be read"):
         import_dump(tmp_path / "nowhere.tsv", tmp_path / "kb.db")
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:
-        assert [each.name for each in kb.find_entities("红魔")] == ["曼联"]
+        assert [entity.name for entity in kb.find_entities("红魔")] == ["曼联"]
 
 
 def test_check_file_other_file_is_refused_unchanged(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Server:
         """What becomes of these messages over one connection."""
         mailer = Mailer(self.settings(url))
         try:
-            return [await mailer.deliver(each, ME, now=NOON) for each in messages]
+            return [await mailer.deliver(item, ME, now=NOON) for item in messages]
         finally:
             await mailer.close()
 
@@ -157,8 +157,8 @@ async def test_digest_sent_over_smtp_has_text_and_html(server: Server, here: Out
 
 def test_unsubscribe_field_with_long_url_is_one_line() -> None:
     link = "https://focus.test/" + "a" * 300
-    made = compose(message(unsubscribe=link), ME, SENDER, now=NOON)
-    assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in made.data
+    result = compose(message(unsubscribe=link), ME, SENDER, now=NOON)
+    assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in result.data
     assert link in message(unsubscribe=link).text
 
 
@@ -223,19 +223,21 @@ class Markup(HTMLParser):
 
 def test_html_with_markup_in_titles_is_escaped() -> None:
     evil = "<script>alert(1)</script><img src=x onerror=y>\"'&"
-    made = message(evil, title=evil, snippet=f"{evil}{M}{evil}{M}", unsubscribe="https://f.test/u")
-    markup = Markup(made.html)
+    result = message(
+        evil, title=evil, snippet=f"{evil}{M}{evil}{M}", unsubscribe="https://f.test/u"
+    )
+    markup = Markup(result.html)
     assert not markup.asks
-    assert "url(" not in made.html and "@import" not in made.html
+    assert "url(" not in result.html and "@import" not in result.html
     assert markup.tags.count("mark") == 2
-    assert "&lt;script&gt;" in made.html and "prefers-color-scheme:dark" in made.html
+    assert "&lt;script&gt;" in result.html and "prefers-color-scheme:dark" in result.html
 
 
 def test_html_with_javascript_url_has_no_link() -> None:
     odd = parts("a", urls=1)
     odd[0].matches[0] = hit(1, "javascript:alert(1)")
-    made = compose_message(OutboxLease("f00d", 1, ME, "en", "UTC", 0, odd))
-    assert "href" not in made.html
+    result = compose_message(OutboxLease("f00d", 1, ME, "en", "UTC", 0, odd))
+    assert "href" not in result.html
 
 
 def parsed(data: bytes) -> EmailMessage:
@@ -328,11 +330,11 @@ async def test_mail_that_cannot_be_written_leaves_the_others(server: Server) -> 
 
 def test_header_with_line_breaks_adds_no_field() -> None:
     tricky = "足球\r\nBcc: x@evil.test\n\nbody \u202egnp"
-    made = message(tricky, title=tricky, urls=1, language="en")
-    mail = parsed(compose(made, ME, SENDER, now=NOON).data)
+    result = message(tricky, title=tricky, urls=1, language="en")
+    mail = parsed(compose(result, ME, SENDER, now=NOON).data)
     assert mail["Bcc"] is None
     assert "Bcc: x@evil.test" in mail["Subject"], "as words of the subject only"
-    assert "\u202e" not in made.subject + made.text + made.html
+    assert "\u202e" not in result.subject + result.text + result.html
 
 
 @pytest.mark.parametrize(
@@ -350,9 +352,9 @@ def test_bad_address_is_refused(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["o'hara+focus=x@b.test", '"a b"@b.test', "a@[127.0.0.1]"])
 def test_unusual_address_is_written_as_it_stands(address: str) -> None:
-    made = compose(message(), address, SENDER, now=NOON)
-    assert made.recipient == raw_header(made.data)["To"] == address
-    assert len(parsed(made.data)["To"].addresses) == 1
+    result = compose(message(), address, SENDER, now=NOON)
+    assert result.recipient == raw_header(result.data)["To"] == address
+    assert len(parsed(result.data)["To"].addresses) == 1
 
 
 @pytest.mark.parametrize(
@@ -371,9 +373,9 @@ def test_snippet_with_marks_is_split(snippet: str, cut: tuple[str, ...]) -> None
 
 
 def test_address_with_idn_domain_is_written_in_ascii() -> None:
-    made = compose(message(), "me@例子.test", "focus@例子.test", now=NOON)
-    assert made.recipient == raw_header(made.data)["To"] == "me@xn--fsqu00a.test"
-    assert raw_header(made.data)["From"] == "focus <focus@xn--fsqu00a.test>"
+    result = compose(message(), "me@例子.test", "focus@例子.test", now=NOON)
+    assert result.recipient == raw_header(result.data)["To"] == "me@xn--fsqu00a.test"
+    assert raw_header(result.data)["From"] == "focus <focus@xn--fsqu00a.test>"
 
 
 @pytest.mark.parametrize("knows", [True, False])
@@ -395,7 +397,7 @@ async def test_non_ascii_local_part_needs_smtputf8(server: Server, knows: bool) 
 async def test_several_mails_share_one_connection(server: Server) -> None:
     async with server.running():
         outcomes = await server.take(message(), message(), message())
-    assert all(isinstance(each, Delivered) for each in outcomes)
+    assert all(isinstance(outcome, Delivered) for outcome in outcomes)
     assert (len(server.mails), server.connections) == (3, 1)
 
 

@@ -50,8 +50,8 @@ class AlertsFixture:
         fields.setdefault("sites", (f"https://{self.crawled.host}/",))
         fields.setdefault("channels", ("mail:a@b.test",))
         user = fields.pop("user", LOCAL_USER)
-        made = Alert(name or words, words=words, **fields)
-        return self.store.alerts.add(user, made, now=self.now)
+        result = Alert(name or words, words=words, **fields)
+        return self.store.alerts.add(user, result, now=self.now)
 
     def checked_alert(self, words: str = "足球", **fields: Any) -> int:
         """An alert whose first check is over."""
@@ -68,12 +68,12 @@ class AlertsFixture:
         self.now += DAY
         self.crawled.now = self.now - 60
         owned = self.store.alerts.list_alerts()
-        due = [each.id for each in owned]
+        due = [item.id for item in owned]
         found = matching.match_site(self.store, self.crawled.attach(), now=self.now, due=due)
-        for each in owned:
-            if each.checked_at is None:
-                matching.end_first_check(self.store, each, now=self.now)
-            self.store.alerts.record_check(each.id, now=self.now, next_at=self.now + DAY)
+        for item in owned:
+            if item.checked_at is None:
+                matching.end_first_check(self.store, item, now=self.now)
+            self.store.alerts.record_check(item.id, now=self.now, next_at=self.now + DAY)
         return found
 
     def sent(self, alert: int) -> list[str]:
@@ -398,12 +398,12 @@ def test_preview_lists_messages_of_the_last_days(alerts: AlertsFixture) -> None:
     alerts.pages(range(7, 8), head='<meta name=pubdate content="2026-10-01">')
     alerts.crawled.page("/twin", "足球 4", article("足球", 4))
     alerts.crawled.attach()
-    wanted = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
-    found = preview_alert(alerts.store, wanted, now=NOW, zone=UTC)
+    expected = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
+    found = preview_alert(alerts.store, expected, now=NOW, zone=UTC)
     assert sorted(hit.url[-2:] for hit in found.matches) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
     assert sum(found.similar) == 1
     assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
-    assert len(preview_alert(alerts.store, wanted, now=NOW, zone=UTC, days=60).matches) == 4
+    assert len(preview_alert(alerts.store, expected, now=NOW, zone=UTC, days=60).matches) == 4
     assert alerts.store.database.fetch_rows("SELECT count(*) FROM alert_match") == [(0,)]
 
 
@@ -435,11 +435,11 @@ def test_two_processes_create_the_database_concurrently(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     barrier, answers = context.Barrier(3), context.Queue()
     path = tmp_path / "new" / "focus.db"
-    each = [context.Process(target=_open, args=(path, barrier, answers)) for _ in range(3)]
-    for process in each:
+    item = [context.Process(target=_open, args=(path, barrier, answers)) for _ in range(3)]
+    for process in item:
         process.start()
-    assert [answers.get(timeout=600) for _ in each] == [1, 1, 1]
-    for process in each:
+    assert [answers.get(timeout=600) for _ in item] == [1, 1, 1]
+    for process in item:
         process.join()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -526,4 +526,4 @@ def test_withdrawn_vote_teaches_nothing(alerts: AlertsFixture) -> None:
 
 
 def owned(alerts: AlertsFixture, number: int) -> StoredAlert:
-    return next(each for each in alerts.store.alerts.list_alerts() if each.id == number)
+    return next(alert for alert in alerts.store.alerts.list_alerts() if alert.id == number)

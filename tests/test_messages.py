@@ -48,15 +48,15 @@ IDEOGRAPH = re.compile("[\u4e00-\u9fff]")
 def chinese() -> dict[str, str]:
     """Id -> its Chinese, as the catalogue has it."""
     found = {}
-    for each in make_messages.catalogue():
-        if each.id:
-            one = each.id if isinstance(each.id, str) else each.id[0]
-            found[one] = each.string if isinstance(each.string, str) else each.string[0]
+    for item in make_messages.catalogue():
+        if item.id:
+            one = item.id if isinstance(item.id, str) else item.id[0]
+            found[one] = item.string if isinstance(item.string, str) else item.string[0]
     return found
 
 
 def test_catalogue_contains_exactly_the_messages_of_the_source(chinese: dict[str, str]) -> None:
-    ids = {each.text for each in make_messages.found()}
+    ids = {item.text for item in make_messages.found()}
     assert ids == set(chinese), "python docs/make_messages.py"
     assert not [text for text, ours in chinese.items() if not ours]
 
@@ -74,7 +74,7 @@ def places(text: str) -> set[str]:
 
 
 def test_translation_has_placeholders_of_its_id(chinese: dict[str, str]) -> None:
-    many = {each.text: each.plural for each in make_messages.found()}
+    many = {item.text: item.plural for item in make_messages.found()}
     for english, ours in chinese.items():
         of_one, of_many = places(english), places(many[english] or english)
         assert of_one & of_many <= places(ours) <= of_one | of_many, english
@@ -276,7 +276,7 @@ def test_click_echo_in_commands_has_no_literal_text() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.echo" and node.args:
                 parts = [node.args[0], *getattr(node.args[0], "values", ())]
-                texts = [str(each.value) for each in parts if isinstance(each, ast.Constant)]
+                texts = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
                 if any(re.search("[A-Za-z]{2}", text.removeprefix("focus: ")) for text in texts):
                     found.append(f"{path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
     assert not found, "say it by `focus.i18n.say`"

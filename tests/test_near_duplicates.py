@@ -152,9 +152,9 @@ def test_twins_equal_those_of_a_full_search(texts: list[int], near: int, flipped
     seen = NearDuplicates()
     for number, text in enumerate(texts):
         seen.add(100 + number, text)
-    wanted = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
-    at_hand = [n for n, text in enumerate(texts) if (text ^ wanted).bit_count() <= NEAR]
-    assert seen.find(wanted) == (100 + at_hand[0] if at_hand else None)
+    expected = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
+    at_hand = [n for n, text in enumerate(texts) if (text ^ expected).bit_count() <= NEAR]
+    assert seen.find(expected) == (100 + at_hand[0] if at_hand else None)
 
 
 def test_texts_stored_per_host_are_bounded() -> None:

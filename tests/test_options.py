@@ -36,7 +36,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
 def sample(option: Declared) -> tuple[str, Any]:
     """What is typed for an option, and what its field shall hold; not its default."""
     if option.setting.choices:
-        other = next(each for each in option.setting.choices if each != option.default)
+        other = next(choice for choice in option.setting.choices if choice != option.default)
         return other, other
     if option.kind == "count":
         number = (option.default or option.setting.minimum) + 1
@@ -63,15 +63,15 @@ def held(option: Declared, *flags: str) -> Any:
     found = config_file.command_defaults(config_file.find_config_file(Path.cwd()), {"crawl": crawl})
     arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
     ctx = crawl.make_context("focus crawl", arguments, default_map=found.get("crawl"))
-    made = plan_crawl(ctx.params)
-    records = {type(made.paths): made.paths, CrawlConfig: made.config}
+    result = plan_crawl(ctx.params)
+    records = {type(result.paths): result.paths, CrawlConfig: result.config}
     for name in CrawlConfig.__struct_fields__:
-        if isinstance(part := getattr(made.config, name), msgspec.Struct):
+        if isinstance(part := getattr(result.config, name), msgspec.Struct):
             records[type(part)] = part
     return getattr(records[option.record], option.field)
 
 
-@pytest.mark.parametrize("option", TYPED, ids=[each.name for each in TYPED])
+@pytest.mark.parametrize("option", TYPED, ids=[item.name for item in TYPED])
 def test_declared_option_as_flag_sets_its_field(option: Declared) -> None:
     typed, value = sample(option)
     assert held(option, f"--{option.name}", *filter(None, [typed])) == value

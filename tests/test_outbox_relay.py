@@ -377,10 +377,10 @@ asyncio.run(run(sys.argv[1]))
 @pytest.mark.slow
 async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
     """Each of 60 messages arrives; twice only what was under way when the axe fell."""
-    wanted, workers = 60, CHANNELS["webhook"].concurrency
+    expected, workers = 60, CHANNELS["webhook"].concurrency
     async with receiving(Receiver(delay_s=0.02)) as hook:
         with outbox(tmp_path) as here:
-            for number in range(wanted):
+            for number in range(expected):
                 alert = here.alert(str(number), f"webhook:{hook.url}/{number}")
                 here.finds(alert, "http://a.test/1")
             here.store.database.fetch_rows("UPDATE outbox SET due_at = 0")
@@ -398,7 +398,7 @@ async def test_sigkill_during_delivery_loses_nothing(tmp_path: Path) -> None:
             assert await process.wait() in (0, -signal.SIGKILL)
         ids = Counter(hook.ids)
     repeated = sum(ids.values()) - len(ids)
-    assert len(ids) == wanted
+    assert len(ids) == expected
     assert kills and repeated <= kills * workers
 
 

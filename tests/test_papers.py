@@ -53,10 +53,10 @@ def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
 
 
 def test_generated_web_is_recorded_completely(tmp_path: Path) -> None:
-    made = portal.Portal(pages=150, hosts=6, portals=2)
+    result = portal.Portal(pages=150, hosts=6, portals=2)
     one, other = (
-        portal.recorded_web(made, tmp_path / "1"),
-        portal.recorded_web(made, tmp_path / "2"),
+        portal.recorded_web(result, tmp_path / "1"),
+        portal.recorded_web(result, tmp_path / "2"),
     )
     assert sorted(file.name for file in one.iterdir()) == [
         "aliases.tsv", "hubs.tsv", "labels.tsv", "topics.json", "web.warc.gz",
@@ -70,7 +70,7 @@ def test_generated_web_is_recorded_completely(tmp_path: Path) -> None:
             assert archive.lookup(url).body == web.respond(url).body
         traps = [url for url in archive.urls() if web.canonical(url) is None]
     assert len(traps) <= 6 * portal.TRAP_PAGES_PER_HOST + len(web.hosts)
-    assert portal.recorded_web(made, tmp_path / "1") == one  # not made again
+    assert portal.recorded_web(result, tmp_path / "1") == one  # not made again
 
 
 def make_result(topics: int, ours: float, theirs: float, web: str = "generated") -> Any:

@@ -53,8 +53,8 @@ def test_subtopics_phrase_with_more_weight_than_words_is_included() -> None:
     on = [titled(f"spring boot n{n}", True, n) for n in range(8)]
     fairs = [f"{('spring', 'boot')[n % 2]} fair n{n}" for n in range(16)]
     found = Subtopics()
-    for each in [*on, *(titled(t, False, 0) for t in fairs + ["weather"] * 60)]:
-        found.add_page(each)
+    for item in [*on, *(titled(t, False, 0) for t in fairs + ["weather"] * 60)]:
+        found.add_page(item)
     assert found.words.keys() == {"spring boot", "spring", "boot"}
     assert found.subtopics_in("Spring Boot 3") == ["spring boot"]
     assert found.weights["Spring Boot 3"] > 1.5 * found.weights["spring 3"] > 0.0

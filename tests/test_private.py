@@ -98,8 +98,8 @@ def test_database_contains_no_secret_of_channels(tmp_path: Path) -> None:
         read = settings.read(here)
         assert read.mail is not None and read.mail.password == "hunter22"
         assert read.sms == GATEWAY
-        files = [each for each in tmp_path.iterdir() if each.name != "focus.db.key"]
-        stored = b"".join(each.read_bytes() for each in files)
+        files = [file for file in tmp_path.iterdir() if file.name != "focus.db.key"]
+        stored = b"".join(file.read_bytes() for file in files)
     for secret in ("hunter22", "TOKEN99", key.hex()):
         assert secret.encode() not in stored
     assert key not in stored
@@ -166,14 +166,14 @@ def test_key_file_unwritable_raises(tmp_path: Path) -> None:
 
 
 def test_concurrent_key_creation_gives_same_key(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
-    path, made = tmp_path / "key", []
+    path, result = tmp_path / "key", []
     link = os.link
 
     def slower(draft: Path, target: Path) -> None:
         monkeypatch.setattr(os, "link", link)
-        made.append(keyfile.read_key(path))  # the other one is through first
+        result.append(keyfile.read_key(path))  # the other one is through first
         link(draft, target)
 
     monkeypatch.setattr(os, "link", slower)
-    assert keyfile.read_key(path) == made[0]
-    assert [each.name for each in tmp_path.iterdir()] == ["key"]
+    assert keyfile.read_key(path) == result[0]
+    assert [item.name for item in tmp_path.iterdir()] == ["key"]

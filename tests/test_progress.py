@@ -316,13 +316,13 @@ def test_reporter_without_started_crawl_is_silent() -> None:
 
 
 def test_summary_lines_contain_all_figures() -> None:
-    made = report(
+    result = report(
         totals={"requests": 1200, "pages": 1000, "relevant": 313, "bytes": 33_000_000,
                 "first_relevant": 12},
         failures={"http-4xx": 14, "timeout": 20},
         seed_failures={"b.test\x1b": "dns: no such host"},
     )  # fmt: skip
-    assert summary_lines(made) == [
+    assert summary_lines(result) == [
         "Crawl 7 ended: max-pages reached.",
         "  pages     1,000, 313 relevant (harvest rate 31.3%), the first after 12 requests",
         "  this run  1,000 pages in 2m05s, 8.0 pages/s",
@@ -350,10 +350,10 @@ def test_summary_lines_interrupted_crawl_tells_how_to_continue() -> None:
     ],
 )
 def test_summary_lines_finished_crawl_says_nothing_to_do(reason: str, line: str) -> None:
-    made = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)
-    assert len(summary_lines(made)) == 1
-    assert line in summary_lines(made)[0]
-    assert exit_code(made) == 0
+    result = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)
+    assert len(summary_lines(result)) == 1
+    assert line in summary_lines(result)[0]
+    assert exit_code(result) == 0
 
 
 def test_exit_code_for_each_stop_reason() -> None:
@@ -365,16 +365,16 @@ def test_exit_code_for_each_stop_reason() -> None:
 
 
 def test_error_rate_counts_requested_urls_only() -> None:
-    made = report(run_pages=60, failures={"timeout": 40, "host-given-up": 1000})
-    assert error_rate(made) == 0.4
-    assert exit_code(made) == exit_code(made, 0.4) == 0
-    assert exit_code(made, 0.39) == 4
+    result = report(run_pages=60, failures={"timeout": 40, "host-given-up": 1000})
+    assert error_rate(result) == 0.4
+    assert exit_code(result) == exit_code(result, 0.4) == 0
+    assert exit_code(result, 0.39) == 4
     assert error_rate(report(run_pages=0)) == 0.0
 
 
 def test_failure_lines_for_failed_crawls() -> None:
-    made = report(totals={}, seed_failures={"b.test": "dns: no such host"})
-    assert failure_lines(made, 3) == [
+    result = report(totals={}, seed_failures={"b.test": "dns: no such host"})
+    assert failure_lines(result, 3) == [
         "focus: error: not one page was fetched",
         "Seeds without a page:",
         "  b.test  dns: no such host",
@@ -382,7 +382,7 @@ def test_failure_lines_for_failed_crawls() -> None:
     assert failure_lines(report(run_pages=1, failures={"dns": 3}), 4)[0].startswith(
         "focus: error: 75.0% of the URLs failed"
     )
-    assert failure_lines(made, 0) == []
+    assert failure_lines(result, 0) == []
 
 
 def test_outage_is_shown_in_line_and_logs() -> None:
@@ -403,7 +403,7 @@ def test_outage_is_shown_in_line_and_logs() -> None:
 
 
 def test_offline_run_has_exit_code_and_message() -> None:
-    made = report(stop_reason="offline", outage=Outage(1_000.0, 1_030.0, "no route"))
-    assert exit_code(made) == OFFLINE == 8
-    assert f"offline since {time_of_day(1_000.0)} (no route)" in failure_lines(made, OFFLINE)[0]
-    assert summary_lines(made)[-1] == "The same command continues it."
+    result = report(stop_reason="offline", outage=Outage(1_000.0, 1_030.0, "no route"))
+    assert exit_code(result) == OFFLINE == 8
+    assert f"offline since {time_of_day(1_000.0)} (no route)" in failure_lines(result, OFFLINE)[0]
+    assert summary_lines(result)[-1] == "The same command continues it."

@@ -69,26 +69,28 @@ def test_slow_site_says_why(tmp_path: Path, schedule: str, rest_s: float, said: 
             values = (NOON, NOON + rest_s, site.id)
             db.execute("UPDATE site SET visited_at = ?, free_at = ? WHERE id = ?", values)
         found = alert_health(here.store, owned, now=NOON)
-    assert [each.slow_reason.partition(":")[0].partition(",")[0] for each in found.sites] == [said]
-    assert any(said in each for each in found.remarks) or not said
+    assert [remark.slow_reason.partition(":")[0].partition(",")[0] for remark in found.sites] == [
+        said
+    ]
+    assert any(said in remark for remark in found.remarks) or not said
 
 
 async def test_quick_alert_reports_news_within_minutes(tmp_path: Path) -> None:
     """Half an hour under a clock that nobody waits for; three alerts share one of the sites."""
     web = publishing(5, pages=200, days=1, daily=20.0)
     wishes = [
-        each._replace(alert=msgspec.structs.replace(each.alert, schedule="1m"))
-        for each in alerts(auto=True)
+        alert._replace(alert=msgspec.structs.replace(alert.alert, schedule="1m"))
+        for alert in alerts(auto=True)
     ]
     course = await simulate(web, wishes, tmp_path, length=HALF_HOUR, cron_s=60.0)
     assert course.requests
     times: dict[str, list[float]] = defaultdict(list)
     for request in course.requests:
         times[request.url].append(request.at)
-    intervals = [later - sooner for each in times.values() for sooner, later in pairwise(each)]
+    intervals = [later - sooner for alert in times.values() for sooner, later in pairwise(alert)]
     assert min(intervals) >= 60.0 - SLACK_S
     appeared = {web.article_url(article): at for at, article in web.after}
-    delays = [each.at - appeared[each.url] for each in course.told if each.url in appeared]
+    delays = [alert.at - appeared[alert.url] for alert in course.told if alert.url in appeared]
     assert len(delays) > 3
     assert statistics.median(delays) < 150.0
 

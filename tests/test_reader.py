@@ -95,9 +95,9 @@ def make(path: Path, *batches: Batch, finish: bool = True, **more: Any) -> int:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "focus.db"
-    make(made, small_batch())
-    return made
+    result = tmp_path / "focus.db"
+    make(result, small_batch())
+    return result
 
 
 def found(path: Path, selection: Selection, *fields: str) -> list[Any]:

@@ -78,8 +78,8 @@ def command_of(words: list[str]) -> click.Command:
 
 def options_of(command: click.Command) -> set[str]:
     """All options of a command and of those under it."""
-    typed = [each for each in command.params if not getattr(each, "hidden", False)]
-    own = {name for each in typed for name in (*each.opts, *each.secondary_opts)}
+    typed = [param for param in command.params if not getattr(param, "hidden", False)]
+    own = {name for param in typed for name in (*param.opts, *param.secondary_opts)}
     own |= {"--help", "--help-all", "-h", *(old.split()[-1] for old in RENAMED)}
     under = command.commands.values() if isinstance(command, click.Group) else ()
     return own.union(*map(options_of, under))
@@ -109,7 +109,7 @@ def test_commands_and_options_in_running_text_exist(page: Path) -> None:
         if re.match(r"focus [a-z]", code):
             words = code.partition(" |")[0].split()[1:]
             known = options_of(command_of(words))
-            assert {each for each in words if each.startswith("-")} <= known, f"{page.name}: {code}"
+            assert {word for word in words if word.startswith("-")} <= known, f"{page.name}: {code}"
         elif re.match(r"--?[a-z]", code):
             assert code.split()[0].rstrip(",") in options_of(cli), f"{page.name}: {code}"
 
@@ -136,7 +136,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert file.is_file(), f"{page.name}: {target}"
         if heading:
             headings = re.findall(r"^#+ (.*)$", text_of(file), re.M)
-            assert heading in [each.lower().replace(" ", "-") for each in headings], target
+            assert heading in [item.lower().replace(" ", "-") for item in headings], target
 
 
 SOURCES = {
@@ -243,7 +243,7 @@ def test_both_readmes_say_to_type_the_same() -> None:
     english, chinese = (list(commands(text_of(readme))) for readme in READMES)
     assert english == chinese
     blocks = [_FENCE.findall(text_of(readme)) for readme in READMES]
-    bare_blocks = [[re.sub(r" +#.*", "", code) for _, code in each] for each in blocks]
+    bare_blocks = [[re.sub(r" +#.*", "", code) for _, code in block] for block in blocks]
     assert bare_blocks[0] == bare_blocks[1]
 
 

@@ -259,7 +259,7 @@ async def test_revisit_round_killed_continues_with_remaining_pages(
     assert {*first, *second} == {"/", "/1", "/2"}
     assert rounds.pages("title")["/2"] == ("Zwei",)
     assert rounds.states() == {"done": 3}
-    assert [each[0] for each in rounds.changes()] == ["/2"]
+    assert [change[0] for change in rounds.changes()] == ["/2"]
 
 
 async def test_limits_killed_round_count_all_its_requests(rounds: Rounds) -> None:
@@ -338,7 +338,7 @@ async def test_commands_report_changed_gone_and_due_pages(
     assert focus("changes", "http://a.test/2", *db).out.count("http://") == 1
     assert focus("changes", "http://a.test/nowhere", *db).out == ""
     found = msgspec.json.decode(focus("changes", "--json", *db).out)
-    assert {tuple(each["kinds"]) for each in found} == {("text", "title", "links"), ("gone",)}
+    assert {tuple(item["kinds"]) for item in found} == {("text", "title", "links"), ("gone",)}
     assert focus("export", *db).out.count("\n") == 2
     assert focus("export", "--gone", "mark", *db).out.count("\n") == 3
     assert "due now" not in focus("status", *db).out, "its configuration is not that of a command"

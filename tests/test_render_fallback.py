@@ -155,7 +155,7 @@ class Asked:
     """Answers by URL, 404 for others; what is asked for is noted with its fields."""
 
     def __init__(self, **answers: FetchResult) -> None:
-        self.answers = {each.url: each for each in answers.values()}
+        self.answers = {answer.url: answer for answer in answers.values()}
         self.log: list[tuple[str, dict[str, str]]] = []
 
     async def fetch(self, url: str, *, conditions: Any = (), **_: Any) -> FetchResult:
@@ -307,7 +307,7 @@ def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
 
 
 def test_cluster_frontier_has_no_render_options() -> None:
-    names = {each.key for each in DECLARED if each.setting.section == SCRIPT_SECTION}
+    names = {item.key for item in DECLARED if item.setting.section == SCRIPT_SECTION}
     assert "render" in names
     assert names.isdisjoint(param.name for param in frontier.params)
 

@@ -67,27 +67,27 @@ async def rendering(fetch: FetchConfig = OPEN, config: Any = CONFIG) -> AsyncIte
     """A renderer at work; its browser is gone at the end."""
     fetchers = WebFetcher(fetch), WebFetcher(fetch)
     fields = {"program": str(PROGRAM), "user_agent": "focus/test", "max_bytes": 1_000_000}
-    made = Renderer(config, SubRequests(*fetchers, agent="focus"), **fields)
-    await made.start()
-    pid = process_of(made)
+    result = Renderer(config, SubRequests(*fetchers, agent="focus"), **fields)
+    await result.start()
+    pid = process_of(result)
     try:
-        yield made
+        yield result
     finally:
-        await made.close()
+        await result.close()
         async with asyncio.timeout(60.0):  # a killed process may need a moment on a busy machine
             while alive(pid):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
 
-def process_of(made: Renderer) -> int:
-    return made._browser.process.pid
+def process_of(result: Renderer) -> int:
+    return result._browser.process.pid
 
 
 def alive(session: int) -> bool:
     """Whether any process of a session is left that is no zombie."""
-    for each in Path("/proc").glob("[0-9]*/stat"):
+    for item in Path("/proc").glob("[0-9]*/stat"):
         try:
-            state, _, _, sid = each.read_text().rpartition(") ")[2].split()[:4]
+            state, _, _, sid = item.read_text().rpartition(") ")[2].split()[:4]
         except OSError:
             continue
         if int(sid) == session and state != "Z":
@@ -105,8 +105,8 @@ def came(body: str, url: str = PAGE) -> FetchResult:
 
 
 async def drawn(body: str, **how: Any) -> Rendered:
-    async with rendering(**how) as made:
-        return await made.render(came(body), "utf-8")
+    async with rendering(**how) as result:
+        return await result.render(came(body), "utf-8")
 
 
 @asynccontextmanager
@@ -151,13 +151,13 @@ LIST = """fetch("/api/list").then(r => r.json()).then(items => {
 async def test_list_built_by_scripts_is_in_the_page() -> None:
     log: list[str] = []
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a", "b"])}
-    async with serving(routes, log) as port, rendering(connecting(port)) as made:
+    async with serving(routes, log) as port, rendering(connecting(port)) as result:
         page = came(f"{SHELL}<script src=/app.js></script>")
-        first = await made.render(page, "utf-8")
-        second = await made.render(page, "utf-8")
+        first = await result.render(page, "utf-8")
+        second = await result.render(page, "utf-8")
     assert first.rendering is second.rendering is Rendering.RENDERED
     assert b'<a href="/p/a">a</a><a href="/p/b">b</a>' in first.html
-    asked = [each.split(" ")[1].removeprefix("shop.example") for each in log]
+    asked = [item.split(" ")[1].removeprefix("shop.example") for item in log]
     assert asked == ["/app.js", "/robots.txt", "/api/list"]  # for both pages
 
 
@@ -168,7 +168,7 @@ async def test_data_of_scripts_obeys_robots_txt() -> None:
     async with serving(routes, log) as port:
         page = await drawn(f"{SHELL}<script src=/app.js></script>", fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED
-    assert not any("/api" in each for each in log)
+    assert not any("/api" in item for item in log)
 
 
 async def test_other_origin_is_read_only_with_cors_permission() -> None:
@@ -275,12 +275,12 @@ async def test_page_that_never_settles_is_read_at_the_limit(monkeypatch: MonkeyP
     "busy", ["for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }"]
 )
 async def test_hanging_page_ends_at_its_time_limit(busy: str) -> None:
-    async with rendering() as made:
-        made._config = replace(CONFIG, timeout_s=1.5)
-        page = await made.render(came(f"<p>x<script>{busy}</script>"), "utf-8")
+    async with rendering() as result:
+        result._config = replace(CONFIG, timeout_s=1.5)
+        page = await result.render(came(f"<p>x<script>{busy}</script>"), "utf-8")
         assert page.rendering in (Rendering.TIMEOUT, Rendering.CRASH)
-        made._config = CONFIG
-        after = await made.render(came("<p>good"), "utf-8")
+        result._config = CONFIG
+        after = await result.render(came("<p>good"), "utf-8")
     assert b"good" in after.html
 
 
@@ -290,11 +290,11 @@ async def test_dialogs_downloads_and_new_windows_are_refused() -> None:
       d.click(); const other = window.open("/pop"); window.onbeforeunload = () => "stay";
       p.textContent = `${said} ${other}`;
     </script>"""
-    async with rendering() as made:
-        page = await made.render(came(body), "utf-8")
-        targets = (await made._browser.tools.call("Target.getTargets"))["targetInfos"]
+    async with rendering() as result:
+        page = await result.render(came(body), "utf-8")
+        targets = (await result._browser.tools.call("Target.getTargets"))["targetInfos"]
     assert b"false null" in page.html
-    pages = [each["url"] for each in targets if each["type"] == "page"]
+    pages = [target["url"] for target in targets if target["type"] == "page"]
     assert set(pages) <= {"about:blank"}
 
 
@@ -316,10 +316,10 @@ async def test_page_that_takes_all_memory_is_killed() -> None:
       for (let n = 0; n < 70; n++) kept.push(new Uint8Array(8e6).fill(1));
       for (;;);</script>"""
     config = replace(CONFIG, max_memory_bytes=500 * 2**20)
-    async with rendering(config=config) as made:
-        page = await made.render(came(body), "utf-8")
+    async with rendering(config=config) as result:
+        page = await result.render(came(body), "utf-8")
         assert page.rendering is Rendering.CRASH and "of memory" in page.detail
-        after = await made.render(came("<p>good"), "utf-8")
+        after = await result.render(came("<p>good"), "utf-8")
     assert b"good" in after.html
 
 
@@ -404,16 +404,16 @@ HELP = """<head></head><body><p id=p>tried</p><script>
 
 def trying(ways: tuple[str, ...], port: int) -> FetchResult:
     """A page that tries these ways to a port of this machine."""
-    at = (each.replace("AT", f"127.0.0.1:{port}").replace("PORT", str(port)) for each in ways)
-    scripts = [f"<script>try {{ {each} }} catch {{}}</script>" for each in at]
+    at = (way.replace("AT", f"127.0.0.1:{port}").replace("PORT", str(port)) for way in ways)
+    scripts = [f"<script>try {{ {way} }} catch {{}}</script>" for way in at]
     return came(HELP + "".join(scripts))
 
 
 async def test_page_cannot_reach_the_private_network() -> None:
     async with private_server() as (port, contacts):
-        async with rendering(replace(OPEN, allow_net=())) as made:
-            for ways in (WAYS, *((each,) for each in LEAVING)):
-                result = await made.render(trying(ways, port), "utf-8")
+        async with rendering(replace(OPEN, allow_net=())) as actual:
+            for ways in (WAYS, *((item,) for item in LEAVING)):
+                result = await actual.render(trying(ways, port), "utf-8")
                 assert result.rendering is Rendering.RENDERED
                 assert b"tried" in result.html or result.navigated_to
         # The browser has ended: what it sent lies before what is sent now.
@@ -429,7 +429,7 @@ async def test_page_cannot_reach_the_private_network() -> None:
 async def test_allowed_private_network_can_be_reached() -> None:
     async with private_server() as (port, contacts):
         await drawn(f"<body><script>fetch('http://127.0.0.1:{port}/x')</script>")
-    assert any(each.startswith(b"GET /robots.txt") for each in contacts.seen)
+    assert any(item.startswith(b"GET /robots.txt") for item in contacts.seen)
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -442,7 +442,7 @@ async def test_redirect_of_subrequest_passes_the_guard(closed: bool) -> None:
             body = f"""<body><script>fetch("http://127.0.0.1:{own}/away", {{mode: "no-cors"}})
               .catch(() => 0)</script><script src="http://127.0.0.1:{own}/away.js"></script>"""
             await drawn(body, fetch=replace(OPEN, allow_net=networks))
-    assert any("/away" in each for each in log)
+    assert any("/away" in item for item in log)
     assert (contacts.seen == []) == closed
 
 
@@ -453,35 +453,35 @@ async def test_browser_killed_during_a_page_is_restarted() -> None:
         if len(browsers) == 1:
             browsers.pop().kill()
 
-    async with serving({}, [], killing) as port, rendering(connecting(port)) as made:
-        browsers.append(made._browser.process)
-        first = process_of(made)
-        page = await made.render(came("<p>x<script src=/x.js></script>"), "utf-8")
+    async with serving({}, [], killing) as port, rendering(connecting(port)) as result:
+        browsers.append(result._browser.process)
+        first = process_of(result)
+        page = await result.render(came("<p>x<script src=/x.js></script>"), "utf-8")
         assert page.rendering is Rendering.RENDERED and not browsers
-        assert process_of(made) != first and not alive(first)
+        assert process_of(result) != first and not alive(first)
 
 
 async def test_page_that_kills_the_browser_stays_as_received() -> None:
-    async with rendering() as made:
+    async with rendering() as actual:
 
         async def killing() -> None:
             while True:
-                if made._browser is not None and made._browser.tabs:
-                    made._browser.process.kill()
+                if actual._browser is not None and actual._browser.tabs:
+                    actual._browser.process.kill()
                 await asyncio.sleep(0.05)
 
         killer = asyncio.create_task(killing())
-        result = await made.render(came("<p>x"), "utf-8")
+        result = await actual.render(came("<p>x"), "utf-8")
         killer.cancel()
         assert result.rendering is Rendering.CRASH
-        assert (await made.render(came("<p>good"), "utf-8")).rendering is Rendering.RENDERED
+        assert (await actual.render(came("<p>good"), "utf-8")).rendering is Rendering.RENDERED
 
 
 async def test_browser_that_dies_often_is_abandoned(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(renderer_module, "MAX_DEATHS", 1)
-    async with rendering() as made:
-        made._deaths = 1
-        result = await made.render(came("<p>x"), "utf-8")
+    async with rendering() as actual:
+        actual._deaths = 1
+        result = await actual.render(came("<p>x"), "utf-8")
     assert result.rendering is Rendering.CRASH and "repeatedly" in result.detail
 
 

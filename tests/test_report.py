@@ -133,8 +133,8 @@ def test_verdict_with_fewer_requests_than_targets_uses_auc(web: Path, tmp_path: 
     run(web, "--strategy", "bfs", "--strategy", "best-first", "--budget", "4", out=tmp_path)
     found = load_results(tmp_path)
     scores = found.groups[0].scores
-    assert {each.measures["recall_T"].value for each in scores} == {None}
-    best = max(each.measures["auc"].value or 0.0 for each in scores)
+    assert {score.measures["recall_T"].value for score in scores} == {None}
+    best = max(score.measures["auc"].value or 0.0 for score in scores)
     assert f"had found {best:.0%} of the relevant pages" in comparison_html(found)
 
 

@@ -44,7 +44,7 @@ def decided(
 
 
 def kinds(intents: Sequence[i.Intent]) -> list[str]:
-    return [type(each).__name__ for each in intents]
+    return [type(intent).__name__ for intent in intents]
 
 
 def link(url: str) -> Link:

@@ -363,8 +363,8 @@ def _write(path: Path, crawl: int, *batches: Batch) -> None:
 
     async def write() -> None:
         async with Store.open(path, now=60.0, pid=1) as store:
-            for each in batches:
-                await store.write(crawl, each)
+            for item in batches:
+                await store.write(crawl, item)
 
     asyncio.run(write())
 

@@ -380,7 +380,7 @@ def test_try_alert_is_limited_by_attempts(group: Group, monkeypatch: MonkeyPatch
     typed = {**TYPED, "try": "1"}
     free = backoff.FREE_ATTEMPTS["try"]
     found = [client.post("/alerts/new", data=typed) for _ in range(free + 1)]
-    assert [each.status_code for each in found] == [200] * free + [400]
+    assert [item.status_code for item in found] == [200] * free + [400]
     assert "Too many attempts" in found[-1].text and 'value="欧冠"' in found[-1].text
 
 
@@ -881,7 +881,7 @@ def test_alerts_are_imported_and_exported(group: Group) -> None:
     again = client.post("/alerts/import", data=data, files={"file": ("c.json", FILE.encode())})
     assert again.status_code == 200
     found = client.post("/alerts/export").json()
-    assert [each["name"] for each in found] == ["f1", "f2"]
+    assert [item["name"] for item in found] == ["f1", "f2"]
     assert found[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
 
 
@@ -904,8 +904,8 @@ def test_import_invalid_file_shows_error(group: Group, text: str, said: str) -> 
 def test_administrator_adopts_local_alerts(group: Group) -> None:
     boss, other = group.member("boss", "boss@a.test"), group.member("ana")
     with group.app_state.store() as store:
-        made = Alert("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
-        number = store.alerts.add(1, made, now=NOON)
+        result = Alert("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
+        number = store.alerts.add(1, result, now=NOON)
         store.alerts.add(1, Alert("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
     group.finds(number, "https://a.test/1")
     assert other.post("/alerts/adopt").status_code == 404
@@ -1047,13 +1047,13 @@ def test_error_messages_are_in_chinese_for_chinese_users(group: Group) -> None:
 
 
 def test_connection_pool_reuses_usable_connections() -> None:
-    made, closed, bad = [], [], set[int]()
+    result, closed, bad = [], [], set[int]()
 
     def make() -> int:
-        made.append(len(made) + 1)
-        return made[-1]
+        result.append(len(result) + 1)
+        return result[-1]
 
-    kept = ConnectionPool(make, closed.append, max_idle=1, is_usable=lambda each: each not in bad)
+    kept = ConnectionPool(make, closed.append, max_idle=1, is_usable=lambda item: item not in bad)
     with kept.borrow() as one:
         assert one == 1
     with kept.borrow() as one, kept.borrow() as other:

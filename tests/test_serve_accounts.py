@@ -276,14 +276,14 @@ def test_search_covers_own_sites_and_open_crawls(group: Group) -> None:
             crawled.store = store
             crawled.attach()
     loose = site_of(group, "c.test")
-    assert [finds(each) for each in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
+    assert [finds(item) for item in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
     assert "c.test" not in ana.get("/search?q=决赛&days=30").text
 
     assert ana.post("/admin/search", data={f"crawl-{loose.crawl}": "on"}).status_code == 404
     page = boss.get("/admin").text
     assert f'name="crawl-{loose.crawl}" value="on">' in page
     boss.post("/admin/search", data={f"crawl-{loose.crawl}": "on", "crawl-99": "on"})
-    assert [finds(each) for each in (boss, ana)] == [{"c.test"}, {"a.test", "c.test"}]
+    assert [finds(item) for item in (boss, ana)] == [{"c.test"}, {"a.test", "c.test"}]
     assert f'name="crawl-{loose.crawl}" value="on" checked' in boss.get("/admin").text
     expected = [(str(loose.crawl),)]
     assert group.rows("SELECT detail FROM audit WHERE act LIKE '%open to search%'") == expected
@@ -354,4 +354,4 @@ def test_run_in_background_failure_logs_one_line(
 
     group.app_state.run_in_background(locked, "focus-reset")
     threads[0]()  # type: ignore[operator]
-    assert [each.message for each in caplog.records] == ["focus-reset: the database is locked"]
+    assert [record.message for record in caplog.records] == ["focus-reset: the database is locked"]

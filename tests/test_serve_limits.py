@@ -204,8 +204,8 @@ class Loop:
 
     def move(self, seconds: float) -> None:
         self.now += seconds
-        due = [each for each in self.timers if each[0] <= self.now]
-        self.timers = [each for each in self.timers if each[0] > self.now]
+        due = [timer for timer in self.timers if timer[0] <= self.now]
+        self.timers = [timer for timer in self.timers if timer[0] > self.now]
         for _, do, handle in due:
             if not handle.is_cancelled:
                 do()
@@ -258,11 +258,11 @@ class Server:
         self.state = ServerState()
 
     def client(self, address: str = "192.0.2.1") -> Connection:
-        made = Connection(
+        result = Connection(
             self.config, self.state, {}, self.loop, connections=self.company  # type: ignore[arg-type]
         )  # fmt: skip
-        made.connection_made(Wire(address))  # type: ignore[arg-type]
-        return made
+        result.connection_made(Wire(address))  # type: ignore[arg-type]
+        return result
 
 
 def is_open(client: Connection) -> bool:
@@ -318,9 +318,9 @@ def test_complete_request_has_no_time_limit() -> None:
 def test_unread_response_closes_connection() -> None:
     server = Server()
     stuck, slow = server.client(), server.client()
-    for each in (stuck, slow):
-        each.data_received(GET)
-        each.pause_writing()
+    for item in (stuck, slow):
+        item.data_received(GET)
+        item.pause_writing()
     server.loop.move(READ_S - 1)
     slow.resume_writing()
     server.loop.move(2)
@@ -334,10 +334,10 @@ def test_connections_per_address_are_limited(monkeypatch: MonkeyPatch) -> None:
     silent[0].data_received(GET)
     other = server.client("192.0.2.2")
     fourth = server.client("192.0.2.1")
-    assert [is_open(each) for each in silent] == [True, False, True], "the first is using"
+    assert [is_open(item) for item in silent] == [True, False, True], "the first is using"
     assert is_open(other) and is_open(fourth)
-    for each in (silent[2], fourth):
-        each.data_received(GET)
+    for item in (silent[2], fourth):
+        item.data_received(GET)
     assert not is_open(server.client("192.0.2.1")), "all are at work: there is no room to make"
 
 
@@ -355,7 +355,7 @@ def test_trusted_proxy_has_no_limit_per_address(monkeypatch: MonkeyPatch) -> Non
     clients = [server.client("127.0.0.1") for _ in range(4)]
     assert all(map(is_open, clients))
     server.client("127.0.0.1")
-    assert [is_open(each) for each in clients] == [False, True, True, True]
+    assert [is_open(client) for client in clients] == [False, True, True, True]
 
 
 def test_closed_connection_frees_its_place(monkeypatch: MonkeyPatch) -> None:
@@ -399,9 +399,9 @@ def test_silent_connections_do_not_block_others(standing: int) -> None:
         head = f"GET /login HTTP/1.1\r\nHost: 127.0.0.1:{standing}\r\nConnection: close\r\n\r\n"
         asking.sendall(head.encode())
         assert asking.recv(12) == b"HTTP/1.1 200"
-    assert [is_closed(each) for each in silent[:6]] == [True] * 6
-    for each in silent:
-        each.close()
+    assert [is_closed(item) for item in silent[:6]] == [True] * 6
+    for item in silent:
+        item.close()
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_session_of_another_user_is_not_ended(server: Group) -> None:
     for stolen in server.rows("SELECT lower(hex(hash)) FROM token WHERE kind = 'session'"):
         data = {"session_password": SECRET, "end": stolen[0][:16]}
         assert eve.post("/settings/sessions", data=data).status_code == 303
-    assert [each.get("/inbox").status_code for each in (ana, eve)] == [200, 200]
+    assert [item.get("/inbox").status_code for item in (ana, eve)] == [200, 200]
 
 
 # -- passwords ----------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_option_defaults_equal_config_defaults(ordered: Ordered) -> None:
 
 def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
     (home / "web.warc").touch()
-    made = ordered(
+    result = ordered(
         *BASE,
         *words("--strategy bfs --relevance boolean --threshold 0.7 --as-published"),
         *words("--max-pages 1 --max-requests 2 --max-time 1m --max-bytes 3k --max-depth 4"),
@@ -95,7 +95,7 @@ def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
         *words("--allow-net 127.0.0.1/8 --insecure --ignore-robots --max-body 1M --timeout 9"),
         *words(f"--archive {home / 'web.warc'} --keep none --fresh --db x.db"),
     )
-    config = made.config
+    config = result.config
     assert (config.strategy, config.as_published) == ("bfs", True)
     assert (config.concurrency, config.workers, config.agent) == (6, 8, "bot")
     analysis = config.analysis
@@ -113,7 +113,7 @@ def test_options_set_their_config_fields(ordered: Ordered, home: Path) -> None:
         max_raw_bytes=1 << 20, allow_net=("127.0.0.0/8",), insecure=True,
         proxy="http://p.test:80", concurrency=6,
     )  # fmt: skip
-    assert made.paths == RunPaths(db=Path("x.db"), archive=home / "web.warc", fresh=True)
+    assert result.paths == RunPaths(db=Path("x.db"), archive=home / "web.warc", fresh=True)
 
 
 # -- precedence ---------------------------------------------------------------------
@@ -162,25 +162,25 @@ def test_focus_toml_sets_all_kinds_of_options(ordered: Ordered, home: Path) -> N
         warc = "out.warc.gz"
         """,
     )
-    made = ordered()
-    assert made.config.seeds == ("a.test", "b.test")
-    assert [word.text for word in made.topic.keywords] == ["a", "b"]
-    assert made.config.params == {"gamma": 0.3}
-    assert made.config.analysis.params == {"alpha": 1}
-    assert (made.config.limits.max_time_s, made.config.limits.max_bytes) == (60, 1 << 20)
-    assert made.config.fetch.insecure
-    assert (made.config.scope.deny, made.paths.db) == (("x",), home / "t.db")
-    assert made.paths.warc == home / "out.warc.gz"
+    result = ordered()
+    assert result.config.seeds == ("a.test", "b.test")
+    assert [word.text for word in result.topic.keywords] == ["a", "b"]
+    assert result.config.params == {"gamma": 0.3}
+    assert result.config.analysis.params == {"alpha": 1}
+    assert (result.config.limits.max_time_s, result.config.limits.max_bytes) == (60, 1 << 20)
+    assert result.config.fetch.insecure
+    assert (result.config.scope.deny, result.paths.db) == (("x",), home / "t.db")
+    assert result.paths.warc == home / "out.warc.gz"
 
 
 def test_variable_with_values_is_split(ordered: Ordered, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_SEED", "a.test b.test")
     monkeypatch.setenv("FOCUS_TOPIC", "machine learning,ai")
     monkeypatch.setenv("FOCUS_INSECURE", "1")
-    made = ordered()
-    assert made.config.seeds == ("a.test", "b.test")
-    assert [word.text for word in made.topic.keywords][:2] == ["machine learning", "ai"]
-    assert made.config.fetch.insecure
+    result = ordered()
+    assert result.config.seeds == ("a.test", "b.test")
+    assert [word.text for word in result.topic.keywords][:2] == ["machine learning", "ai"]
+    assert result.config.fetch.insecure
 
 
 def test_database_path_sources(ordered: Ordered, home: Path, monkeypatch: MonkeyPatch) -> None:
@@ -348,10 +348,10 @@ def test_topic_file_parameters_of_unknown_owner_raise_error(
 def test_topic_file_sets_seeds_model_and_keywords(ordered: Ordered, home: Path) -> None:
     text = "name='t'\nkeywords=['a']\nseeds=['t.test']\nrelevance='boolean'\n"
     (home / "t.toml").write_text(text, encoding="utf-8")
-    made = ordered("--topic", str(home / "t.toml"))
-    assert (made.config.seeds, made.config.analysis.relevance) == (("t.test",), "boolean")
-    made = ordered(*BASE, "--topic", str(home / "t.toml"), "--relevance", "position")
-    assert (made.config.seeds, made.config.analysis.relevance) == (("a.test",), "position")
+    result = ordered("--topic", str(home / "t.toml"))
+    assert (result.config.seeds, result.config.analysis.relevance) == (("t.test",), "boolean")
+    result = ordered(*BASE, "--topic", str(home / "t.toml"), "--relevance", "position")
+    assert (result.config.seeds, result.config.analysis.relevance) == (("a.test",), "position")
 
 
 def test_read_topic_existing_file_or_words(home: Path) -> None:

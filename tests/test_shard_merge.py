@@ -27,7 +27,7 @@ from tests.support.web import TinyWeb
 def web(host: str, pages: int = 9) -> TinyWeb:
     drawn = TinyWeb()
     for number in range(pages):
-        links = [f"http://{host}/{each}" for each in (2 * number + 1, 2 * number + 2)]
+        links = [f"http://{host}/{item}" for item in (2 * number + 1, 2 * number + 2)]
         drawn.page(f"http://{host}/{number}", links=links, title=f"足球 {host} {number}")
     return drawn
 
@@ -83,10 +83,10 @@ async def test_merge_keeps_link_evidence_of_urls(tmp_path: Path) -> None:
 
 
 async def test_merge_sums_counts_of_shards(shards: list[Path]) -> None:
-    each = []
+    item = []
     for path in shards:
         with DatabaseReader(path) as reader:
-            each.append(reader.status(1))
+            item.append(reader.status(1))
     with (
         merge_databases(shards, include_sources=True) as one,
         DatabaseReader(one.path, running=one.is_running) as reader,
@@ -95,11 +95,11 @@ async def test_merge_sums_counts_of_shards(shards: list[Path]) -> None:
         rows = list(reader.iter_rows(Selection(), ("url", "parent", "nth", "title", "text")))
         told = load_figures(reader, 1)
     for state, number in both.states.items():
-        assert number == sum(status.states[state] for status in each)
-    assert both.counters["requests"] == sum(status.counters["requests"] for status in each)
+        assert number == sum(status.states[state] for status in item)
+    assert both.counters["requests"] == sum(status.counters["requests"] for status in item)
     assert both.crawl.pages == len(rows) == 16
     assert {host.name for host in both.hosts} == {"a.test", "b.test"}
-    assert told.crawl.relevant == sum(status.crawl.relevant for status in each)
+    assert told.crawl.relevant == sum(status.crawl.relevant for status in item)
     for url, parent, _, title, text in rows:
         host, number = url.split("/")[2:]
         assert title == f"足球 {host} {number}"

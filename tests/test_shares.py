@@ -17,8 +17,8 @@ def table_4_1(rows: Rows) -> dict[int, float]:
     importance: dict[int, float] = {}
     standing: dict[int, float] = {}
     for page, row in rows.items():
-        parents = [each for each in given_by if page in given_by[each]]
-        importance[page] = sum(importance[each] for each in parents) if parents else 1.0
+        parents = [parent for parent in given_by if page in given_by[parent]]
+        importance[page] = sum(importance[parent] for parent in parents) if parents else 1.0
         if row:
             importance[page] /= len(row)
             given_by[page] = row

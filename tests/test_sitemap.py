@@ -201,7 +201,7 @@ def test_read_url_source_entities_are_not_expanded() -> None:
 
 def test_read_url_source_sitemap_ignores_relative_urls() -> None:
     entries = ["/x", "//a.test/", "javascript:alert(1)", "file:///etc/passwd", ""]
-    body = "".join(f"<url><loc>{each}</loc></url>" for each in entries)
+    body = "".join(f"<url><loc>{entry}</loc></url>" for entry in entries)
     assert read_url_source(f"<urlset>{body}</urlset>".encode()) == UrlSource("sitemap")
 
 

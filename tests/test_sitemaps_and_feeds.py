@@ -50,7 +50,7 @@ class Keeper:
 def sitemap(web: TinyWeb, url: str, *urls: str, root: str = "urlset", lastmod: str = "") -> None:
     entry = "url" if root == "urlset" else "sitemap"
     changed = f"<lastmod>{lastmod}</lastmod>" if lastmod else ""
-    rows = "".join(f"<{entry}><loc>{each}</loc>{changed}</{entry}>" for each in urls)
+    rows = "".join(f"<{entry}><loc>{item}</loc>{changed}</{entry}>" for item in urls)
     web.status(url, 200, body=f"<{root}>{rows}</{root}>".encode())
 
 
@@ -95,7 +95,7 @@ async def test_sitemaps_of_robots_txt_are_requested_and_followed(web: TinyWeb) -
     assert "http://a.test/more.xml" in web.urls()
     assert "http://a.test/sitemap.xml" not in web.urls()
     assert engine.unit_of_work.drops == {"listing": 1}
-    kept = [each for batch in keeper.batches for each in batch.lastmods]
+    kept = [lastmod for batch in keeper.batches for lastmod in batch.lastmods]
     assert [when for _, when in kept] == [1_767_225_600.0]
 
 

@@ -76,7 +76,7 @@ def test_source_opens_connections_in_one_place_only() -> None:
                 names = [] if only_words else [node.module]
             if makers.intersection(names) or any(name.startswith("aiohttp.") for name in names):
                 found.add(path.relative_to(folder).as_posix())
-    servers = {each for each in found if each.startswith("demo/")} | {"serve/server.py"}
+    servers = {item for item in found if item.startswith("demo/")} | {"serve/server.py"}
     # The mail server and the broker that the user names are nobody else's choice.
     # The browser's socket is bound and never listens: it is where the browser is sent instead.
     own = {"alerts/delivery/mail.py", "cluster/private_broker.py", "rendering/chromium.py"}

@@ -18,8 +18,8 @@ def shelf(word: str = "redis", *, hubs: int = 6) -> list[TitledPage]:
 
 def learned(pages: list[TitledPage]) -> Subtopics:
     found = Subtopics()
-    for each in pages:
-        found.add_page(each)
+    for item in pages:
+        found.add_page(item)
     return found
 
 
@@ -44,7 +44,7 @@ def test_words_from_one_hub_are_omitted() -> None:
 
 
 def test_add_page_index_page_is_ignored() -> None:
-    tagged = [each._replace(url="http://h/tags/redis/") for each in shelf()[:6]]
+    tagged = [item._replace(url="http://h/tags/redis/") for item in shelf()[:6]]
     assert learned(tagged + shelf()[6:]).words == {}
 
 
@@ -93,12 +93,12 @@ def test_resume_gives_same_words(
     calm, broken = learned(titles[:pages]), Subtopics()
     recalled = titles[max(0, pages - 105) : pages]
     broken.resume(pages - len(recalled), 0 if repeats_updates else pages)
-    for each in recalled:
-        broken.add_page(each)
+    for title in recalled:
+        broken.add_page(title)
     assert broken.words == calm.words
-    for each in titles[pages:]:
-        calm.add_page(each)
-        broken.add_page(each)
+    for title in titles[pages:]:
+        calm.add_page(title)
+        broken.add_page(title)
         assert (broken.words, broken.page_count) == (calm.words, calm.page_count)
 
 

@@ -184,8 +184,8 @@ def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[Title
 
 
 def seen(found: Subtopics, titles: list[TitledPage]) -> Subtopics:
-    for each in titles:
-        found.add_page(each)
+    for title in titles:
+        found.add_page(title)
     return found
 
 

@@ -138,10 +138,10 @@ def test_hosts_that_share_an_address_share_its_slots() -> None:
     assert len(farm.take(1.0)) == 2
     seen = set()
     for now in range(2, 20):
-        for host in [each for each in farm.frontier.hosts if each.active]:
+        for host in [item for item in farm.frontier.hosts if item.active]:
             seen.add(host.name)
             farm.answer(host, float(now))
-            assert sum(each.active for each in farm.frontier.hosts) <= 2
+            assert sum(item.active for item in farm.frontier.hosts) <= 2
             farm.take(float(now))
     assert len(seen) == 5, "whoever waits for a slot gets one"
     assert farm.take(99.0) == []
@@ -163,6 +163,6 @@ def test_abandoned_host_releases_its_slot() -> None:
         farm.answer(host, 1.0)
     (host,) = farm.take(1.0)
     farm.answer(host, 2.0)
-    for each in farm.frontier.hosts[:2]:
-        farm.frontier.abandon_host(each)
-    assert [each.id for each in farm.take(2.0)] == [2]
+    for item in farm.frontier.hosts[:2]:
+        farm.frontier.abandon_host(item)
+    assert [item.id for item in farm.take(2.0)] == [2]

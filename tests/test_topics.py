@@ -121,8 +121,8 @@ def test_add_features_sets_features_and_threshold() -> None:
     assert not {"足球", "函数", "接口"} & topic.features.keys()
     assert topic.sources["射门"] == "on 3 of 3 examples, 0 of 3 others"
     bench = ModelSet(topic)
-    assert all(bench.judge(each.page)[0].relevant for each in on)
-    assert not any(bench.judge(each.page)[0].relevant for each in off)
+    assert all(bench.judge(item.page)[0].relevant for item in on)
+    assert not any(bench.judge(item.page)[0].relevant for item in off)
     assert add_features(words, [], off) == words
 
 
@@ -136,7 +136,7 @@ def test_choose_model_by_examples(keyword: str, chosen: str | None, model: str |
     topic = choose_model(topic, on)
     assert topic.relevance == model
     bench = ModelSet(add_features(topic, on, []))
-    assert sum(bench.judge(each.page)[0].relevant for each in on) >= 3
+    assert sum(bench.judge(item.page)[0].relevant for item in on) >= 3
 
 
 def test_add_aliases_uses_knowledge_base(tmp_path: Path) -> None:
@@ -156,13 +156,13 @@ def test_add_aliases_uses_knowledge_base(tmp_path: Path) -> None:
         topic = add_aliases(from_words("曼联:0.9"), kb, [])
         same = add_aliases(from_words("苹果"), kb, [])
         fruit = add_aliases(from_words("苹果,水果"), kb, [])
-    weights = {each.text: each.weight for each in topic.keywords}
+    weights = {keyword.text: keyword.weight for keyword in topic.keywords}
     assert weights == {"曼联": 0.9, "曼彻斯特联": 0.72, "红魔": 0.36}
     assert topic.sources["红魔"] == "another name of 曼联"
     expected = "another name of 曼联"
     assert add_features(topic, [sample("球", "足球射门")], []).sources["红魔"] == expected
-    assert [each.text for each in same.keywords] == ["苹果"]
-    assert "苹果（公司）" not in {each.text for each in fruit.keywords}
+    assert [keyword.text for keyword in same.keywords] == ["苹果"]
+    assert "苹果（公司）" not in {keyword.text for keyword in fruit.keywords}
 
 
 # -- widening -----------------------------------------------------------------------
@@ -178,10 +178,10 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
     topic = from_words("足球")
     found = propose_topic_keywords(topic, pages, limit=5)
     assert (found.on, found.off) == (24, 24)
-    assert {each.word for each in found.proposals} == set(BALL)
+    assert {proposal.word for proposal in found.proposals} == set(BALL)
     wide = add_proposed_terms(topic, found)
     assert wide.keywords[0] == topic.keywords[0]
-    assert all(each.weight <= 0.3 for each in wide.keywords[1:])
+    assert all(proposal.weight <= 0.3 for proposal in wide.keywords[1:])
     assert wide.sources["射门"].startswith("expanded: on 16 of 24 relevant pages, 0 of 24")
 
 

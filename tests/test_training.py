@@ -65,7 +65,7 @@ def test_train_classifier_entities_recognise_unseen_club() -> None:
 def test_keep_shared_features_omits_words_of_one_entity() -> None:
     extractor = FeatureExtractor(MATCHER.segmenter, load_football(MATCHER.segmenter))
     pages = keep_shared_features(make_examples(map(text_document, ON), True, extractor), extractor)
-    kept = {each for page in pages for each in page.expansion}
+    kept = {item for page in pages for item in page.expansion}
     assert "足球俱乐部" in kept and "曼联" in kept
     assert "弗格森" not in kept  # only 曼联 has it
 

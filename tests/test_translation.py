@@ -59,7 +59,7 @@ def figures(section: str) -> Counter[str]:
 def names(section: str) -> set[str]:
     """The commands, options, files and fields that it names."""
     ticked = _TICKED.findall(re.sub(r"\n *(?=\S)", " ", _FENCE.sub("\n\n", section)))
-    return {each for each in ticked if _NAME.fullmatch(each)}
+    return {item for item in ticked if _NAME.fullmatch(item)}
 
 
 def shape(section: str) -> tuple[int, int, int]:
@@ -72,7 +72,7 @@ def shape(section: str) -> tuple[int, int, int]:
 def differences(english: str, chinese: str) -> Iterator[str]:
     """What the one says and the other does not."""
     pairs = sections(english), sections(chinese)
-    levels = [[level for level, _ in each] for each in pairs]
+    levels = [[level for level, _ in pair] for pair in pairs]
     if levels[0] != levels[1]:
         yield f"headings: {levels[0]} and {levels[1]}"
         return
@@ -126,7 +126,7 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
 def test_comparison_of_pages_reports_differences(chinese: str, says: str) -> None:
     english = "# A\n\n`--to` takes 3 s,\nof 1,000.\n\n## B\n\n```sh\nfocus status  # look\n```\n"
     told = list(differences(english, chinese))
-    assert any(says in each for each in told) if says else not told
+    assert any(says in item for item in told) if says else not told
 
 
 def test_numbers_in_millions_match_in_both_languages() -> None:

@@ -70,7 +70,7 @@ def test_endless_parameter_combinations_are_a_trap(host: Host) -> None:
     for bits in range(1, 32):
         query = "&".join(f"{name}=1" for at, name in enumerate(facets) if bits >> at & 1)
         found.append(traps.look(f"http://a.test/shop?{query}", host))
-    assert sum(each is not None for each in found) == 26 - 8
+    assert sum(item is not None for item in found) == 26 - 8
     assert traps.look("http://a.test/shop?color=2&size=3", host) is None, "one of those it knows"
     assert traps.look("http://a.test/other?price=1&sort=2", host) is None, "another path"
 
@@ -105,8 +105,8 @@ def test_calendar_far_ahead_is_a_trap(form: str, host: Host) -> None:
     months = [(2026 + at // 12, at % 12 + 1) for at in range(8, 400)]
     found = [traps.look("http://a.test" + form.format(y=y, m=m), host) for y, m in months]
     assert not any(found[:24]), "two years ahead are plans"
-    assert sum(each is not None for each in found[-300:]) >= 300 * 9 // 12
-    assert {each.reason for each in found if each} == {DropReason.TRAP_CALENDAR}
+    assert sum(item is not None for item in found[-300:]) >= 300 * 9 // 12
+    assert {item.reason for item in found if item} == {DropReason.TRAP_CALENDAR}
 
 
 def test_it_can_be_switched_off(host: Host) -> None:

@@ -36,7 +36,7 @@ def test_depths_hops_and_queues_are_stored_and_restored() -> None:
         if hops:
             table.hops[number] = hops
     ids = range(len(table))
-    found = [(table.depth[each], table.hops[each], table.queue[each]) for each in ids]
+    found = [(table.depth[item], table.hops[item], table.queue[item]) for item in ids]
     assert found == rows
 
 

@@ -156,9 +156,9 @@ def test_chosen_hubs_cover_targets() -> None:
     st.dictionaries(st.integers(0, 30), st.lists(st.integers(0, 60), max_size=12), max_size=25),
     st.sets(st.integers(0, 60)),
 )
-def test_chosen_hubs_leave_no_useful_page(links: dict[int, list[int]], wanted: set[int]) -> None:
-    chosen = revisits.choose_hubs(links, wanted)
-    left = wanted.difference(*(links[each] for each in chosen))
+def test_chosen_hubs_leave_no_useful_page(links: dict[int, list[int]], expected: set[int]) -> None:
+    chosen = revisits.choose_hubs(links, expected)
+    left = expected.difference(*(links[item] for item in chosen))
     assert len(set(chosen)) == len(chosen)
     assert all(len(left.intersection(row)) < revisits.MIN_CHILDREN for row in links.values())
 
@@ -252,11 +252,11 @@ async def test_site_in_private_network_is_not_visited(tmp_path: Path, host: str)
     web = TinyWeb()
     web.page("http://127.0.0.1/", title="secret")
     async with web.serve() as address:
-        wanted = Alert("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
+        expected = Alert("足球", (f"{host}:{address.rpartition(':')[2]}",), words="足球")
         how = PageSource(None, FetchConfig(), PolitenessConfig(delay_s=0.0), "focus")
         with open_store(tmp_path / "f.db", now=0.0, language="zh", zone="Asia/Shanghai") as store:
             try:
-                store.alerts.add(LOCAL_USER, validate_alert(wanted), now=0.0)
+                store.alerts.add(LOCAL_USER, validate_alert(expected), now=0.0)
             except ConfigError:
                 return
             (name,) = store.database.fetch_rows("SELECT host FROM site")[0]

@@ -86,12 +86,12 @@ def test_other_file_is_refused() -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress])
-@pytest.mark.parametrize("each", [True, False])
-def test_truncated_tail_keeps_its_beginning(pack: Callable[[bytes], bytes], each: bool) -> None:
+@pytest.mark.parametrize("item", [True, False])
+def test_truncated_tail_keeps_its_beginning(pack: Callable[[bytes], bytes], item: bool) -> None:
     blocks = [random.Random(number).randbytes(300_000).hex().encode() for number in range(3)]
     head = b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: 600000\r\n\r\n"
     whole = [head + block + b"\r\n\r\n" for block in blocks]
-    data = b"".join(map(pack, whole)) if each else pack(b"".join(whole))
+    data = b"".join(map(pack, whole)) if item else pack(b"".join(whole))
     notes: list[str] = []
     file = io.BytesIO(data[: len(data) * 5 // 6])
     first, second, last = read_records(file, notes.append)

@@ -168,7 +168,7 @@ def test_export_and_import_preserve_alerts(focus: Focus, home: Path) -> None:
     add(focus, "足球", "--mail", "a@b.test", "--language", "zh", "--min-relevance", "0.7")
     add(focus, "篮球", "--webhook", "https://hook.test/x", "--max-items", "5")
     text = focus("export").out
-    assert [each["name"] for each in json.loads(text)] == ["足球", "篮球"]
+    assert [load["name"] for load in json.loads(text)] == ["足球", "篮球"]
     (home / "c.json").write_text(text, encoding="utf-8")
     assert focus("import", "c.json").code == 2  # the names are taken
     assert focus("import", "--replace", "c.json").code == 0
@@ -377,7 +377,7 @@ def test_inbox_filter_read_and_delete(focus: Focus, world: World, home: Path) ->
     assert "There are more" in focus("inbox", "--limit", "1").err
     focus("mark", "足球", "--read")
     unread = json.loads(focus("inbox", "--unread", "--json").out)
-    assert {each["alert"] for each in unread} == {"二"}
+    assert {item["alert"] for item in unread} == {"二"}
     wrong = focus("mark", "足球", "https://news.test/0", "https://news.test/9", "--delete")
     assert (wrong.code, "no page https://news.test/9" in wrong.err) == (2, True)
     assert len(json.loads(focus("inbox", "足球", "--json").out)) == 2, "all or none"
@@ -390,9 +390,9 @@ def test_inbox_filter_read_and_delete(focus: Focus, world: World, home: Path) ->
 
 
 def test_secret_is_printed_on_add_and_rotated(focus: Focus) -> None:
-    made = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
-    (secret,) = re.findall(r"whsec_[\w+/=]+", made.err)
-    assert "T0KEN" not in made.err
+    result = add(focus, "足球", "--webhook", "https://hook.test/T0KEN")
+    (secret,) = re.findall(r"whsec_[\w+/=]+", result.err)
+    assert "T0KEN" not in result.err
     assert focus("show", "足球", "--secrets").out == f"webhook:https://hook.test/***  {secret}\n"
     assert secret not in focus("edit", "足球", "--rotate-secrets").err
     changed = focus("show", "足球", "--secrets").out

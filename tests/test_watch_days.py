@@ -91,15 +91,15 @@ class Score(NamedTuple):
 
 def score(web: PublishingWeb, wish: Watched, course: Course, *, until: float) -> Score:
     """Count for one alert what appeared before `until`: later pages may be on their way."""
-    told = [each for each in course.told if each.alert == wish.alert.name and each.at >= BEGIN]
+    told = [item for item in course.told if item.alert == wish.alert.name and item.at >= BEGIN]
     first: dict[str, float] = {}
-    for each in told:
-        first.setdefault(each.url, each.at)
-    wanted = due_texts(web, wish, until=until)
+    for item in told:
+        first.setdefault(item.url, item.at)
+    expected = due_texts(web, wish, until=until)
     missed = late = 0
     repeated = len(told) - len(first)
     delays = []
-    for text in wanted:
+    for text in expected:
         times = sorted(first[url] for url in text.urls if url in first)
         if times:
             delays.append(times[0] - text.at)
@@ -108,9 +108,9 @@ def score(web: PublishingWeb, wish: Watched, course: Course, *, until: float) ->
         else:
             missed += 1
     there = [web.at(math.inf).article_at(url) for url in first]
-    about = [each for each in there if each is not None and each.is_about(wish.subjects)]
-    old = sum(_date(each) < BEGIN - OLD_S for each in about)
-    return Score(len(wanted), missed, late, repeated, old, delays)
+    about = [item for item in there if item is not None and item.is_about(wish.subjects)]
+    old = sum(_date(item) < BEGIN - OLD_S for item in about)
+    return Score(len(expected), missed, late, repeated, old, delays)
 
 
 def _date(article: Article) -> float:
@@ -140,12 +140,12 @@ async def test_new_pages_are_reported_once_and_in_time(tmp_path: Path) -> None:
     course = await simulate(web, wishes, tmp_path, length=DAYS)
     until = BEGIN + (DAYS - 1) * 86_400.0
     scores = {wish.alert.name: score(web, wish, course, until=until) for wish in wishes}
-    due = sum(each.due for each in scores.values())
+    due = sum(item.due for item in scores.values())
     assert due == sum(len(due_texts(web, wish, until=until)) for wish in wishes) > 10
-    assert sum(each.repeated for each in scores.values()) == 0
-    assert sum(each.old for each in scores.values()) == 0
+    assert sum(item.repeated for item in scores.values()) == 0
+    assert sum(item.old for item in scores.values()) == 0
     # What only a list about something else leads to takes its time.
-    assert sum(each.missed + each.late for each in scores.values()) <= 1 + due // 8
+    assert sum(item.missed + item.late for item in scores.values()) <= 1 + due // 8
     assert statistics.median(scores["足球"].delays) < 3 * 3600, "auto"
     assert statistics.median(scores["电影"].delays) < 3600, "hourly"
     assert max(scores["健康"].delays, default=0.0) < 2 * 86_400, "daily 07:30"

@@ -102,10 +102,10 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchFixt
     with open_store(tmp_path / "f.db", now=START, language="en", zone="UTC") as store:
         wish = Alert("c", (f"http://{ONE}/", f"http://{OTHER}/"), words="足球", schedule="hourly")
         store.alerts.add(LOCAL_USER, validate_alert(wish), now=START)
-        made = WatchFixture(store, monkeypatch)
+        result = WatchFixture(store, monkeypatch)
         for site in (ONE, OTHER, ONE):
-            made.publish(site)
-        yield made
+            result.publish(site)
+        yield result
 
 
 KINDS = [K.UNREACHABLE, K.DNS_TEMPORARY, K.CONNECT, K.DNS, K.TIMEOUT]

@@ -177,7 +177,7 @@ async def test_status_decides_outcome(
 ) -> None:
     async with receiving(Receiver(answers=[(status, headers)])) as hook, WebPoster(LOOPBACK) as web:
         assert await post(web, hook.url + "/x") == outcome
-    assert [each.path for each in hook.requests] == ["/x"], "redirects are not followed"
+    assert [request.path for request in hook.requests] == ["/x"], "redirects are not followed"
     assert msgspec.json.decode(hook.requests[0].body)["type"] == "test"
 
 
@@ -244,10 +244,10 @@ async def test_url_of_other_scheme_is_no_address() -> None:
 
 
 def test_secret_differs_by_person_and_address(here: OutboxFixture) -> None:
-    made = [signers(here, u, c)[0] for u in (1, 2) for c in ("webhook:a", "webhook:b")]
-    assert len(set(made)) == 4
-    assert made[0] == signers(here, 1, "webhook:a")[0]
-    assert all(len(base64.b64decode(each.removeprefix("whsec_"))) == 32 for each in made)
+    result = [signers(here, u, c)[0] for u in (1, 2) for c in ("webhook:a", "webhook:b")]
+    assert len(set(result)) == 4
+    assert result[0] == signers(here, 1, "webhook:a")[0]
+    assert all(len(base64.b64decode(item.removeprefix("whsec_"))) == 32 for item in result)
 
 
 async def test_rotated_secret_signs_for_one_more_day(here: OutboxFixture) -> None:
@@ -263,8 +263,8 @@ async def test_rotated_secret_signs_for_one_more_day(here: OutboxFixture) -> Non
         here.finds(alert, "http://a.test/2")
         await here.deliver()
     both, later = hook.requests
-    assert [verified(both, each) for each in (old, new)] == [True, True]
-    assert [verified(later, each) for each in (old, new)] == [False, True]
+    assert [verified(both, item) for item in (old, new)] == [True, True]
+    assert [verified(later, item) for item in (old, new)] == [False, True]
     assert documented(both, new) and documented(both, old) and documented(later, new)
     assert not documented(later, old)
     assert not documented(later._replace(body=b"{}"), new)
@@ -283,9 +283,9 @@ def test_node_example_verifies_signature() -> None:
 
 def test_rotation_of_one_secret_keeps_others(here: OutboxFixture) -> None:
     others = [(1, "webhook:b"), (2, "webhook:a")]
-    before = [signers(here, *each) for each in others]
+    before = [signers(here, *item) for item in others]
     signing_secrets.rotate_secret(here.store, here.settings(), 1, "webhook:a", now=NOON)
-    assert [signers(here, *each) for each in others] == before
+    assert [signers(here, *item) for item in others] == before
 
 
 # -- addresses are secrets ----------------------------------------------------------
@@ -312,7 +312,7 @@ async def test_address_sealed_with_other_key_is_masked_and_not_sent_to(here: Out
     here.store.path.with_name("watch.db.key").unlink()
     with outbox(here.store.path.parent) as other:
         (owned,) = other.store.alerts.list_alerts(1)
-        assert [mask_channel(each) for each in owned.alert.channels] == ["webhook:***"]
+        assert [mask_channel(channel) for channel in owned.alert.channels] == ["webhook:***"]
         assert (await other.deliver()).failures == {"webhook": outbox_relay.SEALED_WITH_OTHER_KEY}
-        made = replace(owned.alert, name="renamed")
-        other.store.alerts.replace(owned.id, validate_alert(made), now=NOON)
+        result = replace(owned.alert, name="renamed")
+        other.store.alerts.replace(owned.id, validate_alert(result), now=NOON)

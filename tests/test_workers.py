@@ -137,7 +137,7 @@ def with_fixtures_of(
     """Give `run_test` a test's name and fixtures, but the first ones, besides its own."""
     named = [Parameter(name, Parameter.KEYWORD_ONLY) for name in own]
     more = [*signature(test).parameters.values()][skipped:]
-    parameters = named + [each.replace(kind=Parameter.KEYWORD_ONLY) for each in more]
+    parameters = named + [item.replace(kind=Parameter.KEYWORD_ONLY) for item in more]
     wraps(test)(run_test).__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return run_test
 
@@ -204,7 +204,7 @@ def score(workers: WorkerPool, number: int = 0, query: str = "") -> asyncio.Task
 
 
 async def score_all(scorer: WorkerPool | InlineScorer, urls: list[str]) -> list[Page]:
-    return await asyncio.gather(*(scorer.score(Job(each, b"body", None)) for each in urls))
+    return await asyncio.gather(*(scorer.score(Job(item, b"body", None)) for item in urls))
 
 
 def failures(pages: list[Page]) -> list[FailureKind | None]:
@@ -250,7 +250,7 @@ async def test_score_does_not_wait_for_other_pages(workers: WorkerPool, gate: Ga
 async def test_score_slow_batch_returns_single_results(workers: WorkerPool, gate: Gate) -> None:
     slow = 2 * FLUSH_INTERVAL_S
     urls = [url(0, f"sleep={slow}"), url(1, gate.query), url(2), url(3)]
-    tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
+    tasks = [asyncio.create_task(workers.score(Job(item, b"", None))) for item in urls]
     await tasks[0]
     await gate.reached()
     assert not any(task.done() for task in tasks[1:])
@@ -364,7 +364,7 @@ async def test_score_endless_computation_fails_that_page(workers: WorkerPool) ->
 async def test_score_hang_fails_that_page(workers: WorkerPool, clock: Clock, gate: Gate) -> None:
     urls = [url(n) for n in range(3 * MAX_BATCH)]
     urls[20] = url(20, gate.query)
-    tasks = [asyncio.create_task(workers.score(Job(each, b"", None))) for each in urls]
+    tasks = [asyncio.create_task(workers.score(Job(item, b"", None))) for item in urls]
     for _ in range(2):  # it is tried once more, alone
         await gate.reached()
         await clock.wait(1.2 * SILENCE_S, until=lambda: is_given_up(workers))
@@ -487,9 +487,9 @@ async def test_score_workers_cannot_be_replaced_raises(tmp_path: Path) -> None:
     async with WorkerPool(config, workers=1, scorer="tests.support.analysts.Mortal") as workers:
         assert (await score(workers)).failure is None
         file.unlink()
-        for each in (url(1, "exit=1"), url(2)):
+        for item in (url(1, "exit=1"), url(2)):
             with pytest.raises(FocusError, match="the file is gone"):
-                await workers.score(Job(each, b"", None))
+                await workers.score(Job(item, b"", None))
 
 
 @pooled(2)
@@ -524,7 +524,7 @@ async def test_close_busy_pool_cancels_pages(gate: Gate) -> None:
     await workers.close()
     gate.open()
     done = await asyncio.gather(*tasks, return_exceptions=True)
-    assert all(isinstance(each, asyncio.CancelledError) for each in done)
+    assert all(isinstance(item, asyncio.CancelledError) for item in done)
     with pytest.raises(FocusError, match="not running"):
         await score(workers)
 

@@ -59,8 +59,8 @@ class HostileServer:
             server = await asyncio.start_server(self._connected, PUBLIC, port, limit=_MAX_REQUEST)
             self.port = server.sockets[0].getsockname()[1]
             trip = await asyncio.start_server(self._tripped, PRIVATE, self.port)
-            for each in (server, trip):
-                stack.push_async_callback(_closed, each)
+            for item in (server, trip):
+                stack.push_async_callback(_closed, item)
             yield self
 
     def hits(self, host: str, path: str | None = None) -> list[Hit]:

@@ -99,13 +99,13 @@ class Stage:
         finally:
             db.close()
 
-    def mail(self, to: str, wanted: str) -> EmailMessage:
+    def mail(self, to: str, expected: str) -> EmailMessage:
         """The mail to somebody with this in it, once it has come."""
 
         def found() -> EmailMessage | None:
-            for each in reversed(self.mails):
-                if to in str(each["To"]) and wanted in text_of(each):
-                    return each
+            for item in reversed(self.mails):
+                if to in str(item["To"]) and expected in text_of(item):
+                    return item
             return None
 
         return until(found, f"mail to {to}")
@@ -270,7 +270,7 @@ class Browsing:
         """Note what is wrong with the page that is shown."""
         where = self.page.url.removeprefix(self.here.home)
         where = re.sub(r"[A-Za-z0-9_-]{30,}", "TOKEN", where)
-        self.failures += [f"{self.screen.name} {where}: {each}" for each in looked_at(self.page)]
+        self.failures += [f"{self.screen.name} {where}: {item}" for item in looked_at(self.page)]
 
     def see(self, words: str) -> None:
         """AssertionError unless the page says so."""
@@ -495,11 +495,11 @@ def invites(one: Browsing, snap: Snap) -> str:
     return str(one.page.inner_text("code"))
 
 
-def wishes(one: Browsing, name: str, wanted: str, snap: Snap) -> str:
+def wishes(one: Browsing, name: str, expected: str, snap: Snap) -> str:
     """Somebody makes an alert; its address once its first check is over."""
     words = SPOKEN[one.language]
     one.go("/alerts/new")
-    one.fill(name=name, sites=SITE, words=wanted)
+    one.fill(name=name, sites=SITE, words=expected)
     assert one.page.is_checked("[name=mail]")
     snap(one, "alert")
     one.press(words.save)

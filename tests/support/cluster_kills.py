@@ -47,9 +47,9 @@ class Tormentor:
         limit = LIFE_S
         if self._rng.random() < AT_ONCE and requests < _REST:
             limit = self._rng.uniform(0.0, AT_ONCE_S)
-        wanted = len(self._log) + requests
+        expected = len(self._log) + requests
         seen, at = len(self._log), time.monotonic()
-        while len(self._log) < wanted:
+        while len(self._log) < expected:
             self._victim.look()
             self._mend()
             now = time.monotonic()

@@ -87,7 +87,7 @@ def _most_at_once(entries: list[LogEntry]) -> int:
     moments = [(entry.time, 1) for entry in entries]
     moments += [(entry.time + entry.elapsed_s, -1) for entry in entries]
     now = most = 0
-    for _, change in sorted(moments, key=lambda each: (each[0], -each[1])):  # some take no time
+    for _, change in sorted(moments, key=lambda item: (item[0], -item[1])):  # some take no time
         now += change
         most = max(most, now)
     return most

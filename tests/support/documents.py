@@ -138,9 +138,9 @@ def pdf(text: str = TEXT, *, pages: int = 1, encrypt: bytes = b"", kids: str = "
 def _numbered(objects: list[bytes], encrypt: bytes) -> bytes:
     """The objects as a PDF file, with its table of where each begins."""
     out, starts = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
+    for number, item in enumerate(objects, 1):
         starts.append(len(out))
-        out += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, item)
     table = b"".join(b"%010d 00000 n \n" % start for start in starts)
     trailer = b"<< /Size %d /Root 1 0 R /Info %d 0 R %s >>" % (
         len(objects) + 1,

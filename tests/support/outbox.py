@@ -72,12 +72,12 @@ class OutboxFixture:
     def alert(self, name: str, *channels: str, user: int = LOCAL_USER, **fields: Any) -> int:
         """An alert with these channels."""
         sites = fields.pop("sites", ("https://a.test/",))
-        made = Alert(name, sites, words=name, channels=channels, **fields)
-        return self.store.alerts.add(user, made, now=self.clock())
+        result = Alert(name, sites, words=name, channels=channels, **fields)
+        return self.store.alerts.add(user, result, now=self.clock())
 
     def finds(self, alert: int, *urls: str, **fields: Any) -> list[int]:
         """Hits, and what has to be delivered of them, in one transaction."""
-        owned = next(each for each in self.store.alerts.list_alerts() if each.id == alert)
+        owned = next(item for item in self.store.alerts.list_alerts() if item.id == alert)
         with self.store.database.transaction() as db:
             numbers = [insert(db, hit(alert, url, found_at=self.clock(), **fields)) for url in urls]
             self.store.outbox.enqueue(

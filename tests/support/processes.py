@@ -110,8 +110,8 @@ class Crawl:
 
     def after(self, requests: int) -> Crawl:
         """Wait until the server has seen so many requests more, or it has ended."""
-        wanted = len(self._server.log) + requests
-        seen = wait_until(lambda: len(self._server.log) >= wanted or self.is_over, LIFE_S)
+        expected = len(self._server.log) + requests
+        seen = wait_until(lambda: len(self._server.log) >= expected or self.is_over, LIFE_S)
         assert seen, self.said
         return self
 

@@ -86,7 +86,7 @@ def _instants(plan: WebPlan, count: int, rng: random.Random) -> list[tuple[float
 def _publish(plan: WebPlan, site: DemoHost, first: int, today: date, rng: random.Random) -> None:
     """A site's next article: a new one, an old one that only now is listed, or a reprint."""
     sections = site.kind.sections
-    section = rng.choices(range(len(sections)), [each.weight for each in sections])[0]
+    section = rng.choices(range(len(sections)), [item.weight for item in sections])[0]
     kind, published, original = rng.random(), today, None
     if kind < _SURFACED:
         published -= timedelta(rng.randint(20, 170))
@@ -139,7 +139,7 @@ class PublishingWeb:
         """The answer to GET `url` at an instant; None if the host is not of this web."""
         web = self.at(moment)
         host, _, path = url.partition("://")[2].partition("/")
-        site = next((each for each in self.plan.sites if each.host == host), None)
+        site = next((item for item in self.plan.sites if item.host == host), None)
         if site is None:
             return None
         if path == "feed.xml" and _has_feed(site):
@@ -163,24 +163,28 @@ def _has_feed(site: DemoHost) -> bool:
 
 def _latest(web: DemoWeb, site: DemoHost) -> list[Article]:
     """What a site lists, the last that came onto its lists first."""
-    own = [each for each in web.plan.articles if each.site == site.number and each.listed]
-    return sorted(own, key=lambda each: (each.appeared or each.published, each.id), reverse=True)
+    own = [
+        article for article in web.plan.articles if article.site == site.number and article.listed
+    ]
+    return sorted(
+        own, key=lambda article: (article.appeared or article.published, article.id), reverse=True
+    )
 
 
 def _feed(web: DemoWeb, site: DemoHost) -> str:
     entries = [
-        f'<entry><title>{each.title}</title><link href="{web.article_url(each)}"/>'
-        f"<published>{each.published}T08:00:00+08:00</published></entry>"
-        for each in _latest(web, site)[:_FEED]
+        f'<entry><title>{item.title}</title><link href="{web.article_url(item)}"/>'
+        f"<published>{item.published}T08:00:00+08:00</published></entry>"
+        for item in _latest(web, site)[:_FEED]
     ]
     return f'<feed xmlns="http://www.w3.org/2005/Atom"><title>{site.name}</title>{"".join(entries)}</feed>'
 
 
 def _sitemap(web: DemoWeb, site: DemoHost) -> str:
     urls = [
-        f"<url><loc>{web.article_url(each)}</loc>"
-        f"<lastmod>{each.appeared or each.published}</lastmod></url>"
-        for each in _latest(web, site)
+        f"<url><loc>{web.article_url(item)}</loc>"
+        f"<lastmod>{item.appeared or item.published}</lastmod></url>"
+        for item in _latest(web, site)
     ]
     space = "http://www.sitemaps.org/schemas/sitemap/0.9"
     return f'<urlset xmlns="{space}">{"".join(urls)}</urlset>'

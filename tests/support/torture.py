@@ -282,13 +282,13 @@ def small_disk(folder: Path, size: str) -> Iterator[bool]:
     """A tmpfs of that size at `folder`; False where that cannot be had."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     try:
-        made = not subprocess.run(command, capture_output=True, check=False).returncode
+        result = not subprocess.run(command, capture_output=True, check=False).returncode
     except FileNotFoundError:
-        made = False
+        result = False
     try:
-        yield made
+        yield result
     finally:
-        if made:
+        if result:
             subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
@@ -296,8 +296,8 @@ def full_disk(rack: Rack) -> Verdict:
     """It fills up three times, each time with one line, and there is room again."""
     folder, codes, lines = rack.folder("disk"), [], 0
     whole = rack.size // 1024 + 2048
-    with small_disk(folder, f"{whole // 4}k") as made:
-        if not made:
+    with small_disk(folder, f"{whole // 4}k") as result:
+        if not result:
             return Verdict("disk", "skipped: a tmpfs cannot be mounted here", [])
         for room in (whole // 2, 3 * whole // 4, 4 * whole + 80_000):
             codes.append(rack.crawl(folder).end())
