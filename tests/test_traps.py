@@ -152,7 +152,7 @@ def test_pattern_with_occasional_news_has_its_whole_budget(host: Host, news: str
 
 def test_is_barren_150_pages_without_new_text_is_true_until_a_new_text(host: Host) -> None:
     traps, queue = Traps(TrapConfig(), now=NOW), Queue(0, host, "")
-    for page in range(REPEATED + 1):
+    for page in range(REPEATED + 2):
         assert not traps.is_barren(page, page - 1)
         traps.record_text(page, page - 1, queue, 1, text=7, is_new=False)
     assert "the last 150 pages" in traps.is_barren(998, REPEATED)
@@ -162,6 +162,13 @@ def test_is_barren_150_pages_without_new_text_is_true_until_a_new_text(host: Hos
     assert traps.is_barren(998, REPEATED), "a new text elsewhere"
     traps.record_text(998, 1, queue, 1, text=9, is_new=False)
     assert not traps.is_barren(999, REPEATED)
+
+
+def test_is_barren_page_of_links_to_pages_without_new_text_is_false(host: Host) -> None:
+    traps, queue = Traps(TrapConfig(), now=NOW), Queue(0, host, "")
+    for page in range(2 * REPEATED):
+        traps.record_text(page, min(page - 1, 0), queue, 1, text=7, is_new=False)
+        assert not traps.is_barren(999, page)
 
 
 def test_record_text_thousands_of_pages_keeps_memory_bounded(

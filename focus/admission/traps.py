@@ -176,7 +176,7 @@ class Traps:
     ) -> None:
         """Record the text of the `fetched`-th request of a queue, or that it had none.
 
-        parent  id of the page through which the URL was found; -1: none
+        parent  id of the page through which the URL was found; -1: none, or no page was returned
         text    its `wording`; 0: none
         is_new  it counts as news, whatever it says
         """
@@ -185,9 +185,13 @@ class Traps:
         if text and self._texts[fingerprint % TEXTS] != fingerprint:
             self._texts[fingerprint % TEXTS] = fingerprint
             change = min(change, -NEWS)
+        if parent > url_id:
+            parent = -1  # the URL was known before the page
         origin = self._origins.get(parent, parent)
-        is_follower = parent < url_id and (change > 0 or parent != origin)
-        if is_follower and self._count_repeat(-2 - origin, change):
+        is_repeat = change > 0
+        if origin != parent:  # a list of tags may have hundreds of links to pages without own text
+            is_repeat = self._count_repeat(-2 - origin, change) > 0
+        if is_repeat:
             if len(self._origins) >= KEPT:
                 self._origins.clear()
                 self._repeats = Counter({k: n for k, n in self._repeats.items() if k >= 0})

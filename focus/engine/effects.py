@@ -473,7 +473,8 @@ class Effects:
             queue = self._view.queue(intent.id)
             fetched = links.hit_rates.tallies(queue)[0].requests + 1
             is_new = page is not None and page.is_relevant  # a near-duplicate is not relevant
-            parent = self._url_table.parent[intent.id]
+            has_page = intent.response is not None and intent.response.page is not None
+            parent = self._url_table.parent[intent.id] if has_page else -1
             links.traps.record_text(
                 intent.id, parent, queue, fetched, intent.wording, is_new=is_new
             )
