@@ -151,10 +151,8 @@ def _set_up_language() -> None:
 
 def _address_space() -> float:
     """Return the bytes of memory that this process may map (ulimit -v)."""
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return math.inf
+    import resource
+
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return math.inf if soft == resource.RLIM_INFINITY else soft
 

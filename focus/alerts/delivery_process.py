@@ -88,8 +88,7 @@ async def _run_process(order: DeliveryOrder) -> DeliverySummary:
 
 async def _deliver(order: DeliveryOrder) -> DeliverySummary:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    with contextlib.suppress(NotImplementedError):  # Windows loops have none
-        loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
     sealed = SealedChannels(lambda: order.settings.key)
     path, now = Path(order.db), time.time()
     with open_store(path, now=now, language="en", zone="UTC", channels=sealed) as store:

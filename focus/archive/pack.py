@@ -183,10 +183,7 @@ class Pack:
             raise PackError(str(error)) from error
 
     def _read(self, offset: int, size: int) -> bytes:
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), size, offset)
-        self._file.seek(offset)  # Windows: no pread, and no fork to share the place with
-        return self._file.read(size) or b""
+        return os.pread(self._file.fileno(), size, offset)
 
 
 def _digest(key: bytes) -> int:

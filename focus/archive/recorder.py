@@ -8,6 +8,7 @@ is needed of the format is short, and warcio stays an independent judge of it.
 from __future__ import annotations
 
 import base64
+import fcntl
 import gzip
 import hashlib
 import mmap
@@ -22,11 +23,6 @@ from pathlib import Path
 
 from focus.errors import ArchiveError
 from focus.records import FailureKind, FetchResult
-
-try:
-    import fcntl
-except ImportError:  # Windows: no lock; the database's own lock keeps crawls apart
-    fcntl = None  # type: ignore[assignment]
 
 _MEMBER = b"\x1f\x8b\x08"
 _LOOK_BACK = 32 * 1024 * 1024  # more than any record: bodies end at 10 MB
@@ -165,8 +161,6 @@ class Recorder:
         )
 
     def _lock(self) -> None:
-        if fcntl is None:
-            return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -72,19 +71,16 @@ def program_name() -> str:
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine, on uvloop if installed, where a TLS connection takes a fifth of the time.
+    """Run a coroutine on uvloop, where a TLS connection takes a fifth of the time.
 
     A pipe that breaks in the coroutine belongs to a worker, not to the reader of our output.
     """
     import asyncio
 
-    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    with suppress(ImportError):  # Windows has none
-        import uvloop
+    import uvloop
 
-        factory = uvloop.new_event_loop
     try:
-        with asyncio.Runner(loop_factory=factory) as runner:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_until_terminated(work))
     except asyncio.CancelledError:
         raise SystemExit(0) from None  # SIGTERM before the crawl began
@@ -99,8 +95,7 @@ async def _until_terminated(work: Coroutine[Any, Any, T]) -> T:
 
     task = asyncio.current_task()
     assert task is not None
-    with suppress(NotImplementedError):  # Windows loops have none
-        for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await work

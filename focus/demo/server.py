@@ -163,13 +163,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pages", type=int, default=3000)
     options = parser.parse_args()
-    try:
-        import uvloop
-    except ImportError:  # Windows
-        new_loop = asyncio.new_event_loop
-    else:
-        new_loop = uvloop.new_event_loop  # leaves more of the machine to the crawler
-    with asyncio.Runner(loop_factory=new_loop) as runner:
+    import uvloop  # leaves more of the machine to the crawler
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_run(generate(options.seed, pages=options.pages)))
 
 

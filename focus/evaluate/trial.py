@@ -220,9 +220,7 @@ def run_trial(trial: Trial, replay: Replay) -> TrialResult:
 
 
 def _peak_rss_mb() -> float:
-    if sys.platform == "win32":
-        return 0.0
-    import resource  # does not exist on Windows
+    import resource
 
     unit = 1024**2 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

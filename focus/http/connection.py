@@ -18,18 +18,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import socket
 import struct
+import termios
 from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
-
-from focus.i18n import msg
-
-with contextlib.suppress(ImportError):  # not on Windows, which has no TCP_INFO either
-    import fcntl
-    import termios
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -39,6 +35,7 @@ from focus.config import FetchConfig
 from focus.http.network_errors import TOO_MANY_HEADERS
 from focus.http.response_head import find_head_end, repair_head
 from focus.http.ssrf_guard import NOT_PUBLIC
+from focus.i18n import msg
 from focus.records import FailureKind
 
 _DNS_TTL_S = 600

@@ -55,7 +55,7 @@ def executable(browser: Path | None) -> str:
 
 def check_sandbox(*, sandbox: bool) -> None:
     """Raise ConfigError where Chromium's sandbox cannot work, unless it is off."""
-    if sandbox and hasattr(os, "geteuid") and os.geteuid() == 0:
+    if sandbox and os.geteuid() == 0:
         raise ConfigError(
             "--render runs scripts of strangers, and Chromium has no sandbox for root; crawl as "
             "another user, or give --no-browser-sandbox if the environment is isolated, such as "

@@ -39,10 +39,8 @@ def ensure_open_files(concurrency: int) -> None:
 
 def raise_open_file_limit(needed: int) -> int:
     """Raise the limit of open files to `needed`; return it, or the highest possible limit."""
-    try:
-        import resource  # not on Windows, whose sockets are no files
-    except ImportError:
-        return needed
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return needed

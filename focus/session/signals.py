@@ -46,21 +46,19 @@ def stop_on_signals(crawl: Crawl, transport: Transport, watcher: Watcher) -> Ite
         )
 
     termination_signals = [signal.SIGTERM]
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         termination_signals.append(signal.SIGHUP)
     for number in (signal.SIGINT, *termination_signals):
-        with contextlib.suppress(NotImplementedError):  # Windows loops have none
-            loop.add_signal_handler(number, on_signal, number)
+        loop.add_signal_handler(number, on_signal, number)
     try:
         yield
     finally:
         for timer in grace_timers:
             timer.cancel()
-        with contextlib.suppress(NotImplementedError):
-            if loop.remove_signal_handler(signal.SIGINT) and grace_timers:
-                signal.signal(signal.SIGINT, _ignore_once)
-            for number in termination_signals:
-                loop.add_signal_handler(number, lambda: None)  # the process is ending already
+        if loop.remove_signal_handler(signal.SIGINT) and grace_timers:
+            signal.signal(signal.SIGINT, _ignore_once)
+        for number in termination_signals:
+            loop.add_signal_handler(number, lambda: None)  # the process is ending already
 
 
 def _ignore_once(number: int, _: object) -> None:

@@ -7,8 +7,8 @@ The file itself is not deleted, because that would race with the next owner.
 
 from __future__ import annotations
 
+import fcntl
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,24 +16,6 @@ from pathlib import Path
 
 from focus.errors import StoreError, StoreLocked
 from focus.storage import private
-
-if sys.platform == "win32":
-    import msvcrt
-
-    # Locks are mandatory on Windows: a byte far behind the pid leaves the pid readable.
-    _LOCK_OFFSET = 1 << 30
-
-    def _try_lock(fd: int, *, shared: bool) -> None:
-        del shared  # Windows has no shared locks here
-        os.lseek(fd, _LOCK_OFFSET, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(fd: int, *, shared: bool) -> None:
-        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-
 
 ATTEMPTS, PAUSE_S = 4, 0.03
 """`lock_holder_pid` takes the lock for microseconds, so the lock is tried several times."""
@@ -49,8 +31,7 @@ def _close_inherited_locks() -> None:
     _lock_descriptors.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_inherited_locks)
+os.register_at_fork(after_in_child=_close_inherited_locks)
 
 
 def lock_path(database: Path) -> Path:
@@ -63,7 +44,7 @@ def database_lock(database: Path, *, pid: int) -> Iterator[None]:
     """Hold the lock of `database`; StoreLocked within 0.1 s if another process has it."""
     path = lock_path(database)
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         private.restrict_to_owner(path)  # whoever can open the file can hold its lock
     except OSError as error:
         raise StoreError(
@@ -88,7 +69,7 @@ def database_lock(database: Path, *, pid: int) -> Iterator[None]:
 def _acquire(fd: int, database: Path) -> None:
     for attempt in range(ATTEMPTS):
         try:
-            return _try_lock(fd, shared=False)
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             if attempt < ATTEMPTS - 1:
                 time.sleep(PAUSE_S)
@@ -109,11 +90,11 @@ def _read_pid(fd: int) -> int:
 def lock_holder_pid(database: Path) -> int | None:
     """Return the process id of the crawl that has locked the database; None if none has."""
     try:
-        fd = os.open(lock_path(database), os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        fd = os.open(lock_path(database), os.O_RDONLY)
     except OSError:
         return None
     try:
-        _try_lock(fd, shared=True)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return _read_pid(fd)
     finally:

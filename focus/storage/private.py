@@ -35,8 +35,7 @@ def create_private_file(path: Path) -> None:
     with suppress(OSError):  # opening the file raises the proper error
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
         try:
-            if hasattr(os, "fchmod"):
-                os.fchmod(fd, OWNER_ONLY)
+            os.fchmod(fd, OWNER_ONLY)
         finally:
             os.close(fd)
 

@@ -42,9 +42,9 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _copy_rights(descriptor: int, existing: os.stat_result) -> None:
-    with suppress(OSError, AttributeError):  # only root may give a file away; not on Windows
+    with suppress(OSError):  # only root may give a file away
         os.fchown(descriptor, existing.st_uid, existing.st_gid)
-    with suppress(OSError, AttributeError):
+    with suppress(OSError):
         os.fchmod(descriptor, stat.S_IMODE(existing.st_mode))
 
 
