@@ -247,7 +247,7 @@ class Endless(TinyWeb):
 
 
 @pytest.mark.parametrize(
-    ("filler", "requests"), [("Day {n} of 3000", 150), ("A day of {word}", 2000)]
+    ("filler", "requests"), [("Day {n} of 3000. " * 20, 150), ("A day of {word}", 2000)]
 )
 async def test_endless_pattern_without_news_ends_sooner(filler: str, requests: int) -> None:
     run = await crawl(Endless(filler), ["http://a.test/"], strategy="yield", delay_s=0.0)

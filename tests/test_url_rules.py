@@ -206,6 +206,20 @@ async def test_parameter_that_changes_no_page_is_removed_after_three(strategy: s
     assert len(run.pages) == 41 + len(posts) and 3 <= len(posts) <= 10
 
 
+async def test_parameter_that_changes_only_the_links_of_lists_stays() -> None:
+    """A code browser shows the same names with and without `at`, and other links behind them."""
+    web = TinyWeb()
+    web.page(f"{HOST}/", links=[f"/dir/{n}{query}" for query in ("", "?at=tip") for n in range(8)])
+    for n in range(8):
+        files = [f"/file/{n}-{k}" for k in range(5)]
+        web.page(f"{HOST}/dir/{n}", text=f"{LONG}{n}" * 3, head=LIST)
+        web.page(f"{HOST}/dir/{n}?at=tip", text=f"{LONG}{n}" * 3, links=files, head=LIST)
+        for path in files:
+            web.page(f"{HOST}{path}", text=f"{LONG}，文件 {path}" * 3)
+    run = await crawl(web, [f"{HOST}/"], strategy="bfs")
+    assert sum("/file/" in url for url in run.web.urls()) == 40
+
+
 async def test_parameter_of_pages_found_without_their_plain_url_is_removed() -> None:
     web = forum(40, 6, "?post=")
     web.page(f"{HOST}/", links=[f"/topic/{n}/?post={6 * n}" for n in range(40)])
@@ -251,6 +265,7 @@ def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
         "/posts/2024/05/{n}/",
         "/reply/{n}/",
         "/form/{n}/",
+        "/calendar/form?day={n}",
         "/t/x{n}/y{n}/rss/",
     ],
 )
@@ -261,7 +276,8 @@ async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
     web.page(f"{HOST}/posts/", links=[*ways, *posts], text=LONG)
     for n, way in enumerate(ways):
         if "form" in url:
-            web.page(f"{HOST}{way}", text="请先登录")
+            text = f"没有第 {n} 天的记录" if "day" in url else "请先登录"
+            web.page(f"{HOST}{way}", text=text, title=f"第 {n} 天", links=["/posts/"])
         elif "reply" in url:
             web.redirect(f"{HOST}{way}", f"/login/?next={way}")
         elif "rss" in url:

@@ -180,9 +180,9 @@ class Traps:
         text    its `wording`; 0: none
         is_new  it counts as news, whatever it says
         """
-        fingerprint = text ^ (queue.host.id + 1) * _MIX & (1 << 64) - 1
         change = -REPEATED if is_new else 1
-        if text and self._texts[fingerprint % TEXTS] != fingerprint:
+        if text and not self.knows_text(queue.host.id, text):
+            fingerprint = _text_fingerprint(queue.host.id, text)
             self._texts[fingerprint % TEXTS] = fingerprint
             change = min(change, -NEWS)
         if parent > url_id:
@@ -198,6 +198,11 @@ class Traps:
             self._origins[url_id] = origin
         if queue.pattern and fetched >= WATCHED_FROM:
             self._count_repeat(queue.id, change)
+
+    def knows_text(self, host: int, text: int) -> bool:
+        """Return whether a page of a host had this wording; old ones are forgotten."""
+        fingerprint = _text_fingerprint(host, text)
+        return text != 0 and self._texts[fingerprint % TEXTS] == fingerprint
 
     def _count_repeat(self, key: int, change: int) -> int:
         self._repeats[key] = repeats = max(0, self._repeats[key] + change)
@@ -254,3 +259,7 @@ def pays(tally: Tally) -> bool:
 
 def _months(year: int, month: int) -> int:
     return 12 * year + month - 1
+
+
+def _text_fingerprint(host: int, text: int) -> int:
+    return text ^ (host + 1) * _MIX & (1 << 64) - 1

@@ -204,8 +204,8 @@ class UrlRules:
     def _judge(self, host: int, url: str) -> tuple[Treatment, str, Record]:
         """Return what is done with a URL, and the kind with the record that decides it.
 
-        What a URL shares with others decides if no useful URL shares it, even if its own pattern
-        was useful: `/S/S` is the pattern of pages and of the histories below them.
+        What a URL shares with others decides if no useful URL shares it. Names of its path do so
+        even if its own pattern was useful: `/S/S` is that of pages and of the histories below them.
         """
         own, *shared = url_kinds(url)
         record = self._records.get((host, own)) or Record()
@@ -215,6 +215,7 @@ class UrlRules:
             if (
                 shared_record is not None
                 and not shared_record.useful
+                and (not record.useful or kind.startswith("*/"))
                 and shared_record.treatment > judged[0]
             ):
                 judged = shared_record.treatment, kind, shared_record

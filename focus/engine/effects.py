@@ -49,6 +49,8 @@ from focus.score.index_pages import series_address
 from focus.urls.normal_form import url_fingerprint, url_host
 from focus.urls.patterns import url_pattern
 
+FORM_TEXT = 200  # maximum characters of a form or an empty calendar with its explanations
+
 
 class Effects:
     """Changes of one crawl. `view` is the state that decisions read."""
@@ -359,19 +361,29 @@ class Effects:
         if row.page.is_relevant and 0 < first <= parent.id:
             self._credit_revisited_page(parent.id)
 
-    def _has_new_links(self) -> bool:
-        """Return whether the last page has links to unknown URLs beside those with its own path."""
+    def _has_new_links(self, rewriting: str = "") -> bool:
+        """Return whether the last page has links to unknown URLs beside those with its own path.
+
+        rewriting  applied to the URLs of its links
+        """
         if self._last_links is None:
             return False
         intent, known = self._last_links
         path = "" if intent.row is None else intent.row.url.partition("?")[0]
-        keys = [
-            link.key
-            for link in intent.links or ()
-            if not path or link.url.partition("?")[0] != path
+        links = [
+            link for link in intent.links or () if not path or link.url.partition("?")[0] != path
         ]
-        ids, state = self._url_table.find_all(keys), self._url_table.state
-        return any(url_id >= known and state[url_id] == UrlState.WAITING for url_id in ids)
+        find_all, state = self._url_table.find_all, self._url_table.state
+        ids = find_all([link.key for link in links])
+        new = [
+            link.url
+            for link, url_id in zip(links, ids, strict=True)
+            if url_id >= known and state[url_id] == UrlState.WAITING
+        ]
+        if not rewriting:
+            return bool(new)
+        ids = find_all([url_fingerprint(apply_rewriting(rewriting, url)) for url in new])
+        return any(url_id < 0 or url_id >= known for url_id in ids)
 
     def _credit_revisited_page(self, page: int) -> None:
         """Count a relevant page as a discovery of the revisited page that linked to it."""
@@ -469,8 +481,9 @@ class Effects:
 
     def _learn_from_result(self, intent: i.LearnFromResult, now: float) -> None:
         links, page = self._link_handler, intent.page
+        queue = self._view.queue(intent.id)
+        repeats = links.traps.knows_text(queue.host.id, intent.wording or 0)
         if intent.wording is not None:
-            queue = self._view.queue(intent.id)
             fetched = links.hit_rates.tallies(queue)[0].requests + 1
             is_new = page is not None and page.is_relevant  # a near-duplicate is not relevant
             has_page = intent.response is not None and intent.response.page is not None
@@ -482,7 +495,7 @@ class Effects:
             self._learn_template(intent.id, intent.titled.url, page)
         links.hit_rates.count_result(intent.id, page)
         if intent.response is not None:
-            self._learn_url_rules(intent.id, intent.response)
+            self._learn_url_rules(intent.id, intent.response, repeats_wording=repeats)
         if intent.titled is not None:
             links.strategy.learn_from_page(intent.titled)
 
@@ -505,7 +518,9 @@ class Effects:
         templates.record_correction(host.id, url_id, page)
         self._unit_of_work.set_template(host, *templates.encoded_state(host.id))
 
-    def _learn_url_rules(self, url_id: int, response: i.UrlResponse) -> None:
+    def _learn_url_rules(
+        self, url_id: int, response: i.UrlResponse, *, repeats_wording: bool
+    ) -> None:
         """Count a response for the kinds of its URL.
 
         A page without parameters is of use although it repeats one with parameters, which is not.
@@ -526,7 +541,9 @@ class Effects:
             if page.is_index_page and self._has_new_links():
                 return
         elif page is not None and waste is None:
-            waste = self._waste_of_stored_page(host, page, response.url)
+            repeats = view.known_texts.repeats_short_text(host.id, page)
+            repeats |= repeats_wording and page.text_length < FORM_TEXT
+            waste = self._waste_of_stored_page(page, response.url, repeats=repeats)
             is_filtered = waste is None and self._is_filtered_list(page, response.url)
             if is_filtered and not response.was_deferred:
                 kinds = []
@@ -541,18 +558,18 @@ class Effects:
         plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
         return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
 
-    def _waste_of_stored_page(self, host: Host, page: Page, url: str) -> Waste | None:
+    def _waste_of_stored_page(self, page: Page, url: str, *, repeats: bool) -> Waste | None:
         """Return why a page is of no use whose text is not known: it has no link to an unknown URL.
 
-        It is a list of a day, month or year, a known list, filtered or sorted, or a page with a
-        few words that another page has, such as a form to log in.
+        It is a list of a day, month or year, a known list, filtered or sorted, or a page that
+        repeats another one, but for numbers and its title: a form to log in, an empty calendar.
         """
-        is_short = not page.is_relevant and self._view.known_texts.repeats_short_text(host.id, page)
         is_dated = page.is_index_page and url_pattern(url).rstrip("/").endswith("/D")
         is_list = is_dated or self._is_filtered_list(page, url)
-        if not (is_short or is_list) or self._has_new_links():
+        is_repeated = repeats and not page.is_relevant
+        if not (is_repeated or is_list) or self._has_new_links():
             return None
-        return Waste.DUPLICATE if is_short else Waste.KNOWN_LINKS
+        return Waste.DUPLICATE if is_repeated else Waste.KNOWN_LINKS
 
     def _learn_spelling(self, host: Host, url: str, target: str) -> None:
         for name in spelling_changes(url, target):
@@ -578,7 +595,8 @@ class Effects:
                 continue
             is_new = response.waste is None and page.canonical != plain
             if known in (response.original_id, page.original_id):
-                rules.confirm(host.id, f"-{name}", agrees=True)
+                is_other_list = page.is_index_page and self._has_new_links(f"-{name}")
+                rules.confirm(host.id, f"-{name}", agrees=not is_other_list)
             elif is_new and self._url_table.state[known] == UrlState.DONE:
                 rules.confirm(host.id, f"-{name}", agrees=False)
 
