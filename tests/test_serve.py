@@ -901,20 +901,6 @@ def test_import_invalid_file_shows_error(group: Group, text: str, said: str) -> 
     assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_administrator_adopts_local_alerts(group: Group) -> None:
-    boss, other = group.member("boss", "boss@a.test"), group.member("ana")
-    with group.app_state.store() as store:
-        result = Alert("足球", ("https://a.test/",), words="足球", channels=("mail:x@y.test",))
-        number = store.alerts.add(1, result, now=NOON)
-        store.alerts.add(1, Alert("f", ("https://a.test/",), topic="/x/t.toml"), now=NOON)
-    group.finds(number, "https://a.test/1")
-    assert other.post("/alerts/adopt").status_code == 404
-    assert "1 alert was imported" in boss.post("/alerts/adopt").text
-    assert "https://a.test/1" in boss.get("/inbox").text
-    assert "mail:boss@a.test" in group.definition(number)
-    assert group.rows("SELECT name FROM alert WHERE user = 1") == [("f",)]
-
-
 def test_new_alert_form_has_default_channels_of_user(group: Group) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {"feed": "on", "webhook": "https://hook.test/a"}

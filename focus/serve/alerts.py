@@ -29,7 +29,7 @@ from focus.serve.accounts import InvalidInput, require_attempt
 from focus.serve.channel_fields import ChannelField
 from focus.serve.request import Form, RequestContext
 from focus.serve.site_answers import SiteAnswer, SiteQuestion
-from focus.storage.alerts.records import LOCAL_USER, Alert, StoredAlert
+from focus.storage.alerts.records import Alert, StoredAlert
 
 MAX_ALERTS = 50  # alerts of one user
 PREVIEW_PAGES = 20  # displayed pages of a preview
@@ -47,7 +47,6 @@ def render_alerts(request: RequestContext, status: int = 200, **messages: str) -
         alert_health(store, stored_alert, now=request.now)
         for stored_alert in store.alerts.list_alerts(request.me.id)
     ]
-    local = store.alerts.list_alerts(LOCAL_USER) if request.me.admin else []
     filters = _list_filters(request, health)
     return request.render(
         "alerts.html",
@@ -56,7 +55,6 @@ def render_alerts(request: RequestContext, status: int = 200, **messages: str) -
         filters=filters,
         typed={"sites": "", "words": ""},
         silent_s=SILENCE_S,
-        local=len(local),
         **messages,
     )
 

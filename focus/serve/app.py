@@ -65,7 +65,6 @@ _ROUTES: dict[str, tuple[str, Handler, str]] = {
     "/alerts/new": ("GET POST", alerts.create_alert, "user"),
     "/alerts/export": ("POST", import_export.export_alerts, "user"),
     "/alerts/import": ("POST", import_export.import_alerts, "user"),
-    "/alerts/adopt": ("POST", import_export.adopt_local_alerts, "admin"),
     "/alerts/{alert:id}": ("GET", alerts.show_alert, "user"),
     "/alerts/{alert:id}/edit": ("GET POST", alerts.edit_alert, "user"),
     "/alerts/{alert:id}/pause": ("POST", alerts.toggle_pause, "user"),

@@ -1,4 +1,4 @@
-"""Handlers that import alerts from a file or the command line into an account, and export them.
+"""Handlers that import alerts from a file into an account, and export them.
 
 Imported alerts get only what their new owner may use: mail goes to the owner's confirmed address or
 nowhere, apprise channels are for administrators, topic files for the command line.
@@ -14,9 +14,8 @@ from focus.alerts.page_match import alert_topic
 from focus.errors import ConfigError
 from focus.i18n import msg
 from focus.serve import alerts, channel_fields
-from focus.serve.accounts import InvalidInput
 from focus.serve.request import RequestContext, json_attachment
-from focus.storage.alerts.records import LOCAL_USER, Alert
+from focus.storage.alerts.records import Alert
 
 
 def export_alerts(request: RequestContext) -> Response:
@@ -47,42 +46,6 @@ def import_alerts(request: RequestContext) -> Response:
     except ConfigError as error:
         return alerts.render_alerts(request, 400, error=request.error_text(error))
     return alerts.render_alerts(request, done=_import_message(request, imported, allowed))
-
-
-def adopt_local_alerts(request: RequestContext) -> Response:
-    """Move the alerts of the command line, with their matches, to an administrator's account.
-
-    Alerts with a topic file stay, and those whose name the account has already.
-    """
-    if not request.me.admin:
-        raise InvalidInput("There is nothing here.")
-    existing_names = {
-        stored_alert.alert.name for stored_alert in request.store.alerts.list_alerts(request.me.id)
-    }
-    local_alerts = [
-        stored_alert
-        for stored_alert in request.store.alerts.list_alerts(LOCAL_USER)
-        if stored_alert.alert.name not in existing_names
-        and not stored_alert.alert.topic.strip().endswith(".toml")
-    ]
-    alerts.check_quota(request, len(local_alerts))
-    allowed = [_with_allowed_channels(request, stored_alert.alert) for stored_alert in local_alerts]
-    store, me = request.store, request.me
-    with store.transaction():
-        for stored_alert, alert in zip(local_alerts, allowed, strict=True):
-            store.alerts.transfer(stored_alert.id, alert, to=me.id)
-        store.audit.add(
-            me.name,
-            msg("take over alerts"),
-            msg("{n} of the command line", n=len(local_alerts)),
-            now=request.now,
-        )
-    return alerts.render_alerts(
-        request,
-        done=_import_message(
-            request, [stored_alert.alert for stored_alert in local_alerts], allowed
-        ),
-    )
 
 
 def _with_allowed_channels(request: RequestContext, alert: Alert) -> Alert:

@@ -95,15 +95,6 @@ class Alerts(Statements):
         sql = "UPDATE alert SET definition = ? WHERE id = ?"
         self._db.execute(sql, (encode_alert(alert, self._db.channels), number))
 
-    def transfer(self, number: int, alert: Alert, *, to: int) -> None:
-        """Give a changed alert to another user, with its unsent messages."""
-        with self._db.transaction():
-            self._db.execute("UPDATE alert SET user = ? WHERE id = ?", (to, number))
-            self._db.execute(
-                "UPDATE outbox SET user = ? WHERE alert = ? AND state = 0", (to, number)
-            )
-            self.update_definition(number, alert)
-
     def set_paused(self, number: int, paused: bool, *, now: float) -> None:
         """Pause an alert, or resume it at once."""
         self._db.execute(
