@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Any
 
 _TOKEN = re.compile(r"\[[^][]*\]…?|--\S+ \S+|\S+")
-_PATHS = {"ARCHIVE", "TOPICS", "LABELS", "ALIASES", "DATABASE", "FILE", "FOLDER", "PYTHON", "DIR"}
+_PATHS = {
+    "ARCHIVE",
+    "TOPICS",
+    "LABELS",
+    "ALIASES",
+    "DATABASE",
+    "FILE",
+    "FOLDER",
+    "KIT",
+    "PYTHON",
+    "DIR",
+}
 
 
 def read_options(doc: str | None, arguments: Sequence[str] | None = None, **hidden: Any) -> Any:
