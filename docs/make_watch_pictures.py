@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.support import browser as story
-from tests.support.browser import DARK_PHONE, DESK, NIGHT, Browsing, browsing
+from tests.support.browser import DARK_PHONE, DESK, NIGHT, Browsing, open_window
 
 PICTURES = Path(__file__).with_name("pictures")
 TALLEST = 900  # CSS pixels
@@ -47,32 +47,32 @@ def main() -> None:
         story.chromium() as chromium,
     ):
         tell(
-            browsing(here, chromium, DESK, "zh-CN"),
-            browsing(here, chromium, DARK_PHONE, "en-GB"),
-            browsing(here, chromium, NIGHT, "zh-CN"),
+            open_window(here, chromium, DESK, "zh-CN"),
+            open_window(here, chromium, DARK_PHONE, "en-GB"),
+            open_window(here, chromium, NIGHT, "zh-CN"),
         )
 
 
 def tell(ana: Browsing, ben: Browsing, night: Browsing) -> None:
     """Take the pictures of a desk, in light and dark, and of a phone."""
     here = ana.here
-    story.joins(ana, here.invitation, "ana@focus.test", take)
-    invitation = story.invites(ana, take)
-    story.joins(ben, invitation, "ben@focus.test", take)
-    hers = story.wishes(ana, "球讯", "足球 欧冠 英超 球队 -彩票", take)
-    his = story.wishes(ben, "Football", "足球 欧冠 球队", take)
+    story.register(ana, here.invitation, "ana@focus.test", take)
+    invitation = story.create_invitation(ana, take)
+    story.register(ben, invitation, "ben@focus.test", take)
+    hers = story.create_alert(ana, "球讯", "足球 欧冠 英超 球队 -彩票", take)
+    his = story.create_alert(ben, "Football", "足球 欧冠 球队", take)
     here.publish()
     for one, path, to, name in (
         (ana, hers, "ana@focus.test", "球讯"),
         (ben, his, "ben@focus.test", "Football"),
     ):
-        story.arrives(one, path)
-        story.reads(one, path, take)
+        story.wait_for_news(one, path)
+        story.read_news(one, path, take)
         one.go(path)
         take(one, "health")
         mail = here.mail(to, name)
-        story.letters(one, mail, take)
-        story.stops(one, mail, path, take)
+        story.show_mail(one, mail, take)
+        story.unsubscribe(one, mail, path, take)
     night.go("/login")
     night.fill(name="安娜", password=story.PASSWORD)
     night.press("登录")

@@ -89,7 +89,7 @@ class Live(ReplayTransport):
         return Result(result.task, msgspec.structs.replace(fetch, address=address), result.page)
 
 
-def order(seeds: list[str], *, concurrency: int = 64, **politeness: float) -> CrawlConfig:
+def make_config(seeds: list[str], *, concurrency: int = 64, **politeness: float) -> CrawlConfig:
     settings = msgspec.convert({"delay_s": 1.0, "per_ip": 4, **politeness}, PolitenessConfig)
     fields = {"concurrency": concurrency, "politeness": settings, "analysis": TOPIC}
     return CrawlConfig(tuple(seeds), "bfs", **fields)
@@ -102,7 +102,7 @@ async def crawl(live: Live, config: CrawlConfig) -> Crawl:
     return engine
 
 
-def farm(hosts: int, pages: int = 1) -> tuple[TinyWeb, list[str]]:
+def make_hosts(hosts: int, pages: int = 1) -> tuple[TinyWeb, list[str]]:
     """Hosts of as many domains, each with a page or more."""
     web = TinyWeb()
     seeds = [f"http://www.d{number}.test/" for number in range(hosts)]
@@ -113,59 +113,59 @@ def farm(hosts: int, pages: int = 1) -> tuple[TinyWeb, list[str]]:
     return web, seeds
 
 
-def closest(starts: list[float]) -> float:
+def shortest_gap(starts: list[float]) -> float:
     return min(later - earlier for earlier, later in pairwise(sorted(starts)))
 
 
 async def test_new_hosts_share_the_slots_of_their_address() -> None:
-    web, seeds = farm(40)
+    web, seeds = make_hosts(40)
     live = Live(World(web), busy_s=SLOW_S)
-    await crawl(live, order(seeds))
+    await crawl(live, make_config(seeds))
     assert live.most == 4, "robots.txt and all"
     assert len(live.starts) == 80, "a robots.txt and a page of each"
     assert len(live.looked_up) == 40, "once each"
 
 
 async def test_all_hosts_of_an_address_share_its_requests_per_delay() -> None:
-    web, seeds = farm(40, pages=2)
+    web, seeds = make_hosts(40, pages=2)
     live = Live(World(web))
-    await crawl(live, order(seeds))
-    assert closest(live.starts) >= 0.25 - 1e-9
+    await crawl(live, make_config(seeds))
+    assert shortest_gap(live.starts) >= 0.25 - 1e-9
     assert len(live.starts) == 120
     busy = max(live.starts) - min(live.starts)
     assert busy < 120 * 0.25 + 2.0, "and no less often, as long as hosts are due"
 
 
 async def test_addresses_have_separate_paces() -> None:
-    web, seeds = farm(40)
+    web, seeds = make_hosts(40)
     live = Live(World(web))
     live.names = {f"www.d{n}.test": f"198.51.100.{n % 10}" for n in range(40)}
-    await crawl(live, order(seeds))
+    await crawl(live, make_config(seeds))
     assert max(live.starts) - min(live.starts) < 40 * 2 * 0.25 / 10 + 2.0
 
 
 async def test_no_lookup_without_address_limit() -> None:
-    web, seeds = farm(3)
+    web, seeds = make_hosts(3)
     live = Live(World(web))
-    await crawl(live, order(seeds, per_ip=0))
+    await crawl(live, make_config(seeds, per_ip=0))
     assert (live.looked_up, len(live.starts)) == ([], 6)
 
 
 async def test_slow_lookup_delays_its_own_host_only() -> None:
-    web, seeds = farm(10, pages=3)
+    web, seeds = make_hosts(10, pages=3)
     live = Live(World(web))
     live.slow = {"www.d0.test": 600.0}
-    await crawl(live, order(seeds))
+    await crawl(live, make_config(seeds))
     asked = web.urls()
     assert len(asked) == 30
     assert [url.split("/")[2] for url in asked[-3:]] == ["www.d0.test"] * 3
 
 
 async def test_name_without_address_is_a_failure() -> None:
-    web, seeds = farm(2)
+    web, seeds = make_hosts(2)
     live = Live(World(web))
     live.names = {"www.d0.test": None}
-    engine = await crawl(live, order(seeds))
+    engine = await crawl(live, make_config(seeds))
     assert engine.unit_of_work.failures == {"host-given-up": 1}
     assert engine.seeds.failures[seeds[0]].startswith("dns: robots.txt")
     assert engine.unit_of_work.totals.pages == 1
@@ -175,8 +175,8 @@ async def test_name_without_address_is_a_failure() -> None:
 async def test_concurrency_one_has_the_order_of_a_recorded_web(strategy: str) -> None:
     asked = []
     for kind in (Live, ReplayTransport):
-        web, seeds = farm(12, pages=4)
-        config = msgspec.structs.replace(order(seeds, concurrency=1), strategy=strategy)
+        web, seeds = make_hosts(12, pages=4)
+        config = msgspec.structs.replace(make_config(seeds, concurrency=1), strategy=strategy)
         more = () if kind is Live else (InlineScorer(TOPIC),)
         await crawl(kind(World(web), *more), config)
         asked.append(web.urls(robots=True))
@@ -184,22 +184,22 @@ async def test_concurrency_one_has_the_order_of_a_recorded_web(strategy: str) ->
 
 
 async def test_redirected_robots_txt_keeps_the_pace() -> None:
-    web, seeds = farm(20)
+    web, seeds = make_hosts(20)
     for seed in seeds:
         web.redirect(f"{seed}robots.txt", f"{seed}rules")
         web.status(f"{seed}rules", 404)
     live = Live(World(web))
-    engine = await crawl(live, order(seeds))
+    engine = await crawl(live, make_config(seeds))
     assert engine.unit_of_work.totals.pages == 20
     assert len(live.starts) == 60
-    assert closest(live.starts) >= 0.25 - 1e-9
+    assert shortest_gap(live.starts) >= 0.25 - 1e-9
 
 
 async def test_robots_txt_of_another_host_gives_no_address() -> None:
-    web, seeds = farm(1)
+    web, seeds = make_hosts(1)
     web.redirect(f"{seeds[0]}robots.txt", "http://victim.test/robots.txt")
     live = Live(World(web))
-    engine = await crawl(live, order(seeds))
+    engine = await crawl(live, make_config(seeds))
     assert engine.frontier.host("www.d0.test").address == HOME
     assert engine.unit_of_work.totals.pages == 1
 
@@ -213,7 +213,7 @@ async def test_host_of_useless_group_is_deferred_then_dropped() -> None:
         web.robots(name.split("/")[2], "User-agent: *\nDisallow: /")
     live = Live(World(web))
     live.names = {f"a{number}.wild.test": f"198.51.100.{number}" for number in range(260)}
-    engine = await crawl(live, order(["http://hub.test/"]))
+    engine = await crawl(live, make_config(["http://hub.test/"]))
     asked = [url for url in web.urls(robots=True) if "wild" in url]
     assert len(asked) == 200
     assert engine.unit_of_work.drops == {"robots": 200, "trap-budget": 60}
@@ -354,10 +354,10 @@ class RemoteLive(Live):
 
 
 async def test_delayed_requests_keep_the_pace_of_host_and_address() -> None:
-    web, seeds = farm(20, pages=3)
+    web, seeds = make_hosts(20, pages=3)
     live = RemoteLive(World(web))
-    await crawl(live, order(seeds))
+    await crawl(live, make_config(seeds))
     starts = sorted(live.starts)
     assert len(starts) == 80
     assert min(later - earlier for earlier, later in zip(starts, starts[4:], strict=False)) >= 1.0
-    assert min(closest(starts) for starts in live.starts_by_host.values()) >= 1.0
+    assert min(shortest_gap(starts) for starts in live.starts_by_host.values()) >= 1.0

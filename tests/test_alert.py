@@ -14,7 +14,7 @@ from focus.errors import ConfigError
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
 
-def at(text: str, zone: ZoneInfo = SHANGHAI) -> float:
+def unix(text: str, zone: ZoneInfo = SHANGHAI) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=zone).timestamp()
 
 
@@ -85,7 +85,7 @@ def test_query_of_any_text_parses_or_raises(text: str) -> None:
     ],
 )
 def test_schedule_gives_next_time(text: str, after: str, due: str) -> None:
-    assert schedule.parse(text).next(at(after), SHANGHAI) == at(due)
+    assert schedule.parse(text).next(unix(after), SHANGHAI) == unix(due)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_schedule_under_15_minutes_is_quick(text: str, is_quick: bool) -> None:
 def test_daylight_saving_skips_no_day() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     daily = schedule.parse("daily 07:30")
-    assert daily.next(at("2026-03-28T08:00", berlin), berlin) == at("2026-03-29T07:30", berlin)
+    assert daily.next(unix("2026-03-28T08:00", berlin), berlin) == unix("2026-03-29T07:30", berlin)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_invalid_schedule_raises(text: str, reason: str) -> None:
 )
 def test_quiet_hours_release_at_their_end(hours: str, now: str, free: str) -> None:
     quiet = schedule.parse_quiet(hours)
-    assert quiet.next_release(at(now), SHANGHAI) == at(free)
+    assert quiet.next_release(unix(now), SHANGHAI) == unix(free)
 
 
 # -- alerts -------------------------------------------------------------------------

@@ -29,7 +29,7 @@ IDENTITY = {"seeds": ["https://a.example/"], "topic": "足球", "strategy": "bfs
 WRITER = "from tests.test_backup import write_on; write_on()"
 
 
-def urls_of(*numbers: int) -> list[UrlRow]:
+def url_rows(*numbers: int) -> list[UrlRow]:
     return [
         UrlRow(n, n.to_bytes(16, "big"), f"https://a.example/{n}{'x' * 500}", 0, 1, 1.0)
         for n in numbers
@@ -41,11 +41,11 @@ async def write(path: Path, *, urls: int = 3, now: float = 1.0, batches: int = 0
     async with Store.open(path, now=now, pid=os.getpid()) as store:
         crawl = (await store.begin_crawl(IDENTITY, "{}", fresh=True, now=now)).id
         first = Batch(queues=[QueueRow(id=0, host_id=0)], hosts=[HostRow(id=0, name="a")])
-        first.urls += urls_of(*range(urls))
+        first.urls += url_rows(*range(urls))
         await store.write(crawl, first)
         for n in range(batches):
             batch = Batch(counters={"urls": 2.0 * n + 2})
-            batch.urls += urls_of(urls + 2 * n, urls + 2 * n + 1)
+            batch.urls += url_rows(urls + 2 * n, urls + 2 * n + 1)
             await store.write(crawl, batch)
             if n == 20:
                 print("writing", flush=True)
@@ -166,13 +166,13 @@ def test_backup_onto_database_itself_raises(database: Path) -> None:
 
 
 def test_backup_damaged_database_raises(database: Path, tmp_path: Path) -> None:
-    spoil(database)
+    damage_table(database)
     with pytest.raises(StoreError, match="damaged"):
         copied(database, tmp_path / "copy.db")
     assert not list(tmp_path.glob("copy*"))
 
 
-def spoil(path: Path) -> None:
+def damage_table(path: Path) -> None:
     """Write nonsense over the first page of a table."""
     with closing(sqlite3.connect(path)) as db:
         sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'url_found'"
@@ -239,7 +239,9 @@ def make_newer(path: Path) -> None:
         db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
 
 
-@pytest.mark.parametrize(("change", "said"), [(spoil, "damaged"), (make_newer, "newer focus")])
+@pytest.mark.parametrize(
+    ("change", "said"), [(damage_table, "damaged"), (make_newer, "newer focus")]
+)
 def test_restore_unusable_copy_raises(
     database: Path, tmp_path: Path, change: Callable[[Path], None], said: str
 ) -> None:

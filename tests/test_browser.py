@@ -13,8 +13,8 @@ from tests.support.browser import (
     Browsing,
     Keyboard,
     Stage,
-    browsing,
-    tabbed,
+    focus_faults,
+    open_window,
 )
 
 pytest.importorskip("starlette", reason="the extra [serve] is not installed")
@@ -42,28 +42,28 @@ def no_picture(one: Browsing, name: str) -> None:
 
 def test_two_people_use_alerts_from_registration_to_unsubscription(here: Stage) -> None:
     with story.chromium() as chromium:
-        ana = browsing(here, chromium, DESK, "zh-CN")
-        ben = browsing(here, chromium, DARK_PHONE, "en-GB")
-        story.joins(ana, here.invitation, "ana@focus.test", no_picture)
-        story.joins(ben, story.invites(ana, no_picture), "ben@focus.test", no_picture)
-        hers = story.wishes(ana, "球讯", "足球 欧冠 英超 球队 -彩票", no_picture)
-        his = story.wishes(ben, "Football", "足球 欧冠 球队", no_picture)
+        ana = open_window(here, chromium, DESK, "zh-CN")
+        ben = open_window(here, chromium, DARK_PHONE, "en-GB")
+        story.register(ana, here.invitation, "ana@focus.test", no_picture)
+        story.register(ben, story.create_invitation(ana, no_picture), "ben@focus.test", no_picture)
+        hers = story.create_alert(ana, "球讯", "足球 欧冠 英超 球队 -彩票", no_picture)
+        his = story.create_alert(ben, "Football", "足球 欧冠 球队", no_picture)
         visits = here.rows("SELECT count(*) FROM crawl")[0][0]
         here.publish()
         for one, path, to, name in (
             (ana, hers, "ana@focus.test", "球讯"),
             (ben, his, "ben@focus.test", "Football"),
         ):
-            story.arrives(one, path)
-            story.reads(one, path, no_picture)
+            story.wait_for_news(one, path)
+            story.read_news(one, path, no_picture)
             mail = here.mail(to, name)
-            story.letters(one, mail, no_picture)
+            story.show_mail(one, mail, no_picture)
             for place in ("/alerts", "/settings", "/deliveries", path, f"{path}/edit"):
                 one.go(place)
-                assert tabbed(one.page) == [], "does not show that it has the focus"
-            story.stops(one, mail, path, no_picture)
+                assert focus_faults(one.page) == [], "does not show that it has the focus"
+            story.unsubscribe(one, mail, path, no_picture)
         ana.go("/admin")
-        night = browsing(here, chromium, NIGHT, "zh-CN")
+        night = open_window(here, chromium, NIGHT, "zh-CN")
         night.go("/login")
         night.fill(name="安娜", password=story.PASSWORD)
         night.press("登录")
@@ -76,7 +76,7 @@ def test_two_people_use_alerts_from_registration_to_unsubscription(here: Stage) 
 
 def test_watch_works_by_keyboard_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
     with story.stage(tmp_path_factory.mktemp("keys")) as here, story.chromium() as chromium:
-        eve = browsing(here, chromium, DESK, "en-GB", scripts=False)
+        eve = open_window(here, chromium, DESK, "en-GB", scripts=False)
         keys = Keyboard(eve)
         eve.go(here.invitation)
         keys.fill("Name", "eve")
@@ -84,7 +84,7 @@ def test_watch_works_by_keyboard_alone(tmp_path_factory: pytest.TempPathFactory)
         keys.press("Register")
         path = makes_an_alert(keys)
         here.publish()
-        story.arrives(eve, path)
+        story.wait_for_news(eve, path)
         reads_and_deletes(keys)
         keys.press("Search")
         keys.fill("Search the sites of your alerts…", "球队 -彩票")

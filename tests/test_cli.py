@@ -182,13 +182,13 @@ def gzipped(data: bytes) -> bytes:
     return gzip.compress(data)
 
 
-def flushed(data: bytes) -> bytes:
+def unfinished_zstd(data: bytes) -> bytes:
     """A zstd frame without its end."""
     packer = ZstdCompressor()
     return packer.compress(data) + packer.flush(packer.FLUSH_BLOCK)
 
 
-@pytest.mark.parametrize("pack", [gzipped, flushed])
+@pytest.mark.parametrize("pack", [gzipped, unfinished_zstd])
 def test_truncated_archive_is_reported_and_read_to_its_end(
     focus: Focus, web: Path, home: Path, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -397,7 +397,7 @@ def test_dry_run_shows_terms_or_why_none(focus: Focus, arguments: str, terms: st
 # -- a crawl that is only played ----------------------------------------------------
 
 
-def played(monkeypatch: MonkeyPatch, **fields: Any) -> None:
+def fake_run(monkeypatch: MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
     tables = ("states", "failures", "dropped", "seed_failures", "revisits", "redirected_seeds")
     values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
@@ -427,7 +427,7 @@ CRAWL = ["crawl", "--seed", "a.test", "--topic", "x"]
 def test_exit_code_depends_on_stop_reason(
     focus: Focus, monkeypatch: MonkeyPatch, fields: dict[str, Any], code: int
 ) -> None:
-    played(monkeypatch, **fields)
+    fake_run(monkeypatch, **fields)
     assert focus(*CRAWL, "--fail-error-rate", "0.5").code == code
 
 
@@ -472,13 +472,13 @@ def test_interrupt_before_crawl_exits_with_130(focus: Focus, monkeypatch: Monkey
 
 
 def test_missing_contact_prints_one_note(focus: Focus, monkeypatch: MonkeyPatch) -> None:
-    played(monkeypatch)
+    fake_run(monkeypatch)
     assert focus(*CRAWL).err.count("site owners cannot reach you") == 1
     assert "site owners" not in focus(*CRAWL, "--contact", "a@b.test").err
 
 
 def test_misspelt_variable_prints_note(focus: Focus, monkeypatch: MonkeyPatch) -> None:
-    played(monkeypatch)
+    fake_run(monkeypatch)
     monkeypatch.setenv("FOCUS_MAX_PAGE", "3")
     note = "FOCUS_MAX_PAGE is not known; did you mean FOCUS_MAX_PAGES?"
     assert note in focus(*CRAWL).err
@@ -486,7 +486,7 @@ def test_misspelt_variable_prints_note(focus: Focus, monkeypatch: MonkeyPatch) -
 
 
 def test_unwritable_summary_is_an_error(focus: Focus, monkeypatch: MonkeyPatch, home: Path) -> None:
-    played(monkeypatch)
+    fake_run(monkeypatch)
     (home / "r").mkdir()
     (home / "r" / "x").touch()
     monkeypatch.setattr(Path, "replace", _refused)

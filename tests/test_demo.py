@@ -29,14 +29,14 @@ def get(web: DemoWeb, url: str) -> Response:
     return response
 
 
-def text_of(web: DemoWeb, url: str) -> str:
+def page_text(web: DemoWeb, url: str) -> str:
     return get(web, url).body.decode(CODECS.get(urlsplit(url).netloc, "utf-8-sig"))
 
 
-def links_of(web: DemoWeb, url: str) -> list[tuple[str, str]]:
+def list_links(web: DemoWeb, url: str) -> list[tuple[str, str]]:
     """(absolute URL, anchor text or image's alt) of every link of a page."""
     found = []
-    for node in LexborHTMLParser(text_of(web, url)).css("a[href]"):
+    for node in LexborHTMLParser(page_text(web, url)).css("a[href]"):
         image = node.css_first("img")
         anchor = node.text() or str(image.attributes.get("alt") if image else "")
         found.append((urljoin(url, str(node.attributes["href"])), anchor))
@@ -52,7 +52,7 @@ class Graph:
     """Who links to whom, by the pages' own addresses."""
 
     def __init__(self, web: DemoWeb) -> None:
-        self.links = {url: links_of(web, url) for url in web.urls()}
+        self.links = {url: list_links(web, url) for url in web.urls()}
         self.parents: dict[str, set[str]] = defaultdict(set)
         self.anchors: dict[str, set[str]] = defaultdict(set)
         for source, links in self.links.items():
@@ -142,7 +142,7 @@ def test_labels_omit_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None:
     for article in hidden:
         url = web.article_url(article)
         header = ("x-robots-tag", "noindex") in get(web, url).headers
-        assert header or '<meta name="robots" content="noindex">' in text_of(web, url)
+        assert header or '<meta name="robots" content="noindex">' in page_text(web, url)
         assert url not in labels
 
 
@@ -172,7 +172,7 @@ def test_relevance_is_independent_of_the_head_word(web: DemoWeb) -> None:
         article = web.article_at(url)
         if article is None:
             continue
-        text = text_of(web, url).partition("<article>")[2].partition("</article>")[0]
+        text = page_text(web, url).partition("<article>")[2].partition("</article>")[0]
         relevant += label
         titled += label and "足球" in article.title
         said += label and "足球" in text

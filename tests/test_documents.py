@@ -39,7 +39,7 @@ def read(kind: str, body: bytes) -> ParsedPage:
     return parse(to_html(kind, body))
 
 
-def text_of(page: ParsedPage) -> str:
+def plain_text(page: ParsedPage) -> str:
     return " ".join(block.text for block in page.extract_blocks())
 
 
@@ -48,7 +48,7 @@ def text_of(page: ParsedPage) -> str:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_to_html_every_kind_contains_its_words(kind: str) -> None:
-    assert documents.TEXT in text_of(read(kind, ALL[kind]))
+    assert documents.TEXT in plain_text(read(kind, ALL[kind]))
 
 
 @pytest.mark.parametrize("kind", sorted(LINKED))
@@ -73,7 +73,7 @@ def test_to_html_title_is_declared_or_first_line(kind: str, title: str) -> None:
 
 
 def test_to_html_epub_internal_links_become_words() -> None:
-    assert "前" in text_of(read("epub", ALL["epub"]))
+    assert "前" in plain_text(read("epub", ALL["epub"]))
 
 
 def test_to_html_epub_scripts_are_removed() -> None:
@@ -191,7 +191,7 @@ def bomb() -> bytes:
     return documents.packed([("word/document.xml", b"0" * (MAX_UNPACKED_BYTES + 1))])
 
 
-def many() -> bytes:
+def crowded_zip() -> bytes:
     return documents.packed((f"word/{number}", b"") for number in range(MAX_FILES + 1))
 
 
@@ -208,7 +208,7 @@ LOCKED_PDF = documents.pdf(
         ("pdf", LOCKED_PDF, "PDF: it asks for a password"),
         ("docx", b"PK\x03\x04 no zip", "docx: it is damaged"),
         ("docx", bomb, "docx: it unpacks to more than 64 MB"),
-        ("docx", many, "docx: it unpacks to more than 64 MB"),
+        ("docx", crowded_zip, "docx: it unpacks to more than 64 MB"),
         ("docx", documents.packed([("word/document.xml", "<a/>")]), "docx: it is damaged"),
         ("xlsx", documents.packed([("xl/workbook.xml", "no xml")]), "xlsx: it is damaged"),
         ("epub", documents.packed([("mimetype", "x")]), "EPUB: it has no table of contents"),

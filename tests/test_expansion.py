@@ -15,7 +15,7 @@ def idf(word: str) -> float:
     return 3.0 if word == "everyday" else RARE
 
 
-def sight(host: str, *words: str, title: str = "") -> PageWords:
+def make_page(host: str, *words: str, title: str = "") -> PageWords:
     return PageWords(host, {*words, *title.split()}, set(title.split()))
 
 
@@ -31,8 +31,8 @@ def reason(found: TopicExpansion, word: str) -> str:
     return dict(found.left_out)[word]
 
 
-ON = [sight("a", "goal") for _ in range(20)] + [sight("a", "other") for _ in range(19)]
-OFF = [sight("a", "code") for _ in range(46)]
+ON = [make_page("a", "goal") for _ in range(20)] + [make_page("a", "other") for _ in range(19)]
+OFF = [make_page("a", "code") for _ in range(46)]
 
 
 def test_make_proposal_example_matches_docstring() -> None:
@@ -46,76 +46,80 @@ def test_make_proposal_example_matches_docstring() -> None:
 
 
 def test_propose_keywords_less_certain_word_has_less_weight() -> None:
-    off = [sight("a", "goal") for _ in range(3)] + OFF[3:]
+    off = [make_page("a", "goal") for _ in range(3)] + OFF[3:]
     (goal,) = (proposal for proposal in propose(ON, off).proposals if proposal.word == "goal")
     assert goal.sureness < 0.3
     assert goal.weight == pytest.approx(MAX_WEIGHT * goal.sureness / 0.3, abs=0.005)
-    many = [sight("a", "goal") for _ in range(20)] + OFF[20:]
+    many = [make_page("a", "goal") for _ in range(20)] + OFF[20:]
     assert "goal" not in weights(propose(ON, many))
 
 
 def test_propose_keywords_words_in_titles_come_first() -> None:
-    on = [sight("a", "goal", title="cup" if n < 5 else "") for n in range(20)]
-    on += [sight("a", "other") for _ in range(19)]
+    on = [make_page("a", "goal", title="cup" if n < 5 else "") for n in range(20)]
+    on += [make_page("a", "other") for _ in range(19)]
     words = [proposal.word for proposal in propose(on, OFF).proposals]
     assert words.index("cup") < words.index("goal")
 
 
 def test_propose_keywords_omits_known_words_and_their_compounds() -> None:
-    on = [sight("a", "足球赛", "球门", "goal") for _ in range(9)]
-    on += [sight("a", "other") for _ in range(9)]
+    on = [make_page("a", "足球赛", "球门", "goal") for _ in range(9)]
+    on += [make_page("a", "other") for _ in range(9)]
     assert set(weights(propose(on, OFF, "足球", "goal"))) == {"球门", "other"}
 
 
 def test_propose_keywords_omits_everyday_words() -> None:
-    on = [sight("a", "everyday", "goal") for _ in range(20)] + ON[20:]
+    on = [make_page("a", "everyday", "goal") for _ in range(20)] + ON[20:]
     found = propose_keywords(on, OFF, [], idf=idf)
     assert "everyday" not in weights(found)
 
 
 def test_propose_keywords_omits_boilerplate_of_site() -> None:
-    on = [sight("a", "author", "goal") for _ in range(10)] + [sight("b", "goal") for _ in range(10)]
-    off = [sight("b", "code") for _ in range(20)]
+    on = [make_page("a", "author", "goal") for _ in range(10)] + [
+        make_page("b", "goal") for _ in range(10)
+    ]
+    off = [make_page("b", "code") for _ in range(20)]
     found = propose_keywords(on, off, [], idf=idf, limit=1)
     assert list(weights(found)) == ["goal"]
-    on = [sight("a", "author", title="author") for _ in range(10)] + on[10:]
+    on = [make_page("a", "author", title="author") for _ in range(10)] + on[10:]
     assert reason(propose(on, off), "author") == "on nearly every page of a"
 
 
 def test_propose_keywords_single_host_needs_off_topic_pages_or_titles() -> None:
-    goals = [sight("b", "goal") for _ in range(4)] + [sight("b", "x") for _ in range(4)]
-    on = [sight("a", "cup", "goal") for _ in range(6)] + [sight("a", "y") for _ in range(6)]
-    off = [sight("b", "code") for _ in range(40)]
+    goals = [make_page("b", "goal") for _ in range(4)] + [make_page("b", "x") for _ in range(4)]
+    on = [make_page("a", "cup", "goal") for _ in range(6)] + [make_page("a", "y") for _ in range(6)]
+    off = [make_page("b", "code") for _ in range(40)]
     assert "too few other pages" in reason(propose([*on, *goals], off), "cup")
-    titled = [sight("a", title="cup") for _ in range(2)] + on[2:]
+    titled = [make_page("a", title="cup") for _ in range(2)] + on[2:]
     assert "cup" in weights(propose([*titled, *goals], off))
 
 
 def test_propose_keywords_host_with_few_pages_is_no_support() -> None:
     """On 160 of 250 pages of one site, and on all 3 of another: 日期, 备注 and vs are like that."""
-    big = [sight("big", "date", "goal") for _ in range(160)] + [sight("big") for _ in range(90)]
-    small = [sight("small", "date") for _ in range(3)]
-    third = [sight("third", "goal") for _ in range(4)] + [sight("third") for _ in range(6)]
-    found = propose([*big, *small, *third], [sight("off", "code") for _ in range(9)])
+    big = [make_page("big", "date", "goal") for _ in range(160)] + [
+        make_page("big") for _ in range(90)
+    ]
+    small = [make_page("small", "date") for _ in range(3)]
+    third = [make_page("third", "goal") for _ in range(4)] + [make_page("third") for _ in range(6)]
+    found = propose([*big, *small, *third], [make_page("off", "code") for _ in range(9)])
     assert weights(found).keys() == {"goal"}
 
 
 def test_propose_keywords_omits_site_names() -> None:
-    on = [sight("goalpost.example", "goalpost", "keeper") for _ in range(6)]
-    on += [sight("goalpost.example", "other") for _ in range(6)]
-    off = [sight("goalpost.example", "code") for _ in range(12)]
+    on = [make_page("goalpost.example", "goalpost", "keeper") for _ in range(6)]
+    on += [make_page("goalpost.example", "other") for _ in range(6)]
+    off = [make_page("goalpost.example", "code") for _ in range(12)]
     found = propose(on, off)
     assert weights(found).keys() == {"keeper", "other"}
     assert reason(found, "goalpost") == "the name of goalpost.example"
 
 
 def test_propose_keywords_files_are_not_one_host() -> None:
-    on = [sight("", "goal") for _ in range(10)]
+    on = [make_page("", "goal") for _ in range(10)]
     assert weights(propose(on, [])) == {"goal": MAX_WEIGHT}
 
 
 def test_propose_keywords_single_example_is_enough() -> None:
-    assert weights(propose([sight("", "goal")], [])) == {"goal": MAX_WEIGHT}
+    assert weights(propose([make_page("", "goal")], [])) == {"goal": MAX_WEIGHT}
 
 
 WORDS = st.sampled_from(["goal", "cup", "everyday", "code", "足球", "足球赛"])

@@ -41,7 +41,7 @@ def packed(rows: Mapping[int, Sequence[int]]) -> Rows:
     return found
 
 
-def grown(rows: Links) -> Hits:
+def grow_graph(rows: Links) -> Hits:
     """HITS that has seen the graph grow page by page."""
     graph = PageRank()
     hits = Hits(graph.rows)
@@ -64,7 +64,7 @@ def portal_web(pages: int) -> Links:
 
 def test_authority_example_matches_docstring() -> None:
     rows = {0: [2, 3], 1: [3]}
-    found, hits = hubs_and_authorities(packed(rows)), grown(rows)
+    found, hits = hubs_and_authorities(packed(rows)), grow_graph(rows)
     assert found.hubs[1] / found.hubs[0] == pytest.approx(0.7208, abs=0.01)
     assert hits.authority(2) / hits.authority(3) == pytest.approx(0.5811, abs=0.01)
 
@@ -74,7 +74,7 @@ def test_authority_equals_sum_of_hubs() -> None:
     a, b, c, d, e, f, g = range(7)
     rows = {a: [d], b: [d], c: [d, e], d: [e, f, g, a]}
     hubs = dict(zip(rows, hubs_and_authorities(packed(rows)).hubs.tolist(), strict=True))
-    hits = grown(rows)
+    hits = grow_graph(rows)
     assert hits.authority(d) == pytest.approx(hubs[a] + hubs[b] + hubs[c], abs=0.05)
     assert hits.authority(e) == pytest.approx(hubs[c] + hubs[d], abs=0.05)
 
@@ -113,7 +113,7 @@ def test_add_returns_ids_with_higher_authority(rows: Links) -> None:
 def test_authorities_after_resume_equal_uninterrupted_crawl() -> None:
     rows = portal_web(333)
     graph = PageRank()
-    hits, whole = Hits(graph.rows), grown(rows)
+    hits, whole = Hits(graph.rows), grow_graph(rows)
     graph.listeners.append(hits.add)
     graph.reserve(11_000)
     pages = list(rows.items())
@@ -125,7 +125,7 @@ def test_authorities_after_resume_equal_uninterrupted_crawl() -> None:
 
 def test_authorities_growing_graph_are_near_exact() -> None:
     rows = portal_web(600)
-    hits, (_, exact) = grown(rows), power_iteration(rows)
+    hits, (_, exact) = grow_graph(rows), power_iteration(rows)
     largest, largest_exact = max(map(hits.authority, exact)), max(exact.values())
     errors = [abs(hits.authority(n) / largest - exact[n] / largest_exact) for n in exact]
     assert max(errors) < 0.05

@@ -17,7 +17,7 @@ def web() -> TinyWeb:
     return web
 
 
-def shut(web: TinyWeb, scheme: str, kind: K) -> None:
+def fail_scheme(web: TinyWeb, scheme: str, kind: K) -> None:
     for path in ("robots.txt", "x", "y", "z"):
         web.answers[f"{scheme}://a.test/{path}"] = Answer(failure=kind)
 
@@ -42,7 +42,7 @@ async def test_host_is_requested_by_the_scheme_that_it_speaks(
     web: TinyWeb, faults: dict[str, K], pages: list[str], failed: int
 ) -> None:
     for scheme, kind in faults.items():
-        shut(web, scheme, kind)
+        fail_scheme(web, scheme, kind)
     run = await crawl(web, ["http://hub.test/"])
     assert run.pages == ["http://hub.test/", *pages]
     assert failures(run) == failed
@@ -53,7 +53,7 @@ async def test_host_is_requested_by_the_scheme_that_it_speaks(
 
 
 async def test_seed_without_scheme_falls_back_to_http(web: TinyWeb) -> None:
-    shut(web, "https", K.TLS)
+    fail_scheme(web, "https", K.TLS)
     run = await crawl(web, ["a.test/x"])
     assert (run.pages, run.crawl.seeds.failures) == (["http://a.test/x"], {})
 

@@ -27,7 +27,7 @@ def bonuses(walk: Walk) -> dict[str, float]:
     return {host: max(q.bonus for q in walk.frontier.host(host).queues.values()) for host in HOSTS}
 
 
-def tried(walk: Walk, number: int, relevance: float | None) -> None:
+def count_request(walk: Walk, number: int, relevance: float | None) -> None:
     """The page of a host came, or failed."""
     url_id = number + 1
     walk.url_table.set_state(url_id, UrlState.FETCHING)
@@ -38,7 +38,7 @@ def tried(walk: Walk, number: int, relevance: float | None) -> None:
 def test_poor_newcomers_lower_the_bonus_of_nine_in_ten_others(walk: Walk) -> None:
     assert set(bonuses(walk).values()) == {0.0}
     for number in range(6):
-        tried(walk, number, None)
+        count_request(walk, number, None)
     assert walk.unit_of_work.totals.newcomers == 6
     found = bonuses(walk)
     assert found["h7"] == walk.strategy.newcomer_bonus(walk.link_handler.hit_rates.newcomers) < -2.0
@@ -48,17 +48,17 @@ def test_poor_newcomers_lower_the_bonus_of_nine_in_ten_others(walk: Walk) -> Non
 
 def test_good_newcomers_raise_the_bonus_of_others(walk: Walk) -> None:
     for number in range(6):
-        tried(walk, number, None)
+        count_request(walk, number, None)
     before = bonuses(walk)["h18"]
     for number in range(6, 12):
-        tried(walk, number, 1.0)
+        count_request(walk, number, 1.0)
     assert before < bonuses(walk)["h18"] == 0.0
 
 
 def test_requested_host_has_its_own_bonus(walk: Walk) -> None:
     for number in range(6):
-        tried(walk, number, None)
-    tried(walk, 6, 0.9)
+        count_request(walk, number, None)
+    count_request(walk, 6, 0.9)
     assert bonuses(walk)["h6"] == pytest.approx(walk.strategy.bonus(*rates(walk, "h6")))
     assert walk.unit_of_work.totals.newcomers == 7
 
@@ -71,7 +71,7 @@ def rates(walk: Walk, host: str) -> tuple[object, object]:
 
 def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:
     for number in range(6):
-        tried(walk, number, None)
+        count_request(walk, number, None)
     found = [link("y", host="h7", pattern="/other"), link("z", host="late")]
     walk.link_handler.add_links(parent(walk.strategy, 0.0), found)
     others = {walk.frontier.host(host).queues[pattern].bonus for host, pattern in NEW}

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
 URL = "https://a.test/x"
 
 
-def said(html: str) -> PageMetadata:
+def metadata(html: str) -> PageMetadata:
     return read_metadata(html, URL, fetched_at=NOW)
 
 
@@ -45,7 +45,7 @@ def said(html: str) -> PageMetadata:
     ],
 )
 def test_read_metadata_author_sources(html: str) -> None:
-    assert said(html).author == "李雷"
+    assert metadata(html).author == "李雷"
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_read_metadata_author_sources(html: str) -> None:
     ],
 )  # fmt: skip
 def test_read_metadata_authors_in_bylines(html: str, author: str | None) -> None:
-    assert said(html).author == author
+    assert metadata(html).author == author
 
 
 def test_read_metadata_several_authors_are_unique() -> None:
     authors = '[{"author":[{"name":"A"},{"name":"B"},"A"]}]'
     html = f'<script type="application/ld+json">{authors}</script>'
-    assert said(html).author == "A, B"
+    assert metadata(html).author == "A, B"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_read_metadata_several_authors_are_unique() -> None:
     ],
 )
 def test_read_metadata_modification_date(html: str) -> None:
-    page = said(html)
+    page = metadata(html)
     assert page.modified == datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
     assert page.published is None
 
@@ -93,12 +93,12 @@ def test_read_metadata_modification_date(html: str) -> None:
     ],
 )
 def test_read_metadata_hostile_json_ld_is_read_in_time(json_ld: str) -> None:
-    assert said(f'<script type="application/ld+json">{json_ld}</script>').author is None
+    assert metadata(f'<script type="application/ld+json">{json_ld}</script>').author is None
 
 
 @given(st.text())
 def test_read_metadata_any_text_never_raises(text: str) -> None:
-    assert said(text).modified is None
+    assert metadata(text).modified is None
 
 
 ARTICLE = (

@@ -27,7 +27,7 @@ MORNING = datetime(2026, 11, 21, 8, 30, tzinfo=SHANGHAI).timestamp()
 FETCHED = MORNING + 6 * 3600
 
 
-def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | None:
+def read_time(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | None:
     return read_publication_time(html, url, fetched_at=fetched_at, zone=SHANGHAI)
 
 
@@ -61,7 +61,7 @@ def said(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> float | N
     ],
 )
 def test_read_publication_time_all_sources(html: str) -> None:
-    assert said(html) == MORNING
+    assert read_time(html) == MORNING
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_read_publication_time_all_sources(html: str) -> None:
 )
 def test_read_publication_time_day_beside_byline_counts(byline: str) -> None:
     midnight = datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
-    assert said(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
-    assert said("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
+    assert read_time(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
+    assert read_time("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_read_publication_time_day_beside_byline_counts(byline: str) -> None:
     ],
 )
 def test_read_publication_time_standalone_day_counts(html: str) -> None:
-    assert said(html) == datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
+    assert read_time(html) == datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_read_publication_time_standalone_day_counts(html: str) -> None:
 )
 def test_read_publication_time_url_is_last_source(path: str, day: int) -> None:
     midnight = datetime(2026, 11, day, tzinfo=SHANGHAI).timestamp()
-    assert said("<h1>no date</h1>", f"https://example.org{path}") == midnight
-    assert said('<meta name=pubdate content="2026-11-21 08:30">', URL + path) == MORNING
+    assert read_time("<h1>no date</h1>", f"https://example.org{path}") == midnight
+    assert read_time('<meta name=pubdate content="2026-11-21 08:30">', URL + path) == MORNING
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_read_publication_time_url_is_last_source(path: str, day: int) -> None:
     ],
 )
 def test_read_publication_time_without_date_is_none(html: str) -> None:
-    assert said(html) is None
+    assert read_time(html) is None
 
 
 def test_read_publication_time_implausible_date_is_skipped() -> None:
@@ -127,7 +127,7 @@ def test_read_publication_time_implausible_date_is_skipped() -> None:
         '<script>{"datePublished": "0001-01-01T00:00:00Z"}</script>'
         '<meta name="pubdate" content="2099-01-01"><h1>A</h1> 2026-11-21 08:30'
     )
-    assert said(html) == MORNING
+    assert read_time(html) == MORNING
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ ATOMS = st.sampled_from([
 
 @given(html=st.one_of(st.text(), st.lists(ATOMS, max_size=60).map("".join)), url=st.text())
 def test_read_publication_time_any_text_is_plausible_or_none(html: str, url: str) -> None:
-    found = said(html, f"https://a.test/{url}")
+    found = read_time(html, f"https://a.test/{url}")
     assert found is None or EARLIEST <= found <= FETCHED + 86400
 
 
@@ -291,7 +291,7 @@ def test_read_publication_time_any_text_is_plausible_or_none(html: str, url: str
 MATCHER = Matcher(from_words("足球,欧冠,machine learning"))
 
 
-def cut(text: str, width: int = 240) -> str:
+def snippet(text: str, width: int = 240) -> str:
     text = snippet_source(text)
     return cut_snippet(text, MATCHER.keyword_spans(fold_aligned(text)), width=width)
 
@@ -299,16 +299,16 @@ def cut(text: str, width: int = 240) -> str:
 def test_snippet_marks_words_in_whole_sentences() -> None:
     text = "今天天气很好。\n欧冠决赛在周六进行。足球迷很高兴。下周再说。\n其他新闻。"
     m = MATCH_MARK
-    assert cut(text, 40) == f"{m}欧冠{m}决赛在周六进行。{m}足球{m}迷很高兴。"
+    assert snippet(text, 40) == f"{m}欧冠{m}决赛在周六进行。{m}足球{m}迷很高兴。"
 
 
 def test_snippet_finds_other_script_case_and_width() -> None:
     expected = f"{MATCH_MARK}ＭＡＣＨＩＮＥ Learning{MATCH_MARK} 與{MATCH_MARK}歐冠{MATCH_MARK}。"
-    assert cut("ＭＡＣＨＩＮＥ Learning 與歐冠。") == expected
+    assert snippet("ＭＡＣＨＩＮＥ Learning 與歐冠。") == expected
 
 
 def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:
-    found = cut("长" * 300 + "足球" + "短" * 300, 60)
+    found = snippet("长" * 300 + "足球" + "短" * 300, 60)
     assert found.startswith("…长")
     assert f"{MATCH_MARK}足球{MATCH_MARK}" in found
     assert found.endswith("短…")
@@ -316,12 +316,14 @@ def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:
 
 
 def test_snippet_without_matches_is_the_beginning() -> None:
-    assert cut("First sentence. Second one. " + "Third " * 90, 30) == "First sentence. Second one."
-    assert cut("") == ""
+    assert (
+        snippet("First sentence. Second one. " + "Third " * 90, 30) == "First sentence. Second one."
+    )
+    assert snippet("") == ""
 
 
 def test_snippet_cuts_no_latin_word() -> None:
-    found = cut("alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa", 40)
+    found = snippet("alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa", 40)
     words = found.replace(MATCH_MARK, "").strip("…").split()
     assert set(words) <= set(
         "alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa".split()
@@ -333,7 +335,7 @@ def test_snippet_messages_use_the_same_marks() -> None:
 
 
 def test_snippet_marks_in_page_text_are_removed() -> None:
-    assert cut(f"{MATCH_MARK}a{MATCH_MARK} 足球") == f"a {MATCH_MARK}足球{MATCH_MARK}"
+    assert snippet(f"{MATCH_MARK}a{MATCH_MARK} 足球") == f"a {MATCH_MARK}足球{MATCH_MARK}"
 
 
 PIECES = st.sampled_from(
@@ -343,7 +345,7 @@ PIECES = st.sampled_from(
 
 @given(text=st.one_of(st.text(), st.lists(PIECES, max_size=80).map("".join)))
 def test_snippet_is_short_and_its_marks_pair(text: str) -> None:
-    found = cut(text, 50)
+    found = snippet(text, 50)
     assert found.count(MATCH_MARK) % 2 == 0
     assert "\n" not in found
     bare = found.replace(MATCH_MARK, "")

@@ -37,7 +37,7 @@ _REMOVED = re.compile(r"^### Removed\n.*?(?=^##)", re.DOTALL | re.MULTILINE)  # 
 _ENDS = {"|", ">", "<", "&&", ";"}  # what ends a command in a shell
 
 
-def text_of(page: Path) -> str:
+def page_text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
@@ -64,7 +64,7 @@ def parse(arguments: list[str]) -> None:
         command.make_context(command.name, rest)
 
 
-def command_of(words: list[str]) -> click.Command:
+def find_command(words: list[str]) -> click.Command:
     """The command that these words begin with; old names of commands count, too."""
     for old_name, new_name in RENAMED_COMMANDS.items():
         if ["focus", *words][: old_name.count(" ") + 1] == old_name.split():
@@ -76,13 +76,13 @@ def command_of(words: list[str]) -> click.Command:
     return command
 
 
-def options_of(command: click.Command) -> set[str]:
+def list_options(command: click.Command) -> set[str]:
     """All options of a command and of those under it."""
     typed = [param for param in command.params if not getattr(param, "hidden", False)]
     own = {name for param in typed for name in (*param.opts, *param.secondary_opts)}
     own |= {"--help", "--help-all", "-h", *(old.split()[-1] for old in RENAMED)}
     under = command.commands.values() if isinstance(command, click.Group) else ()
-    return own.union(*map(options_of, under))
+    return own.union(*map(list_options, under))
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_documented_commands_exist(page: Path) -> None:
-    for arguments in commands(text_of(page)):
+    for arguments in commands(page_text(page)):
         try:
             parse(arguments)
         except click.ClickException as error:
@@ -105,18 +105,20 @@ def test_documented_commands_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_commands_and_options_in_running_text_exist(page: Path) -> None:
-    for code in _CODE.findall(_REMOVED.sub("", _FENCE.sub("", text_of(page)))):
+    for code in _CODE.findall(_REMOVED.sub("", _FENCE.sub("", page_text(page)))):
         if re.match(r"focus [a-z]", code):
             words = code.partition(" |")[0].split()[1:]
-            known = options_of(command_of(words))
+            known = list_options(find_command(words))
             assert {word for word in words if word.startswith("-")} <= known, f"{page.name}: {code}"
         elif re.match(r"--?[a-z]", code):
-            assert code.split()[0].rstrip(",") in options_of(cli), f"{page.name}: {code}"
+            assert code.split()[0].rstrip(",") in list_options(cli), f"{page.name}: {code}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_files_that_are_shown_can_be_used(page: Path) -> None:
-    for block in (block for language, block in _FENCE.findall(text_of(page)) if language == "toml"):
+    for block in (
+        block for language, block in _FENCE.findall(page_text(page)) if language == "toml"
+    ):
         if "[crawl]" in block:
             Path("focus.toml").write_text(block, encoding="utf-8")
             ran = CliRunner().invoke(cli, ["crawl", "--dry-run"])
@@ -128,19 +130,19 @@ def test_files_that_are_shown_can_be_used(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in _LINK.findall(text_of(page)):
+    for target in _LINK.findall(page_text(page)):
         if target.startswith(("http://", "https://")):
             continue
         path, _, heading = target.partition("#")
         file = page.parent / path if path else page
         assert file.is_file(), f"{page.name}: {target}"
         if heading:
-            headings = re.findall(r"^#+ (.*)$", text_of(file), re.M)
+            headings = re.findall(r"^#+ (.*)$", page_text(file), re.M)
             assert heading in [item.lower().replace(" ", "-") for item in headings], target
 
 
 SOURCES = {
-    path.relative_to(ROOT).as_posix(): text_of(path)
+    path.relative_to(ROOT).as_posix(): page_text(path)
     for folder in ("focus", "tests", "bench", "docs", ".ci", "examples")
     for path in (ROOT / folder).rglob("*.py")
 }
@@ -202,7 +204,7 @@ def test_names_of_this_project_are_recognised(name: str, is_there: bool) -> None
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=str)
 def test_names_in_a_document_exist(page: Path) -> None:
-    names = set(_CODE.findall(_FENCE.sub("", text_of(page))))
+    names = set(_CODE.findall(_FENCE.sub("", page_text(page))))
     assert not [name for name in sorted(names) if not exists(name)]
 
 
@@ -225,24 +227,24 @@ def test_package_docstring_lists_every_module() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_documents_name_no_machine(page: Path) -> None:
-    assert not re.search(r"/work/|/tmp/|/root/|/opt/|simple/|index-url", text_of(page))
+    assert not re.search(r"/work/|/tmp/|/root/|/opt/|simple/|index-url", page_text(page))
 
 
 @pytest.mark.parametrize("readme", READMES, ids=IDS[:2])
 def test_readme_is_short(readme: Path) -> None:
-    assert len(text_of(readme).splitlines()) <= 130
+    assert len(page_text(readme).splitlines()) <= 130
 
 
 @pytest.mark.parametrize("page", STRATEGY_PAGES, ids=str)
 def test_strategy_page_lists_every_strategy_in_order(page: Path) -> None:
-    rows = re.findall(r"^\| `([\w-]+)`.*? \| .*? \| .*? \|$", text_of(page), re.M)
+    rows = re.findall(r"^\| `([\w-]+)`.*? \| .*? \| .*? \|$", page_text(page), re.M)
     assert rows == list(STRATEGIES)
 
 
 def test_both_readmes_say_to_type_the_same() -> None:
-    english, chinese = (list(commands(text_of(readme))) for readme in READMES)
+    english, chinese = (list(commands(page_text(readme))) for readme in READMES)
     assert english == chinese
-    blocks = [_FENCE.findall(text_of(readme)) for readme in READMES]
+    blocks = [_FENCE.findall(page_text(readme)) for readme in READMES]
     bare_blocks = [[re.sub(r" +#.*", "", code) for _, code in block] for block in blocks]
     assert bare_blocks[0] == bare_blocks[1]
 

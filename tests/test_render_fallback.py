@@ -57,7 +57,7 @@ AUTO = RenderConfig(mode="auto")
 DRAWN = Rendered(Rendering.RENDERED, b"<p>x", raw_bytes=70)
 
 
-async def looked(
+async def process(
     page: Page | None,
     *,
     drawn: Rendered = DRAWN,
@@ -79,13 +79,13 @@ async def test_auto_renders_shells_and_always_renders_all() -> None:
         ("auto", WHOLE, []),
         ("always", WHOLE, [URL]),
     ):
-        _, asked = await looked(page, config=RenderConfig(mode=mode))
+        _, asked = await process(page, config=RenderConfig(mode=mode))
         assert asked == expected, (mode, page.title)
 
 
 async def test_only_matching_urls_are_rendered() -> None:
     for pattern, expected in (("/list$", [URL]), ("/other", [])):
-        _, asked = await looked(SHELL, config=RenderConfig(mode="auto", match=(pattern,)))
+        _, asked = await process(SHELL, config=RenderConfig(mode="auto", match=(pattern,)))
         assert asked == expected
 
 
@@ -99,12 +99,12 @@ async def test_only_matching_urls_are_rendered() -> None:
     ],
 )
 async def test_other_types_than_html_are_not_rendered(page: Page | None, how: Any) -> None:
-    result, asked = await looked(page, config=RenderConfig(mode="always"), **how)
+    result, asked = await process(page, config=RenderConfig(mode="always"), **how)
     assert asked == [] and result.page is page
 
 
 async def test_rendered_page_replaces_received_page() -> None:
-    result, _ = await looked(SHELL)
+    result, _ = await process(SHELL)
     assert (result.page.title, result.page.rendering) == ("rendered", Rendering.RENDERED)
     assert result.fetch.raw_bytes == 100
 
@@ -117,13 +117,13 @@ async def test_validators_of_pages_to_be_rendered_are_dropped(
     page: Page, drawn: Rendered, kept: bool
 ) -> None:
     headers = ("etag", '"1"'), ("last-modified", "Mon, 23 Nov 2026 00:00:00 GMT"), ("x", "y")
-    result, _ = await looked(page, drawn=drawn, headers=headers)
+    result, _ = await process(page, drawn=drawn, headers=headers)
     assert result.fetch.headers == (headers if kept else headers[2:])
 
 
 @pytest.mark.parametrize("kind", [Rendering.TIMEOUT, Rendering.CRASH, Rendering.TOO_LARGE])
 async def test_page_that_cannot_be_rendered_stays_as_received(kind: Rendering) -> None:
-    result, _ = await looked(SHELL, drawn=Rendered(kind, detail="why"))
+    result, _ = await process(SHELL, drawn=Rendered(kind, detail="why"))
     assert (result.page.title, result.page.rendering) == ("shell", kind)
     assert result.page.detail == "why" and result.fetch.failure is None
 
@@ -131,18 +131,18 @@ async def test_page_that_cannot_be_rendered_stays_as_received(kind: Rendering) -
 @pytest.mark.parametrize("becomes", [SHELL, Page(failure=FailureKind.PARSE_TIMEOUT)])
 async def test_scripts_that_leave_nothing_do_not_cost_the_page(becomes: Page) -> None:
     whole = Page(title="whole", links=[Link("https://a.test/x", b"x" * 16, "a.test")])
-    result, _ = await looked(whole, becomes=becomes, config=RenderConfig(mode="always"))
+    result, _ = await process(whole, becomes=becomes, config=RenderConfig(mode="always"))
     assert (result.page.title, result.page.rendering) == ("whole", Rendering.EMPTY)
 
 
 async def test_noindex_of_received_page_holds_after_rendering() -> None:
     shell = Page(rendering=Rendering.NOSCRIPT, noindex=True, nofollow=True)
-    result, _ = await looked(shell)
+    result, _ = await process(shell)
     assert result.page is not None and result.page.noindex and result.page.nofollow
 
 
 async def test_navigation_by_scripts_is_a_redirect() -> None:
-    result, _ = await looked(
+    result, _ = await process(
         SHELL, drawn=Rendered(Rendering.RENDERED, navigated_to="https://b.test/")
     )
     assert result.page is None and result.fetch.redirect_to == "https://b.test/"
@@ -166,7 +166,7 @@ class Asked:
     async def close(self) -> None: ...
 
 
-def said(url: str, body: bytes = b"x", **fields: str) -> FetchResult:
+def response(url: str, body: bytes = b"x", **fields: str) -> FetchResult:
     headers = tuple((name.replace("_", "-"), value) for name, value in fields.items())
     return FetchResult(url, 0.0, status=200, body=body, raw_bytes=len(body), headers=headers)
 
@@ -205,8 +205,8 @@ async def test_another_host_never_hears_what_the_own_one_is_sent() -> None:
 
 
 async def test_data_obey_robots_txt_and_scripts_are_part_of_the_page() -> None:
-    rules = said("https://a.test/robots.txt", b"User-agent: *\nDisallow: /")
-    asked = Asked(rules=rules, script=said("https://a.test/x.js"))
+    rules = response("https://a.test/robots.txt", b"User-agent: *\nDisallow: /")
+    asked = Asked(rules=rules, script=response("https://a.test/x.js"))
     web = SubRequests(asked, asked, agent="focus")
     assert await asking(web, "https://a.test/x") is None
     assert await asking(web, "https://a.test/x.js", "Script") is not None
@@ -221,8 +221,8 @@ async def test_unavailable_robots_txt_forbids_data() -> None:
 
 
 async def test_script_is_requested_once_per_crawl() -> None:
-    once = said("https://a.test/x.js")
-    always = said("https://a.test/y.js", cache_control="no-store")
+    once = response("https://a.test/x.js")
+    always = response("https://a.test/y.js", cache_control="no-store")
     asked = Asked(once=once, always=always)
     web = SubRequests(asked, asked, agent=None)
     for _ in range(2):
@@ -315,13 +315,13 @@ def test_cluster_frontier_has_no_render_options() -> None:
 async def test_links_to_routes_need_a_rendered_page() -> None:
     urls = [URL, f"{URL}#/1", f"{URL}#/2"]
     page = replace(WHOLE, links=[Link(url=url, key=b"", host="a.test") for url in urls])
-    result, _ = await looked(page)
+    result, _ = await process(page)
     assert [link.url for link in result.page.links] == [URL]
     assert result.page.omitted_route_count == 2
-    result, _ = await looked(SHELL, becomes=page)
+    result, _ = await process(SHELL, becomes=page)
     assert result.page is not None and len(result.page.links) == 3
 
 
 async def test_list_that_goes_on_is_noted() -> None:
-    result, _ = await looked(SHELL, drawn=DRAWN._replace(has_more=True))
+    result, _ = await process(SHELL, drawn=DRAWN._replace(has_more=True))
     assert result.page.has_endless_list and "goes on" in result.page.detail

@@ -69,7 +69,7 @@ async def rendering(fetch: FetchConfig = OPEN, config: Any = CONFIG) -> AsyncIte
     fields = {"program": str(PROGRAM), "user_agent": "focus/test", "max_bytes": 1_000_000}
     result = Renderer(config, SubRequests(*fetchers, agent="focus"), **fields)
     await result.start()
-    pid = process_of(result)
+    pid = process_id(result)
     try:
         yield result
     finally:
@@ -79,7 +79,7 @@ async def rendering(fetch: FetchConfig = OPEN, config: Any = CONFIG) -> AsyncIte
                 await asyncio.sleep(0.01)
 
 
-def process_of(result: Renderer) -> int:
+def process_id(result: Renderer) -> int:
     return result._browser.process.pid
 
 
@@ -100,13 +100,13 @@ def connecting(port: int) -> FetchConfig:
     return replace(OPEN, connect_to=f"127.0.0.1:{port}")
 
 
-def came(body: str, url: str = PAGE) -> FetchResult:
+def fetched(body: str, url: str = PAGE) -> FetchResult:
     return FetchResult(url, 0.0, status=200, body=f"<!doctype html>{body}".encode())
 
 
 async def drawn(body: str, **how: Any) -> Rendered:
     async with rendering(**how) as result:
-        return await result.render(came(body), "utf-8")
+        return await result.render(fetched(body), "utf-8")
 
 
 @asynccontextmanager
@@ -152,7 +152,7 @@ async def test_list_built_by_scripts_is_in_the_page() -> None:
     log: list[str] = []
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a", "b"])}
     async with serving(routes, log) as port, rendering(connecting(port)) as result:
-        page = came(f"{SHELL}<script src=/app.js></script>")
+        page = fetched(f"{SHELL}<script src=/app.js></script>")
         first = await result.render(page, "utf-8")
         second = await result.render(page, "utf-8")
     assert first.rendering is second.rendering is Rendering.RENDERED
@@ -277,10 +277,10 @@ async def test_page_that_never_settles_is_read_at_the_limit(monkeypatch: MonkeyP
 async def test_hanging_page_ends_at_its_time_limit(busy: str) -> None:
     async with rendering() as result:
         result._config = replace(CONFIG, timeout_s=1.5)
-        page = await result.render(came(f"<p>x<script>{busy}</script>"), "utf-8")
+        page = await result.render(fetched(f"<p>x<script>{busy}</script>"), "utf-8")
         assert page.rendering in (Rendering.TIMEOUT, Rendering.CRASH)
         result._config = CONFIG
-        after = await result.render(came("<p>good"), "utf-8")
+        after = await result.render(fetched("<p>good"), "utf-8")
     assert b"good" in after.html
 
 
@@ -291,7 +291,7 @@ async def test_dialogs_downloads_and_new_windows_are_refused() -> None:
       p.textContent = `${said} ${other}`;
     </script>"""
     async with rendering() as result:
-        page = await result.render(came(body), "utf-8")
+        page = await result.render(fetched(body), "utf-8")
         targets = (await result._browser.tools.call("Target.getTargets"))["targetInfos"]
     assert b"false null" in page.html
     pages = [target["url"] for target in targets if target["type"] == "page"]
@@ -317,9 +317,9 @@ async def test_page_that_takes_all_memory_is_killed() -> None:
       for (;;);</script>"""
     config = replace(CONFIG, max_memory_bytes=500 * 2**20)
     async with rendering(config=config) as result:
-        page = await result.render(came(body), "utf-8")
+        page = await result.render(fetched(body), "utf-8")
         assert page.rendering is Rendering.CRASH and "of memory" in page.detail
-        after = await result.render(came("<p>good"), "utf-8")
+        after = await result.render(fetched("<p>good"), "utf-8")
     assert b"good" in after.html
 
 
@@ -402,18 +402,18 @@ HELP = """<head></head><body><p id=p>tried</p><script>
 </script>"""
 
 
-def trying(ways: tuple[str, ...], port: int) -> FetchResult:
+def escape_page(ways: tuple[str, ...], port: int) -> FetchResult:
     """A page that tries these ways to a port of this machine."""
     at = (way.replace("AT", f"127.0.0.1:{port}").replace("PORT", str(port)) for way in ways)
     scripts = [f"<script>try {{ {way} }} catch {{}}</script>" for way in at]
-    return came(HELP + "".join(scripts))
+    return fetched(HELP + "".join(scripts))
 
 
 async def test_page_cannot_reach_the_private_network() -> None:
     async with private_server() as (port, contacts):
         async with rendering(replace(OPEN, allow_net=())) as actual:
             for ways in (WAYS, *((item,) for item in LEAVING)):
-                result = await actual.render(trying(ways, port), "utf-8")
+                result = await actual.render(escape_page(ways, port), "utf-8")
                 assert result.rendering is Rendering.RENDERED
                 assert b"tried" in result.html or result.navigated_to
         # The browser has ended: what it sent lies before what is sent now.
@@ -455,10 +455,10 @@ async def test_browser_killed_during_a_page_is_restarted() -> None:
 
     async with serving({}, [], killing) as port, rendering(connecting(port)) as result:
         browsers.append(result._browser.process)
-        first = process_of(result)
-        page = await result.render(came("<p>x<script src=/x.js></script>"), "utf-8")
+        first = process_id(result)
+        page = await result.render(fetched("<p>x<script src=/x.js></script>"), "utf-8")
         assert page.rendering is Rendering.RENDERED and not browsers
-        assert process_of(result) != first and not alive(first)
+        assert process_id(result) != first and not alive(first)
 
 
 async def test_page_that_kills_the_browser_stays_as_received() -> None:
@@ -471,17 +471,17 @@ async def test_page_that_kills_the_browser_stays_as_received() -> None:
                 await asyncio.sleep(0.05)
 
         killer = asyncio.create_task(killing())
-        result = await actual.render(came("<p>x"), "utf-8")
+        result = await actual.render(fetched("<p>x"), "utf-8")
         killer.cancel()
         assert result.rendering is Rendering.CRASH
-        assert (await actual.render(came("<p>good"), "utf-8")).rendering is Rendering.RENDERED
+        assert (await actual.render(fetched("<p>good"), "utf-8")).rendering is Rendering.RENDERED
 
 
 async def test_browser_that_dies_often_is_abandoned(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(renderer_module, "MAX_DEATHS", 1)
     async with rendering() as actual:
         actual._deaths = 1
-        result = await actual.render(came("<p>x"), "utf-8")
+        result = await actual.render(fetched("<p>x"), "utf-8")
     assert result.rendering is Rendering.CRASH and "repeatedly" in result.detail
 
 

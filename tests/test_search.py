@@ -563,12 +563,12 @@ def test_search_command_prints_results(path: Path, capfd: CaptureFixture[str]) -
     assert (code, err) == (0, "")
     assert out.splitlines()[:2] == ["1. 欧冠决赛", "   http://a.test/0"]
     assert out.splitlines()[-1] == "1 page of 2"
-    assert numbers_of(run(capfd, "--db", str(path), "欧冠", "-彩票 推荐", "--json")[1]) == [0]
-    assert numbers_of(run(capfd, "--db", str(path), "欧冠", "-推荐 彩票", "--json")[1]) == [0, 1]
+    assert hit_numbers(run(capfd, "--db", str(path), "欧冠", "-彩票 推荐", "--json")[1]) == [0]
+    assert hit_numbers(run(capfd, "--db", str(path), "欧冠", "-推荐 彩票", "--json")[1]) == [0, 1]
     assert run(capfd, "--db", str(path), "篮球")[1:] == ("", "Nothing found in 2 pages\n")
 
 
-def numbers_of(out: str) -> list[int]:
+def hit_numbers(out: str) -> list[int]:
     return sorted(int(hit["url"].rpartition("/")[2]) for hit in json.loads(out)["hits"])
 
 

@@ -341,13 +341,13 @@ def test_alert_form_keeps_schedule(group: Group, typed: dict[str, str], kept: st
     assert owned.alert.schedule == kept
     page = client.get(f"/alerts/{number}/edit").text
     assert f'<option value="{typed["every"]}" selected>' in page
-    client.post(f"/alerts/{number}/edit", data={**TYPED, **fields_of(page)})
+    client.post(f"/alerts/{number}/edit", data={**TYPED, **schedule_fields(page)})
     with group.app_state.store() as store:
         [owned] = store.alerts.list_alerts(group.number("ana"))
     assert owned.alert.schedule == kept
 
 
-def fields_of(page: str) -> dict[str, str]:
+def schedule_fields(page: str) -> dict[str, str]:
     """When to check, as a form has it."""
     chosen = re.findall('<select id="f-(every|day)".*?value="([^"]*)" selected', page, re.DOTALL)
     return dict(chosen) | dict(re.findall('name="(at|schedule)"[^>]*? value="([^"]*)"', page))

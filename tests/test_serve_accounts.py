@@ -252,7 +252,7 @@ def test_idle_session_ends_and_used_one_continues(group: Group) -> None:
 # -- searching ----------------------------------------------------------------------
 
 
-def site_of(group: Group, host: str) -> CrawledSite:
+def crawl_site(group: Group, host: str) -> CrawledSite:
     with group.app_state.store() as store:
         crawled = CrawledSite(store, host=host, now=NOON)
         crawled.page("/1", "足球决赛", article("足球", len(host)))
@@ -271,11 +271,11 @@ def test_search_covers_own_sites_and_open_crawls(group: Group) -> None:
     alert(ana, sites="https://a.test/")
     alert(eve, sites="https://b.test/")
     for host in ("a.test", "b.test"):
-        crawled = site_of(group, host)
+        crawled = crawl_site(group, host)
         with group.app_state.store() as store:
             crawled.store = store
             crawled.attach()
-    loose = site_of(group, "c.test")
+    loose = crawl_site(group, "c.test")
     assert [finds(item) for item in (boss, ana, eve)] == [set(), {"a.test"}, {"b.test"}]
     assert "c.test" not in ana.get("/search?q=决赛&days=30").text
 
@@ -300,7 +300,7 @@ def test_search_covers_own_sites_and_open_crawls(group: Group) -> None:
 def test_search_excludes_sites_no_longer_watched(group: Group) -> None:
     ana = group.member("ana")
     number = alert(ana, sites="https://a.test/")
-    crawled = site_of(group, "a.test")
+    crawled = crawl_site(group, "a.test")
     with group.app_state.store() as store:
         crawled.store = store
         crawled.attach()

@@ -110,7 +110,7 @@ def part(head: bytes, text: str = "x") -> bytes:
     return b"--b\r\n" + head + b"\r\n\r\n" + text.encode() + b"\r\n--b--\r\n"
 
 
-def nested() -> bytes:
+def nested_form() -> bytes:
     body, depth = b"", 0
     while len(body) < FIT - 100:
         body += b"--b%d\r\nContent-Type: multipart/mixed; boundary=b%d\r\n\r\n" % (depth, depth + 1)
@@ -133,7 +133,7 @@ NAMED = b'Content-Disposition: form-data; name="a"'
         part(b"Content-Disposition: " + b"(" * FIT),
         (b"--b\r\n" + NAMED + b"\r\n\r\n\r\n") * (MAX_PARTS + 1) + b"--b--",
         b"--b\r\n\r\n\r\n" * (FIT // 9) + b"--b--",
-        nested().replace(b"--b0", b"--b", 1),
+        nested_form().replace(b"--b0", b"--b", 1),
         b"\r\n" * (FIT // 2),
         b"--b" * (FIT // 3),
     ],

@@ -59,7 +59,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def error_of(capsys: CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+def error_line(capsys: CaptureFixture[str], *arguments: str, code: int = 2) -> str:
     """The one line that a wrong command ends with."""
     assert main(arguments) == code
     out, err = capsys.readouterr()
@@ -225,14 +225,14 @@ def test_invalid_focus_toml_error_names_file_and_key(
     home: Path, capsys: CaptureFixture[str], text: str, complaint: str
 ) -> None:
     toml(home / "work", text)
-    line = error_of(capsys, "crawl", *BASE, "-n")
+    line = error_line(capsys, "crawl", *BASE, "-n")
     assert line.startswith(f"{home / 'work' / 'focus.toml'}: ")
     assert complaint in line
 
 
 def test_focus_toml_not_utf8_is_reported(home: Path, capsys: CaptureFixture[str]) -> None:
     (home / "work" / "focus.toml").write_bytes(b"\xff\xfe")
-    assert "focus.toml: is not UTF-8 (byte 0)" in error_of(capsys, "status")
+    assert "focus.toml: is not UTF-8 (byte 0)" in error_line(capsys, "status")
 
 
 def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
@@ -283,17 +283,17 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
 def test_invalid_option_prints_one_line(
     capsys: CaptureFixture[str], arguments: list[str], complaint: str
 ) -> None:
-    assert complaint in error_of(capsys, "crawl", *arguments)
+    assert complaint in error_line(capsys, "crawl", *arguments)
 
 
 def test_invalid_variable_is_named(capsys: CaptureFixture[str], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_DELAY", "soon")
-    assert error_of(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is not a time")
+    assert error_line(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is not a time")
 
 
 def test_archive_with_warc_is_refused(home: Path, capsys: CaptureFixture[str]) -> None:
     (home / "a.warc").touch()
-    line = error_of(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
+    line = error_line(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
     assert "--warc records network traffic" in line
 
 
@@ -342,7 +342,7 @@ def test_topic_file_parameters_of_unknown_owner_raise_error(
     file = home / "football.toml"
     file.write_text(f'name = "football"\nkeywords = ["足球"]\n{table}', encoding="utf-8")
     arguments = ["--seed", "a.test", "--topic", str(file), "--strategy", "topic-pagerank"]
-    assert complaint in error_of(capsys, "crawl", *arguments)
+    assert complaint in error_line(capsys, "crawl", *arguments)
 
 
 def test_topic_file_sets_seeds_model_and_keywords(ordered: Ordered, home: Path) -> None:

@@ -16,7 +16,7 @@ SHORT = f"<p>{'一个人的博客。' * 15}"
 MENU = "<nav>" + "".join(f"<a href=/{number}>栏目</a>" for number in range(30)) + "</nav>"
 
 
-def lacking(body: str, script: str = SCRIPT) -> Rendering:
+def detect(body: str, script: str = SCRIPT) -> Rendering:
     source = f"<!doctype html><title>x</title><body>{body}{script}".encode()
     return detect_shell(parse(source), source)
 
@@ -38,7 +38,7 @@ def lacking(body: str, script: str = SCRIPT) -> Rendering:
     ],
 )
 def test_detect_shell_signs(body: str, sign: str) -> None:
-    assert lacking(body) == sign
+    assert detect(body) == sign
 
 
 @pytest.mark.parametrize(
@@ -57,17 +57,17 @@ def test_detect_shell_signs(body: str, sign: str) -> None:
     ],
 )
 def test_detect_shell_page_with_content_is_none(body: str) -> None:
-    assert lacking(body) is Rendering.NONE
+    assert detect(body) is Rendering.NONE
 
 
 def test_detect_shell_page_without_scripts_is_none() -> None:
-    assert lacking("<div id=app></div>", script="") is Rendering.NONE
+    assert detect("<div id=app></div>", script="") is Rendering.NONE
 
 
 def test_detect_shell_ideographs_count_twice() -> None:
     shell = "<div id=app></div>"
-    assert lacking(shell + "文" * (MIN_TEXT_WIDTH // 2)) is Rendering.NONE
-    assert lacking(shell + "x" * (MIN_TEXT_WIDTH // 2)) is Rendering.EMPTY_ROOT
+    assert detect(shell + "文" * (MIN_TEXT_WIDTH // 2)) is Rendering.NONE
+    assert detect(shell + "x" * (MIN_TEXT_WIDTH // 2)) is Rendering.EMPTY_ROOT
 
 
 def test_page_scorer_reports_shell() -> None:

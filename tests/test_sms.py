@@ -24,7 +24,7 @@ accepted = '"code": 0'
 """
 
 
-def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
+def build(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
     gateway = sms_gateway.parse_gateway(text)
     return sms_gateway.build_request(gateway, PHONE, said)
 
@@ -33,13 +33,13 @@ def asked(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
 
 
 def test_gateway_given_as_url_sends_get() -> None:
-    found = asked("https://sms.example.cn/send?to={phone}&text={text}&key=k")
+    found = build("https://sms.example.cn/send?to={phone}&text={text}&key=k")
     assert found.method == "GET" and not found.body
     assert parse_qs(urlsplit(found.url).query) == {"to": [PHONE], "text": ["a & b"], "key": ["k"]}
 
 
 def test_gateway_with_form_encodes_values() -> None:
-    found = asked(
+    found = build(
         'url = "https://sms.example.cn/"\n'
         'form = {apikey = "k", mobile = "{phone}", text = "{text}"}'
     )
@@ -50,14 +50,14 @@ def test_gateway_with_form_encodes_values() -> None:
 
 
 def test_gateway_with_json_fills_all_texts() -> None:
-    found = asked(TOML, 'he said "no"')
+    found = build(TOML, 'he said "no"')
     message = {"mobile": "8613800138000", "content": '【focus】he said "no"', "more": [PHONE]}
     assert json.loads(found.body) == message
     assert found.headers["Authorization"] == "Bearer 123"
 
 
 def test_value_with_placeholder_is_not_expanded() -> None:
-    found = asked("https://a.test/?to={phone}&text={text}", "{phone}{digits}")
+    found = build("https://a.test/?to={phone}&text={text}", "{phone}{digits}")
     assert parse_qs(urlsplit(found.url).query)["text"] == ["{phone}{digits}"]
 
 

@@ -99,7 +99,7 @@ def names(folder: Path) -> set[str]:
     return {item.name for item in folder.iterdir()}
 
 
-def ask(path: Path, sql: str, *values: Any) -> list[Any]:
+def query(path: Path, sql: str, *values: Any) -> list[Any]:
     with sqlite3.connect(path) as db:
         rows = db.execute(sql, values).fetchall()
     db.close()
@@ -197,13 +197,13 @@ async def test_write_applies_changes_of_a_batch_in_order(
                 await store.write(crawl, batch)
         counts = "SELECT state, count(*) FROM url WHERE state > 1 GROUP BY state"
         tally = "SELECT state, sum(n) FROM tally WHERE n > 0 GROUP BY state"
-        assert ask(folder / name, counts) == ask(folder / name, tally)
-        rows = ask(folder / name, f"SELECT {columns} FROM url ORDER BY id")
-        ends.append((rows, [present(folder / name, crawl, n) for n in range(4)]))
+        assert query(folder / name, counts) == query(folder / name, tally)
+        rows = query(folder / name, f"SELECT {columns} FROM url ORDER BY id")
+        ends.append((rows, [stored_url(folder / name, crawl, n) for n in range(4)]))
     assert ends[0] == ends[1]
 
 
-def present(path: Path, crawl: int, number: int) -> Any:
+def stored_url(path: Path, crawl: int, number: int) -> Any:
     """What the log has of a URL, its evidence without zeros at the end."""
     with closing(sqlite3.connect(path)) as db:
         found = url_log.load_latest_evidence(db, row=crawl << 32 | number)
@@ -221,13 +221,13 @@ async def test_iter_evidence_last_change_of_a_url_counts(store: Store, path: Pat
         url_row(n, priority=0.1, link_evidence=(0.1,), parent_id=0, anchor="a") for n in range(3)
     ]
     await store.write(crawl, Batch(urls=found))
-    rows = ask(path, "SELECT * FROM url")
+    rows = query(path, "SELECT * FROM url")
     better = [PriorityChange(1, 0.5, (0.5,), 7, "b"), PriorityChange(2, 0.2, (0.2,), 7, "c")]
     await store.write(crawl, Batch(priority_changes=better))
     await store.write(crawl, Batch(priority_changes=[PriorityChange(1, 0.75, (0.75,), None, "")]))
-    assert ask(path, "SELECT * FROM url") == rows  # no row is written anew
-    assert present(path, crawl, 0) is None
-    assert present(path, crawl, 1) == (0.75, (0.75,), 7, "b")
+    assert query(path, "SELECT * FROM url") == rows  # no row is written anew
+    assert stored_url(path, crawl, 0) is None
+    assert stored_url(path, crawl, 1) == (0.75, (0.75,), 7, "b")
     table = UrlTable(1)
     async for urls in store.iter_urls(crawl):
         table.restore(urls)
@@ -245,7 +245,7 @@ async def test_finished_url_has_parent_and_anchor_of_best_link(store: Store, pat
     await store.write(crawl, Batch(priority_changes=better))
     ends = [Outcome(id=n, state=UrlState.DONE, parent_id=7 if n else 0) for n in range(3)]
     await store.write(crawl, Batch(outcomes=ends))
-    told = ask(path, "SELECT parent, anchor FROM url ORDER BY id")
+    told = query(path, "SELECT parent, anchor FROM url ORDER BY id")
     assert told == [(0, "a"), (7, "b"), (7, None)]
 
 
@@ -282,11 +282,11 @@ async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
     await store.write_ranks(crawl, [(0, 0.5, 1.0, 0.0)])
     await store.write_ranks(crawl, [(0, 0.75, 0.5, 1.0)])  # a later run's end
     columns = "simhash, relevance, relevant, noindex, links_cut, pagerank"
-    assert ask(path, f"SELECT {columns} FROM page") == [(-5, 1.25, 1, 1, 4, 0.25)]
-    assert ask(path, "SELECT pagerank, hub, authority FROM graph_rank") == [(0.75, 0.5, 1.0)]
+    assert query(path, f"SELECT {columns} FROM page") == [(-5, 1.25, 1, 1, 4, 0.25)]
+    assert query(path, "SELECT pagerank, hub, authority FROM graph_rank") == [(0.75, 0.5, 1.0)]
     expected = [("标题", '{"title":0.5}', '{"title":["足球"]}', "https://c.example/", '"e"')]
-    assert ask(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == expected
-    assert ask(path, "SELECT zstd FROM body") == [(b"\x00z",)]
+    assert query(path, "SELECT title, parts, matched, canonical, etag FROM page_text") == expected
+    assert query(path, "SELECT zstd FROM body") == [(b"\x00z",)]
 
 
 async def test_write_lone_surrogates_are_replaced(store: Store, path: Path) -> None:
@@ -294,7 +294,7 @@ async def test_write_lone_surrogates_are_replaced(store: Store, path: Path) -> N
     bad = Page(title="half \ud83d pair", matched_terms={"\udc00": ["x"]}, body_zstd=b"\xff")
     pages = [page_row(0, page=bad, target_ids=(1,))]
     await store.write(crawl, Batch(urls=[url_row(0, link_evidence=(1.0,))], pages=pages))
-    stored = ask(path, "SELECT title, zstd FROM page_text JOIN body USING (id)")
+    stored = query(path, "SELECT title, zstd FROM page_text JOIN body USING (id)")
     assert stored == [("half ? pair", b"\xff")]
 
 
@@ -393,12 +393,15 @@ async def test_write_locked_database_raises_and_works_later(
 ) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
-    before = ask(path, "SELECT * FROM url"), ask(path, "SELECT * FROM crawl, progress")
+    before = query(path, "SELECT * FROM url"), query(path, "SELECT * FROM crawl, progress")
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="another program is writing") as caught:
         await WRITES[name](store, crawl)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
-    assert (ask(path, "SELECT * FROM url"), ask(path, "SELECT * FROM crawl, progress")) == before
+    assert (
+        query(path, "SELECT * FROM url"),
+        query(path, "SELECT * FROM crawl, progress"),
+    ) == before
     other.execute("ROLLBACK")
     await WRITES[name](store, crawl)
 
@@ -532,7 +535,7 @@ async def test_open_database_of_other_version_raises(path: Path, version: int, s
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version = {version}")
     assert said in await refusal(path)
-    assert ask(path, "PRAGMA user_version") == [(version,)]
+    assert query(path, "PRAGMA user_version") == [(version,)]
     with pytest.raises(StoreError, match=said):
         DatabaseReader(path)
 
@@ -553,8 +556,8 @@ async def test_open_older_database_is_migrated(path: Path, monkeypatch: Any) -> 
     monkeypatch.setattr(schema, "VERSION", version)
     async with Store.open(path, now=0.0, pid=1) as store:
         assert (await resume(store)).is_resumed
-    assert ask(path, "PRAGMA user_version") == [(version,)]
-    assert ask(path, "SELECT topic FROM trial") == []
+    assert query(path, "PRAGMA user_version") == [(version,)]
+    assert query(path, "SELECT topic FROM trial") == []
 
 
 async def test_migration_failure_leaves_old_version(path: Path, monkeypatch: Any) -> None:
@@ -565,8 +568,8 @@ async def test_migration_failure_leaves_old_version(path: Path, monkeypatch: Any
     with pytest.raises(sqlite3.OperationalError):
         async with Store.open(path, now=0.0, pid=1):
             pass
-    assert ask(path, "SELECT name FROM sqlite_schema WHERE name = 'trial'") == []
-    assert ask(path, "PRAGMA user_version") == [(schema.VERSION,)]
+    assert query(path, "SELECT name FROM sqlite_schema WHERE name = 'trial'") == []
+    assert query(path, "PRAGMA user_version") == [(schema.VERSION,)]
 
 
 async def test_open_damaged_database_raises(path: Path) -> None:
@@ -650,13 +653,13 @@ async def test_write_killed_leaves_whole_batches(path: Path) -> None:
         for _ in range(batches):
             assert process.stdout.readline() == "batch\n"
         stop(process)
-        assert ask(path, "PRAGMA integrity_check") == [("ok",)]
-        (urls,), (pages,) = (ask(path, f"SELECT count(*) FROM {t}")[0] for t in ("url", "page"))
+        assert query(path, "PRAGMA integrity_check") == [("ok",)]
+        (urls,), (pages,) = (query(path, f"SELECT count(*) FROM {t}")[0] for t in ("url", "page"))
         async with Store.open(path, now=0.0, pid=1) as store:
             crawl = await resume(store)
             links = [row async for rows in store.iter_graph(crawl.id) for row in rows]
         assert urls == 50 * pages == 50 * crawl.counters["pages"] == 50 * len(links)
-        assert ask(path, "SELECT n FROM tally") == [(pages,)]
+        assert query(path, "SELECT n FROM tally") == [(pages,)]
         assert pages > before
         before = pages
 
@@ -753,7 +756,7 @@ async def test_write_full_disk_works_after_space_is_freed(small_disk: Path) -> N
         again = await resume(store)
         assert again.next_url == full_at == again.counters["pages"]
         assert await fill(store, crawl, full_at, 20) == full_at + 20
-    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+    assert query(path, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_write_file_size_limit_is_reported_as_full_disk(tmp_path: Path) -> None:
@@ -775,8 +778,8 @@ def test_write_file_size_limit_is_reported_as_full_disk(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code), str(path), str(ROOT)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == "" and done.returncode == 0
-    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
-    assert ask(path, "SELECT count(*) FROM page") == [(int(done.stdout),)]
+    assert query(path, "PRAGMA integrity_check") == [("ok",)]
+    assert query(path, "SELECT count(*) FROM page") == [(int(done.stdout),)]
 
 
 # -- costs ------------------------------------------------------------------------------------

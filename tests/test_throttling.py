@@ -12,7 +12,7 @@ from focus.scheduling.url_table import UrlTable
 MOST_S = 60.0
 
 
-def after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float:
+def delay_after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float:
     throttle = Throttle()
     for latency in latencies:
         throttle = update_throttle(throttle, latency, status, most_s)
@@ -20,24 +20,24 @@ def after(*latencies: float, status: int = 200, most_s: float = MOST_S) -> float
 
 
 def test_host_that_is_always_slow_is_not_paused() -> None:
-    assert after(*[5.0] * 20) == 0.0
+    assert delay_after(*[5.0] * 20) == 0.0
 
 
 def test_host_that_becomes_slow_pauses_and_recovers() -> None:
-    assert after(0.2, 0.2, 4.0) == pytest.approx(2.0)
-    assert after(0.2, 0.2, 4.0, 4.0) == pytest.approx(3.0)
-    assert after(0.2, 0.2, 4.0, 4.0, 0.2) == pytest.approx(1.5)
-    assert after(0.2, 0.2, 4.0, *[0.2] * 10) == 0.0
+    assert delay_after(0.2, 0.2, 4.0) == pytest.approx(2.0)
+    assert delay_after(0.2, 0.2, 4.0, 4.0) == pytest.approx(3.0)
+    assert delay_after(0.2, 0.2, 4.0, 4.0, 0.2) == pytest.approx(1.5)
+    assert delay_after(0.2, 0.2, 4.0, *[0.2] * 10) == 0.0
 
 
 def test_small_delays_do_not_count_as_slow() -> None:
-    assert after(0.01, 0.9, 0.9) == 0.0
+    assert delay_after(0.01, 0.9, 0.9) == 0.0
 
 
 def test_429_and_503_double_the_pause_up_to_the_limit() -> None:
-    assert [after(*[0.1] * n, status=503) for n in (1, 2, 3)] == [1.0, 2.0, 4.0]
-    assert after(*[0.1] * 20, status=429) == MOST_S
-    assert after(*[0.1] * 20, status=429, most_s=0.0) == 0.0
+    assert [delay_after(*[0.1] * n, status=503) for n in (1, 2, 3)] == [1.0, 2.0, 4.0]
+    assert delay_after(*[0.1] * 20, status=429) == MOST_S
+    assert delay_after(*[0.1] * 20, status=429, most_s=0.0) == 0.0
 
 
 def test_address_has_limited_slots() -> None:

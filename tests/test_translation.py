@@ -27,7 +27,7 @@ _NAME = re.compile(r"[!-~]+|(focus|make|python|systemctl|pip) [!-~][ -~]*|-[!-~ 
 """A code without prose in it: what focus prints is Chinese on the Chinese page."""
 
 
-def text_of(page: Path) -> str:
+def page_text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
@@ -93,8 +93,8 @@ def differences(english: str, chinese: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", PAIRS)
 def test_translated_page_has_same_structure(name: str) -> None:
     assert (DOCS / "zh" / name).is_file(), f"docs/zh/{name} is missing"
-    english = text_of(DOCS / name)
-    wrong = list(differences(english, text_of(DOCS / "zh" / name)))
+    english = page_text(DOCS / name)
+    wrong = list(differences(english, page_text(DOCS / "zh" / name)))
     assert not wrong, "\n".join(wrong)
 
 
@@ -107,7 +107,7 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
     wrong = [
         f"{page.name}: {target}"
         for page in (DOCS / "zh").glob("*.md")
-        for target in re.findall(r"\]\(\.\./([\w-]+\.md)", text_of(page))
+        for target in re.findall(r"\]\(\.\./([\w-]+\.md)", page_text(page))
     ]
     assert set(wrong) == {"index.md: index.md"}
 

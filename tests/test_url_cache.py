@@ -24,7 +24,7 @@ LAST_ID = 2**31 - 2**16
 IDS = st.lists(st.integers(0, 200_000) | st.integers(0, LAST_ID))
 
 
-def woven(seed: int) -> TinyWeb:
+def random_web(seed: int) -> TinyWeb:
     """A web whose pages link to each other at random, some with the topic's word."""
     web, rng = TinyWeb(), random.Random(seed)
     urls = [f"http://h{n % HOSTS}.test/{n}" for n in range(HOSTS * PAGES)]
@@ -86,7 +86,7 @@ async def test_small_memory_gives_the_same_order(
     """Where priorities fall by themselves, as a strategy learns, the order is nearly the same: who
     falls may have better ones behind it in the store, which come before the next choice.
     """
-    web = woven(seed)
+    web = random_web(seed)
     whole = await order(tmp_path, strategy, web, 100_000)
     assert not moved
     bounded = await order(tmp_path, strategy, web, 6)

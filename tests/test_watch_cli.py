@@ -81,18 +81,18 @@ def add(focus: Focus, name: str = "足球", *more: str) -> Ended:
     return focus("add", name, "--site", "https://news.test/", "--words", "足球", *more)
 
 
-def opened(path: Path) -> AbstractContextManager[AlertStore]:
+def open_alerts(path: Path) -> AbstractContextManager[AlertStore]:
     return open_store(path, now=0, language="en", zone="UTC")
 
 
-def listed(focus: Focus) -> list[dict[str, Any]]:
+def list_alerts(focus: Focus) -> list[dict[str, Any]]:
     """The alerts as `focus watch list --json` prints them."""
     return json.loads(focus("list", "--json").out)
 
 
-def rested(path: Path) -> None:
+def make_due(path: Path) -> None:
     """A quarter of an hour goes by, and the time of all alerts comes."""
-    with opened(path) as store, store.database.transaction() as db:
+    with open_alerts(path) as store, store.database.transaction() as db:
         db.execute("UPDATE site SET visited_at = visited_at - 7200, next_at = 0, free_at = 0")
         db.execute("UPDATE alert SET next_at = 0")
 
@@ -107,7 +107,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     for part in ("https://news.test/", "daily 07:30", "mail:me@example.org", "not checked yet"):
         assert part in shown.out
     assert focus("edit", "足球", "--every", "hourly", "--name", "球", "--immediate").code == 0
-    (alert,) = (row["alert"] for row in listed(focus))
+    (alert,) = (row["alert"] for row in list_alerts(focus))
     assert (alert["name"], alert["schedule"], alert["digest"]) == ("球", "hourly", False)
     assert alert["channels"] == ["inbox", "mail:me@example.org"]
     assert focus("edit", "球", "--pause").code == 0
@@ -151,17 +151,17 @@ def test_add_existing_name_is_refused(focus: Focus) -> None:
 def test_topic_file_is_stored_with_absolute_path(focus: Focus, home: Path) -> None:
     (home / "f.toml").write_text('name = "f"\nkeywords = ["足球"]\n', encoding="utf-8")
     assert focus("add", "f", "--site", "news.test", "--topic", "f.toml").code == 0
-    assert listed(focus)[0]["alert"]["topic"] == str(home / "f.toml")
+    assert list_alerts(focus)[0]["alert"]["topic"] == str(home / "f.toml")
 
 
 def test_expires_accepts_date_duration_and_never(focus: Focus) -> None:
     now = time.time()
     add(focus, "足球", "--expires", "30d")
-    assert abs(listed(focus)[0]["alert"]["expires_at"] - now - 30 * DAY) < 60
+    assert abs(list_alerts(focus)[0]["alert"]["expires_at"] - now - 30 * DAY) < 60
     focus("edit", "足球", "--expires", "2099-01-01")
-    assert listed(focus)[0]["alert"]["expires_at"] > now + 1000 * DAY
+    assert list_alerts(focus)[0]["alert"]["expires_at"] > now + 1000 * DAY
     focus("edit", "足球", "--expires", "never")
-    assert listed(focus)[0]["alert"]["expires_at"] is None
+    assert list_alerts(focus)[0]["alert"]["expires_at"] is None
 
 
 def test_export_and_import_preserve_alerts(focus: Focus, home: Path) -> None:
@@ -190,7 +190,7 @@ def test_import_with_invalid_alert_imports_nothing(focus: Focus, home: Path) -> 
 
 def test_user_has_language_and_zone_of_machine(focus: Focus, home: Path) -> None:
     add(focus)
-    with opened(home / "focus.db") as store:
+    with open_alerts(home / "focus.db") as store:
         rows = store.database.fetch_rows("SELECT language, zone FROM user")
     assert rows == [("en", "Asia/Shanghai")]
 
@@ -208,7 +208,7 @@ def test_run_visits_sites_and_prints_nothing(focus: Focus, world: World, home: P
     assert focus("run") == Ended(0, "", "")
     assert len(world.visits) == 1  # nothing is due
     world.pages = [("/new", "足球", article("足球", 9))]
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     ran = focus("run", "-v")
     assert "2 alerts checked, 1 site visited, 1 page read, 2 to report" in ran.err
     shown = focus("show", "足球")
@@ -227,9 +227,9 @@ def test_run_now_checks_alerts_that_are_not_due(focus: Focus, world: World, home
     add(focus)
     add(focus, "b")
     focus("run")
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     focus("run", "--now")
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     focus("run", "b")
     assert len(world.visits) == 3
     assert focus("run", "nobody").code == 2
@@ -238,7 +238,7 @@ def test_run_now_checks_alerts_that_are_not_due(focus: Focus, world: World, home
 def test_old_command_check_runs_and_prints(focus: Focus, world: World, home: Path) -> None:
     add(focus)
     focus("run")
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     ended = focus("check", "足球")
     assert ended.code == 0
     assert "1 alert checked, 1 site visited" in ended.err
@@ -288,7 +288,7 @@ def test_failing_site_is_reported_and_shown(focus: Focus, world: World) -> None:
     assert first == "focus: news.test: its robots.txt forbids it"
     assert second.startswith("focus: alert '足球': its first check failed; the next is at ")
     assert "1 visit: its robots.txt forbids it" in focus("show", "足球").out
-    (alert,) = listed(focus)
+    (alert,) = list_alerts(focus)
     assert alert["checked_at"] is None  # its beginning is still to come
     again = focus("run", "--now")
     assert (again.code, again.err) == (4, "")  # nobody wants to read that every quarter of an hour
@@ -303,10 +303,10 @@ def test_alert_begins_when_its_site_first_answers(focus: Focus, world: World, ho
     world.trouble = ConfigError("down")
     focus("run")
     world.trouble = None
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     focus("run")  # visited, but it says nothing
     world.pages = [(f"/{n}", "足球", article("足球", n)) for n in range(8)]
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     assert "5 to report" in focus("run", "-v").err
 
 
@@ -384,7 +384,7 @@ def test_inbox_filter_read_and_delete(focus: Focus, world: World, home: Path) ->
     assert focus("mark", "--delete", "足球", "https://news.test/0").err == "1 page deleted\n"
     assert "/0" not in focus("inbox", "足球").out
     assert "/0" in focus("inbox", "二").out
-    rested(home / "focus.db")
+    make_due(home / "focus.db")
     focus("run")
     assert "/0" not in focus("inbox", "足球", "--existing").out
 
@@ -418,7 +418,7 @@ def test_long_silence_is_reported_in_health(focus: Focus, world: World, home: Pa
     add(focus)
     world.pages = [("/", "首页", "欢迎。")]
     focus("run")
-    with opened(home / "focus.db") as store:
+    with open_alerts(home / "focus.db") as store:
         with store.database.transaction() as db:
             db.execute("UPDATE alert SET created_at = created_at - ?", (4 * DAY,))
         assert store.matches.count_matches(store.alerts.get(LOCAL_USER, "足球").id).news == 0
@@ -480,10 +480,10 @@ def test_second_run_finds_new_page_of_real_site(focus: Focus, home: Path) -> Non
         assert first.code == 0, first.err
         assert "1 alert checked, 1 site visited" in first.err
         front(web, range(3))
-        rested(home / "focus.db")
+        make_due(home / "focus.db")
         second = focus("run", *how)
     assert "1 to report" in second.err, second.err
     assert "足球 2" in focus("show", "足球", "--limit", "1").out
-    (site,) = listed(focus)[0]["sites"]
+    (site,) = list_alerts(focus)[0]["sites"]
     assert site["unmatched"] == 0
     assert site["figures"]["pages"] >= 4

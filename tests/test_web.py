@@ -14,7 +14,7 @@ SOCKETS = FetchConfig(allow_net=("127.0.0.0/8",), total_timeout_s=2.0)
 URLS = ("/", "/gbk", "/old", "/busy", "/pdf", "/empty", "/none", "/robots.txt")
 
 
-def draw() -> TinyWeb:
+def make_web() -> TinyWeb:
     web = TinyWeb(clock=lambda: 1000.0)
     web.page("http://a.test/", links=["/gbk", ("http://b.test/", "<b>")], title="A & B", text="hi")
     web.page("http://a.test/gbk", title="足球", charset="gbk", keywords="球")
@@ -26,7 +26,7 @@ def draw() -> TinyWeb:
     return web
 
 
-def gist(result: FetchResult) -> tuple[object, ...]:
+def summary(result: FetchResult) -> tuple[object, ...]:
     return (
         result.url, result.status, result.failure, result.body, result.redirect_to,
         result.retry_after_s, result.header("content-type") if result.body else None,
@@ -34,27 +34,27 @@ def gist(result: FetchResult) -> tuple[object, ...]:
 
 
 async def test_transport_in_memory_equals_sockets() -> None:
-    web = draw()
+    web = make_web()
     urls = [f"http://a.test{path}" for path in URLS]
-    drawn = [gist(await web.fetch(url, robots="robots" in url)) for url in urls]
+    drawn = [summary(await web.fetch(url, robots="robots" in url)) for url in urls]
     async with web.serve() as address:
         config = msgspec.structs.replace(SOCKETS, connect_to=address)
         async with WebFetcher(config) as fetcher:
-            served = [gist(await fetcher.fetch(url, robots="robots" in url)) for url in urls]
+            served = [summary(await fetcher.fetch(url, robots="robots" in url)) for url in urls]
     assert drawn == served
     assert web.urls(robots=True) == urls * 2
     assert len(web.urls()) == 2 * (len(urls) - 1)
 
 
 async def test_page_has_declared_content_and_encoding() -> None:
-    body = (await draw().fetch("http://a.test/")).body.decode()
+    body = (await make_web().fetch("http://a.test/")).body.decode()
     assert "<title>A &amp; B</title>" in body
     assert '<a href="http://b.test/">&lt;b&gt;</a>' in body
-    assert (await draw().fetch("http://a.test/gbk")).body.decode("gbk").count("足球") == 1
+    assert (await make_web().fetch("http://a.test/gbk")).body.decode("gbk").count("足球") == 1
 
 
 async def test_declared_failures_occur() -> None:
-    web = draw()
+    web = make_web()
     web.fail("http://a.test/", FailureKind.RESET)
     assert (await web.fetch("http://a.test/")).failure is FailureKind.RESET
     async with web.serve() as address:

@@ -1,12 +1,12 @@
 """Drives a browser through `focus serve` as people use it.
 
     with stage(folder) as here, chromium() as browser:    # server, portal, mail server; Chromium
-        ana = browsing(here, browser, DESK, "zh-CN")
-        joins(ana, here.invitation, "ana@focus.test", snap)
+        ana = open_window(here, browser, DESK, "zh-CN")
+        register(ana, here.invitation, "ana@focus.test", snap)
 
 `focus serve`'s own server runs in a process of its own, over real HTTP, with its scheduler; the
 sites are the demo's generated web, whose newest articles are dated today; mail arrives at an
-SMTP server that is read here. `looked_at(page)` says what is wrong with the layout of a page.
+SMTP server that is read here. `layout_faults(page)` says what is wrong with the layout of a page.
 """
 
 import asyncio
@@ -104,14 +104,14 @@ class Stage:
 
         def found() -> EmailMessage | None:
             for item in reversed(self.mails):
-                if to in str(item["To"]) and expected in text_of(item):
+                if to in str(item["To"]) and expected in mail_text(item):
                     return item
             return None
 
         return until(found, f"mail to {to}")
 
 
-def text_of(mail: EmailMessage, kind: str = "plain") -> str:
+def mail_text(mail: EmailMessage, kind: str = "plain") -> str:
     """Subject and text of a mail."""
     part = mail.get_body((kind,))
     assert part is not None
@@ -143,7 +143,7 @@ def stage(folder: Path, pages: int = PAGES) -> Iterator[Stage]:
     here = Stage(folder, pages)
     with loop_in_a_thread() as wait_for:
         here.demo = wait_for(serve_demo(portal(0, pages)))
-        post = wait_for(_post(here.mails))
+        post = wait_for(_start_mail_server(here.mails))
         smtp = post.sockets[0].getsockname()[1]
         (port,) = free_ports(1)
         command = [
@@ -158,13 +158,13 @@ def stage(folder: Path, pages: int = PAGES) -> Iterator[Stage]:
                 here.invitation = server.stdout.readline().strip()
                 here.home = f"http://127.0.0.1:{port}"
                 assert here.invitation.startswith(here.home), "the server did not start"
-                until(lambda: _answers(port), "answer of the server")
+                until(lambda: _responds(port), "answer of the server")
                 yield here
             finally:
                 server.terminate()
                 server.wait(LIMIT_S)
                 wait_for(here.demo.close())
-                wait_for(_closed(post))
+                wait_for(_close_server(post))
 
 
 @contextmanager
@@ -181,7 +181,7 @@ def loop_in_a_thread() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         loop.close()
 
 
-async def _post(mails: list[EmailMessage]) -> asyncio.Server:
+async def _start_mail_server(mails: list[EmailMessage]) -> asyncio.Server:
     """A mail server on a port of its own, which keeps what comes in."""
     from aiosmtpd.smtp import SMTP
 
@@ -198,13 +198,13 @@ async def _post(mails: list[EmailMessage]) -> asyncio.Server:
     )
 
 
-async def _closed(server: asyncio.Server) -> None:
+async def _close_server(server: asyncio.Server) -> None:
     server.close()
     await server.wait_closed()
     await asyncio.sleep(0.1)  # for what its connections have to say at their end
 
 
-def _answers(port: int) -> bool:
+def _responds(port: int) -> bool:
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
@@ -270,7 +270,9 @@ class Browsing:
         """Note what is wrong with the page that is shown."""
         where = self.page.url.removeprefix(self.here.home)
         where = re.sub(r"[A-Za-z0-9_-]{30,}", "TOKEN", where)
-        self.failures += [f"{self.screen.name} {where}: {item}" for item in looked_at(self.page)]
+        self.failures += [
+            f"{self.screen.name} {where}: {item}" for item in layout_faults(self.page)
+        ]
 
     def see(self, words: str) -> None:
         """AssertionError unless the page says so."""
@@ -299,7 +301,7 @@ def chromium() -> Iterator[Any]:
             found.close()
 
 
-def browsing(
+def open_window(
     here: Stage, chromium: Any, screen: Screen, language: str, *, scripts: bool = True
 ) -> Browsing:
     """A window of its own with such a screen; its reader prefers such a language.
@@ -316,13 +318,13 @@ def browsing(
     return Browsing(here, context.new_page(), language, screen)
 
 
-def looked_at(page: Any) -> list[str]:
+def layout_faults(page: Any) -> list[str]:
     """What is wrong with the layout of the page that is shown; [] if nothing is."""
     found: list[str] = page.evaluate(_LOOK)
     return found
 
 
-def tabbed(page: Any) -> list[str]:
+def focus_faults(page: Any) -> list[str]:
     """Goes through the page by Tab; what does not show that it has the focus."""
     page.evaluate("document.activeElement && document.activeElement.blur()")
     hidden, seen = [], set()
@@ -470,7 +472,7 @@ SPOKEN = {
 Snap = Callable[[Browsing, str], None]
 
 
-def joins(one: Browsing, invitation: str, mail: str, snap: Snap) -> None:
+def register(one: Browsing, invitation: str, mail: str, snap: Snap) -> None:
     """Somebody registers, and confirms their address by the mailed link."""
     words = SPOKEN[one.language]
     one.go(invitation)
@@ -478,13 +480,13 @@ def joins(one: Browsing, invitation: str, mail: str, snap: Snap) -> None:
     snap(one, "register")
     one.press(words.register)
     assert one.page.url.endswith("/inbox")
-    text = text_of(one.here.mail(mail, "/confirm/"))
+    text = mail_text(one.here.mail(mail, "/confirm/"))
     one.go(re.findall(r"http\S+/confirm/\S+", text)[0])
     one.press(words.confirm)
     one.see(mail)
 
 
-def invites(one: Browsing, snap: Snap) -> str:
+def create_invitation(one: Browsing, snap: Snap) -> str:
     """An administrator lets others in by invitation; the link for one of them."""
     words = SPOKEN[one.language]
     one.go("/admin")
@@ -495,7 +497,7 @@ def invites(one: Browsing, snap: Snap) -> str:
     return str(one.page.inner_text("code"))
 
 
-def wishes(one: Browsing, name: str, expected: str, snap: Snap) -> str:
+def create_alert(one: Browsing, name: str, expected: str, snap: Snap) -> str:
     """Somebody makes an alert; its address once its first check is over."""
     words = SPOKEN[one.language]
     one.go("/alerts/new")
@@ -514,7 +516,7 @@ def wishes(one: Browsing, name: str, expected: str, snap: Snap) -> str:
     return path
 
 
-def arrives(one: Browsing, path: str) -> None:
+def wait_for_news(one: Browsing, path: str) -> None:
     """News has come in beside the five best of what there was."""
     number = path.rpartition("/")[2]
     sql = (
@@ -524,7 +526,7 @@ def arrives(one: Browsing, path: str) -> None:
     until(lambda: one.here.rows(sql), "news")
 
 
-def reads(one: Browsing, path: str, snap: Snap) -> None:
+def read_news(one: Browsing, path: str, snap: Snap) -> None:
     """Somebody reads what is new, judges it, and looks for more."""
     words, number = SPOKEN[one.language], path.rpartition("/")[2]
     one.go(f"/inbox?alert={number}")
@@ -555,7 +557,7 @@ def reads(one: Browsing, path: str, snap: Snap) -> None:
     snap(one, "search")
 
 
-def stops(one: Browsing, mail: EmailMessage, path: str, snap: Snap) -> None:
+def unsubscribe(one: Browsing, mail: EmailMessage, path: str, snap: Snap) -> None:
     """Somebody has enough of the mails, and says so by the link in one."""
     words, number = SPOKEN[one.language], path.rpartition("/")[2]
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
@@ -566,7 +568,7 @@ def stops(one: Browsing, mail: EmailMessage, path: str, snap: Snap) -> None:
     assert "mail:" not in rows[0][0], one.page.inner_text("main") + rows[0][0]
 
 
-def letters(one: Browsing, mail: EmailMessage, snap: Snap) -> None:
+def show_mail(one: Browsing, mail: EmailMessage, snap: Snap) -> None:
     """Somebody reads the mail itself."""
     part = mail.get_body(("html",))
     assert part is not None
