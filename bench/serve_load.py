@@ -1,23 +1,16 @@
-"""Measures `focus serve` and its scheduler with 200 users and half a million stored pages.
+"""Measures `focus serve` with many readers and half a million stored pages, beside a crawl.
 
-    python -m bench.serve_load FOLDER [--pages 500000] [--requests 400] [--clients 4] [--json FILE]
+    python -m bench.serve_load FOLDER [--pages 500000] [--json FILE]
                                       [--readers 200] [--pause 10] [--seconds 60] [--nice 0]
-                                      [--readers-only]
 
 FOLDER/load.db holds 50 sites of the demo's generated web, with one crawl each. One page in
 `COPIES` is generated; the others repeat its text under another address, with another simhash, date
 and rank. Each of 200 users has 20 alerts on one to three of the sites, with up to 100 matches per
 alert. Indexing 500,000 pages takes about a quarter of an hour; an existing database is reused.
 
-Scheduler: CPU time of a check for due alerts, and of runs with nothing due, with all 4,000 alerts
-due, and with ten new pages on each site. Visits and deliveries are replaced by functions that do
-nothing. HTTP: response times of four pages for one client and for several at once, CPU time per
-request and memory of the server process.
-
-Readers: response times of `--readers` people, each of whom opens a page every `--pause` seconds,
-first alone and then while `focus crawl` fetches `bench.site` from this machine into the same
-database, with its default delay and under `nice -n N` (--nice). `--readers-only` measures nothing
-else.
+Each of `--readers` people opens a page every `--pause` seconds, first alone and then while
+`focus crawl` fetches `bench.site` from this machine into the same database, with its default delay
+and under `nice -n N` (--nice).
 """
 
 import asyncio
@@ -43,8 +36,6 @@ from bench.resources import cpu_s
 from bench.script import read_options
 from bench.serving import serving as serve_site
 from bench.site import SEEDS, TOPIC, build, host_name
-from focus.alerts.outbox_relay import DeliverySummary
-from focus.alerts.run import run_due
 from focus.demo.site import DemoWeb, generate
 from focus.http import zstd
 from focus.records import Batch, HostRow, Outcome, Page, PageRow, QueueRow, UrlRow, UrlState
@@ -52,13 +43,12 @@ from focus.serve import server, tokens
 from focus.serve.app_state import AppState
 from focus.serve.request import COOKIE
 from focus.serve.scheduler import SchedulerOptions, SendingOptions
-from focus.storage.alerts.records import MATCH_MARK, Alert, Match, WatchedSite
+from focus.storage.alerts.records import MATCH_MARK, Alert, Match
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.search_file import index_path
 from focus.storage.search_index import SearchIndex
 from focus.store import Store
 from focus.urls.normal_form import url_fingerprint
-from tests.support.processes import peak_mib, present_mib
 
 SITES, USERS, ALERTS_PER_USER, MATCHES_PER_ALERT = 50, 200, 20, 100
 COPIES = 25
@@ -214,65 +204,7 @@ def _add_matches(store: AlertStore, alert: int, crawl: int, rng: random.Random) 
             )
 
 
-# -- the scheduler ----------------------------------------------------------------------
-
-
-def scheduler(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the costs of a check and of each kind of run, each measured in a new process."""
-    figures = {}
-    for case in ("check", "nothing due", "all due", "ten new pages a site"):
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            figures[case] = pool.apply(_check if case == "check" else _run, (path, case))
-    return figures
-
-
-def _check(path: Path, _: str, times: int = 50) -> dict[str, Any]:
-    app_state = AppState(path, clock=lambda: NOW)
-    assert not server.has_due_work(app_state)
-    began = time.process_time()
-    for _nth in range(times):
-        server.has_due_work(app_state)
-    return {"cpu_ms": round(1000 * (time.process_time() - began) / times, 2)}
-
-
-def _run(path: Path, case: str) -> dict[str, Any]:
-    visits: list[str] = []
-
-    async def visit(site: WatchedSite) -> None:
-        visits.append(site.host)
-
-    async def deliver() -> DeliverySummary:
-        return DeliverySummary()
-
-    with open_store(path, now=NOW, language="en", zone="UTC") as store:
-        _set_due(store, is_due=case != "nothing due", new_pages=10 if "new" in case else 0)
-        began = time.process_time()
-        run = asyncio.run(run_due(store, visit, deliver, clock=lambda: NOW))
-        cpu = time.process_time() - began
-        _set_due(store, is_due=False, new_pages=0)
-    return {
-        "cpu_s": round(cpu, 3),
-        "alerts": run.alerts,
-        "visits": len(visits),
-        "pages": sum(site.pages for site in run.matched),
-        "news": run.news,
-        "peak_mib": round(peak_mib()),
-    }
-
-
-def _set_due(store: AlertStore, *, is_due: bool, new_pages: int) -> None:
-    """Make all alerts and sites due or not, and discard messages of an earlier run."""
-    next_at = 0.0 if is_due else NOW + DAY_S
-    with store.database.transaction() as db:
-        db.execute("UPDATE alert SET next_at = ?", (next_at,))
-        db.execute(
-            "UPDATE site SET visited_at = 0, next_at = ?, matched = matched - ?",
-            (next_at, new_pages),
-        )
-        db.execute("DELETE FROM outbox")
-
-
-# -- pages over HTTP --------------------------------------------------------------------
+# -- the server -------------------------------------------------------------------------
 
 
 def _serve(path: Path, port: int) -> None:
@@ -332,55 +264,11 @@ def _timed_page(connection: http.client.HTTPConnection, path: str, secret: str) 
     return elapsed
 
 
-def request_all(port: int, secrets: list[str], paths: list[str], clients: int) -> list[float]:
-    """Request paths with `clients` threads, as another user each time; sorted times in seconds."""
-    times: list[float] = []
-    remaining = iter(zip(paths, (secrets * len(paths))[: len(paths)], strict=True))
-    lock = threading.Lock()
-
-    def client() -> None:
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-            while True:
-                with lock:
-                    path, secret = next(remaining, ("", ""))
-                if not path:
-                    return
-                times.append(_timed_page(connection, path, secret))
-
-    threads = [threading.Thread(target=client) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(times) == len(paths), "a client failed"
-    return sorted(times)
-
-
 def _log_in_all(path: Path) -> list[str]:
     """Return the secret of a new session for each user."""
     with open_store(path, now=NOW, language="en", zone="UTC") as store:
         users = [user for (user,) in store.database.fetch_rows("SELECT id FROM user WHERE id > 1")]
         return [tokens.create_token(store, "session", user=user, now=NOW) for user in users]
-
-
-def pages_over_http(path: Path, number: int, clients: int) -> dict[str, dict[str, Any]]:
-    """Return response times and CPU time per request by kind of page, and the server's memory."""
-    secrets = _log_in_all(path)
-    figures: dict[str, dict[str, Any]] = {}
-    with serving(path) as (port, pid):
-        request_all(port, secrets, ["/inbox", f"/search?q={quote('足球')}"] * 20, 1)  # warm up
-        for kind, paths in paths_by_kind(path, number).items():
-            for count in (1, clients):
-                before = cpu_s(pid)
-                times = request_all(port, secrets, paths, count)
-                figures[f"{kind}, clients: {count}"] = {
-                    "p50_ms": round(1000 * times[len(times) // 2], 1),
-                    "p95_ms": round(1000 * times[int(0.95 * len(times))], 1),
-                    "max_ms": round(1000 * times[-1], 1),
-                    "cpu_ms": round(1000 * (cpu_s(pid) - before) / len(paths), 2),
-                }
-        figures["server"] = {"rss_mib": round(present_mib(pid)), "peak_mib": round(peak_mib(pid))}
-    return figures
 
 
 # -- readers beside a crawl -------------------------------------------------------------
@@ -397,7 +285,9 @@ def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]
                 serving(path) as (port, pid),
                 _crawling(path, web.port, options.nice if case != "readers" else None) as count,
             ):
-                request_all(port, secrets, ["/inbox"] * 20, 1)  # warm up
+                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
+                    for _ in range(20):  # warm up
+                        _timed_page(client, "/inbox", secrets[0])
                 before = cpu_s(pid)
                 times = _read(port, secrets, paths, options)
                 figures[case] = {
@@ -428,20 +318,8 @@ def _crawling(path: Path, port: int, nice: int | None) -> Iterator[Callable[[], 
         return
     seeds = [part for n in range(SEEDS) for part in ("--seed", f"http://{host_name(n)}/")]
     where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8", "--db", str(path)]
-    command = [
-        "nice",
-        "-n",
-        str(nice),
-        sys.executable,
-        "-m",
-        "focus",
-        "crawl",
-        *seeds,
-        "--topic",
-        TOPIC,
-        "--fresh",
-        *where,
-    ]
+    focus = ["nice", "-n", str(nice), sys.executable, "-m", "focus"]
+    command = [*focus, "crawl", *seeds, "--topic", TOPIC, "--fresh", *where]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
         while count_pages() < WARM_PAGES:
             assert crawl.poll() is None, "the crawl ended"
@@ -489,11 +367,7 @@ def main() -> None:
             for name in ("page", "alert_match", "alert", "site")
         }
     stored |= {"mib": path.stat().st_size >> 20, "index_mib": index_path(path).stat().st_size >> 20}
-    figures = {"stored": stored}
-    if not options.readers_only:
-        figures |= scheduler(path)
-        figures |= pages_over_http(path, options.requests, options.clients)
-    figures |= readers_beside_crawl(options.folder, options)
+    figures = {"stored": stored, **readers_beside_crawl(options.folder, options)}
     print("| case | figures |\n|---|---|")
     for name, row in figures.items():
         print(f"| {name} | {', '.join(f'{key} {value}' for key, value in row.items())} |")
