@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -110,6 +110,10 @@ def test_why_shows_evidence_of_index_page(focus: Focus, home: Path) -> None:
     assert sum(float(value) for *_, value in products) + bias == pytest.approx(z, abs=0.003)
     assert 1 / (1 + math.exp(-z)) == pytest.approx(fetched["page"]["relevance"], abs=0.001)
     assert "evidence" not in focus("why", "a.test/", "--db", "a.db").out
+    assert "; now, after" not in shown
+    with closing(sqlite3.connect("a.db")) as connection, connection:
+        connection.execute("UPDATE page SET priority = priority - 0.5")
+    assert f"= {total}; now, after" in focus("why", "a.test/one", "--db", "a.db").out
 
 
 def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> None:

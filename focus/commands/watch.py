@@ -78,7 +78,10 @@ def add(db: Path, name: str, **options: Any) -> None:
             "No mail server is set, so no mail can be sent; give one to `focus watch run` with "
             "--smtp-url, or set FOCUS_SMTP_URL"
         )
-    print_note("The next `focus watch run` checks it; let cron start that")
+    print_note(
+        "The next `focus watch run` checks it, the first time for up to ten minutes; let cron "
+        "start that"
+    )
     if "feed" in alert.channels:
         print_note("`focus serve` provides the feed; `--feed FILE.xml` writes a file instead")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,10 +76,13 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
         if names or options["at_once"]:
             selected = select_alerts(store, names) if names else store.alerts.list_alerts()
             alert_ids = [stored_alert.id for stored_alert in selected]
+        alerts = due_alerts(store, now=now, alert_ids=alert_ids)
+        due = list(due_lines(store, alerts, now, at_once=alert_ids is not None))
         if options["dry_run"]:
-            alerts = due_alerts(store, now=now, alert_ids=alert_ids)
-            print_result(due_lines(store, alerts, now, at_once=alert_ids is not None), False)
+            print_result(due, False)
             return
+        if options["verbose"] or sys.stderr.isatty():
+            print_lines(due, err=True)
         try:
             with watch_lock(store.path):
                 summary = _run_due_work(store, alert_ids, options)

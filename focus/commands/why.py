@@ -86,6 +86,8 @@ def why_lines(why: Why) -> list[str]:
         parts = _add_up(why.evidence, why.priority + why.place)
         words = ", ".join(_word_with_source(word, why) for word in why.subtopics)
         matched = f" ({words})" if words else ""
+        if why.page is not None and abs(why.page.priority - why.priority) >= 0.001:
+            matched += say("; now, after further links and results")
         lines.append(say("  evidence   {parts}{named}", parts=", ".join(parts), named=matched))
     if why.ahead is not None:
         lines += _ahead_lines(why.ahead, was_fetched=why.page is not None)
