@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: install demo test test-under-load quick lowest lint format clean bench
-.PHONY: torture soak docs
+.PHONY: torture soak docs mutation
 
 install: .venv/.installed
 
@@ -44,6 +44,13 @@ docs: .venv/.docs  ## the documentation as a site, in both languages: build/docs
 .venv/.docs: .venv/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@
+
+mutation: build/mutation/bin/python  ## change the code at random, see whether tests notice: hours
+	$(BIN)/python -m bench.mutation --python $(CURDIR)/$< --mutants $(or $(MUTANTS),400)
+
+build/mutation/bin/python: .venv/.installed
+	$(PYTHON) -m venv build/mutation
+	build/mutation/bin/python -m pip install --quiet cosmic-ray==8.7.0
 
 MINUTES ?= 60
 soak: install  ## a long crawl, watched: make soak MINUTES=60
