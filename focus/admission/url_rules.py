@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from itertools import combinations
+from urllib.parse import unquote
 from zlib import crc32
 
 import msgspec
@@ -398,6 +399,15 @@ def spelling_changes(url: str, target: str) -> tuple[str, ...]:
             if spelled == target:
                 return names
     return ()
+
+
+def returns_to(target: str, url: str) -> bool:
+    """Return whether a URL names another one to return to, as that of a log-in page does.
+
+    Example: True for `/login?next=/reply/5/` and `/reply/5/`.
+    """
+    path = url[url.find("/", 8) :]
+    return len(path) > 1 and unquote(path) in unquote(target.partition("?")[2])
 
 
 def is_variant_address(url: str, canonical: str) -> bool:

@@ -21,6 +21,7 @@ from focus.admission.url_rules import (
     deferred_tiers,
     kinds_from_pattern,
     parameter_names,
+    returns_to,
     spelling_changes,
     url_kinds,
 )
@@ -467,9 +468,10 @@ class Effects:
         known, host = self._url_table.find(row.key), self._view.queue(intent.source).host
         is_source = intent.source in self._link_handler.source_ids
         target = self._link_handler.add_ranked_url(row, listing=is_source)
-        is_refused = self._link_handler.refusal(row.url, self._view.queue(target).host) is not None
-        if known >= 0 or is_refused:
-            waste = Waste.LOG_IN if is_refused else Waste.REDIRECT
+        refusal = self._link_handler.refusal(row.url, self._view.queue(target).host)
+        is_log_in = refusal is not None or returns_to(row.url, intent.url)
+        if known >= 0 or is_log_in:
+            waste = Waste.LOG_IN if is_log_in else Waste.REDIRECT
             was_deferred = self._view.request(intent.source).is_deferred
             self._count_response(host, url_kinds(intent.url), waste, was_deferred=was_deferred)
         if typed is not None and known < 0:
