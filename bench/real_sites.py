@@ -3,7 +3,7 @@
     python -m bench.real_sites FOLDER KIT [--site SITE]… [--rounds 3] [-- OPTION …]
 
 KIT is the folder of the scripts that install, fill and start WordPress, MediaWiki, DokuWiki and a
-forum (`setup.sh`, `start.sh`, `count.py`), FOLDER where they install. The first crawl of a site
+forum and count their requests, FOLDER where they install. The first crawl of a site
 begins at its home page, the others at pages that the first one fetched. The options go to
 `focus crawl`. Printed are the requests, the articles found, the number of the request for the last
 one about the topic, the share of useless requests by kind, the requests that change something, and

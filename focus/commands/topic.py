@@ -287,11 +287,6 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     help="Propose at most N words from pages.",
 )
 @option(
-    "--explain",
-    is_flag=True,
-    help="Also show the evidence for words from pages, and the rejected ones with the reasons.",
-)
-@option(
     "--accept",
     multiple=True,
     metavar="TERM|all",
@@ -319,7 +314,7 @@ def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
         focus topic suggest football.toml --accept 越位 --accept "own goal" -o wide.toml
     """
     from focus.commands.settings import read_topic
-    from focus.commands.topic_output import expansion_lines, suggestion_lines
+    from focus.commands.topic_output import suggestion_lines
     from focus.learn.kb_terms import add_kb_terms
     from focus.learn.library import choose_terms, merge_library_terms
     from focus.learn.page_sources import collect_pages
@@ -350,8 +345,6 @@ def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
         print_json({**effect._asdict(), "expansion": expansion})
     else:
         print_lines(suggestion_lines(effect))
-        if expansion is not None and options["explain"]:
-            print_lines(["", *expansion_lines(expansion)])
     if options["output"] is not None:
         _write_topic(options["output"], chosen)
         count = format_count(len(chosen.terms), "related term")

@@ -13,12 +13,10 @@ from focus.learn.suggestions import Effect
 from focus.learn.topic_building import ModelJudgement, SourcedPage
 from focus.score.relevance import relevance_threshold
 from focus.score.relevance.evidence import Evidence
-from focus.score.statistics.expansion import HostCounts, Proposal, TopicExpansion
-from focus.text.formatting import format_count, format_percent, format_table, printable, truncate
+from focus.text.formatting import format_count, format_table, printable
 from focus.topic.topic import Topic
 
 _MAX_WORDS = 8  # matched words shown per part
-_MAX_HOSTS = 3  # hosts shown per proposed word
 _WIDTH = 60
 
 
@@ -127,40 +125,3 @@ def suggestion_lines(effect: Effect) -> list[str]:
         text = mark("with all of them {n:,} of {pages:,} stored pages become relevant")
         lines += ["", say(text, n=effect.newly_relevant, pages=effect.pages)]
     return lines
-
-
-def expansion_lines(expansion: TopicExpansion) -> list[str]:
-    """Return the words from pages with their evidence, and the rejected words."""
-    head = say(
-        "compared {on} on topic with {off:,} other pages",
-        on=format_count(expansion.on, "page"),
-        off=expansion.off,
-    )
-    titles = say_all(
-        "word", "weight", "lift", "on", "off", "titles", "mostly at: on of on, off of off"
-    )
-    rows_full = [titles, *(_evidence_row(proposal, expansion) for proposal in expansion.proposals)]
-    lines = [head, *format_table(rows_full, right_aligned={1, 2, 3, 4, 5})]
-    if expansion.left_out:
-        left_out_rows = [
-            (printable(word, 32), printable(why, 90)) for word, why in expansion.left_out
-        ]
-        lines += ["", say("left out"), *format_table(left_out_rows)]
-    return lines
-
-
-def _evidence_row(proposal: Proposal, expansion: TopicExpansion) -> tuple[str, ...]:
-    return (
-        printable(proposal.word, 32),
-        f"{proposal.weight:g}",
-        f"{proposal.lift:.0f}×",
-        format_percent(proposal.on / expansion.on),
-        format_percent(proposal.off / expansion.off) if expansion.off else "-",
-        f"{proposal.titles:,}",
-        truncate("; ".join(map(_host_text, proposal.hosts[:_MAX_HOSTS])), 90),
-    )
-
-
-def _host_text(counts: HostCounts) -> str:
-    name = printable(counts.host, 30) or "files"
-    return f"{name} {counts.on}/{counts.on_all}, {counts.off}/{counts.off_all}"
