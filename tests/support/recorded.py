@@ -41,9 +41,9 @@ def answers() -> dict[str, bytes | str]:
         "/g/0/index.html": page("足球 0", "/", text="足球 足球"),
     }
     for n, path in enumerate(good):
-        found[path] = page(f"足球 {n}", "/", text="足球 " * 8)
+        found[path] = page(f"足球 {n}", "/", text="足球 " * 8 + 3 * chr(97 + n))
     for n, path in enumerate(bad):
-        found[path] = page(f"weather {n}", "/", *bad[n : n + 2], text="rain")
+        found[path] = page(f"weather {n}", "/", *bad[n : n + 2], text="rain " + 3 * chr(97 + n))
     return found
 
 
