@@ -105,8 +105,7 @@ def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None
     elements.feed(page)
     for text in ("bfs", "topic-pagerank (published)", "<足球>", "judged by labels".capitalize()):
         assert text in elements.text
-    assert found.inputs["archive"]["sha256"] in page and "&lt;足球&gt;" in page
-    assert (page.count('<svg viewBox="0 0 860'), page.count("<figure>")) == (1, 1)
+    assert "&lt;足球&gt;" in page and page.count('<svg viewBox="0 0 860') == 1
     assert "seeds that are not in the archive" in page
 
 
@@ -115,7 +114,7 @@ def test_comparison_html_tables_have_different_names(web: Path, tmp_path: Path) 
     run(web, *ways, out=tmp_path)
     page = comparison_html(load_results(tmp_path))
     names = re.findall('role="region" aria-label="([^"]+)"', page)
-    assert (len(names), len(set(names))) == (10, len(names))
+    assert (len(names), len(set(names))) == (6, len(names))
 
 
 def test_verdict_is_first_paragraph(found: Comparison) -> None:

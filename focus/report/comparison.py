@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from markupsafe import Markup
 from msgspec.structs import asdict
 
-from focus.evaluate.comparison import Comparison, TopicFacts, Variant, VariantGroup
-from focus.evaluate.ranking import MEASURES, TESTED_MEASURES, TopicScore, VariantScore
+from focus.evaluate.comparison import Comparison, TopicFacts, VariantGroup
+from focus.evaluate.ranking import MEASURES, TESTED_MEASURES, VariantScore
 from focus.i18n import say
 from focus.report.charts import Frame, Series, legend, line_chart
 from focus.report.page import render_report
@@ -31,12 +30,8 @@ def comparison_html(comparison: Comparison) -> str:
         summary=_summary_text(comparison),
         warnings=list(_warning_texts(comparison)),
         groups=[_group_section(comparison, group) for group in comparison.groups],
-        topic_names=[topic.name for topic in comparison.topics],
         topics_counted=format_count(len(comparison.topics), "topic"),
         topics=[_topic_row(topic) for topic in comparison.topics],
-        variants=[_variant_row(variant) for variant in comparison.variants],
-        inputs=[[what, file["name"], file["sha256"]] for what, file in comparison.inputs.items()],
-        took=_timing_text(comparison),
         measures=[[_column_title(name), say(text)] for name, text in comparison.measures.items()],
     )
 
@@ -117,24 +112,12 @@ def _warning_texts(comparison: Comparison) -> Iterator[str]:
         yield say("{count:,} {what}, e.g. {example}", **asdict(remark) | {"what": say(remark.what)})
 
 
-def _timing_text(comparison: Comparison) -> str:
-    timing = comparison.timing
-    return say(
-        "Settings: {settings}. {trials:,} crawls in {seconds:,.0f} s over {workers} ({continued:,} "
-        "done before); peak memory of one {peak_rss_mb:,.0f} MB.",
-        settings=", ".join(f"{name} {value}" for name, value in comparison.settings.items()),
-        workers=format_count(timing.jobs, "worker"),
-        **asdict(timing),
-    )
-
-
 # -- a group of variants --------------------------------------------------------------
 
 
 def _group_section(comparison: Comparison, group: VariantGroup) -> dict[str, object]:
     series = _recall_series(comparison, group)
     ranked = sorted(group.scores, key=lambda score: -_measure_value(score, "auc"))
-    names = [_variant_name(comparison, score) for score in group.scores]
     return {
         "verdict": _verdict(comparison, group),
         "title": _group_title(group),
@@ -144,17 +127,6 @@ def _group_section(comparison: Comparison, group: VariantGroup) -> dict[str, obj
         "ranking": [_ranking_row(comparison, score) for score in ranked],
         "baseline": comparison.variant(group.baseline).label if group.baseline else "",
         "tests": [row for score in ranked for row in _test_rows(comparison, score)],
-        "cards": [
-            _topic_card(facts, [score.topics[index] for score in group.scores], names)
-            for index, facts in enumerate(comparison.topics)
-        ],
-        "by_topic": [
-            [
-                _variant_name(comparison, score),
-                *(_measure_text(t.measures["auc"], "auc") for t in score.topics),
-            ]
-            for score in ranked
-        ],
     }
 
 
@@ -225,22 +197,6 @@ def _test_rows(comparison: Comparison, score: VariantScore) -> Iterable[list[str
             ]  # fmt: skip
 
 
-def _topic_card(
-    facts: TopicFacts, scores: Sequence[TopicScore], names: Sequence[str]
-) -> dict[str, str | Markup]:
-    ticks = [(share / 2, f"{facts.budget * share // 2:,}") for share in range(3)]
-    frame = Frame(
-        width=300, height=190, x_label="", x_ticks=ticks, margin_left=30, margin_bottom=22
-    )
-    lines = [Series(names[number], number, score.curve) for number, score in enumerate(scores)]
-    title = say("Recall over requests: {group}", group=facts.name)
-    return {
-        "topic": facts.name,
-        "targets": format_count(facts.targets, "target"),
-        "chart": line_chart(frame, [*lines, _oracle_series(facts.oracle)], title=title),
-    }
-
-
 # -- tables -------------------------------------------------------------------------
 
 
@@ -249,16 +205,6 @@ def _topic_row(facts: TopicFacts) -> list[str]:
         facts.name, ", ".join(facts.keywords), str(len(facts.seeds)),
         f"{facts.relevant:,}", f"{facts.targets:,}",
         f"{facts.reachable_pages:,}", f"{facts.budget:,}", f"{facts.oracle_auc:.3f}",
-    ]  # fmt: skip
-
-
-def _variant_row(variant: Variant) -> list[str]:
-    def numbers(params: dict[str, float]) -> str:
-        return " ".join(f"{name}={value:g}" for name, value in params.items())
-
-    return [
-        variant.strategy, variant.form, variant.relevance, variant.mask, variant.unrecorded,
-        numbers(variant.params), numbers(variant.model_params),
     ]  # fmt: skip
 
 
