@@ -109,8 +109,11 @@ async def run(
             else contextlib.nullcontext()
         ):
             watcher.started(crawl, info)  # from here on Ctrl-C stops the crawl in good order
-            asyncio.get_running_loop().call_later(_NUMPY_AFTER_S, _import_numpy)
-            reason = await crawl.run()
+            timer = asyncio.get_running_loop().call_later(_NUMPY_AFTER_S, _import_numpy)
+            try:
+                reason = await crawl.run()
+            finally:
+                timer.cancel()  # the executor may be shut down before the timer is due
         report = make_report(
             crawl, info, totals_before, reason, time.monotonic() - started_at, paths
         )
