@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: install demo test test-under-load quick lowest lint format clean bench
-.PHONY: torture soak docs mutation
+.PHONY: torture soak virtual-soak docs mutation
 
 install: .venv/.installed
 
@@ -55,6 +55,9 @@ build/mutation/bin/python: .venv/.installed
 MINUTES ?= 60
 soak: install  ## a long crawl, watched: make soak MINUTES=60
 	$(BIN)/python -m bench.soak --minutes $(MINUTES)
+
+virtual-soak: install  ## watch for a day of a virtual clock, with kills and outages
+	$(BIN)/python -m bench.virtual_soak
 
 lint: install  ## format, lint, types, layers of imports
 	$(BIN)/ruff format --check .

@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from unittest import mock
 
 import msgspec
@@ -27,6 +27,7 @@ from focus.alerts.message import Message
 from focus.alerts.run import run_due
 from focus.alerts.visit import create_visit
 from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
+from focus.demo.site import Response
 from focus.engine.transports import ReplayTransport, Transport
 from focus.http.semantics import classify_status, redirect_target
 from focus.http.sitemap import read_url_source
@@ -90,6 +91,12 @@ class Clock:
         self.now = max(self.now, moment)
 
 
+class SimulatedWeb(Protocol):
+    """Answers to GET, None where the host is unknown."""
+
+    def respond(self, url: str, moment: float) -> Response | None: ...
+
+
 class Request(NamedTuple):
     """One request that the web has answered."""
 
@@ -108,7 +115,7 @@ class Living(ReplayTransport):
     """Requests to a web that goes on publishing, under the clock of the simulation."""
 
     def __init__(
-        self, web: PublishingWeb, log: list[Request], config: CrawlConfig, clock: Clock
+        self, web: SimulatedWeb, log: list[Request], config: CrawlConfig, clock: Clock
     ) -> None:
         analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
         super().__init__(self, _scorer(msgspec.json.encode(analysis)), start=clock())
@@ -169,7 +176,7 @@ class Course(NamedTuple):
 
 
 @contextmanager
-def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[None]:
+def virtual(clock: Clock, web: SimulatedWeb, log: list[Request]) -> Iterator[None]:
     """The crawl's own clock and network are those of the simulation."""
 
     async def opened(config: CrawlConfig, places: RunPaths, stack: AsyncExitStack) -> Transport:
@@ -185,7 +192,7 @@ def _virtual(clock: Clock, web: PublishingWeb, log: list[Request]) -> Iterator[N
 
 
 @contextmanager
-def _recorded(told: list[Told], clock: Clock) -> Iterator[None]:
+def recorded(told: list[Told], clock: Clock) -> Iterator[None]:
     """Messages are taken down instead of sent."""
 
     async def send(self: object, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
@@ -231,7 +238,7 @@ async def simulate(
             outbox_relay.deliver_due, store, settings.read(store), clock=clock, rng=Random(1)
         )
         visit = create_visit(store, PageSource(politeness=PolitenessConfig()), clock=clock)
-        with _virtual(clock, web, log), _recorded(told, clock), _fixed(interval_s):
+        with virtual(clock, web, log), recorded(told, clock), _fixed(interval_s):
             await run_due(store, visit, deliver, clock=clock)
             first, at = len(log), BEGIN
             while at < BEGIN + length * 86_400.0:
