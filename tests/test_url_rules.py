@@ -5,6 +5,7 @@ from contextlib import closing
 from itertools import permutations, product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from focus.admission.url_rules import (
@@ -176,6 +177,9 @@ def test_known_texts_are_those_of_one_host_that_are_long_enough() -> None:
     pages = [(host, Page(text_digest=d, text_length=n)) for host, d, n in digests]
     assert [texts.find(*page) for page in pages] == [3, -1, -1, -1]
     assert [texts.repeats_short_text(*page) for page in pages] == [False, False, True, False]
+    restored, digests = KnownTexts(), np.array([0, 77, 77, 88], np.uint64)
+    restored.restore(np.array([2, 3, 4, 5]), np.array([0, 0, 0, 1], np.uint64), digests)
+    assert [restored.find(*page) for page in pages] == [3, -1, -1, -1]
 
 
 def forum(topics: int, posts: int, permalink: str) -> TinyWeb:

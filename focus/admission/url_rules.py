@@ -34,7 +34,7 @@ import msgspec
 
 from focus.i18n import msg
 from focus.records import REVISIT_PRIORITY, SEED_PRIORITY, Page, UrlRuleRow
-from focus.scheduling.url_table import Fingerprints
+from focus.scheduling.url_table import Column, Fingerprints
 from focus.urls.patterns import url_pattern
 
 DEFER_AFTER = 4
@@ -491,7 +491,19 @@ class KnownTexts:
         if text_digest and self._fingerprints.find(fingerprint) < 0:
             self._fingerprints.add(fingerprint)
             self._ids.append(url_id)
-            self._forms.append(_address_form(url) if url else 0)
+            self._forms.append(_address_form(url))
+
+    def restore(self, ids: Column, hosts: Column, text_digests: Column) -> None:
+        """Add the pages of an earlier run in order of request; their forms are not known."""
+        import numpy as np
+
+        has_text = text_digests != 0
+        mixed = (text_digests ^ (hosts + np.uint64(1)) * np.uint64(_MIX))[has_text]
+        firsts = np.sort(np.unique(mixed, return_index=True)[1])
+        self._fingerprints.extend(mixed[firsts])
+        self._fingerprints.build_index()
+        self._ids.frombytes(ids[has_text][firsts].astype(np.uint32).tobytes())
+        self._forms.frombytes(bytes(4 * len(firsts)))
 
 
 def _address_form(url: str) -> int:

@@ -69,10 +69,13 @@ async def _restore_url_rules(crawl: Crawl, store: Store, info: CrawlInfo) -> Non
         crawl.unit_of_work.url_rules.restore(row)
     for alias in await store.run_in_thread(partial(writer.load_aliases, crawl=info.id)):
         crawl.effects.restore_alias(*alias)
-    for url_id, digest in await store.run_in_thread(
-        partial(writer.load_text_digests, crawl=info.id)
-    ):
-        crawl.view.known_texts.add(url_id, crawl.view.queue(url_id).host.id, digest)
+    import numpy as np
+
+    rows = await store.run_in_thread(partial(writer.load_text_digests, crawl=info.id))
+    ids, digests = np.array(rows, np.int64).reshape(-1, 2).T
+    host_ids = np.array([queue.host.id for queue in crawl.frontier.queues], np.uint64)
+    hosts = host_ids[np.asarray(crawl.url_table.queue)[ids]]
+    crawl.view.known_texts.restore(ids, hosts, digests.astype(np.uint64))
 
 
 async def _restore_recent_harvest(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

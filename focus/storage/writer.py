@@ -143,9 +143,8 @@ def load_aliases(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, str]]
 
 
 def load_text_digests(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, int]]:
-    """Return (URL id, text digest) of pages in order of request."""
-    rows = db.execute(_TEXT_DIGESTS, id_range(crawl)).fetchall()
-    return [(number, digest & (1 << 64) - 1) for number, digest in rows]
+    """Return (URL id, text digest as a signed number) of pages in order of request."""
+    return db.execute(_TEXT_DIGESTS, id_range(crawl)).fetchall()
 
 
 def load_depths(db: sqlite3.Connection, *, crawl: int) -> array[int]:

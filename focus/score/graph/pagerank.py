@@ -228,7 +228,7 @@ class PageRank:
         is_fetched = pages > 0
         pages, page_shares = pages[is_fetched], shares[is_fetched]
         ranks, page_ranks = np.frombuffer(self._rank, np.float32), np.frombuffer(self._page_rank)
-        before = ranks[targets]
+        before = ranks[:0] if risen is None else ranks[targets]
         np.add.at(ranks, targets, shares.astype(np.float32))
         np.add.at(page_ranks, pages, page_shares)
         ranks[targets[is_fetched]] = page_ranks[pages]
