@@ -70,7 +70,7 @@ def clustered(course: Course, folder: Path, workers: int) -> Lap:
 
 
 def _tree_cpu_s(pid: int) -> float:
-    return sum(cpu_s(each) for each in (pid, *descendants(pid)))
+    return sum(cpu_s(process) for process in (pid, *descendants(pid)))
 
 
 def _pages(folder: Path) -> int:

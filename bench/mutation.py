@@ -40,9 +40,9 @@ def main() -> None:
         folder = Path(name)
         subprocess.run(f"git archive HEAD | tar -xC {folder}", shell=True, check=True)
         places = [place for area in areas for place in _places(area, folder, options.python, rng)]
-        drawn = dict.fromkeys(rng.sample(places, min(options.mutants, len(places))))
+        chosen = dict.fromkeys(rng.sample(places, min(options.mutants, len(places))))
         for area in areas:
-            jobs = json.dumps([job for place, job in drawn if place == area])
+            jobs = json.dumps([job for place, job in chosen if place == area])
             for kind in ("mutation_specs", "work_items"):
                 unused = f"DELETE FROM {kind} WHERE job_id NOT IN (SELECT value FROM json_each(?))"
                 _query(folder, area, unused, jobs)
@@ -78,7 +78,7 @@ def _places(area: str, folder: Path, python: str, rng: Random) -> list[tuple[str
         is_operator = "BinaryOperator" in operator
         if not (is_operator and ("_BitOr_" in operator or before[-1:] in ("", "(", ",", "["))):
             jobs.setdefault((path, row, column), []).append(job)
-    return [(area, rng.choice(found)) for found in jobs.values()]
+    return [(area, rng.choice(mutants)) for mutants in jobs.values()]
 
 
 def _cosmic_ray(command: str, area: str, folder: Path, python: str) -> None:

@@ -78,11 +78,11 @@ def main() -> None:
     for site in options.site or SITES:
         seeds = ["/"]
         for number in range(options.rounds):
-            found = measure(options.folder, options.kit, site, seeds[number], options.options)
-            rows.append(found.row)
-            waste += [f"{site} {seeds[number][:40]}", *found.waste]
+            result = measure(options.folder, options.kit, site, seeds[number], options.options)
+            rows.append(result.row)
+            waste += [f"{site} {seeds[number][:40]}", *result.waste]
             if not number:
-                pages = sorted(set(re.findall(r'"GET (\S+)[^"]*" 200', "\n".join(found.log))))
+                pages = sorted(set(re.findall(r'"GET (\S+)[^"]*" 200', "\n".join(result.log))))
                 pages = [page for page in pages if page not in ("/", "/robots.txt")]
                 seeds += random.Random(37).sample(pages, options.rounds - 1)
     print(table(HEAD, rows))

@@ -61,7 +61,7 @@ class World:
         self.end = BEGIN + days * DAY
         self.hosts = [f"h{n}.test" for n in range(max(4, pages // 30))]
         self.articles: dict[str, Article] = {}
-        self.of_host: dict[str, list[Article]] = {host: [] for host in self.hosts}
+        self.host_articles: dict[str, list[Article]] = {host: [] for host in self.hosts}
         for number in range(pages - len(self.hosts)):
             self._add(self.hosts[number % len(self.hosts)], 0.0, rng)
         for host in self.hosts:
@@ -72,19 +72,19 @@ class World:
         rate = 0.0 if rng.random() < STILL else rng.gammavariate(SHAPE, MEAN / SHAPE)
         since = max(born, BEGIN)
         gone = next(iter(_instants(GONE, since, self.end, rng)), self.end + DAY)
-        url = f"http://{host}/{len(self.of_host[host])}"
+        url = f"http://{host}/{len(self.host_articles[host])}"
         article = Article(url, born, gone, _instants(rate, since, min(gone, self.end), rng))
         self.articles[url] = article
-        self.of_host[host].append(article)
+        self.host_articles[host].append(article)
 
     def index(self, host: str) -> Article:
         """Return the index page of a host, which changes with its list."""
-        articles = self.of_host[host]
+        articles = self.host_articles[host]
         events = [article.born for article in articles if article.born > BEGIN]
         events += [article.gone for article in articles if article.gone <= self.end]
         return Article(f"http://{host}/", 0.0, self.end + DAY, sorted(events))
 
-    def index_of(self, page: Article) -> str:
+    def index_url(self, page: Article) -> str:
         """Return the URL of the index page that lists a page."""
         return page.url[: page.url.rindex("/") + 1]
 
@@ -105,7 +105,7 @@ class World:
         rng = Random(f"{url} {version}")
         text = "".join(f"<p>{'，'.join(rng.choices(WORDS, k=12))}。</p>" for _ in range(6))
         if not path:
-            links = [page.url for page in self.of_host[host] if page.born <= at < page.gone]
+            links = [page.url for page in self.host_articles[host] if page.born <= at < page.gone]
             links += [f"http://{name}/" for name in self.hosts]
             text += "".join(f"<p><a href={link}>{crc32(link.encode())}</a></p>" for link in links)
         title = "足球" if crc32(url.encode()) % 2 else "其他"
@@ -204,18 +204,18 @@ class Score(NamedTuple):
 
 def score(web: World, log: Sequence[Request], *, anew: bool) -> Score:
     """Compare the requests with the changes of the generated web."""
-    looks: dict[str, list[float]] = defaultdict(list)
+    checks: dict[str, list[float]] = defaultdict(list)
     for request in log:
-        looks[request.url].append(request.at)
+        checks[request.url].append(request.at)
     until = web.end - DAY
     seen, new, gone, stale, watched, overwritten = [], [], [], 0.0, 0.0, 0
     for page in web.pages():
-        times = looks[page.url]
+        times = checks[page.url]
         if BEGIN < page.born < until:
             new.append(_first(times, page.born) - page.born <= IN_TIME)
         if page.gone < until:
             # A crawl from scratch does not request pages that their index dropped.
-            revisits = looks[web.index_of(page)] if anew else times
+            revisits = checks[web.index_url(page)] if anew else times
             gone.append(_first(revisits, page.gone) - page.gone <= IN_TIME)
         known_at = BEGIN if page.born <= BEGIN else _first(times, page.born)
         changes = [change for change in page.changes if known_at < change < until]
@@ -246,14 +246,14 @@ def _share(flags: Sequence[bool]) -> float:
     return sum(flags) / max(1, len(flags))
 
 
-def _stale(changes: Sequence[float], looks: Sequence[float], since: float, until: float) -> float:
+def _stale(changes: Sequence[float], checks: Sequence[float], since: float, until: float) -> float:
     """Return the seconds in which the stored page differed from that of the web."""
     total, free = 0.0, since
     for change in changes:
         begins = max(change, free)
         if change < since or begins >= until:
             continue
-        free = min(_first(looks, begins), until)
+        free = min(_first(checks, begins), until)
         total += free - begins
     return total
 

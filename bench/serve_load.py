@@ -88,7 +88,7 @@ async def _store_crawls(path: Path, web: DemoWeb) -> None:
             identity = {"topic": host, "strategy": "watch"}
             crawl = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
             await store.write(crawl, Batch(hosts=[HostRow(0, host)], queues=[QueueRow(0, 0)]))
-            sources = [(url, *_page_of(web, url, compressor)) for url in addresses]
+            sources = [(url, *_render_page(web, url, compressor)) for url in addresses]
             rows = [
                 _page_row(number, copy, *source, rng)
                 for number, (copy, source) in enumerate(
@@ -105,7 +105,7 @@ async def _store_crawls(path: Path, web: DemoWeb) -> None:
             await store.finish_crawl(crawl, reason="empty", report_json="{}", now=2.0)
 
 
-def _page_of(web: DemoWeb, url: str, compressor: zstd.ZstdCompressor) -> tuple[str, bytes]:
+def _render_page(web: DemoWeb, url: str, compressor: zstd.ZstdCompressor) -> tuple[str, bytes]:
     """Return the title of a generated page and its compressed source."""
     response = web.respond(url)
     assert response is not None

@@ -195,9 +195,9 @@ class Builder:
 
 def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
     """Write a site unless the folder has an equal one."""
-    wanted = [_VERSION, pages, hosts, seed]
+    settings = [_VERSION, pages, hosts, seed]
     description = folder / "site.json"
-    if description.exists() and (stored := json.loads(description.read_text()))[:4] == wanted:
+    if description.exists() and (stored := json.loads(description.read_text()))[:4] == settings:
         return Site(folder, pages, hosts, seed, stored[4], stored[5])
     shutil.rmtree(folder, ignore_errors=True)
     builder = Builder(pages, hosts, seed)
@@ -210,7 +210,7 @@ def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
             name = "index.html" if number == host else f"p/{number}.html"
             _write(where / name, data, packed=is_gzip(host))
     site = Site(folder, pages, hosts, seed, builder.bytes // pages, builder.links / pages)
-    description.write_text(json.dumps([*wanted, site.bytes_mean, round(site.links_mean, 1)]))
+    description.write_text(json.dumps([*settings, site.bytes_mean, round(site.links_mean, 1)]))
     return site
 
 

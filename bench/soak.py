@@ -140,8 +140,8 @@ def judge(
     rows = []
     for name, value in values.items():
         before, after = mean(map(value, early)), mean(map(value, late))
-        most = before * (1 + GROWTH) + SLACK.get(name, 0.0)
-        rows.append((name, f"{before:.1f} → {after:.1f}", f"≤ {most:.1f}", after <= most))
+        bound = before * (1 + GROWTH) + SLACK.get(name, 0.0)
+        rows.append((name, f"{before:.1f} → {after:.1f}", f"≤ {bound:.1f}", after <= bound))
     wal = max(s.wal for s in samples)
     return [
         *rows,

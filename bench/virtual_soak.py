@@ -62,14 +62,14 @@ class FaultyWeb:
 
 def watch(web: FaultyWeb, db: Path, hours: float) -> tuple[list[Told], list[list[float]]]:
     """Return the pages that were reported, and samples of the process, in the order of `SLACK`."""
-    clock, told, samples = Clock(BEGIN - 3600.0), list[Told](), []
+    clock, reported, samples = Clock(BEGIN - 3600.0), list[Told](), []
     opened = partial(open_store, db, language="zh", zone=ZONE)
     with opened(now=clock()) as store:
         for wish in alerts(auto=True):
             store.alerts.add(LOCAL_USER, wish.alert, now=clock())
     for tick in range(round(hours * 12)):
         clock.reach(BEGIN + 300.0 * tick)
-        with virtual(clock, web, []), recorded(told, clock), suppress(Killed):  # noqa: SIM117
+        with virtual(clock, web, []), recorded(reported, clock), suppress(Killed):  # noqa: SIM117
             with opened(now=clock()) as store:
                 plan = settings.read(store)
                 deliver = partial(deliver_due, store, plan, clock=clock, rng=Random(tick))
@@ -81,7 +81,7 @@ def watch(web: FaultyWeb, db: Path, hours: float) -> tuple[list[Told], list[list
         gc.collect()
         files, threads = (len([*Path("/proc/self", kind).iterdir()]) for kind in ("fd", "task"))
         samples.append([present_mib(), files, threads])
-    return told, samples
+    return reported, samples
 
 
 def main() -> int:
@@ -92,16 +92,16 @@ def main() -> int:
     web = FaultyWeb(news, options.hours, options.kills, options.outages, rng)
     with tempfile.TemporaryDirectory() as folder:
         db = Path(folder) / "watch.db"
-        told, samples = watch(web, db, options.hours)
+        reported, samples = watch(web, db, options.hours)
         check = integrity(db)
     early, late = samples[len(samples) // 6 : len(samples) // 2], samples[len(samples) // 2 :]
     rows: list[tuple[object, ...]] = []
     for at, (name, slack) in enumerate(SLACK.items()):
         before, after = (mean(sample[at] for sample in part) for part in (early, late))
         rows.append((name, f"{before:.1f} → {after:.1f}", after <= before * 1.05 + slack))
-    repeated = len(told) - len({(item.alert, item.url) for item in told})
+    repeated = len(reported) - len({(item.alert, item.url) for item in reported})
     rows += [
-        ("pages reported", len(told), len(told) > 0),
+        ("pages reported", len(reported), len(reported) > 0),
         ("reported twice", repeated, not repeated),
     ]
     rows += [("kills", options.kills - len(web.kills), True), ("integrity", check, check == "ok")]

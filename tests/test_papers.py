@@ -19,7 +19,7 @@ def test_experiments_are_valid_and_name_existing_strategies() -> None:
     found = files.experiments(PAPERS, [])
     assert sorted(found) == ["p1-1", "p1-2", "p2", "p3", "p5"]
     for name, experiment in found.items():
-        ways = experiment.ways()
+        ways = experiment.list_ways()
         assert len({way.name for way in ways}) == len(ways), name
         for way in ways:
             published = way.form == "published"
@@ -38,7 +38,7 @@ def test_experiments_are_valid_and_name_existing_strategies() -> None:
 
 def test_ways_are_guided_by_the_model_of_their_form() -> None:
     p5 = files.experiments(PAPERS, ["p5"])["p5"]
-    models = {way.name: way.model for way in p5.ways()}
+    models = {way.name: way.model for way in p5.list_ways()}
     assert models["gene-authority, as published"] == "adaptive"
     assert models["pagerank, as published"] == "cosine"  # named: P5's, not P1's
     assert models["gene-authority, tuned"] == "evidence"
@@ -46,7 +46,7 @@ def test_ways_are_guided_by_the_model_of_their_form() -> None:
 
 def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
     p3 = files.experiments(PAPERS, ["p3"])["p3"]
-    swept = [way for way in p3.ways() if "alpha" in way.params]
+    swept = [way for way in p3.list_ways() if "alpha" in way.params]
     assert len(swept) == 12
     assert {round(way.params["alpha"] + way.params["beta"], 6) for way in swept} == {1.0}
     assert sorted({way.params["alpha"] for way in swept}) == [n / 5 for n in range(6)]

@@ -102,16 +102,16 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
         return msgspec.structs.replace(self, generated=web, pages=pages, round=per_round)
 
-    def ways(self) -> list[Way]:
+    def list_ways(self) -> list[Way]:
         """Return all ways, including those with the values of `alphas`."""
-        ways = list(self.way)
+        variants = list(self.way)
         for form in FORMS if self.alphas else ():
             first = next(way for way in self.way if way.form == form)
-            ways += [
+            variants += [
                 msgspec.structs.replace(first, params={"alpha": a, "beta": round(1 - a, 3)})
                 for a in self.alphas
             ]
-        return ways
+        return variants
 
 
 def experiments(folder: Path, only: list[str]) -> dict[str, Experiment]:

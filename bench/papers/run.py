@@ -127,15 +127,22 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
     web, inputs, remarks = open_web(spec, _silent), InputFiles(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)
     _, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
-    ways, described = experiment.ways(), _described(experiment, world, tasks, options.cache)
+    variants, described = (
+        experiment.list_ways(),
+        _described(experiment, world, tasks, options.cache),
+    )
     trials = [
         trial
-        for each in prepared
-        for way in ways
+        for prepared_topic in prepared
+        for way in variants
         for trial in _trials(
             experiment,
             spec,
-            each._replace(task=TopicTask(described[way.form, each.task.name], each.task.seeds)),
+            prepared_topic._replace(
+                task=TopicTask(
+                    described[way.form, prepared_topic.task.name], prepared_topic.task.seeds
+                )
+            ),
             way,
             web,
         )
@@ -147,7 +154,7 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
         web=world.name,
         pages=_pages(web, prepared[0].truth),
         webs=1,
-        ways=[_way(experiment, way, prepared, outcomes) for way in ways],
+        ways=[_way(experiment, way, prepared, outcomes) for way in variants],
     )
 
 
@@ -157,7 +164,7 @@ def _pages(web: JudgedWeb, ground: TopicTruth) -> int:
     return len({ground.canonical_page[n] for n in linking if n not in web.graph.redirects})
 
 
-def _silent(what: str, done: int, of: int) -> None:
+def _silent(what: str, done: int, total: int) -> None:
     """Report no progress."""
 
 
@@ -201,18 +208,18 @@ def _described(
 def _seeds(
     experiment: Experiment, world: World, task: TopicTask, inputs: InputFiles, spec: ComparisonSpec
 ) -> tuple[str, ...]:
-    of_world = experiment.generated if world.name == "generated" else experiment.recorded
-    wanted = of_world.seeds
-    if isinstance(wanted, int):
+    web_settings = experiment.generated if world.name == "generated" else experiment.recorded
+    seeds = web_settings.seeds
+    if isinstance(seeds, int):
         rows = (line.split("\t") for line in inputs.read_text("labels", spec.labels).splitlines())
         on = sorted(row[0] for row in rows if row[1:3] == [task.name, "1"])
-        return tuple(Random(f"seeds/{task.name}").sample(on, min(wanted, max(1, len(on) // 5))))
-    if wanted == "own":
+        return tuple(Random(f"seeds/{task.name}").sample(on, min(seeds, max(1, len(on) // 5))))
+    if seeds == "own":
         return task.seeds
     text = inputs.read_text("hubs", spec.hubs)
     lists = {line.partition("\t")[0] for line in text.splitlines() if f"\t{task.name}\t" in line}
     fronts = task.seeds[: experiment.generated.portals]
-    return fronts if wanted == "fronts" else tuple(_channel(front, lists) for front in fronts)
+    return fronts if seeds == "fronts" else tuple(_channel(front, lists) for front in fronts)
 
 
 def _channel(front: str, lists: set[str]) -> str:
@@ -223,12 +230,18 @@ def _channel(front: str, lists: set[str]) -> str:
 
 
 def _trials(
-    experiment: Experiment, spec: ComparisonSpec, each: PreparedTopic, way: Way, web: JudgedWeb
+    experiment: Experiment,
+    spec: ComparisonSpec,
+    prepared_topic: PreparedTopic,
+    way: Way,
+    web: JudgedWeb,
 ) -> list[Trial]:
     orders = range(experiment.seed_orders)
     variant = _variant(way)
     return list(
-        plan_trials(spec, each, variant, orders=orders, web=web, max_pages=experiment.pages)
+        plan_trials(
+            spec, prepared_topic, variant, orders=orders, web=web, max_pages=experiment.pages
+        )
     )
 
 
@@ -251,23 +264,27 @@ def _way(
 ) -> WayResult:
     variant = _variant(way)
     topics = []
-    for each in prepared:
-        ours = [o for o in outcomes if o.variant == way.name and o.topic == each.task.name]
-        topics.append(_of_topic(experiment, each, ours))
+    for prepared_topic in prepared:
+        ours = [
+            o for o in outcomes if o.variant == way.name and o.topic == prepared_topic.task.name
+        ]
+        topics.append(_topic_result(experiment, prepared_topic, ours))
     return WayResult(way.name, way.strategy, way.form, way.model, variant.params, topics)
 
 
-def _of_topic(
-    experiment: Experiment, each: PreparedTopic, outcomes: Sequence[TrialResult]
+def _topic_result(
+    experiment: Experiment, prepared_topic: PreparedTopic, outcomes: Sequence[TrialResult]
 ) -> TopicResult:
     """Return the means over orders of the seeds."""
-    crawls = [_of_crawl(experiment, each.truth, outcome) for outcome in outcomes]
+    crawls = [_crawl_measures(experiment, prepared_topic.truth, outcome) for outcome in outcomes]
     numbers = {name: round(mean([crawl[name] for crawl in crawls]), 6) for name in crawls[0]}
     is_complete = all(outcome.stop != "frontier empty" for outcome in outcomes)
-    return TopicResult(each.task.name, numbers, is_complete)
+    return TopicResult(prepared_topic.task.name, numbers, is_complete)
 
 
-def _of_crawl(experiment: Experiment, ground: TopicTruth, outcome: TrialResult) -> dict[str, float]:
+def _crawl_measures(
+    experiment: Experiment, ground: TopicTruth, outcome: TrialResult
+) -> dict[str, float]:
     """Return the measures of a crawl by labels and, as `own_…`, by the model that steered it."""
     fetched: dict[int, bool] = {}
     for number, said in zip(outcome.pages, outcome.verdicts, strict=True):

@@ -146,15 +146,15 @@ def _category(name: str, start: str = "") -> str:
     return f"/wiki/Category:{title}"
 
 
-def _categories(web: Web, of_wiki: list[Entry]) -> None:
+def _categories(web: Web, entries: list[Entry]) -> None:
     """Add the front page and the category listings of the wiki."""
     by_name: dict[str, list[Entry]] = defaultdict(list)
-    for entry in of_wiki:
+    for entry in entries:
         for subject in entry.subjects:
             by_name[subject].append(entry)
     names = "".join(f'<li><a href="{_category(n)}">{_cased(n)}</a></li>' for n in sorted(by_name))
     web.pages[f"{WIKI}/wiki/Special:Categories"] = _wiki("Categories", f"<ul>{names}</ul>")
-    picked = "".join(f"<p>{_item(entry)}</p>" for entry in of_wiki[::400])
+    picked = "".join(f"<p>{_item(entry)}</p>" for entry in entries[::400])
     web.pages[f"{WIKI}/wiki/Main_Page"] = _wiki("Main Page", f"<h2>Featured articles</h2>{picked}")
     for kind in ("Help:Contents", "Project:About"):
         web.pages[f"{WIKI}/wiki/{kind}"] = _wiki(kind, "<p>How this wiki is made.</p>")
@@ -175,11 +175,11 @@ def _categories(web: Web, of_wiki: list[Entry]) -> None:
                 web.hubs[url, topic] = "category"
 
 
-def _letters(web: Web, of_book: list[Entry]) -> None:
+def _letters(web: Web, entries: list[Entry]) -> None:
     """Add the front page and the index of the encyclopedia."""
     web.pages[f"{BOOK}/"] = _book("Home", "<p>Choose a letter.</p>")
     for letter in _ALPHABET:
-        listed = [entry for entry in of_book if _letter(entry) == letter]
+        listed = [entry for entry in entries if _letter(entry) == letter]
         for number, first in enumerate(range(0, max(1, len(listed)), INDEXED), 1):
             items = "".join(f"<li>{_item(e)}</li>" for e in listed[first : first + INDEXED])
             last = first + INDEXED >= len(listed)

@@ -62,8 +62,8 @@ def build_web(folder: Path) -> Web:
     web = Web(["http://cpp.example/index.html", "http://python.example/index.html"])
     cpp, python = folder / _CPP_ROOT, folder / _PYTHON_ROOT
     for host, root, sections in (
-        ("cpp", cpp, dict(_of_cpp(cpp))),
-        ("python", python, dict(_of_python(python))),
+        ("cpp", cpp, dict(_cpp_pages(cpp))),
+        ("python", python, dict(_python_pages(python))),
     ):
         urls = _urls_by_file(host, root)
         for path, url in urls.items():
@@ -75,24 +75,24 @@ def build_web(folder: Path) -> Web:
 
 def _urls_by_file(host: str, root: Path) -> dict[Path, str]:
     """Return the URL of each file; the file with the shortest path gets the name without number."""
-    taken: dict[str, int] = {}
+    counts: dict[str, int] = {}
     urls = {}
     for path in sorted(root.rglob("*.html"), key=lambda path: (len(path.parts), str(path))):
         if path.is_file():
-            number = taken[path.stem] = taken.get(path.stem, 0) + 1
+            number = counts[path.stem] = counts.get(path.stem, 0) + 1
             name = path.stem if number == 1 else f"{path.stem}-{number}"
             urls[Path(os.path.normpath(path))] = f"http://{host}.example/{name}.html"
     return urls
 
 
-def _of_cpp(root: Path) -> Iterator[tuple[Path, list[str]]]:
+def _cpp_pages(root: Path) -> Iterator[tuple[Path, list[str]]]:
     for path in root.rglob("*.html"):
         parts = path.relative_to(root).with_suffix("").parts
         if len(parts) > 2:
             yield path, [_CPP[parts[1]]] if parts[1] in _CPP else []
 
 
-def _of_python(root: Path) -> Iterator[tuple[Path, list[str]]]:
+def _python_pages(root: Path) -> Iterator[tuple[Path, list[str]]]:
     library = root / "library"
     for chapter in _CHAPTER.findall((library / "index.html").read_text("utf-8")):
         topic = _PYTHON.get(chapter.removesuffix(".html"))
