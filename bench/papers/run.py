@@ -133,16 +133,12 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
     )
     trials = [
         trial
-        for prepared_topic in prepared
+        for entry in prepared
         for way in variants
         for trial in _trials(
             experiment,
             spec,
-            prepared_topic._replace(
-                task=TopicTask(
-                    described[way.form, prepared_topic.task.name], prepared_topic.task.seeds
-                )
-            ),
+            entry._replace(task=TopicTask(described[way.form, entry.task.name], entry.task.seeds)),
             way,
             web,
         )
@@ -230,18 +226,12 @@ def _channel(front: str, lists: set[str]) -> str:
 
 
 def _trials(
-    experiment: Experiment,
-    spec: ComparisonSpec,
-    prepared_topic: PreparedTopic,
-    way: Way,
-    web: JudgedWeb,
+    experiment: Experiment, spec: ComparisonSpec, entry: PreparedTopic, way: Way, web: JudgedWeb
 ) -> list[Trial]:
     orders = range(experiment.seed_orders)
     variant = _variant(way)
     return list(
-        plan_trials(
-            spec, prepared_topic, variant, orders=orders, web=web, max_pages=experiment.pages
-        )
+        plan_trials(spec, entry, variant, orders=orders, web=web, max_pages=experiment.pages)
     )
 
 
@@ -264,22 +254,20 @@ def _way(
 ) -> WayResult:
     variant = _variant(way)
     topics = []
-    for prepared_topic in prepared:
-        ours = [
-            o for o in outcomes if o.variant == way.name and o.topic == prepared_topic.task.name
-        ]
-        topics.append(_topic_result(experiment, prepared_topic, ours))
+    for entry in prepared:
+        ours = [o for o in outcomes if o.variant == way.name and o.topic == entry.task.name]
+        topics.append(_topic_result(experiment, entry, ours))
     return WayResult(way.name, way.strategy, way.form, way.model, variant.params, topics)
 
 
 def _topic_result(
-    experiment: Experiment, prepared_topic: PreparedTopic, outcomes: Sequence[TrialResult]
+    experiment: Experiment, entry: PreparedTopic, outcomes: Sequence[TrialResult]
 ) -> TopicResult:
     """Return the means over orders of the seeds."""
-    crawls = [_crawl_measures(experiment, prepared_topic.truth, outcome) for outcome in outcomes]
+    crawls = [_crawl_measures(experiment, entry.truth, outcome) for outcome in outcomes]
     numbers = {name: round(mean([crawl[name] for crawl in crawls]), 6) for name in crawls[0]}
     is_complete = all(outcome.stop != "frontier empty" for outcome in outcomes)
-    return TopicResult(prepared_topic.task.name, numbers, is_complete)
+    return TopicResult(entry.task.name, numbers, is_complete)
 
 
 def _crawl_measures(
