@@ -37,15 +37,15 @@ LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" *
 @pytest.mark.parametrize(
     ("url", "kinds"),
     [
-        ("/post/12", ["/post/N", "*/post/"]),
-        ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom", "*/post/"]),
+        ("/post/12", ["/post/N"]),
+        ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom"]),
         ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
-        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:", "*/wiki/"]),
+        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:"]),
         ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
         ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
         (
             "/blog/tag/goal/feed/",
-            ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/goal/", "*/feed"],
+            ["/blog/S/goal/feed/", "*/tag/", "*/feed"],
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_tools_of_pages_are_dropped_although_they_share_the_pattern_of_pages(
 def test_number_of_folder_names_with_a_record_is_bounded() -> None:
     rules, letters = UrlRules(), "abcdefghijklmnopqrstuvwxyz"
     for first, second in product(letters, letters):
-        count(rules, f"/{first}{second}/1", None)
+        count(rules, f"/notes/{first}{second}/1", None)
     folders = [row for row in rules.take_changes() if row.kind.startswith("*/")]
     assert len(folders) == MAX_FOLDERS < len(letters) ** 2
 

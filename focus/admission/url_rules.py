@@ -323,13 +323,14 @@ def url_kinds(url: str) -> list[str]:
 
     Example: `/wiki/Special:Log/X?user=Y&action=raw` gives `/wiki/S?action=raw&user=S Special:Log`,
     `Special:`, `?action=raw` and `?user`: a parameter that selects a template counts with its
-    value. `/tag/goal/feed/` gives `/tag/S/feed/`, the folders `*/tag/` and `*/goal/`, and `*/feed`:
-    the last name of three or more.
+    value. `/blog/tag/goal/feed/` gives `/blog/S/goal/feed/`, `*/tag/`, a folder that the pattern
+    hides, and `*/feed`, the last name of three or more.
     """
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
     path = url[url.find("/", 8) :].partition("?")[0]
-    parameters += [f"*/{name}/" for name in dict.fromkeys(_FOLDER.findall(path))]
+    folders = dict.fromkeys(_FOLDER.findall(path))
+    parameters += [f"*/{name}/" for name in folders if f"/{name}/" not in own]
     if ending := _ENDING.search(url, url.find("/", 8)):
         parameters.append(f"*/{ending[1]}")
     if match := _NAMESPACE.search(url, url.find("/", 8)):
