@@ -33,7 +33,7 @@ MAX_LINK_VISITS = 200_000_000
 of CPU. The largest hubs and authorities are in their order after three or four passes."""
 
 _MIN_SWEEPS = 3  # whatever they cost
-_LINKS_PER_PART = 1_000_000  # links that are converted to indices at a time
+_LINKS_PER_PART = 100_000  # of larger parts each array would be memory new from the system
 
 
 class Hits:
@@ -108,7 +108,7 @@ def _power_iteration(
     for _ in range(max(_MIN_SWEEPS, min(MAX_SWEEPS, max_link_visits // max(1, len(targets))))):
         authorities[:] = 0.0
         for part in parts:
-            np.add.at(authorities, part.target_indices(), np.repeat(hubs[part.pages], part.counts))
+            np.add.at(authorities, part.targets, np.repeat(hubs[part.pages], part.counts))
         new_hubs = (
             np.concatenate([part.sum_over_targets(authorities) for part in parts]) + hubs.mean()
         )
@@ -127,12 +127,6 @@ class _Part(NamedTuple):
     counts: npt.NDArray[np.intp]
     targets: npt.NDArray[np.uint32]
 
-    def target_indices(self) -> npt.NDArray[np.intp]:
-        """Return the targets as array indices."""
-        import numpy as np
-
-        return self.targets.astype(np.intp)
-
     def sum_over_targets(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the sum of the values of each page's targets."""
         import numpy as np
@@ -140,7 +134,7 @@ class _Part(NamedTuple):
         sums, has_links = np.zeros(len(self.counts)), self.counts > 0
         starts = np.cumsum(self.counts) - self.counts
         if has_links.any():
-            sums[has_links] = np.add.reduceat(values[self.target_indices()], starts[has_links])
+            sums[has_links] = np.add.reduceat(values[self.targets], starts[has_links])
         return sums
 
 
