@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from hashlib import md5
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -168,7 +169,8 @@ class HoldingServer:
                     self._full.set()
                 await self._full.wait()
                 self.open -= 1
-                body = "<title>足球</title><a href=/1>第1页</a>".encode()
+                words = md5(head.partition(b"User-Agent")[0]).hexdigest()  # no repeated text
+                body = f"<title>足球</title><a href=/1>{words}</a>".encode()
                 status = "404 Not Found" if head.startswith(b"GET /robots.txt ") else "200 OK"
                 kind = f"Content-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}"
                 writer.write(f"HTTP/1.1 {status}\r\n{kind}\r\n\r\n".encode() + body)
