@@ -1,6 +1,10 @@
 """How much of robots.txt files is held, and what happens to rules that were let go."""
 
-from focus.admission.robots_gate import ReadRules, RobotsGate
+from typing import Any
+
+import pytest
+
+from focus.admission.robots_gate import MAX_HOPS, ReadRules, RobotsGate
 from focus.config import PolitenessConfig
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
@@ -41,6 +45,32 @@ def test_judge_redirect_to_private_address_gives_host_up() -> None:
     refused = FetchResult(target, NOW, failure=FailureKind.GUARD)
     assert turn.ask == target
     assert gate.judge(host, refused, NOW).failure is FailureKind.GUARD
+
+
+@pytest.mark.parametrize(
+    ("answer", "requests"),
+    [
+        ({"status": 404, "failure": FailureKind.HTTP_4XX}, 1),
+        ({"status": 301, "redirect_to": "http://h0.test/again/robots.txt"}, MAX_HOPS + 1),
+    ],
+)
+def test_judge_answer_without_a_file_allows_all(answer: dict[str, Any], requests: int) -> None:
+    gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)
+    url = gate.question(host, "http://h0.test/", NOW)
+    for _ in range(requests):
+        turn = gate.judge(host, FetchResult(url, NOW, body=SHUT, **answer), NOW)
+        gate.settle(host, turn)
+    assert turn.rules == (b"", 404, NOW + PolitenessConfig().robots_ttl_s)
+    assert not gate.forbids(host, "http://h0.test/page")
+
+
+def test_sitemaps_returns_the_scheme_whose_file_names_some_else_the_first() -> None:
+    gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)
+    assert gate.sitemaps(host) == ("http", ())
+    host.robots["https"] = (b"", 404, NOW)
+    assert gate.sitemaps(host) == ("https", ())
+    host.robots["http"] = (b"Sitemap: http://h0.test/s.xml", 200, NOW)
+    assert gate.sitemaps(host) == ("http", ("http://h0.test/s.xml",))
 
 
 def test_robots_txt_is_requested_once() -> None:
