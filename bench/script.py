@@ -9,18 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _TOKEN = re.compile(r"\[[^][]*\]…?|--\S+ \S+|\S+")
-_PATHS = {
-    "ARCHIVE",
-    "TOPICS",
-    "LABELS",
-    "ALIASES",
-    "DATABASE",
-    "FILE",
-    "FOLDER",
-    "KIT",
-    "PYTHON",
-    "DIR",
-}
+_PATHS = set("ARCHIVE TOPICS LABELS ALIASES DATABASE FILE FOLDER KIT PYTHON DIR".split())
 
 
 def read_options(doc: str | None, arguments: Sequence[str] | None = None, **hidden: Any) -> Any:
