@@ -555,7 +555,7 @@ class Effects:
 
     def _is_filtered_list(self, page: Page, url: str) -> bool:
         """Return whether a page is a known list with other parameters than a page number."""
-        if not page.is_index_page or "?" not in series_address(url):
+        if not page.is_index_page or "?" not in url or "?" not in series_address(url):
             return False
         plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
         return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
