@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from focus.admission.traps import FAR_DATES, LARGE_HOST, NEWS, REPEATED, WATCHED_FROM, Traps
+from focus.admission.traps import FAR_DATES, LARGE_HOST, REPEATED, WATCHED_FROM, Traps
 from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
 from focus.records import DropReason, FetchResult, Tally, UrlState
@@ -142,7 +142,7 @@ def test_pattern_with_occasional_news_has_its_whole_budget(host: Host, news: str
     traps = Traps(TrapConfig(budget=2000), now=NOW)
     queue = Queue(0, host, "/N")
     for fetched in range(1, 2000):
-        is_news = fetched % NEWS == 0
+        is_news = fetched % REPEATED == 0
         text = fetched if is_news and news == "text" else 7
         is_new = is_news and news == "relevance"
         traps.record_text(fetched, -1, queue, fetched, text, is_new=is_new)

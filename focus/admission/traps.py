@@ -39,7 +39,7 @@ LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
 HOST_SHARE = 10  # budgets of a pattern that a whole host has
 WATCHED_FROM = 60  # requests of a pattern from which on its texts are compared
 REPEATED = 220  # requests that brought nothing new: enough of a pattern that does not pay
-NEWS = 10  # of these requests that a new text makes up for; a relevant page makes up for all
+NEWS = 10  # of these requests that a new text makes up for in a lineage, else for all of them
 TEXTS = 1 << 16  # wordings that are remembered; a new one takes the place of another
 _MIX = 0x9E3779B97F4A7C15
 
@@ -197,7 +197,7 @@ class Traps:
                 self._repeats = Counter({k: n for k, n in self._repeats.items() if k >= 0})
             self._origins[url_id] = origin
         if queue.pattern and fetched >= WATCHED_FROM:
-            self._count_repeat(queue.id, change)
+            self._count_repeat(queue.id, change if change > 0 else -REPEATED)
 
     def knows_text(self, host: int, text: int) -> bool:
         """Return whether a page of a host had this wording; old ones are forgotten."""
