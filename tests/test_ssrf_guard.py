@@ -46,7 +46,7 @@ def test_permits_python_private_address_is_false(
 
 
 def test_permits_allowed_network_only() -> None:
-    guard = AddressGuard(["127.0.0.0/8", "10.1.2.3", "fd00::/8"])
+    guard = AddressGuard([" 127.0.0.1/8", "10.1.2.3", "fd00::/8"])  # host bits do not count
     assert guard.permits("127.0.0.1")
     assert guard.permits("10.1.2.3")
     assert guard.permits("fd00::1")
