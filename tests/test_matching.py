@@ -306,6 +306,16 @@ def test_date_without_time_is_that_day_in_each_zone(alerts: AlertsFixture) -> No
         assert format_time(hit.published_at, zone) == "2026-11-18"
 
 
+def test_topic_of_an_alert_has_the_terms_of_the_library(alerts: AlertsFixture) -> None:
+    by_topic = alerts.checked_alert("", name="topic", topic="足球")
+    by_words = alerts.checked_alert("足球")
+    alerts.crawled.page("/terms", "越位争议", article("越位 点球 角球 任意球", 1))
+    alerts.crawled.page("/two", "越位争议", article("越位 点球", 2))
+    alerts.check()
+    assert alerts.sent(by_topic) == ["/terms"]
+    assert alerts.sent(by_words) == []
+
+
 def test_topic_file_is_refused_for_accounts(alerts: AlertsFixture, tmp_path: Path) -> None:
     file = tmp_path / "f.toml"
     file.write_text('name = "f"\nkeywords = ["足球"]\nthreshold = 0.1\n', encoding="utf-8")

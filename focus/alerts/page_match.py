@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from datetime import tzinfo
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -28,9 +29,11 @@ from focus.html.main_content import main_blocks
 from focus.html.parser import parse
 from focus.html.publication_date import read_publication_time
 from focus.html.reader import ParsedPage
+from focus.learn.library import add_library_terms
 from focus.learn.model_file import LearnedTopic, apply_model
 from focus.score.matching import Matcher, fold_body
 from focus.score.relevance import Document, Judgement, make_model, relevance_threshold
+from focus.score.relevance.evidence import MIN_TERMS
 from focus.storage import labels
 from focus.storage.alerts.records import Alert, MatchablePage
 from focus.text.tokenisation import Segmenter, has_han
@@ -45,7 +48,7 @@ ZONES = {"zh": "Asia/Shanghai", "ja": "Asia/Tokyo", "ko": "Asia/Seoul"}
 _SCRIPT_SHARE = 0.1  # share of a script's characters that determines the language
 _MIN_LIST_LINKS = 10  # links of an index page, if they have most of the text
 KEYWORD_MODELS = ("evidence", "position", "boolean")
-"""Models that score a page without any keyword as 0, so that it need not be scored."""
+"""Models that score a page without keyword and related terms as 0: it need not be scored."""
 
 RequiredText = tuple[frozenset[str], frozenset[str]]
 """Characters and Latin words that a page must contain."""
@@ -192,11 +195,12 @@ class Criteria:
         self._model = make_model(relevance, self.matcher, params, trained=trained)
         self.threshold = relevance_threshold(relevance, topic)
         self._keywords = [keyword.text for keyword in bare_topic.keywords]
+        self._terms = list(bare_topic.terms)
         self._filter = self.matcher
         if not set(self.words.all_words()) <= set(self._keywords):
             words_topic = Topic(alert.name, tuple(map(Keyword, self.words.all_words())))
             self._filter = Matcher(words_topic, segmenter)
-        self._forms = {**self.matcher.keyword_forms, **self._filter.keyword_forms}
+        self._forms = {**self.matcher.word_forms, **self._filter.word_forms}
         self._required_texts = {
             name: [_required_text(form) for form in forms] for name, forms in self._forms.items()
         }
@@ -222,7 +226,10 @@ class Criteria:
             present_words = list(filter(is_present, self.words.positive_words()))
             if not self.words.is_satisfied_by(present_words):
                 return False
-        return not self._by_keywords or any(map(is_present, self._keywords))
+        if not self._by_keywords or any(map(is_present, self._keywords)):
+            return True
+        present_terms = islice(filter(is_present, self._terms), MIN_TERMS)
+        return sum(1 for _ in present_terms) == MIN_TERMS
 
     def judge(self, view: PageView) -> Judgement | None:
         """Return the relevance of a page; None if it lacks the required words."""
@@ -272,6 +279,9 @@ def _is_in_source(source: str, forms: Iterable[str]) -> bool:
 def alert_topic(alert: Alert, *, trusted: bool) -> Topic:
     """Return the topic that an alert's pages are scored by: its topic, else its words.
 
+    A topic of words gets the terms of the library, as in a crawl. The alert's words do not: they
+    are a query, and the page must have them.
+
     trusted  Whether the owner may name files of this machine, as on the command line.
 
     Raises TopicError for a file that cannot be read.
@@ -280,7 +290,7 @@ def alert_topic(alert: Alert, *, trusted: bool) -> Topic:
     if not topic_text:
         return query.parse(alert.words).topic(alert.name)
     if not topic_text.endswith(".toml"):
-        return from_words(topic_text)
+        return add_library_terms(from_words(topic_text))
     if not trusted:
         raise TopicError(
             "topic {said!r}: topic files are for the command line; write words", said=topic_text

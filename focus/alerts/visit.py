@@ -351,8 +351,9 @@ def _crawl_config(
 
 
 def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:
-    """Return the keywords of all alerts on a site, which guide the crawl."""
+    """Return the keywords and related terms of all alerts on a site, which guide the crawl."""
     weights: dict[str, float] = {}
+    terms: dict[str, float] = {}
     for stored_alert in store.alerts.list_for_site(site.id):
         try:
             topic = alert_topic(stored_alert.alert, trusted=stored_alert.user == LOCAL_USER)
@@ -360,9 +361,11 @@ def _common_topic(store: AlertStore, site: WatchedSite) -> Topic:
             continue  # matching reports it to its owner
         for keyword in topic.keywords:
             weights[keyword.text] = max(keyword.weight, weights.get(keyword.text, 0.0))
+        terms |= topic.terms
     if not weights:
         raise ConfigError("{host}: no alert on this site has a usable topic", host=site.host)
-    return Topic(site.host, tuple(Keyword(*item) for item in weights.items()))
+    terms = {term: weight for term, weight in terms.items() if term not in weights}
+    return Topic(site.host, tuple(Keyword(*item) for item in weights.items()), terms=terms)
 
 
 def _failure_reason(report: RunReport, watcher: _RevisitWatcher) -> str | None:

@@ -78,13 +78,13 @@ class Matcher:
         self.topic = topic
         self._keywords = [_make_word(k.text, k.weight, convert) for k in topic.keywords]
         first_forms = {word.forms[0] for word in self._keywords}
-        terms = [_make_word(text, weight, convert) for text, weight in topic.terms.items()]
+        self._terms = [_make_word(text, weight, convert) for text, weight in topic.terms.items()]
         features = [_make_word(text, weight, convert) for text, weight in topic.features.items()]
         self._features = [word for word in features if word.forms[0] not in first_forms]
         self._keyword_finder = WordFinder(self._keywords)
-        self._page_finder = WordFinder([*self._keywords, *terms])
+        self._page_finder = WordFinder([*self._keywords, *self._terms])
         self._feature_finder = WordFinder(self._features)
-        self._weights = {word.name: word.weight for word in (*terms, *self._keywords)}
+        self._weights = {word.name: word.weight for word in (*self._terms, *self._keywords)}
         self._forms = {form for word in self._keywords for form in word.forms}
         self._han_forms = tuple(form for form in self._forms if has_han(form))
         self.segmenter = segmenter or Segmenter(self.segmenter_words)
@@ -120,9 +120,9 @@ class Matcher:
         return [form for word in self._keywords for form in word.forms]
 
     @property
-    def keyword_forms(self) -> dict[str, tuple[str, ...]]:
-        """Searched forms of each keyword: folded, in both scripts or numbers."""
-        return {word.name: word.forms for word in self._keywords}
+    def word_forms(self) -> dict[str, tuple[str, ...]]:
+        """Searched forms of each keyword and related term: folded, in both scripts or numbers."""
+        return {word.name: word.forms for word in (*self._terms, *self._keywords)}
 
     def keyword_counts(self, text: str) -> dict[str, int]:
         """Return how often each keyword occurs in a folded text: {"足球": 3}."""

@@ -38,7 +38,7 @@ alert_options = add_options(
         what_option(
             "--topic",
             metavar="WORDS|FILE",
-            help="Report pages relevant to this topic; default: the words.",
+            help="Report pages about this topic, by words or related terms; default: the words.",
         ),
         what_option(
             "--min-relevance",
