@@ -2,7 +2,7 @@
 
 import pytest
 
-from focus.engine.hit_rates import EXPLORATION_INTERVAL
+from focus.engine.hit_rates import _MAX_QUEUES_UPDATED, EXPLORATION_INTERVAL
 from focus.records import Page, UrlState
 from tests.support.drawn import Walk, link, page
 from tests.test_strategies import parent
@@ -67,6 +67,19 @@ def rates(walk: Walk, host: str) -> tuple[object, object]:
     (queue,) = walk.frontier.host(host).queues.values()
     recent = walk.unit_of_work.recent[queue.id]
     return recent, recent
+
+
+def test_host_with_many_queues_updates_each_of_them_in_turn(walk: Walk) -> None:
+    patterns = [f"/{n}" for n in range(3 * _MAX_QUEUES_UPDATED)]
+    found = [link(f"p{p[1:]}", host="h0", pattern=p) for p in patterns]
+    walk.link_handler.add_links(parent(walk.strategy, 0.0), found)
+    queues = walk.frontier.host("h0").queues
+    count_request(walk, 0, None)
+    first = {queues[p].bonus for p in patterns}
+    assert len(first) == 1
+    for _ in range(4):
+        walk.link_handler.hit_rates.count_result(1, None)
+    assert max(queues[p].bonus for p in patterns) < min(first) < 0.0
 
 
 def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:

@@ -15,7 +15,7 @@ tallies, in which each further request to the host lowers the weight of the earl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from focus.admission.domain_budget import DomainBudget
 from focus.config import TrapConfig
@@ -29,7 +29,7 @@ from focus.scheduling.url_table import UrlTable
 _NO_TALLY = Tally()
 _NO_RECENT = RecentTally()
 EXPLORATION_INTERVAL = 10  # one newcomer in this many has no bonus
-_MAX_QUEUES_UPDATED = 64  # per host; with more queues, only the requested one is updated
+_MAX_QUEUES_UPDATED = 64  # per request
 
 
 class HitRates:
@@ -69,10 +69,7 @@ class HitRates:
         if not self._strategy.learns:
             return
         self._update_recent(queue, reward)
-        siblings = queue.host.queues.values()
-        for queue_to_update in (
-            siblings if first or len(siblings) <= _MAX_QUEUES_UPDATED else (queue,)
-        ):
+        for queue_to_update in self._queues_to_update(queue, is_first=first):
             self._set_bonus(queue_to_update)
         hub = self._url_table.parent[url_id]
         if first and self._url_table.depth[url_id]:
@@ -151,6 +148,17 @@ class HitRates:
             self._unit_of_work.totals.newcomers_yielded += change
         if (hub := self._url_table.parent[url_id]) >= 0:
             self._unit_of_work.update_hub(hub, self._ranker.count_hub(hub, Tally(0, change)))
+
+    def _queues_to_update(self, queue: Queue, *, is_first: bool) -> Sequence[Queue]:
+        """Return the queue and those of its host whose bonus follows from the host's rate.
+
+        With more than `_MAX_QUEUES_UPDATED` queues each request updates that many, in turn.
+        """
+        siblings = list(queue.host.queues.values())
+        if is_first or len(siblings) <= _MAX_QUEUES_UPDATED:
+            return siblings
+        start = self.request_count(queue.host) * _MAX_QUEUES_UPDATED % len(siblings)
+        return [queue, *(siblings + siblings)[start : start + _MAX_QUEUES_UPDATED]]
 
     def _update_recent(self, queue: Queue, reward: float) -> None:
         """Add a reward to the recent tallies; the earlier ones of the host decay."""
