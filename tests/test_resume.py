@@ -137,7 +137,7 @@ def catalogue() -> TinyWeb:
     return web
 
 
-async def test_restore_hub_and_newcomer_rates_are_kept(tmp_path: Path) -> None:
+async def test_restore_learned_rates_are_kept(tmp_path: Path) -> None:
     """Broken off after every number of requests, it goes on in the order of one go."""
     orders = []
     for requests in (None, 3, 6, 9, 14, 20, 26):
@@ -149,9 +149,11 @@ async def test_restore_hub_and_newcomer_rates_are_kept(tmp_path: Path) -> None:
             await lives.live(requests)
         await lives.live()
         totals = lives.crawl.unit_of_work.totals
-        orders.append((web.urls(), totals.newcomers, totals.newcomers_yielded))
-    urls, newcomers, _ = orders[0]
+        far = totals.near, totals.near_yielded, totals.far, totals.far_yielded
+        orders.append((web.urls(), totals.newcomers, totals.newcomers_yielded, far))
+    urls, newcomers, _, far = orders[0]
     assert newcomers == 15
+    assert min(far) > 0
     assert all(order == orders[0] for order in orders)
     # what the tag lists on its last page comes before news that were found sooner
     assert urls.index("http://a.test/m32") < urls.index("http://a.test/n31")

@@ -248,6 +248,20 @@ def test_yield_newcomer_bonus_depends_on_earlier_newcomers() -> None:
     assert [bonus(tally) for tally in tallies] == [0.0, -2.75, -4.0, 0.0]
 
 
+def test_yield_prefers_links_of_relevant_pages_where_they_pay() -> None:
+    strategy = make("yield", far=0.5, p0=0.5, k=10)
+    evidence = [(0.0, 0.0, 0.0, 0.0, inherited, 0.0, 0.0, 0.0) for inherited in (0.51, 0.5)]
+    for near, far, penalty in (
+        (Tally(20, 10.0), Tally(90, 0.0), -0.75),
+        (Tally(20, 10.0), Tally(30, 5.0), 0.0),
+        (Tally(20, 0.0), Tally(40, 20.0), 0.0),
+        (Tally(9_000, 9_000.0), Tally(9_000, 0.0), -4.0),
+    ):
+        strategy.compare_distances(near, far)
+        priorities = [strategy.priority(1, each) for each in evidence]
+        assert priorities == [approx(0.25 * 0.51), approx(0.25 * 0.5 + penalty)]
+
+
 @pytest.mark.parametrize("name", ["yield", "best-link"])
 def test_priority_parts_sum_to_priority(name: str) -> None:
     strategy = make(name)

@@ -27,7 +27,8 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     For a fetched URL, it shows the path of links from a seed and the relevance of each part of the
     page with the words found there. For others, it shows why the URL failed, was dropped or still
     waits. `evidence` lists the terms of the sum that is the priority: properties of the links to
-    the URL, and the hit rates of the linking page (hub) and of the host and URL pattern (place).
+    the URL, and hit rates: of the linking page and of pages like it (hub), of the host and URL
+    pattern (place).
     member: an index page about the topic lists it. subtopic: the link text has a word that is
     frequent in titles of relevant pages. `ahead` lists URLs that were fetched before it, or that
     wait with a higher priority.

@@ -72,13 +72,33 @@ class HitRates:
         for queue_to_update in self._queues_to_update(queue, is_first=first):
             self._set_bonus(queue_to_update)
         hub = self._url_table.parent[url_id]
-        if first and self._url_table.depth[url_id]:
-            self.count_newcomer(reward)
+        if self._url_table.depth[url_id]:
+            self._count_distance(url_id, reward)
+            if first:
+                self.count_newcomer(reward)
         if hub >= 0:
             before = self._ranker.hubs.get(hub) or _NO_TALLY
             tally = self._ranker.count_hub(hub, Tally(1, reward))
             self._unit_of_work.update_hub(hub, tally)
             self._raise_children(hub, before, tally)
+
+    def _count_distance(self, url_id: int, reward: float) -> None:
+        """Count a request for the links of relevant pages, or for those of other pages."""
+        totals = self._unit_of_work.totals
+        if self._strategy.is_near(self._url_table.link_evidence(url_id)):
+            totals.near += 1
+            totals.near_yielded += reward
+        else:
+            totals.far += 1
+            totals.far_yielded += reward
+        self.set_distance_penalty()
+
+    def set_distance_penalty(self) -> None:
+        """Give the strategy the hit rates of links of relevant pages and of other pages."""
+        totals = self._unit_of_work.totals
+        self._strategy.compare_distances(
+            Tally(totals.near, totals.near_yielded), Tally(totals.far, totals.far_yielded)
+        )
 
     @property
     def newcomers(self) -> Tally:
@@ -194,6 +214,7 @@ class HitRates:
             self._set_bonus(queue)
 
     def _set_bonus(self, queue: Queue) -> None:
+        """Compute the bonus of a queue from its tallies and those of its host."""
         if not self.request_count(queue.host):
             return self.set_newcomer_queue_bonus(queue)
         host = self._recent.get(queue.host.id, _NO_RECENT)

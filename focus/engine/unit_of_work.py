@@ -50,6 +50,8 @@ class Totals(msgspec.Struct):
     endless_lists    rendered pages with a list that was still growing
     unfollowed   pages that forbid following their links
     newcomers, newcomers_yielded   requested newcomers, and the rewards of their first pages
+    near, near_yielded   requested links of relevant pages, and the rewards of their pages
+    far, far_yielded     the same for links of other pages
     looked, unchanged, changed, gone, unanswered   revisits by result
     refreshed_from, round_*   first new URL id and totals at the start of the revisit round
     """
@@ -63,6 +65,10 @@ class Totals(msgspec.Struct):
     active_s: float = 0.0
     newcomers: int = 0
     newcomers_yielded: float = 0.0
+    near: int = 0
+    near_yielded: float = 0.0
+    far: int = 0
+    far_yielded: float = 0.0
     shells: int = 0
     rendered: int = 0
     unrendered: int = 0

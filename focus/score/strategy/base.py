@@ -159,6 +159,13 @@ class Strategy:
         """Return the bonus of all URLs in a queue, from the hit rates of queue and host."""
         return 0.0
 
+    def is_near(self, link_evidence: LinkEvidence) -> bool:
+        """Return whether a URL with this evidence is a link of a relevant page."""
+        return False
+
+    def compare_distances(self, near: Tally, far: Tally) -> None:
+        """Learn from the tallies of links of relevant pages and of other pages."""
+
     def hub_bonus(self, hub: Tally) -> float:
         """Return the bonus for waiting URLs of a hub page, from the hit rate of its links."""
         return 0.0

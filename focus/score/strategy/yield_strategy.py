@@ -16,8 +16,11 @@ _BEST_LINK_WIDTH = BestLink.width
 _PAGE, _INDEX, _CONTINUATION = Role  # attribute access on an enum class is eight times slower
 _BODY = int(Region.BODY)
 _USUAL_NEWCOMER_RATE = 0.25  # usual hit rate of first pages of new hosts
-_MIN_NEWCOMER_BONUS = -4.0
-_NEWCOMER_BONUS_STEP = 0.25
+_MIN_PENALTY = -4.0
+_PENALTY_STEP = 0.25
+_INHERITED = 4  # index of the inherited relevance in the link evidence of best-link
+_USUAL_DIFFERENCE = 1.5  # of the logits of the hit rates of near and far links
+_NEAR = 0.5  # inherited relevance above which a URL is a link of a relevant page
 
 
 def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
@@ -29,7 +32,7 @@ def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
 
 
 class Yield(BestLink):
-    """best-link's + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N.
+    """best-link's + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N + far·F.
 
     M         membership, maximal over in-links: m of an index page (`score.index_pages`) for each
               link in its body to a page of its host. m is the maximum of: how much of the topic its
@@ -52,6 +55,12 @@ class Yield(BestLink):
     N         for a host without requests: min(0, logit((s + ½)/(n + 2)) - logit ¼), if n such hosts
               were tried so far and their first pages had the rewards s. newcomer·N is rounded to
               steps of ¼, at least -4, and not used for one host in ten (`engine.hit_rates`)
+    F         for a link whose I is at most ½, so that no page that leads to it is relevant: min(0,
+              logit r(far) - logit r(near) + 1.5). r(far) and r(near) are the hit rates of these and
+              of all other links in this crawl, shrunk to p₀. Where little but the links of relevant
+              pages leads to relevant pages, the order comes close to that of best-first. far·F is
+              rounded as newcomer·N. A difference of 1.5 is usual; a penalty for less than that
+              costs up to 0.03 of the oracle on topics that need none
 
     Rewards are fractions: a page counts its relevance in 0…1, an index page `index` of that (it is
     about the topic, but not an article on it), a failure 0. Requests of patterns and hosts decay:
@@ -65,7 +74,9 @@ class Yield(BestLink):
     + 4·0.227)/24 = 0.663; Δ = 0.68; with weight 0.9: 0.61. A link with an empty anchor on the tag
     page 足球 to its own host: home 1 + member 3·1 = 4; one whose anchor names a sub-topic of weight
     0.75, elsewhere on its host: 1 + 1.5·0.75 = 2.13. 18 new hosts whose first pages had rewards of
-    0.5: logit 0.05 - logit 0.25 = -1.85; with newcomer 1.5: -2.75.
+    0.5: logit 0.05 - logit 0.25 = -1.85; with newcomer 1.5: -2.75. With k = 10, 20 near requests
+    with rewards of 10 and 90 far ones without any: F = logit 0.05 - logit 0.5 + 1.5 = -1.44; with
+    far 0.5: -0.75.
     """
 
     name = "yield"
@@ -84,6 +95,7 @@ class Yield(BestLink):
         "subtopic": 1.5,
         "index": 0.3,
         "newcomer": 1.5,
+        "far": 0.5,
     }
     width = _BEST_LINK_WIDTH + 3  # M; m that was passed on to the page; S
     url_patterns = True
@@ -96,6 +108,7 @@ class Yield(BestLink):
     ) -> None:
         super().__init__(params, graph, as_published=as_published)
         self.subtopics = Subtopics()
+        self._far_penalty = 0.0
 
     def set_terms(self, terms: Mapping[str, float]) -> None:
         self.subtopics = Subtopics(terms)
@@ -124,6 +137,8 @@ class Yield(BestLink):
 
     def priority(self, url_id: int, link_evidence: LinkEvidence) -> float:
         p, link_priority = self.params, super().priority(url_id, link_evidence[:_BEST_LINK_WIDTH])
+        if not self.is_near(link_evidence):
+            link_priority += self._far_penalty
         return (
             link_priority
             + p["member"] * link_evidence[_BEST_LINK_WIDTH]
@@ -153,11 +168,16 @@ class Yield(BestLink):
 
     def newcomer_bonus(self, hosts: Tally) -> float:
         rate = (hosts.rewards + 0.5) / (hosts.requests + 2.0)
-        bonus = self.params["newcomer"] * (_logit(rate) - _logit(_USUAL_NEWCOMER_RATE))
-        return min(
-            0.0,
-            max(_MIN_NEWCOMER_BONUS, _NEWCOMER_BONUS_STEP * round(bonus / _NEWCOMER_BONUS_STEP)),
-        )
+        return _penalty(self.params["newcomer"] * (_logit(rate) - _logit(_USUAL_NEWCOMER_RATE)))
+
+    def is_near(self, link_evidence: LinkEvidence) -> bool:
+        return link_evidence[_INHERITED] > _NEAR
+
+    def compare_distances(self, near: Tally, far: Tally) -> None:
+        k, p0 = self.params["k"], self.params["p0"]
+        near_rate, far_rate = shrunk_rate(near, p0, k), shrunk_rate(far, p0, k)
+        difference = _logit(far_rate) - _logit(near_rate)
+        self._far_penalty = _penalty(self.params["far"] * (difference + _USUAL_DIFFERENCE))
 
 
 def page_membership(parent: Parent) -> float:
@@ -183,6 +203,11 @@ def link_membership(page_membership: float, page_host: str, link: Link) -> tuple
         return 0.0, link.anchor_score
     is_member = link.target_role == _PAGE and link.region == _BODY
     return page_membership * is_member, page_membership * (link.target_role == _CONTINUATION)
+
+
+def _penalty(value: float) -> float:
+    """Return a penalty between -4 and 0, in steps so that priorities seldom change."""
+    return min(0.0, max(_MIN_PENALTY, _PENALTY_STEP * round(value / _PENALTY_STEP)))
 
 
 def _logit(rate: float) -> float:
