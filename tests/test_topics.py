@@ -296,6 +296,14 @@ def test_topic_commands_work_together(focus: Focus) -> None:
     assert "no source proposes" in focus("topic", "expand", "xyzzyq").out  # its old name
 
 
+def test_topic_test_judges_with_the_terms_of_the_library(focus: Focus) -> None:
+    text = "越位、点球和角球都有争议，任意球也是。"
+    Path("terms.html").write_text(html("越位、点球和角球", text), encoding="utf-8")
+    code, out, _ = focus("topic", "test", "足球", "terms.html")
+    assert code == 0
+    assert "evidence: relevant" in out and "越位" in out
+
+
 def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
     folder = tmp_path / "on"
     folder.mkdir()

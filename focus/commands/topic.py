@@ -242,7 +242,7 @@ def show(file: str, as_json: bool) -> None:
 @page_options
 @click.pass_context
 def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: Any) -> None:
-    """Explain how relevant pages are, part by part.
+    """Explain how relevant pages are, part by part, with the terms that a crawl would use.
 
     Pages are files, folders or URLs. Pages given as URLs are read from --db or --archive, or else
     fetched, with robots.txt and the private-network guard as in a crawl.
@@ -253,10 +253,11 @@ def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: An
     """
     from focus.commands import topic_output
     from focus.commands.settings import read_topic
+    from focus.learn.library import add_library_terms
     from focus.learn.page_sources import collect_pages
     from focus.learn.topic_building import ModelSet
 
-    subject = read_topic(file)
+    subject = add_library_terms(read_topic(file))
     names = list(dict.fromkeys(options["relevance"]))
     bench = ModelSet(subject, list(MODEL.names()) if _ALL_MODELS in names else names)
     pages_found = collect_pages(pages, make_sources(ctx, options), subject, print_complaint)
