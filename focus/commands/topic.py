@@ -242,10 +242,11 @@ def show(file: str, as_json: bool) -> None:
 @page_options
 @click.pass_context
 def test(ctx: click.Context, /, file: str, pages: tuple[str, ...], **options: Any) -> None:
-    """Explain how relevant pages are, part by part, with the terms that a crawl would use.
+    """Explain how relevant pages are, part by part.
 
-    Pages are files, folders or URLs. Pages given as URLs are read from --db or --archive, or else
-    fetched, with robots.txt and the private-network guard as in a crawl.
+    The topic gets the related terms that a crawl would use. Pages are files, folders or URLs. Pages
+    given as URLs are read from --db or --archive, or else fetched, with robots.txt and the
+    private-network guard as in a crawl.
 
     \b
     Example:
