@@ -257,7 +257,7 @@ def test_yield_prefers_links_of_relevant_pages_where_they_pay() -> None:
         (Tally(20, 0.0), Tally(40, 20.0), 0.0),
         (Tally(9_000, 9_000.0), Tally(9_000, 0.0), -4.0),
     ):
-        strategy.compare_distances(near, far)
+        strategy.set_far_penalty(near, far)
         priorities = [strategy.priority(1, each) for each in evidence]
         assert priorities == [approx(0.25 * 0.51), approx(0.25 * 0.5 + penalty)]
 

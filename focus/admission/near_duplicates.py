@@ -39,7 +39,7 @@ _NUMBERS = re.compile(r"\d+")
 _TIMES = re.compile(r"\d(?<!\d\d)\d?[:：]\d{2}(?:[:：]\d{2})?(?!\d)")  # 9:30, 21:05:59
 _TIME_SIGNS = [re.compile(sign + r"\d\d") for sign in ":："]  # a literal first is searched fast
 _BANDS = struct.Struct(f"<{BANDS}H")
-_MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
+MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
 _MASK = (1 << 64) - 1
 _LOST = re.compile(
     r"^\W*(?:error\W*|http\W*)?404\b|\b(?:page|file|object|document|url|resource)\b.{0,30}\bnot"
@@ -68,8 +68,8 @@ def simhash(text: str, title: str = "") -> int:
 
 
 def _mixed(mark: int) -> int:
-    mixed = (mark + 1) * _MIX & _MASK
-    return (mixed ^ mixed >> 29) * _MIX & _MASK
+    mixed = (mark + 1) * MIX & _MASK
+    return (mixed ^ mixed >> 29) * MIX & _MASK
 
 
 def _set_in_most(hashes: list[int]) -> int:
@@ -117,6 +117,11 @@ def text_digest(text: str) -> int:
     """
     has_time = any(sign.search(text) for sign in _TIME_SIGNS)
     return _hash(_fold_space(_TIMES.sub("", text)) if has_time else text.replace("\n", " "))
+
+
+def digest_on_host(host: int, digest: int) -> int:
+    """Return the 64-bit digest of a text for one host: equal texts of two hosts differ in it."""
+    return digest ^ (host + 1) * MIX & _MASK
 
 
 def _fold_space(text: str) -> str:

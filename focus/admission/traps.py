@@ -3,15 +3,15 @@
     look         a URL that is about to become known: why it is taken for part of a trap
     record_text  what a request of a queue has brought
     is_spent     a queue whose URLs took many requests and brought nothing
-    is_barren    a URL that was found only through pages without new texts
+    is_barren    whether a URL was found only through pages without new texts
 
 Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
 a part of the path that repeats, or is too deep; the same parameter again and again; ever
 new combinations of parameters for one path; dates far ahead. Each has room for what real
 sites do. Everything else is a matter of yield: a pattern of URLs, or a host, may cost
 `budget` requests, and more for all that it brings; one that keeps paying is no trap. A pattern
-whose pages repeat each other besides is left much sooner, and so are pages of any pattern that were
-found through one another and repeat each other.
+whose pages repeat each other besides is left much sooner, and so is a chain of links, whatever the
+patterns of its pages, if they repeat each other.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from array import array
 from collections import Counter
 from typing import NamedTuple
 
+from focus.admission.near_duplicates import digest_on_host
 from focus.config import TrapConfig
 from focus.i18n import msg
 from focus.records import DropReason, Tally
@@ -37,11 +38,10 @@ KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counte
 LARGE_HOST = 1000  # known URLs from which on a host is looked at by pattern
 LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
 HOST_SHARE = 10  # budgets of a pattern that a whole host has
-WATCHED_FROM = 60  # requests of a pattern from which on its texts are compared
-REPEATED = 220  # requests that brought nothing new: enough of a pattern that does not pay
-NEWS = 10  # of these requests that a new text makes up for in a lineage, else for all of them
-TEXTS = 1 << 16  # wordings that are remembered; a new one takes the place of another
-_MIX = 0x9E3779B97F4A7C15
+WATCHED_FROM = 60  # requests of a pattern after which its texts are compared
+REPEATED = 220  # pages without a new text after which a pattern or a chain of links is left
+CHAIN_CREDIT = 10  # repeats of a chain that a new text cancels; of a pattern it cancels all
+TEXTS = 1 << 16  # wordings that are remembered; a new one replaces an older one
 
 _RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
 # A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
@@ -78,10 +78,8 @@ class Traps:
         self._dates: dict[int, int] = {}
         self._known = array("I")  # host -> URLs known of it
         self._texts = array("Q", bytes(8 * TEXTS))
-        self._repeats: Counter[int] = (
-            Counter()
-        )  # queue, or -2 - origin -> requests since the last news
-        self._origins: dict[int, int] = {}  # page without news -> the last page before it with news
+        self._repeats: Counter[int] = Counter()  # queue, or -2 - origin -> repeats
+        self._origins: dict[int, int] = {}  # page without new text -> last page before it with one
 
     # -- addresses ----------------------------------------------------------------
 
@@ -174,17 +172,17 @@ class Traps:
     def record_text(
         self, url_id: int, parent: int, queue: Queue, fetched: int, text: int, *, is_new: bool
     ) -> None:
-        """Record the text of the `fetched`-th request of a queue, or that it had none.
+        """Record whether the `fetched`-th request of a queue returned a new text.
 
-        parent  id of the page through which the URL was found; -1: none, or no page was returned
-        text    its `wording`; 0: none
-        is_new  it counts as news, whatever it says
+        parent  id of the page that linked to the URL first; -1 if none did or no page was returned
+        text    `wording` of the page, 0 if it has no text
+        is_new  the page counts as new whatever its text
         """
         change = -REPEATED if is_new else 1
         if text and not self.knows_text(queue.host.id, text):
-            fingerprint = _text_fingerprint(queue.host.id, text)
+            fingerprint = digest_on_host(queue.host.id, text)
             self._texts[fingerprint % TEXTS] = fingerprint
-            change = min(change, -NEWS)
+            change = min(change, -CHAIN_CREDIT)
         if parent > url_id:
             parent = -1  # the URL was known before the page
         origin = self._origins.get(parent, parent)
@@ -201,7 +199,7 @@ class Traps:
 
     def knows_text(self, host: int, text: int) -> bool:
         """Return whether a page of a host had this wording; old ones are forgotten."""
-        fingerprint = _text_fingerprint(host, text)
+        fingerprint = digest_on_host(host, text)
         return text != 0 and self._texts[fingerprint % TEXTS] == fingerprint
 
     def _count_repeat(self, key: int, change: int) -> int:
@@ -211,10 +209,11 @@ class Traps:
         return repeats
 
     def is_barren(self, url_id: int, parent: int) -> str:
-        """Return why a URL that was found through a page is not requested, "" if it is.
+        """Return why a URL first linked by the page `parent` is not requested, "" if it is.
 
-        All pages between the URL and the last page with a new text repeat others, and so did most
-        pages that were found in the same way. A URL that was known before the page is requested.
+        All pages on the way from the last page with a new text to the URL repeat others, and so do
+        at least `REPEATED` pages on other ways from there. A URL that was known before its parent
+        is requested.
         """
         if not self.config.is_on or parent > url_id or parent not in self._origins:
             return ""
@@ -259,7 +258,3 @@ def pays(tally: Tally) -> bool:
 
 def _months(year: int, month: int) -> int:
     return 12 * year + month - 1
-
-
-def _text_fingerprint(host: int, text: int) -> int:
-    return text ^ (host + 1) * _MIX & (1 << 64) - 1

@@ -32,6 +32,7 @@ from zlib import crc32
 
 import msgspec
 
+from focus.admission.near_duplicates import MIX, digest_on_host
 from focus.i18n import msg
 from focus.records import REVISIT_PRIORITY, SEED_PRIORITY, Page, UrlRuleRow
 from focus.scheduling.url_table import Column, Fingerprints
@@ -64,7 +65,6 @@ MAX_FOLDERS = 200
 """Maximum number of folder names of a host with a record."""
 DEFERRED = "deferred"
 """Kind of all URLs of a host that were deferred when they were requested."""
-_MIX = 0x9E3779B97F4A7C15
 
 
 class Waste(StrEnum):
@@ -499,7 +499,7 @@ class KnownTexts:
         import numpy as np
 
         has_text = text_digests != 0
-        mixed = (text_digests ^ (hosts + np.uint64(1)) * np.uint64(_MIX))[has_text]
+        mixed = (text_digests ^ (hosts + np.uint64(1)) * np.uint64(MIX))[has_text]
         firsts = np.sort(np.unique(mixed, return_index=True)[1])
         self._fingerprints.extend(mixed[firsts])
         self._fingerprints.build_index()
@@ -513,5 +513,4 @@ def _address_form(url: str) -> int:
 
 
 def _fingerprint(host: int, text_digest: int) -> bytes:
-    mixed = text_digest ^ (host + 1) * _MIX & (1 << 64) - 1
-    return mixed.to_bytes(8, "little") + bytes(8)
+    return digest_on_host(host, text_digest).to_bytes(8, "little") + bytes(8)

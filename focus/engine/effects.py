@@ -545,9 +545,12 @@ class Effects:
         elif page is not None and waste is None:
             repeats = view.known_texts.repeats_short_text(host.id, page)
             repeats |= repeats_wording and page.text_length < FORM_TEXT
-            waste = self._waste_of_stored_page(page, response.url, repeats=repeats)
-            is_filtered = waste is None and self._is_filtered_list(page, response.url)
-            if is_filtered and not response.was_deferred:
+            is_filtered = self._is_filtered_list(page, response.url)
+            is_dated = page.is_index_page and url_pattern(response.url).rstrip("/").endswith("/D")
+            waste = self._waste_of_stored_page(
+                page, is_repeat=repeats, is_known_list=is_dated or is_filtered
+            )
+            if is_filtered and waste is None and not response.was_deferred:
                 kinds = []
             view.known_texts.add(url_id, host.id, page.text_digest, response.url)
         if kinds:
@@ -560,16 +563,17 @@ class Effects:
         plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
         return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
 
-    def _waste_of_stored_page(self, page: Page, url: str, *, repeats: bool) -> Waste | None:
-        """Return why a page is of no use whose text is not known: it has no link to an unknown URL.
+    def _waste_of_stored_page(
+        self, page: Page, *, is_repeat: bool, is_known_list: bool
+    ) -> Waste | None:
+        """Return why a page whose text is not known is of no use: it has no link to an unknown URL.
 
-        It is a list of a day, month or year, a known list, filtered or sorted, or a page that
-        repeats another one, but for numbers and its title: a form to log in, an empty calendar.
+        is_repeat      it repeats another page but for numbers and its title: a form to log in, an
+                       empty calendar
+        is_known_list  it is a list of a day, month or year, or a known list, filtered or sorted
         """
-        is_dated = page.is_index_page and url_pattern(url).rstrip("/").endswith("/D")
-        is_list = is_dated or self._is_filtered_list(page, url)
-        is_repeated = repeats and not page.is_relevant
-        if not (is_repeated or is_list) or self._has_new_links():
+        is_repeated = is_repeat and not page.is_relevant
+        if not (is_repeated or is_known_list) or self._has_new_links():
             return None
         return Waste.DUPLICATE if is_repeated else Waste.KNOWN_LINKS
 

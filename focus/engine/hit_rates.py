@@ -73,7 +73,7 @@ class HitRates:
             self._set_bonus(queue_to_update)
         hub = self._url_table.parent[url_id]
         if self._url_table.depth[url_id]:
-            self._count_distance(url_id, reward)
+            self._count_near_or_far(url_id, reward)
             if first:
                 self.count_newcomer(reward)
         if hub >= 0:
@@ -82,7 +82,7 @@ class HitRates:
             self._unit_of_work.update_hub(hub, tally)
             self._raise_children(hub, before, tally)
 
-    def _count_distance(self, url_id: int, reward: float) -> None:
+    def _count_near_or_far(self, url_id: int, reward: float) -> None:
         """Count a request for the links of relevant pages, or for those of other pages."""
         totals = self._unit_of_work.totals
         if self._strategy.is_near(self._url_table.link_evidence(url_id)):
@@ -91,12 +91,12 @@ class HitRates:
         else:
             totals.far += 1
             totals.far_yielded += reward
-        self.set_distance_penalty()
+        self.set_far_penalty()
 
-    def set_distance_penalty(self) -> None:
+    def set_far_penalty(self) -> None:
         """Give the strategy the hit rates of links of relevant pages and of other pages."""
         totals = self._unit_of_work.totals
-        self._strategy.compare_distances(
+        self._strategy.set_far_penalty(
             Tally(totals.near, totals.near_yielded), Tally(totals.far, totals.far_yielded)
         )
 

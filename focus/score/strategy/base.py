@@ -163,8 +163,8 @@ class Strategy:
         """Return whether a URL with this evidence is a link of a relevant page."""
         return False
 
-    def compare_distances(self, near: Tally, far: Tally) -> None:
-        """Learn from the tallies of links of relevant pages and of other pages."""
+    def set_far_penalty(self, near: Tally, far: Tally) -> None:
+        """Set the penalty of links of other pages than relevant ones, from both tallies."""
 
     def hub_bonus(self, hub: Tally) -> float:
         """Return the bonus for waiting URLs of a hub page, from the hit rate of its links."""
