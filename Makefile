@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: install demo test test-under-load quick lowest lint format clean bench
-.PHONY: torture soak virtual-soak docs mutation
+.PHONY: torture virtual-soak docs mutation
 
 install: .venv/.installed
 
@@ -51,10 +51,6 @@ mutation: build/mutation/bin/python  ## change the code at random, see whether t
 build/mutation/bin/python: .venv/.installed
 	$(PYTHON) -m venv build/mutation
 	build/mutation/bin/python -m pip install --quiet cosmic-ray==8.7.0
-
-MINUTES ?= 60
-soak: install  ## a long crawl, watched: make soak MINUTES=60
-	$(BIN)/python -m bench.soak --minutes $(MINUTES)
 
 virtual-soak: install  ## watch for a day of a virtual clock, with kills and outages
 	$(BIN)/python -m bench.virtual_soak

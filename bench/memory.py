@@ -18,13 +18,13 @@ from statistics import median
 from typing import NamedTuple, cast
 
 from bench.script import read_options
-from bench.soak import WORDS
 from focus.demo.server import DemoServer
 from focus.demo.site import DemoWeb, Response
 from tests.support.processes import descendants, kill, present_mib, served, start
 
 HOSTS = 64
 EVERY_S = 0.1
+WORDS = "足球 比赛 球员 联赛 进球 天气 股票 旅游 电影 音乐 科技 汽车 房产 健康 教育".split()
 _HTML = (("content-type", "text/html; charset=utf-8"),)
 
 
