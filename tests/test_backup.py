@@ -82,16 +82,12 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def quiet(done: float, total: float) -> None:
-    """Progress that nobody looks at."""
-
-
 def copied(database: Path, copy: Path, *, replace: bool = False) -> CopySummary:
-    return backup(database, copy, replace=replace, progress=quiet)
+    return backup(database, copy, replace=replace, progress=progress)
 
 
 def restored(copy: Path, database: Path, *, replace: bool = False) -> CopySummary:
-    return restore(copy, database, replace=replace, pid=os.getpid(), progress=quiet)
+    return restore(copy, database, replace=replace, pid=os.getpid(), progress=progress)
 
 
 def urls(path: Path) -> int:

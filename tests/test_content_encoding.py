@@ -55,13 +55,6 @@ def test_decoder_nested_codings_are_undone_in_reverse() -> None:
     assert decode("gzip, identity, gzip", gzip.compress(gzip.compress(TEXT)), 5) == TEXT
 
 
-def test_decoder_nested_bomb_stops_in_inner_layer() -> None:
-    inner = gzip.compress(b"\0" * 20_000_000)
-    decoder = Decoder("gzip, gzip", CAP)
-    assert len(decoder.feed(gzip.compress(inner))) <= CAP
-    assert decoder.is_full
-
-
 def test_decoder_large_intermediate_layer_stops_at_limit() -> None:
     junk = gzip.compress(b"small") + b"\0" * 5_000_000  # ignored by the inner layer
     decoder = Decoder("gzip, gzip", CAP)
@@ -69,20 +62,10 @@ def test_decoder_large_intermediate_layer_stops_at_limit() -> None:
     assert decoder.is_full
 
 
-def test_decoder_too_many_layers_raises() -> None:
-    with pytest.raises(CodingError, match="4 content codings"):
-        Decoder("gzip, gzip, gzip, gzip", CAP)
-
-
 def test_decoder_several_members_or_frames_are_joined() -> None:
     assert decode("gzip", gzip.compress(b"one ") + gzip.compress(b"two"), 3) == b"one two"
     both = zstd.compress(b"one ") + zstd.compress(b"two")
     assert decode("zstd", both) == b"one two"
-
-
-def test_decoder_endless_empty_members_raises() -> None:
-    with pytest.raises(CodingError):
-        decode("gzip", gzip.compress(b"") * 5_000)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])

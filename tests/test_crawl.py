@@ -155,33 +155,12 @@ async def test_crawl_delay_of_robots_txt_is_obeyed_up_to_limit(web: TinyWeb) -> 
     assert min(b - a for a, b in pairwise(times)) >= 7.0
 
 
-async def test_forbidden_url_is_never_requested(web: TinyWeb) -> None:
-    web.robots("a.test", "User-agent: focus\nDisallow: /1\n\nUser-agent: *\nDisallow: /")
-    run = await crawl(web)
-    asked = run.web.urls()
-    assert "http://a.test/1" not in asked and "http://a.test/2" in asked
-    assert run.crawl.unit_of_work.drops["robots"] == 1
-
-
-@pytest.mark.parametrize("status", [401, 403, 404, 410])
-async def test_missing_robots_txt_allows_everything(web: TinyWeb, status: int) -> None:
-    web.robots("a.test", "", status=status)
-    assert len((await crawl(web)).pages) == 6
-
-
 async def test_robots_txt_unreachable_is_retried_then_host_is_abandoned(web: TinyWeb) -> None:
     web.robots("b.test", "", status=503)
     run = await crawl(web)
     assert not any(url.startswith("http://b.test/") for url in run.pages)
     assert web.urls(robots=True).count("http://b.test/robots.txt") == 3
     assert run.crawl.unit_of_work.failures["host-given-up"] == 1
-
-
-async def test_robots_redirects_are_followed(web: TinyWeb) -> None:
-    web.redirect("http://a.test/robots.txt", "/r1")
-    web.redirect("http://a.test/r1", "/r2")
-    web.status("http://a.test/r2", 200, body=b"User-agent: *\nDisallow: /1")
-    assert "http://a.test/1" not in (await crawl(web)).pages
 
 
 async def test_redirect_target_replaces_source(web: TinyWeb) -> None:
@@ -379,15 +358,6 @@ async def test_host_without_address_is_abandoned_at_once() -> None:
     assert run.crawl.url_table.counts[UrlState.FAILED] == 5
 
 
-async def test_bare_host_is_tried_over_https_then_http() -> None:
-    web = TinyWeb()
-    web.fail("https://a.test/robots.txt", FailureKind.CONNECT)
-    web.page("http://a.test/", links=["/1"])
-    web.page("http://a.test/1")
-    run = await crawl(web, ["a.test"])
-    assert run.pages == ["http://a.test/", "http://a.test/1"]
-
-
 async def test_seed_failures_are_reported() -> None:
     web = TinyWeb()
     web.fail("http://gone.test/robots.txt", FailureKind.DNS)
@@ -464,9 +434,7 @@ async def test_page_that_refreshes_itself_is_a_page() -> None:
 @pytest.mark.parametrize(
     ("tag", "is_result", "is_followed"),
     [
-        ("otherbot: nofollow", True, True),
         ("otherbot: noindex, focus: nofollow", True, False),
-        ("max-image-preview:none, max-snippet:0", True, True),
         ("unavailable_after: 1 Jan 1970 00:00:00 GMT", True, True),
         ("unavailable_after: Thu, 01 Jan 1970 00:15:00 GMT", False, True),
         ("unavailable_after: 25 Jun 2035 15:00:00 PST", True, True),

@@ -225,8 +225,6 @@ def test_interrupted_export_leaves_old_file(tmp_path: Path) -> None:
         (None, "a.sqlite3", "sqlite"),
         (None, "a.txt", "jsonl"),
         ("csv", "a.txt", "csv"),
-        ("csv", None, "csv"),
-        ("csv", "a.csv", "csv"),
     ],
 )
 def test_choose_format_by_extension(chosen: str | None, name: str | None, file_format: str) -> None:

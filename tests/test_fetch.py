@@ -317,20 +317,6 @@ async def test_fetch_odd_head_keeps_page(headers: list[str], body: bytes, is_who
     assert (result.failure, result.body) == (None, PAGE)
 
 
-@pytest.mark.parametrize(
-    ("lines", "kind"),
-    [
-        (["HTTP/1.1 200 OK", "Content-Length: 5", "Content-Length: 6", "", "123456"], "protocol"),
-        (["SSH-2.0-OpenSSH", ""], "protocol"),
-        (["HTTP/1.1 200 OK", "Content-Type: text/html"], "reset"),
-        (["HTTP/1.1 200 OK", "Content-Length: 50", "", "<p>short"], "reset"),
-    ],
-)
-async def test_fetch_unusable_head_is_failure(lines: list[str], kind: str) -> None:
-    result = await ask(Raw("\r\n".join(lines).encode(), close=True))
-    assert result.failure == kind
-
-
 def test_private_names_of_aiohttp_exist() -> None:
     """`connection` and `requests` use these names of aiohttp, which has no public ones for them."""
 

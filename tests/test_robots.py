@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.http.robots import ALLOW_ALL, DENY_ALL, MAX_BYTES, Robots, robots_from_response
+from focus.http.robots import DENY_ALL, MAX_BYTES, Robots, robots_from_response
 
 
 def allows(rules: str, path: str, agent: str = "focus") -> bool:
@@ -203,12 +203,6 @@ def test_parse_any_bytes_never_raises(body: bytes, path: str) -> None:
 def test_robots_from_response_status_precedes_body(status: int | None, allowed: bool) -> None:
     robots = robots_from_response(status, b"User-agent: *\nDisallow: /")
     assert robots.allows("http://a.test/x", "focus") is allowed
-
-
-def test_allow_all_and_deny_all() -> None:
-    assert ALLOW_ALL.allows("http://a.test/", "focus")
-    assert not DENY_ALL.allows("http://a.test/", "focus")
-    assert ALLOW_ALL.crawl_delay("focus") is None
 
 
 # Hostile files

@@ -124,9 +124,7 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
         (("add", "a", "--words", "x"), "--site"),
         (("add", "a", "--site", "https://a.test"), "--words, --topic"),
         (("add", "a", "--site", "nonsense", "--words", "x"), "not a web address"),
-        (("add", "a", "--site", "a.test", "--words", "-x"), "there is no word to find"),
         (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
-        (("add", "a", "--site", "a.test", "--words", "x", "--every", "0m"), "1m and"),
         (("add", "a", "--site", "a.test", "--words", "x", "--quiet", "late"), "22:00-07:00"),
         (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
         (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
@@ -141,11 +139,6 @@ def test_watch_add_invalid_option(focus: Focus, arguments: tuple[str, ...], comp
     assert complaint in ended.err
     assert ended.err.count("\n") == 1
     assert "No alerts yet" in focus("list").out
-
-
-def test_add_existing_name_is_refused(focus: Focus) -> None:
-    assert add(focus).code == 0
-    assert add(focus).code == 2
 
 
 def test_topic_file_is_stored_with_absolute_path(focus: Focus, home: Path) -> None:
@@ -181,6 +174,7 @@ def test_export_and_import_preserve_alerts(focus: Focus, home: Path) -> None:
 
 def test_import_with_invalid_alert_imports_nothing(focus: Focus, home: Path) -> None:
     add(focus)
+    assert add(focus).code == 2  # the name is taken
     both = [{"name": "新", "sites": ["a.test"], "words": "x"},
             {"name": "足球", "sites": ["a.test"], "words": "x"}]  # fmt: skip
     (home / "c.json").write_text(json.dumps(both), encoding="utf-8")
@@ -337,7 +331,8 @@ def test_test_command_prints_result_of_each_channel(focus: Focus) -> None:
 
 def test_reading_commands_create_no_database(focus: Focus, home: Path) -> None:
     assert "No alerts yet" in focus("list").out
-    assert focus("log").code == focus("me").code == 0
+    assert focus("log").out == "Nothing has been sent yet\n"
+    assert focus("me").code == 0
     assert "no alert" in focus("show", "足球").err
     assert not list(home.rglob("*.db*"))
 
@@ -445,10 +440,6 @@ def test_preview_lists_matches_with_reasons(focus: Focus, world: World) -> None:
     assert "why: " in shown.out and "足球二" not in shown.out
     found = json.loads(focus("preview", "足球", "--json").out)
     assert [match["title"] for match in found["matches"]] == ["足球一"]
-
-
-def test_log_without_deliveries_says_so(focus: Focus) -> None:
-    assert focus("log").out == "Nothing has been sent yet\n"
 
 
 # -- the whole way --------------------------------------------------------------------
