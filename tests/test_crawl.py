@@ -155,6 +155,14 @@ async def test_crawl_delay_of_robots_txt_is_obeyed_up_to_limit(web: TinyWeb) -> 
     assert min(b - a for a, b in pairwise(times)) >= 7.0
 
 
+async def test_forbidden_url_is_never_requested(web: TinyWeb) -> None:
+    web.robots("a.test", "User-agent: focus\nDisallow: /1\n\nUser-agent: *\nDisallow: /")
+    run = await crawl(web)
+    asked = run.web.urls()
+    assert "http://a.test/1" not in asked and "http://a.test/2" in asked
+    assert run.crawl.unit_of_work.drops["robots"] == 1
+
+
 async def test_robots_txt_unreachable_is_retried_then_host_is_abandoned(web: TinyWeb) -> None:
     web.robots("b.test", "", status=503)
     run = await crawl(web)
