@@ -29,6 +29,7 @@ from focus.cluster.private_broker import PrivateBroker, free_ports, server
 from focus.cluster.queues import Queues
 from focus.cluster.reach import Reach
 from focus.cluster.runtime import ClusterRuntime
+from focus.cluster.status import cluster_status
 from focus.cluster.worker import Worker, WorkerOptions
 from focus.config import (
     AnalysisConfig,
@@ -289,6 +290,7 @@ async def test_broker_does_not_answer_for_the_tasks_they_go_to_another_queue(
     expected = await expected_pages(site, tmp_path)
     async with cluster.workers(cluster.worker(), cluster.worker()):
         report = await cluster.crawl(config(site))
+        assert (await cluster_status(cluster.address))["workers"] == 2
     assert report.stop_reason == "frontier empty"
     assert pages(cluster.db) == expected
     assert (asked[0].split(".")[2:], asked[-1].split(".")[2:]) == (["tasks"], ["tasks", "1"])

@@ -3,7 +3,8 @@
 focus.NAME.tasks         quorum queue: tasks for workers; a task that was delivered three times
                          without a result goes to the next queue
 focus.NAME.poison        quorum queue: tasks that no worker survived
-focus.NAME.tasks.N       in their place after the broker gave no answer for them; also poison.N
+focus.NAME.tasks.N       in their place after the broker gave no answer for them; also poison.N.
+                         N is below 8, and the first queues follow the last
 focus.NAME.frontier      exclusive queue of the frontier: results and greetings of workers
 focus.NAME.workers       fanout exchange: new runs and model updates, for all workers
 focus.NAME.worker.NAME   exclusive queue of a worker, bound to the exchange
@@ -33,6 +34,8 @@ CONFIRM_S = 8.0
 
 RabbitMQ 3.10 may never answer a call to a quorum queue that it is recovering.
 """
+GENERATIONS = 8
+"""Number of queues of tasks that a frontier uses in turn; only generation 0 lasts for ever."""
 _EXPIRES_MS = 3_600_000  # without a worker, of queues in place of such ones
 
 
@@ -53,12 +56,12 @@ class Queues:
         )
 
     async def declare_tasks(self, generation: int) -> None:
-        """Declare the queues of tasks; those of generation 0 last for ever."""
-        ending, expires = (f".{generation}", {"x-expires": _EXPIRES_MS}) if generation else ("", {})
-        poison = f"{self.name}.poison{ending}"
+        """Declare the queues of tasks of a generation."""
+        expires = {"x-expires": _EXPIRES_MS} if generation else {}
+        tasks, poison = self.task_names(generation)
         self.poison = await self._quorum_queue(poison, expires)
         self.tasks = await self._quorum_queue(
-            f"{self.name}.tasks{ending}",
+            tasks,
             {
                 "x-delivery-limit": DELIVERY_LIMIT,
                 "x-dead-letter-exchange": "",
@@ -68,6 +71,11 @@ class Queues:
                 **expires,
             },
         )
+
+    def task_names(self, generation: int) -> tuple[str, str]:
+        """Return the names of the queues of tasks and of poison tasks of a generation."""
+        ending = f".{generation}" if generation else ""
+        return f"{self.name}.tasks{ending}", f"{self.name}.poison{ending}"
 
     @property
     def frontier(self) -> str:

@@ -39,7 +39,7 @@ from focus.cluster.messages import (
     to_result,
     unpack,
 )
-from focus.cluster.queues import CONFIRM_S, DELIVERY_LIMIT, Queues
+from focus.cluster.queues import CONFIRM_S, DELIVERY_LIMIT, GENERATIONS, Queues
 from focus.engine.transports import score_stored_page, wait_for
 from focus.errors import ClusterError
 from focus.i18n import msg
@@ -101,7 +101,7 @@ class ClusterTransport:
         try:
             await queues.declare_tasks(self._generation)
         except TimeoutError:
-            self._generation += 1
+            self._use_next_queues()
             raise
         try:
             own_queue = await queues.own_queue(queues.frontier)
@@ -115,6 +115,9 @@ class ClusterTransport:
         await own_queue.consume(self._receive, no_ack=True)
         await self._begin_run()
         await queues.poison.consume(self._receive_poison, no_ack=True)
+
+    def _use_next_queues(self) -> None:
+        self._generation = (self._generation + 1) % GENERATIONS
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -166,7 +169,7 @@ class ClusterTransport:
             try:
                 self._worker_count = await self._queues.count_workers()
             except TimeoutError:
-                self._generation += 1
+                self._use_next_queues()
                 self._link.reset()
             except LOST:  # counted again when the broker is back
                 pass

@@ -243,6 +243,8 @@ class Worker:
         if self._is_stopping or (self._tasks is not None and self._tasks.name == setup.queue):
             return
         try:
+            if self._tasks is not None:
+                await self._tasks.cancel(self._tasks.name, nowait=True)
             self._tasks = await self._queues.consume_tasks(setup.queue, self._receive_task)
         except TimeoutError:
             self._link.reset()
