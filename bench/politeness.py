@@ -21,7 +21,7 @@ RESTART_DELAY_S = 4.0
 
 def _report(name: str, result: Conduct, delay_s: float, per_host: int) -> int:
     print(f"{name}: {result.requests} requests, delay {delay_s:g} s, per host {per_host}")
-    print(f"  closest two to a host {result.closest_s:.4f} s; most at once {result.most}")
+    print(f"  closest two to a host {result.closest_s:.4f} s; most at once {result.max_open}")
     print(
         f"  early {len(result.early)} {result.early[:3]}; forbidden {result.forbidden[:3]};", end=""
     )

@@ -49,7 +49,9 @@ def main() -> int:
         for name in options.trials or trials:
             verdict = trials[name](rack)
             broken |= bool(verdict.broken)
-            print(f"| {name} | {verdict.found} | {', '.join(verdict.broken) or '-'} |", flush=True)
+            print(
+                f"| {name} | {verdict.outcome} | {', '.join(verdict.broken) or '-'} |", flush=True
+            )
     return int(broken)
 
 

@@ -54,7 +54,7 @@ class Live(ReplayTransport):
         self.slow: dict[str, float] = {}
         self.looked_up: list[str] = []
         self.starts: list[float] = []
-        self.most = 0
+        self.most_open = 0
         self._busy_s = busy_s
 
     def send(self, task: Task) -> None:
@@ -68,7 +68,7 @@ class Live(ReplayTransport):
         self._sent += 1
         self.in_flight += 1
         heapq.heappush(self._running, (start_at + ends_in, self._sent, task))
-        self.most = max(self.most, sum(not item.is_lookup for *_, item in self._running))
+        self.most_open = max(self.most_open, sum(not item.is_lookup for *_, item in self._running))
 
     async def receive(self, until: float | None) -> list[Result]:
         if self._running and (until is None or until >= self._running[0][0]):
@@ -77,11 +77,11 @@ class Live(ReplayTransport):
                 heapq.heappop(self._running)
                 self._clock = max(self._clock, ends_at)
                 self.in_flight -= 1
-                found = self.names.get(task.host, HOME) or ""
-                return [Result(task, FetchResult(task.url, ends_at, address=found))]
-        return [self._found(result) for result in await super().receive(until)]
+                address = self.names.get(task.host, HOME) or ""
+                return [Result(task, FetchResult(task.url, ends_at, address=address))]
+        return [self._with_address(result) for result in await super().receive(until)]
 
-    def _found(self, result: Result) -> Result:
+    def _with_address(self, result: Result) -> Result:
         address = self.names.get(result.task.host, HOME)
         fetch = result.fetch
         if address is None:
@@ -121,7 +121,7 @@ async def test_new_hosts_share_the_slots_of_their_address() -> None:
     web, seeds = make_hosts(40)
     live = Live(World(web), busy_s=SLOW_S)
     await crawl(live, make_config(seeds))
-    assert live.most == 4, "robots.txt and all"
+    assert live.most_open == 4, "robots.txt and all"
     assert len(live.starts) == 80, "a robots.txt and a page of each"
     assert len(live.looked_up) == 40, "once each"
 
@@ -235,8 +235,8 @@ class Counting(AbstractResolver):
         if self.error is not None:
             raise self.error
         flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-        found = {"host": self.address, "port": port, "family": socket.AF_INET, "flags": flags}
-        return [ResolveResult(hostname=host, proto=0, **found)]
+        record = {"host": self.address, "port": port, "family": socket.AF_INET, "flags": flags}
+        return [ResolveResult(hostname=host, proto=0, **record)]
 
     async def close(self) -> None:
         pass
@@ -246,8 +246,8 @@ async def test_lookup_is_reused_by_the_next_request() -> None:
     names = Counting()
     ahead = PrefetchResolver(names)
     assert await ahead.prefetch_address("a.test", 80, 1.0) == HOME
-    (found,) = await ahead.resolve("a.test", 443)
-    assert (found["host"], found["port"]) == (HOME, 443)
+    (record,) = await ahead.resolve("a.test", 443)
+    assert (record["host"], record["port"]) == (HOME, 443)
     assert names.asked == ["a.test"]
     await ahead.resolve("a.test", 80)
     assert names.asked == ["a.test", "a.test"], "later ones ask anew"

@@ -22,7 +22,7 @@ def unix(text: str, zone: ZoneInfo = SHANGHAI) -> float:
 
 
 @pytest.mark.parametrize(
-    ("text", "found", "taken"),
+    ("text", "words", "is_match"),
     [
         ("足球", {"足球"}, True),
         ("足球", set(), False),
@@ -37,8 +37,8 @@ def unix(text: str, zone: ZoneInfo = SHANGHAI) -> float:
         ("＋欧冠 －彩票", {"欧冠", "彩票"}, False),
     ],
 )
-def test_query_is_satisfied_by_words(text: str, found: set[str], taken: bool) -> None:
-    assert query.parse(text).is_satisfied_by(found) is taken
+def test_query_is_satisfied_by_words(text: str, words: set[str], is_match: bool) -> None:
+    assert query.parse(text).is_satisfied_by(words) is is_match
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def crawling(web: Path, db: Path | None = None, **options: Any) -> focus.Crawling:
-    given = {"archive": web, "concurrency": 1, "workers": 1, **options}
-    return focus.crawl(f"{HOST}/", topic="足球", db=db, **given)
+    arguments = {"archive": web, "concurrency": 1, "workers": 1, **options}
+    return focus.crawl(f"{HOST}/", topic="足球", db=db, **arguments)
 
 
 def test_crawl_iteration_yields_pages(web: Path) -> None:
@@ -49,8 +49,8 @@ def test_crawl_iteration_left_early_stops_in_good_order(web: Path, tmp_path: Pat
     for page in result:
         assert page.url == f"{HOST}/"
         break
-    with focus.open(tmp_path / "f.db") as found:
-        assert len(list(found.pages())) == result.report.totals.pages >= 1
+    with focus.open(tmp_path / "f.db") as database:
+        assert len(list(database.pages())) == result.report.totals.pages >= 1
 
 
 async def test_crawl_async_iteration_yields_pages(web: Path) -> None:
@@ -62,18 +62,18 @@ def test_crawl_run_stores_pages_for_database(web: Path, tmp_path: Path) -> None:
     db = tmp_path / "f.db"
     report = crawling(web, db, strategy="bfs").run()
     assert report.stop_reason == "frontier empty"
-    with focus.open(db) as found:
-        assert [item.strategy for item in found.crawls()] == ["bfs"]
-        assert found.status().crawl.pages == report.totals.pages
-        best = list(found.pages(relevant=True, sort="quality", limit=3, fields=("url", "matched")))
+    with focus.open(db) as store:
+        assert [item.strategy for item in store.crawls()] == ["bfs"]
+        assert store.status().crawl.pages == report.totals.pages
+        best = list(store.pages(relevant=True, sort="quality", limit=3, fields=("url", "matched")))
         assert len(best) == 3
         assert "足球" in json.dumps(best[0]["matched"], ensure_ascii=False)
-        table = found.table(fields=("url", "relevance"))
+        table = store.table(fields=("url", "relevance"))
         assert len(table["url"]) == len(table["relevance"]) == report.totals.pages
-        assert (f"{HOST}/list/good", f"{HOST}/g/0") in set(found.links())
-        assert found.search("足球", limit=3).pages >= GOOD
-        assert found.why(f"{HOST}/g/0").state == "done"
-        assert found.export(tmp_path / "out.jsonl", relevant=True) >= GOOD
+        assert (f"{HOST}/list/good", f"{HOST}/g/0") in set(store.links())
+        assert store.search("足球", limit=3).pages >= GOOD
+        assert store.why(f"{HOST}/g/0").state == "done"
+        assert store.export(tmp_path / "out.jsonl", relevant=True) >= GOOD
         assert (tmp_path / "out.jsonl").read_text().count("\n") >= GOOD
 
 
@@ -190,8 +190,8 @@ def test_registry_plugin_adds_strategy_and_model(web: Path, tmp_path: Path) -> N
     crawl += ["--db", str(tmp_path / "f.db"), "--concurrency", "1", "--max-pages", "6"]
     ran = subprocess.run(crawl, env=there, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    with focus.open(tmp_path / "f.db") as found:
-        pages = list(found.pages(fields=("url", "relevance")))
+    with focus.open(tmp_path / "f.db") as database:
+        pages = list(database.pages(fields=("url", "relevance")))
     assert {page["relevance"] for page in pages} == {0.5}
     assert len(pages) == 5
 

@@ -61,12 +61,12 @@ def progress(done: float, total: float) -> None:
 
 
 def test_backup_and_restore_through_links_keep_links(database: Path, tmp_path: Path) -> None:
-    copy, link, other = tmp_path / "copy", tmp_path / "link", tmp_path / "other.db"
+    copy, link, target = tmp_path / "copy", tmp_path / "link", tmp_path / "other.db"
     link.symlink_to("copy")
     backup(database, link, replace=True, progress=progress)
-    other.symlink_to("focus.db")
-    restore(copy, other, replace=True, pid=1, progress=progress)
-    assert link.is_symlink() and other.is_symlink() and copy.is_file() and database.is_file()
+    target.symlink_to("focus.db")
+    restore(copy, target, replace=True, pid=1, progress=progress)
+    assert link.is_symlink() and target.is_symlink() and copy.is_file() and database.is_file()
 
 
 def test_backup_to_device_raises(database: Path) -> None:
@@ -113,31 +113,31 @@ def test_backup_during_writes_contains_whole_batches(database: Path, tmp_path: P
     copy = tmp_path / "copy.db"
     with writing(database):
         for _ in range(3):
-            found = copied(database, copy, replace=True)
+            summary = copied(database, copy, replace=True)
             counted = "SELECT json_extract(counters, '$.urls') FROM progress WHERE crawl = 2"
             number = "SELECT count(*) FROM url WHERE id >> 32 = 2"
             with closing(sqlite3.connect(copy)) as db:
                 assert db.execute(number).fetchone() == db.execute(counted).fetchone() > (0,)
-            assert found.crawls == 2
+            assert summary.crawls == 2
 
 
 def test_backup_lets_others_write(database: Path, tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     """Something is written between two steps of the copy, which is not begun anew for it."""
     monkeypatch.setattr("focus.storage.backup.PAGES_PER_STEP", 16)
     asyncio.run(write(database, urls=1000))
-    told: list[float] = []
+    steps: list[float] = []
 
     def during(done: float, total: float) -> None:
-        told.append(done)
+        steps.append(done)
         with closing(sqlite3.connect(database, timeout=0)) as db, db:
             db.execute("DELETE FROM url_found WHERE id = (SELECT min(id) FROM url_found)")
 
     before = urls(database)
     backup(database, tmp_path / "copy.db", replace=False, progress=during)
-    assert len(told) > 10
-    assert told == sorted(told)
+    assert len(steps) > 10
+    assert steps == sorted(steps)
     assert urls(tmp_path / "copy.db") == before
-    assert urls(database) == before - len(told)
+    assert urls(database) == before - len(steps)
 
 
 def test_backup_creates_one_private_file(database: Path, tmp_path: Path) -> None:
@@ -182,8 +182,8 @@ def damage_table(path: Path) -> None:
 
 def test_restore_missing_database_is_created(database: Path, tmp_path: Path) -> None:
     copied(database, tmp_path / "copy.db")
-    found = restored(tmp_path / "copy.db", tmp_path / "new" / "focus.db")
-    assert (found.crawls, found.replaced) == (1, None)
+    summary = restored(tmp_path / "copy.db", tmp_path / "new" / "focus.db")
+    assert (summary.crawls, summary.replaced) == (1, None)
     assert urls(tmp_path / "new" / "focus.db") == 3
     assert stat.S_IMODE((tmp_path / "new" / "focus.db").stat().st_mode) == 0o600
 
@@ -195,9 +195,9 @@ def test_restore_existing_database_needs_force_and_is_kept(database: Path, tmp_p
     (tmp_path / "focus.db-search").write_text("of what was")
     with pytest.raises(StoreError, match="already exists"):
         restored(tmp_path / "copy.db", database)
-    found = restored(tmp_path / "copy.db", database, replace=True)
-    assert found.replaced == tmp_path / "focus.db.old1"
-    assert (urls(database), urls(found.replaced)) == (3, 0)
+    summary = restored(tmp_path / "copy.db", database, replace=True)
+    assert summary.replaced == tmp_path / "focus.db.old1"
+    assert (urls(database), urls(summary.replaced)) == (3, 0)
     assert not (tmp_path / "focus.db-search").exists()
     again = restored(tmp_path / "copy.db", database, replace=True)
     assert again.replaced == tmp_path / "focus.db.old2"
@@ -225,8 +225,8 @@ def test_restore_damaged_database_is_replaced(database: Path, tmp_path: Path) ->
     database.write_bytes(b"no database" * 1000)
     with pytest.raises(StoreError, match="already exists"):
         restored(tmp_path / "copy.db", database)
-    found = restored(tmp_path / "copy.db", database, replace=True)
-    assert found.replaced.read_bytes().startswith(b"no database")
+    summary = restored(tmp_path / "copy.db", database, replace=True)
+    assert summary.replaced.read_bytes().startswith(b"no database")
     assert urls(database) == 3
 
 
@@ -275,13 +275,13 @@ def test_restore_key_keeps_the_replaced_key(focus: Focus, database: Path, tmp_pa
     assert focus("backup", "copy.db", "--with-key").code == 0
     keyfile.key_path(database).unlink()
     database.unlink()
-    other = keyfile.read_key(keyfile.key_path(database))
+    second_key = keyfile.read_key(keyfile.key_path(database))
     ended = focus("restore", "copy.db", "--with-key")
     assert (ended.code, "is another key" in ended.err) == (2, True)
     assert not database.exists()
     assert focus("restore", "copy.db", "--with-key", "--force").code == 0
     assert keyfile.read_key(keyfile.key_path(database)) == key
-    assert keyfile.read_key(tmp_path / "focus.db.key.old1") == other
+    assert keyfile.read_key(tmp_path / "focus.db.key.old1") == second_key
 
 
 def test_restore_reports_replaced_file(focus: Focus, database: Path) -> None:

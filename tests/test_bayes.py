@@ -59,11 +59,11 @@ def test_log_odds_are_independent_of_word_order() -> None:
     rng = Random(1)
     model = NaiveBayes(0.1, {str(n): rng.gauss(0, 3) for n in range(200)})
     words = [str(n) for n in range(200)]
-    found = set()
+    values = set()
     for _ in range(20):
         rng.shuffle(words)
-        found.add(model.log_odds(words))
-    assert len(found) == 1
+        values.add(model.log_odds(words))
+    assert len(values) == 1
 
 
 def test_fit_logistic_and_calibration_examples_match_docstrings() -> None:
@@ -139,10 +139,10 @@ def test_make_folds_contain_each_page_once_and_classes_evenly() -> None:
 def test_cross_validate_excludes_own_page() -> None:
     """A word of one page alone would give it away, were it trained on."""
     samples: list[LabelledWords] = [({f"own{n}", "x"}, n % 2 == 0) for n in range(20)]
-    found = cross_validate(
+    scores = cross_validate(
         samples, make_folds(samples, 5, Random(0)), lambda counts: list(counts.words)
     )
-    assert len({round(score, 9) for score, _ in found}) == 1
+    assert len({round(score, 9) for score, _ in scores}) == 1
 
 
 # -- the relevance model ------------------------------------------------------------

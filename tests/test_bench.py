@@ -130,8 +130,8 @@ Text [--not an option].
 
 def test_read_options_declares_options_of_docstring() -> None:
     typed = "x a p q --amqp u --topic a --topic b --at 1 2 --only that --gz --port 7".split()
-    found = vars(read_options(USAGE, typed, port=int))
-    assert found == {
+    options = vars(read_options(USAGE, typed, port=int))
+    assert options == {
         "folder": Path("x"), "aliases": Path("a"), "parts": ["p", "q"], "pages": 20, "share": 0.5,
         "mode": "run", "only": "that", "topic": ["a", "b"], "at": [1, 2], "gz": True, "amqp": "u",
         "json": None, "options": [], "port": 7,

@@ -22,10 +22,10 @@ MIB = 1024 * 1024
 
 async def waits(bodies: BodyMemory, owner: object, size: int) -> asyncio.Task[None] | None:
     """A task that waits for room; None if there is."""
-    found = bodies.reserve(owner, size)
-    if found is None:
+    reservation = bodies.reserve(owner, size)
+    if reservation is None:
         return None
-    task = asyncio.ensure_future(found)
+    task = asyncio.ensure_future(reservation)
     await asyncio.sleep(0)
     return cast("asyncio.Task[None]", task)
 

@@ -90,8 +90,8 @@ def test_breadcrumb_json_ld_depth_is_limited() -> None:
 
 
 def test_ancestor_pages_omit_home_itself_and_other_hosts() -> None:
-    given = [*CRUMBS, Crumb("5.html", "决赛"), Crumb("http://b/", "x"), Crumb("mailto:a", "x")]
-    assert ancestor_pages([*given, *CRUMBS], "http://h/5.html") == [Crumb("http://h/c/5", "足球")]
+    links = [*CRUMBS, Crumb("5.html", "决赛"), Crumb("http://b/", "x"), Crumb("mailto:a", "x")]
+    assert ancestor_pages([*links, *CRUMBS], "http://h/5.html") == [Crumb("http://h/c/5", "足球")]
 
 
 def test_evidence_breadcrumb_names_count() -> None:

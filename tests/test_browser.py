@@ -36,7 +36,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield running
 
 
-def no_picture(one: Browsing, name: str) -> None:
+def no_picture(browsing: Browsing, name: str) -> None:
     """The story is told in docs/watch.md."""
 
 
@@ -50,18 +50,18 @@ def test_two_people_use_alerts_from_registration_to_unsubscription(here: Stage) 
         his = story.create_alert(ben, "Football", "足球 欧冠 球队", no_picture)
         visits = here.rows("SELECT count(*) FROM crawl")[0][0]
         here.publish()
-        for one, path, to, name in (
+        for browsing, path, to, name in (
             (ana, hers, "ana@focus.test", "球讯"),
             (ben, his, "ben@focus.test", "Football"),
         ):
-            story.wait_for_news(one, path)
-            story.read_news(one, path, no_picture)
+            story.wait_for_news(browsing, path)
+            story.read_news(browsing, path, no_picture)
             mail = here.mail(to, name)
-            story.show_mail(one, mail, no_picture)
+            story.show_mail(browsing, mail, no_picture)
             for place in ("/alerts", "/settings", "/deliveries", path, f"{path}/edit"):
-                one.go(place)
-                assert focus_faults(one.page) == [], "does not show that it has the focus"
-            story.unsubscribe(one, mail, path, no_picture)
+                browsing.go(place)
+                assert focus_faults(browsing.page) == [], "does not show that it has the focus"
+            story.unsubscribe(browsing, mail, path, no_picture)
         ana.go("/admin")
         night = open_window(here, chromium, NIGHT, "zh-CN")
         night.go("/login")
@@ -69,9 +69,9 @@ def test_two_people_use_alerts_from_registration_to_unsubscription(here: Stage) 
         night.press("登录")
         night.go("/inbox?existing=on")
         assert visits == 1, "alerts on one site share one crawl"
-        for one in (ana, ben, night):
-            assert list(dict.fromkeys(one.failures)) == []
-            assert one.foreign() == []
+        for browsing in (ana, ben, night):
+            assert list(dict.fromkeys(browsing.failures)) == []
+            assert browsing.foreign() == []
 
 
 def test_watch_works_by_keyboard_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -108,16 +108,18 @@ def makes_an_alert(keys: Keyboard) -> str:
     keys.press("Alerts")
     keys.press("New alert")
     keys.press("Save")
-    keys.one.see("fields need a change")
+    keys.browsing.see("fields need a change")
     keys.fill("Name of the alert", "Football")
     keys.fill("Sites or sections, one per line", story.SITE)
     keys.fill("Words", "足球 欧冠 英超 球队")
     assert keys.choose("When to check", "every hour") == "hourly"
     keys.press("Try it now")
-    keys.one.see("Current answers of the sites")
+    keys.browsing.see("Current answers of the sites")
     keys.press("Save")
-    path = keys.page.url.partition("?")[0].removeprefix(keys.one.here.home)
-    story.until(lambda: keys.one.here.rows("SELECT 1 FROM alert WHERE checked_at > 0"), "check")
+    path = keys.page.url.partition("?")[0].removeprefix(keys.browsing.here.home)
+    story.until(
+        lambda: keys.browsing.here.rows("SELECT 1 FROM alert WHERE checked_at > 0"), "check"
+    )
     return str(path)
 
 
@@ -128,12 +130,12 @@ def reads_and_deletes(keys: Keyboard) -> None:
     first, second, third = (items.nth(n).locator("h2").inner_text() for n in range(3))
     keys.toggle(f"More: {first}", "Enter")
     keys.press("Relevant")
-    keys.one.see("Your vote was saved.")
+    keys.browsing.see("Your vote was saved.")
     before = items.count()
     keys.toggle(second)
     keys.toggle(third)
     keys.press("Delete")
-    keys.one.see("2 pages deleted.")
+    keys.browsing.see("2 pages deleted.")
     assert items.count() == before - 2
     keys.press("Undo")
     assert items.count() == before

@@ -51,8 +51,8 @@ def page(text: str, encoding: str, label: str = "") -> bytes:
     ],
 )
 def test_decode_returns_text_and_encoding(body: bytes, header: str | None, encoding: str) -> None:
-    text, found = decode(body, header)
-    assert found == encoding
+    text, detected = decode(body, header)
+    assert detected == encoding
     assert "\ufffd" not in text and "\ufeff" not in text
     assert any(sentence in text for sentence in (NEWS, TAIWAN, KOREAN, JAPANESE, RUSSIAN))
 

@@ -124,8 +124,8 @@ def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> Non
     (home / "t.toml").write_text('name = "足球"\nkeywords = ["足球"]\n[features]\n"欧冠" = 1.0\n')
     order = on(recorded(home, pages), "--max-pages", "2", "--strategy", "best-link")
     focus(*["t.toml" if word == "足球" else word for word in order], "--terms", "none")
-    taken = why(focus, "a.test/one")
-    assert (taken["named"], taken["ahead"]["number"]) == (["足球"], 0)
+    fetched = why(focus, "a.test/one")
+    assert (fetched["named"], fetched["ahead"]["number"]) == (["足球"], 0)
     last = why(focus, "a.test/two")
     assert (last["named"], last["ahead"]["number"]) == ([], 1)
     assert last["ahead"]["hosts"] == [["a.test", 1]]
@@ -149,11 +149,11 @@ def test_why_shows_terms_of_old_topic_file_with_sources(focus: Focus, home: Path
     )
     order = on(recorded(home, pages), "--max-pages", "2", "--strategy", "yield")
     focus(*["t.toml" if word == "足球" else word for word in order])
-    told = why(focus, "a.test/one")
+    data = why(focus, "a.test/one")
     assert why(focus, "a.test/rain")["state"] == "waiting"
-    assert told["evidence"]["subtopic"] == pytest.approx(1.5 * 0.4)
-    assert told["subtopics"] == ["mysql"]
-    assert told["subtopic_sources"] == {"mysql": "knowledge base: 类别 数据库"}
+    assert data["evidence"]["subtopic"] == pytest.approx(1.5 * 0.4)
+    assert data["subtopics"] == ["mysql"]
+    assert data["subtopic_sources"] == {"mysql": "knowledge base: 类别 数据库"}
     shown = focus("why", "a.test/one", "--db", "a.db").out
     assert "(mysql: knowledge base: 类别 数据库)" in shown
 

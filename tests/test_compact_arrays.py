@@ -53,5 +53,5 @@ def test_numbering_numbers_equal_single_lookups(entered: list[int], asked: list[
     for item in entered:
         numbering.add(item)
     model = {item: number for number, item in enumerate(entered, 1)}
-    found = numbering.numbers(np.array(asked, np.intp)).tolist()
-    assert found == [model.get(item, 0) for item in asked] == [*map(numbering.number, asked)]
+    numbers = numbering.numbers(np.array(asked, np.intp)).tolist()
+    assert numbers == [model.get(item, 0) for item in asked] == [*map(numbering.number, asked)]

@@ -38,8 +38,8 @@ def fresh(web: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def value(found: Comparison, strategy: str, name: str) -> float:
-    for group in found.groups:
+def value(result: Comparison, strategy: str, name: str) -> float:
+    for group in result.groups:
         for score in group.scores:
             if score.variant.startswith(strategy + "/"):
                 return score.measures[name].value
@@ -58,16 +58,16 @@ def runs(folder: Path) -> list[TrialResult]:
 
 
 def test_informed_strategy_beats_breadth_first(web: Path, tmp_path: Path) -> None:
-    found = run_comparison(spec(web, "bfs", "random", "best-first", out=tmp_path, baseline="bfs"))
-    (topic,) = found.topics
+    result = run_comparison(spec(web, "bfs", "random", "best-first", out=tmp_path, baseline="bfs"))
+    (topic,) = result.topics
     assert (topic.relevant, topic.targets, topic.budget) == (GOOD + 1, GOOD, 3 * GOOD + 20)
-    aucs = {name: value(found, name, "auc") for name in ("bfs", "random", "best-first")}
+    aucs = {name: value(result, name, "auc") for name in ("bfs", "random", "best-first")}
     assert aucs["best-first"] > max(aucs["bfs"], aucs["random"]) > 0
-    assert found.judge == "labels"
-    assert value(found, "best-first", "model_precision") == 1.0
-    assert value(found, "best-first", "found") == GOOD
-    assert [r.what for r in found.remarks] == ["seeds that are not in the archive"]
-    (group,) = found.groups
+    assert result.judge == "labels"
+    assert value(result, "best-first", "model_precision") == 1.0
+    assert value(result, "best-first", "found") == GOOD
+    assert [r.what for r in result.remarks] == ["seeds that are not in the archive"]
+    (group,) = result.groups
     assert group.baseline == "bfs/tuned/evidence/none"
     versus = group.scores[-1].versus["auc"]
     assert (versus.wins, versus.losses, versus.p) == (1, 0, 1.0)
@@ -75,31 +75,31 @@ def test_informed_strategy_beats_breadth_first(web: Path, tmp_path: Path) -> Non
 
 
 def test_interval_of_single_topic_is_none(web: Path, tmp_path: Path) -> None:
-    found = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
-    score = found.groups[0].scores[0]
+    result = run_comparison(spec(web, "bfs", "best-first", out=tmp_path, baseline="bfs"))
+    score = result.groups[0].scores[0]
     assert (score.measures["auc"].low, score.measures["auc"].high, score.band) == (None, None, [])
     assert score.versus == {} or score.versus["auc"].low is None
-    text = "\n".join(comparison_lines(found))
+    text = "\n".join(comparison_lines(result))
     assert f"{score.measures['auc'].value:.3f}".lstrip("0") + "-" not in text
 
 
 def test_recall_of_crawls_is_at_most_the_oracle(web: Path, tmp_path: Path) -> None:
-    found = run_comparison(spec(web, "bfs", "best-first", "best-link", "dfs", out=tmp_path))
-    for score in found.groups[0].scores:
-        pairs = zip(score.topics[0].curve, found.topics[0].oracle, strict=True)
+    result = run_comparison(spec(web, "bfs", "best-first", "best-link", "dfs", out=tmp_path))
+    for score in result.groups[0].scores:
+        pairs = zip(score.topics[0].curve, result.topics[0].oracle, strict=True)
         assert all(ours <= best for ours, best in pairs)
-    assert not any("oracle" in remark.what for remark in found.remarks)
+    assert not any("oracle" in remark.what for remark in result.remarks)
 
 
 def test_fetch_order_does_not_depend_on_labels(web: Path, tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
+    first, second = tmp_path / "one", tmp_path / "other"
     folder = fresh(web, tmp_path)
-    run_comparison(spec(folder, "best-link", "yield", out=one, budget="40"))
+    run_comparison(spec(folder, "best-link", "yield", out=first, budget="40"))
     write_labels(folder, {f"/b/{n}": 1 for n in range(20)} | {f"/g/{n}": 0 for n in range(5)})
-    run_comparison(spec(folder, "best-link", "yield", out=other, budget="40"))
-    orders = [[(run.variant, run.order, run.pages) for run in runs(out)] for out in (one, other)]
+    run_comparison(spec(folder, "best-link", "yield", out=second, budget="40"))
+    orders = [[(run.variant, run.order, run.pages) for run in runs(out)] for out in (first, second)]
     assert orders[0] == orders[1]
-    assert [run.key for run in runs(one)] == [run.key for run in runs(other)]
+    assert [run.key for run in runs(first)] == [run.key for run in runs(second)]
 
 
 def test_comparison_is_equal_for_any_number_of_processes(web: Path, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_comparison_is_equal_for_any_number_of_processes(web: Path, tmp_path: Pa
 
 
 def test_interrupted_comparison_continues(web: Path, tmp_path: Path) -> None:
-    def interrupt(what: str, done: int, of: int) -> None:
+    def interrupt(what: str, done: int, total: int) -> None:
         if what == "crawling" and done == 3:
             raise KeyboardInterrupt
 
@@ -119,11 +119,11 @@ def test_interrupted_comparison_continues(web: Path, tmp_path: Path) -> None:
         run_comparison(spec(web, "bfs", "best-first", out=tmp_path), interrupt)
     with (tmp_path / RUNS_FILE).open("ab") as file:
         file.write(b'{"key": "torn by a k')
-    told = []
+    steps = []
     order = spec(web, "bfs", "best-first", out=tmp_path)
-    found = run_comparison(order, lambda *step: told.append(step))
-    assert (found.timing.trials, found.timing.continued) == (4, 3)
-    assert told == [("crawling", 3, 4), ("crawling", 4, 4)]
+    result = run_comparison(order, lambda *step: steps.append(step))
+    assert (result.timing.trials, result.timing.continued) == (4, 3)
+    assert steps == [("crawling", 3, 4), ("crawling", 4, 4)]
     run_comparison(spec(web, "bfs", "best-first", out=tmp_path / "whole"))
     whole = without_times(tmp_path / "whole/results.json")
     assert without_times(tmp_path / "results.json") == whole
@@ -137,8 +137,8 @@ def test_changed_setting_runs_trials_again(web: Path, tmp_path: Path) -> None:
 
 
 def test_measures_count_every_request(web: Path, tmp_path: Path) -> None:
-    found = run_comparison(spec(web, "bfs", out=tmp_path, budget="50"))
-    numbers = found.groups[0].scores[0].topics[0].orders[0]
+    result = run_comparison(spec(web, "bfs", out=tmp_path, budget="50"))
+    numbers = result.groups[0].scores[0].topics[0].orders[0]
     assert numbers["requests"] == 50 or numbers["unlabelled"]
     (run, _) = runs(tmp_path)
     assert len(run.pages) == len(run.verdicts) == numbers["requests"]
@@ -148,28 +148,28 @@ def test_measures_count_every_request(web: Path, tmp_path: Path) -> None:
 
 
 def test_page_with_two_urls_counts_once(web: Path, tmp_path: Path) -> None:
-    found = run_comparison(spec(web, "bfs", out=tmp_path, budget="200"))
+    result = run_comparison(spec(web, "bfs", out=tmp_path, budget="200"))
     with Archive.open(web / "web.warc.gz", cache_dir=web / "cache") as archive:
         index = PageIndex(archive)
     numbers = {index.find_page(f"{HOST}/g/0"), index.find_page(f"{HOST}/g/0/index.html")}
     assert numbers <= set(runs(tmp_path)[0].pages)
-    assert value(found, "bfs", "found") == GOOD
+    assert value(result, "bfs", "found") == GOOD
 
 
 def test_link_graph_follows_redirects_and_is_cached(web: Path) -> None:
     with Archive.open(web / "web.warc.gz", cache_dir=web / "cache") as archive:
-        index, told = PageIndex(archive), list[tuple[str, int, int]]()
+        index, steps = PageIndex(archive), list[tuple[str, int, int]]()
 
-        def graph_of(cache: str) -> tuple[object, set[int]]:
-            options = {"progress": lambda *step: told.append(step), "cache_dir": web / cache}
+        def load_graph(cache: str) -> tuple[object, set[int]]:
+            options = {"progress": lambda *step: steps.append(step), "cache_dir": web / cache}
             graph = load_link_graph(web / "web.warc.gz", archive, jobs=1, **options)
             return graph.links, graph.redirects
 
         (web / "other").mkdir()
-        links, redirects = graph_of("other")
-        result = len(told)
-        assert graph_of("other") == (links, redirects)
-        assert len(told) == result == 1
+        links, redirects = load_graph("other")
+        result = len(steps)
+        assert load_graph("other") == (links, redirects)
+        assert len(steps) == result == 1
     old, target = index.find_page(f"{HOST}/old"), index.find_page(f"{HOST}/list/good")
     assert old is not None and redirects == {old}
     assert isinstance(links, list) and links[old] == (target,)
@@ -177,19 +177,19 @@ def test_link_graph_follows_redirects_and_is_cached(web: Path) -> None:
 
 
 def test_judge_option_replaces_labels_by_a_model(web: Path, tmp_path: Path) -> None:
-    ways = tuple(list_variants(["bfs"], relevance=["position", "boolean"], judge="boolean"))
-    order = spec(web, out=tmp_path, labels=None, hubs=None, judge="boolean", variants=ways)
-    found = run_comparison(order)
-    assert found.judge == "self-judged: boolean"
-    assert [v.self_judged for v in found.variants] == [False, True]
-    assert found.topics[0].targets == GOOD + 1  # the listing, too, speaks of it
+    variants = tuple(list_variants(["bfs"], relevance=["position", "boolean"], judge="boolean"))
+    order = spec(web, out=tmp_path, labels=None, hubs=None, judge="boolean", variants=variants)
+    result = run_comparison(order)
+    assert result.judge == "self-judged: boolean"
+    assert [v.self_judged for v in result.variants] == [False, True]
+    assert result.topics[0].targets == GOOD + 1  # the listing, too, speaks of it
 
 
 @pytest.mark.parametrize("mask", ["meta", "urls", "both"])
 def test_masks_are_applied_to_crawls(web: Path, tmp_path: Path, mask: str) -> None:
-    ways = tuple(list_variants(["bfs"], relevance=["position"], masks=["none", mask]))
-    found = run_comparison(spec(web, out=tmp_path, variants=ways))
-    assert [group.mask for group in found.groups] == ["none", mask]
+    variants = tuple(list_variants(["bfs"], relevance=["position"], masks=["none", mask]))
+    result = run_comparison(spec(web, out=tmp_path, variants=variants))
+    assert [group.mask for group in result.groups] == ["none", mask]
 
 
 def test_unrecorded_skip_leaves_out_missing_links(tmp_path: Path) -> None:
@@ -201,16 +201,16 @@ def test_unrecorded_skip_leaves_out_missing_links(tmp_path: Path) -> None:
         "http://s.test/0": page("one of nine"),
     }
     record(tmp_path, more)
-    ways = tuple(list_variants(["bfs"], unrecorded=["ask", "skip"]))
-    found = run_comparison(spec(tmp_path, variants=ways, budget="200", seed_orders=1))
-    assert [group.unrecorded for group in found.groups] == ["ask", "skip"]
-    asked, left_out = (group.scores[0].topics[0].measures for group in found.groups)
+    variants = tuple(list_variants(["bfs"], unrecorded=["ask", "skip"]))
+    result = run_comparison(spec(tmp_path, variants=variants, budget="200", seed_orders=1))
+    assert [group.unrecorded for group in result.groups] == ["ask", "skip"]
+    asked, left_out = (group.scores[0].topics[0].measures for group in result.groups)
     # none.test, its robots.txt and eight pages of s.test; /dead is a true 404, and so is the seed
     assert (asked["failures"] or 0) - (left_out["failures"] or 0) == 9
     assert (asked["robots"] or 0) - (left_out["robots"] or 0) == 1
     assert left_out["failures"] == 2
     assert left_out["found"] == asked["found"] == GOOD
-    text = "\n".join(comparison_lines(found))
+    text = "\n".join(comparison_lines(result))
     assert text.count("unrecorded links left out") == 1
 
 
@@ -225,11 +225,11 @@ def test_find_recorded_hosts_requires_share_of_own_links() -> None:
 def test_unusable_input_is_reported_as_remarks(web: Path, tmp_path: Path) -> None:
     folder = fresh(web, tmp_path)
     write_labels(folder, {"/g/1": 1}, "http://z.test/\tfootball\t1\tx", "u\tnobody\t1\tx", "broken")
-    found = run_comparison(spec(folder, "bfs"))
-    told = {remark.what: remark.count for remark in found.remarks}
-    assert told["labelled pages that are not in the archive"] == 1
-    assert (told["labels of unknown topics"], told["broken lines in the labels"]) == (1, 1)
-    assert load_results(folder / "out").remarks == found.remarks
+    result = run_comparison(spec(folder, "bfs"))
+    remarks = {remark.what: remark.count for remark in result.remarks}
+    assert remarks["labelled pages that are not in the archive"] == 1
+    assert (remarks["labels of unknown topics"], remarks["broken lines in the labels"]) == (1, 1)
+    assert load_results(folder / "out").remarks == result.remarks
 
 
 def test_topic_without_targets_raises_error(web: Path, tmp_path: Path) -> None:
@@ -260,18 +260,20 @@ def test_parse_budget_invalid_text_raises_error(text: str) -> None:
 
 
 def test_list_variants_assigns_parameters_to_owners() -> None:
-    given = [("topic-pagerank.gamma", 0.5), ("alpha", 0.1)]
-    ways = list_variants(["topic-pagerank", "shark-search"], relevance=["position"], params=given)
-    assert [way.params["gamma"] for way in ways] == [0.5, ways[1].params["gamma"]]
-    assert ways[1].params["gamma"] != 0.5
-    assert all(way.model_params == {"alpha": 0.1} for way in ways)
+    pairs = [("topic-pagerank.gamma", 0.5), ("alpha", 0.1)]
+    variants = list_variants(
+        ["topic-pagerank", "shark-search"], relevance=["position"], params=pairs
+    )
+    assert [way.params["gamma"] for way in variants] == [0.5, variants[1].params["gamma"]]
+    assert variants[1].params["gamma"] != 0.5
+    assert all(way.model_params == {"alpha": 0.1} for way in variants)
     with pytest.raises(ConfigError, match="--param nobody: no strategy or model"):
         list_variants(["bfs"], params=[("nobody", 1.0)])
 
 
 def test_list_variants_lists_equal_forms_once() -> None:
-    ways = list_variants(["bfs", "topic-pagerank"], forms=["tuned", "published"])
-    assert [way.label for way in ways] == ["bfs", "topic-pagerank", "topic-pagerank (published)"]
+    rows = list_variants(["bfs", "topic-pagerank"], forms=["tuned", "published"])
+    assert [way.label for way in rows] == ["bfs", "topic-pagerank", "topic-pagerank (published)"]
     assert [way.form for way in list_variants(["bfs"], forms=["published"])] == ["published"]
 
 
@@ -310,9 +312,9 @@ def test_compare_command_uses_crawl_in_database(web: Path, focus: Focus) -> None
         db.executemany("INSERT INTO label VALUES (?, ?, ?, ?, ?)", rows)
         db.commit()
     assert focus(*command, "--jobs", "1", "-o", "labelled").code == 0
-    comparison = load_results(Path("labelled"))
-    assert comparison.judge == "labels"
-    assert comparison.topics[0].targets == sum(is_good for *_, is_good in pages) >= GOOD
+    result = load_results(Path("labelled"))
+    assert result.judge == "labels"
+    assert result.topics[0].targets == sum(is_good for *_, is_good in pages) >= GOOD
 
 
 @pytest.mark.parametrize(

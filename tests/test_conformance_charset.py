@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def rows(name: str) -> list[Any]:
-    found: list[Any] = json.loads((CASES / name).read_text(encoding="utf-8"))
-    return found
+    data: list[Any] = json.loads((CASES / name).read_text(encoding="utf-8"))
+    return data
 
 
 def test_prescan_encoding_html5lib_cases() -> None:

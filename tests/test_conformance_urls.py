@@ -23,8 +23,8 @@ def rows(name: str) -> list[Any]:
     file = CASES / name
     if not file.exists():
         pytest.skip(f"{name}: conformance data not here (set FOCUS_SHARED)")
-    found: list[Any] = json.loads(file.read_text(encoding="utf-8"))
-    return [row for row in found if not isinstance(row, str)]
+    data: list[Any] = json.loads(file.read_text(encoding="utf-8"))
+    return [row for row in data if not isinstance(row, str)]
 
 
 def requested(href: str) -> str | None:
@@ -198,7 +198,7 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("file", "given", "expected"),
+    ("file", "given_key", "expected"),
     [
         ("cc_weird", "url", "normal"),
         ("urlcanon_aggressive", "input", "expected"),
@@ -206,10 +206,10 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
         ("urlcanon_supplemental_whatwg", "input", "expected"),
     ],
 )
-def test_archive_normalisers_differ_as_documented(file: str, given: str, expected: str) -> None:
+def test_archive_normalisers_differ_as_documented(file: str, given_key: str, expected: str) -> None:
     unexplained = []
     for row in rows(f"url-normal/{file}.json"):
-        typed = row[given]
+        typed = row[given_key]
         if "://" not in typed.partition("?")[0] and ":" not in typed:
             continue  # a bare host: that is `seed_candidates`
         got = normalise(typed)
@@ -256,12 +256,12 @@ def test_validity_as_other_tables_see_it() -> None:
 
 
 def test_listed_deviations_are_rows_of_the_tables() -> None:
-    found = set()
+    urls_in_tables = set()
     for file in (CASES / "url-normal").glob("*.json"):
         for row in json.loads(file.read_text(encoding="utf-8")):
             typed = row.get("url", row.get("input", (row.get("args") or [None])[0]))
             if isinstance(typed, str):
-                found.add(typed)
-    if not found:
+                urls_in_tables.add(typed)
+    if not urls_in_tables:
         pytest.skip("url-normal: conformance data not here (set FOCUS_SHARED)")
-    assert set(DEVIATIONS) <= found
+    assert set(DEVIATIONS) <= urls_in_tables

@@ -19,14 +19,14 @@ PROXIED = config(insecure=True, connect_timeout_s=5.0, total_timeout_s=10.0, rea
 class Proxy:
     """Connects on, wherever it is asked to, to `port` of this machine; or says no."""
 
-    def __init__(self, port: int, says: bytes = b"HTTP/1.1 200 Connected\r\n\r\n") -> None:
-        self.port, self.says = port, says
+    def __init__(self, port: int, greeting: bytes = b"HTTP/1.1 200 Connected\r\n\r\n") -> None:
+        self.port, self.greeting = port, greeting
         self.asked: list[bytes] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.asked.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(self.says)
-        if b" 200 " in self.says:
+        writer.write(self.greeting)
+        if b" 200 " in self.greeting:
             there, on = await asyncio.open_connection("127.0.0.1", self.port)
             try:
                 await asyncio.gather(_relay(reader, on), _relay(there, writer))

@@ -245,11 +245,11 @@ class Forgetful:
 class Patient(ReplayTransport):
     """Ends a loop that looks at a clock which stands still."""
 
-    looks = 0
+    polls = 0
 
     async def receive(self, until: float | None) -> list[Result]:
-        self.looks += 1
-        assert self.looks < 1000
+        self.polls += 1
+        assert self.polls < 1000
         return await super().receive(until)
 
 
@@ -269,11 +269,11 @@ class Together(ReplayTransport):
     turns = 0
 
     async def receive(self, until: float | None) -> list[Result]:
-        self.given = await super().receive(until)
+        self.answers = await super().receive(until)
         while self._running:
-            self.given += await super().receive(None)
+            self.answers += await super().receive(None)
         self.turns = 0
-        return self.given
+        return self.answers
 
 
 async def test_other_tasks_run_between_responses() -> None:
@@ -285,7 +285,7 @@ async def test_other_tasks_run_between_responses() -> None:
 
     class Noted(Crawl):
         def _drop_overflow(self) -> None:
-            seen.append((len(transport.given), transport.turns))
+            seen.append((len(transport.answers), transport.turns))
             super()._drop_overflow()
 
     async def others() -> None:
@@ -299,8 +299,8 @@ async def test_other_tasks_run_between_responses() -> None:
     engine.add_seeds(hosts)
     assert await engine.run() == "frontier empty"
     waiting.cancel()
-    assert max(given for given, _ in seen) == len(hosts)
-    assert all(turns >= given - 1 for given, turns in seen)
+    assert max(in_batch for in_batch, _ in seen) == len(hosts)
+    assert all(turns >= in_batch - 1 for in_batch, turns in seen)
 
 
 async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
@@ -314,7 +314,7 @@ async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wait", "answers", "least", "most", "is_page"),
+    ("wait", "answers", "min_s", "max_s", "is_page"),
     [
         ("120", 1, 120.0, 1000.0, True),
         ("1", 2, 1.0, 5.0, True),  # as told and what the host's own record adds, not 60 s, 120 s
@@ -322,7 +322,7 @@ async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
     ],
 )
 async def test_retry_after_pauses_the_whole_host(
-    web: TinyWeb, wait: str, answers: int, least: float, most: float, is_page: bool
+    web: TinyWeb, wait: str, answers: int, min_s: float, max_s: float, is_page: bool
 ) -> None:
     world = World(web)
     busy = Answer(status=429, headers={"retry-after": wait})
@@ -330,9 +330,9 @@ async def test_retry_after_pauses_the_whole_host(
     run = await crawl(world)
     hits = [hit for hit in run.web.log if "//a.test" in hit.url]
     pauses = [(a.url, b.at - a.at) for a, b in pairwise(hits)]
-    assert max(pause for _, pause in pauses) < most
+    assert max(pause for _, pause in pauses) < max_s
     after = [pause for url, pause in pauses if url.endswith("/1")]
-    assert min(after[:answers]) >= least
+    assert min(after[:answers]) >= min_s
     assert ("http://a.test/1" in run.pages) == is_page
     assert run.reasons()["http://a.test/1"] == "rate-limited"
 
@@ -587,10 +587,10 @@ async def test_limited_crawl_waits_for_good_hosts(
 
 async def test_concurrent_crawl_with_budget_finds_good_pages_as_early() -> None:
     web, seeds = good_and_poor()
-    one = await crawl(web, seeds, strategy="best-link", max_pages=70)
+    single = await crawl(web, seeds, strategy="best-link", max_pages=70)
     many = await crawl(web, seeds, strategy="best-link", concurrency=64, max_pages=70)
-    found = [sum("good" in url for url in run.pages[:21]) for run in (one, many)]
-    assert found[0] == 20 and found[1] >= 18
+    counts = [sum("good" in url for url in run.pages[:21]) for run in (single, many)]
+    assert counts[0] == 20 and counts[1] >= 18
 
 
 async def test_limited_crawl_continues_beside_hanging_host(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def found(path: Path) -> CrawlFigures:
+def figures(path: Path) -> CrawlFigures:
     with DatabaseReader(path) as reader:
         return load_figures(reader, 1)
 
@@ -125,21 +125,21 @@ def found(path: Path) -> CrawlFigures:
 # -- figures ------------------------------------------------------------------------
 
 
-def test_course_buckets_count_all_requests(found: CrawlFigures) -> None:
-    assert found.requests == 24
-    assert [item.end for item in found.course] == list(range(1, 25))
-    assert sum(item.pages for item in found.course) == found.crawl.pages == 10
-    assert sum(item.relevant for item in found.course) == found.crawl.relevant == 6
-    assert (found.course[0].pages, found.course[1].pages) == (0, 1)
+def test_course_buckets_count_all_requests(figures: CrawlFigures) -> None:
+    assert figures.requests == 24
+    assert [item.end for item in figures.course] == list(range(1, 25))
+    assert sum(item.pages for item in figures.course) == figures.crawl.pages == 10
+    assert sum(item.relevant for item in figures.course) == figures.crawl.relevant == 6
+    assert (figures.course[0].pages, figures.course[1].pages) == (0, 1)
 
 
-def test_relevance_histogram_counts_all_pages(found: CrawlFigures) -> None:
-    assert (sum(found.relevance.pages), sum(found.relevance.relevant)) == (10, 6)
-    assert (found.relevance.low, found.relevance.high) == (0.0, 1.0)
+def test_relevance_histogram_counts_all_pages(figures: CrawlFigures) -> None:
+    assert (sum(figures.relevance.pages), sum(figures.relevance.relevant)) == (10, 6)
+    assert (figures.relevance.low, figures.relevance.high) == (0.0, 1.0)
 
 
-def test_depths_count_pages_per_link_depth(found: CrawlFigures) -> None:
-    assert {depth.steps: depth.pages for depth in found.depths} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 6}
+def test_depths_count_pages_per_link_depth(figures: CrawlFigures) -> None:
+    assert {depth.steps: depth.pages for depth in figures.depths} == {0: 1, 1: 1, 2: 1, 3: 1, 4: 6}
 
 
 def test_host_yields_equal_status_and_yield_has_patterns(path: Path, tmp_path: Path) -> None:
@@ -147,43 +147,43 @@ def test_host_yields_equal_status_and_yield_has_patterns(path: Path, tmp_path: P
     patterns = {}
     for name in ("focus", "bfs"):
         with DatabaseReader(tmp_path / f"{name}.db") as reader:
-            found = load_figures(reader, 1)
-        first = found.hosts[0]
+            figures = load_figures(reader, 1)
+        first = figures.hosts[0]
         assert (first.host, first.fetched, first.yielded) == ("a.example", 6, 4.5)
-        patterns[name] = [(row.host, row.pattern) for row in found.patterns]
-        assert ("URL patterns</h3>" in crawl_html(found)) is bool(patterns[name])
+        patterns[name] = [(row.host, row.pattern) for row in figures.patterns]
+        assert ("URL patterns</h3>" in crawl_html(figures)) is bool(patterns[name])
     assert (patterns["focus"][0], patterns["bfs"]) == (("a.example", "/N"), [])
 
 
-def test_politeness_measures_delays_between_requests(found: CrawlFigures) -> None:
-    host = next(item for item in found.polite if item.host == "a.example")
+def test_politeness_measures_delays_between_requests(figures: CrawlFigures) -> None:
+    host = next(item for item in figures.polite if item.host == "a.example")
     # pages 0, 2, 6, 8, 10 as requests 2, 6, 12, 14, 18: 2 s apart each, 0.5 s long
     assert (host.pages, host.requests) == (5, 6)
     assert host.smallest_s == pytest.approx(3.5)
     assert host.asked_s == 3.0
-    assert found.smallest_s == pytest.approx(3.5)
-    other = next(item for item in found.polite if item.host != "a.example")
-    assert (other.asked_s, other.given_up) == (None, True)
+    assert figures.smallest_s == pytest.approx(3.5)
+    second = next(item for item in figures.polite if item.host != "a.example")
+    assert (second.asked_s, second.given_up) == (None, True)
 
 
-def test_failures_are_grouped_by_kind_with_example(found: CrawlFigures) -> None:
-    (failing,) = found.failures
+def test_failures_are_grouped_by_kind_with_example(figures: CrawlFigures) -> None:
+    (failing,) = figures.failures
     assert (failing.reason, failing.urls, failing.hosts) == ("http-4xx", 1, 1)
     assert failing.example.endswith("/7?q=<b>")
-    assert {drop.reason: drop.urls for drop in found.drops} == {"redirected": 1, "robots": 1}
+    assert {drop.reason: drop.urls for drop in figures.drops} == {"redirected": 1, "robots": 1}
 
 
-def test_best_pages_are_relevant_and_sorted_by_quality(found: CrawlFigures, path: Path) -> None:
-    qualities = [item.quality for item in found.best]
+def test_best_pages_are_relevant_and_sorted_by_quality(figures: CrawlFigures, path: Path) -> None:
+    qualities = [item.quality for item in figures.best]
     assert (len(qualities), qualities) == (6, sorted(qualities, reverse=True))
     # R = max R, relevance 0.9 of at most 1: ½ + ½·0.9
     assert qualities[0] == pytest.approx(0.95)
 
 
-def test_hubs_count_requests_to_their_links(found: CrawlFigures) -> None:
-    hub = found.hubs[0]
-    assert (hub.url, hub.followed, hub.relevant) == (found.best[0].url, 4, 3)
-    assert sum(item.relevant for item in found.hubs) == 5
+def test_hubs_count_requests_to_their_links(figures: CrawlFigures) -> None:
+    hub = figures.hubs[0]
+    assert (hub.url, hub.followed, hub.relevant) == (figures.best[0].url, 4, 3)
+    assert sum(item.relevant for item in figures.hubs) == 5
 
 
 def test_labels_are_compared_with_the_model(path: Path) -> None:
@@ -195,10 +195,10 @@ def test_labels_are_compared_with_the_model(path: Path) -> None:
         db.execute("INSERT INTO label VALUES ('other', 'https://a.example/0', 0, 1, 0)")
     db.close()
     with DatabaseReader(path) as reader:
-        found = load_figures(reader, 1)
-    judged = found.judged
+        figures = load_figures(reader, 1)
+    judged = figures.judged
     assert (judged.labelled, judged.relevant, judged.relevant_by_model, judged.both) == (3, 2, 2, 1)
-    assert "Self-judged" not in crawl_html(found)
+    assert "Self-judged" not in crawl_html(figures)
 
 
 def test_tables_and_charts_of_large_crawl_are_bounded(tmp_path: Path, monkeypatch: Any) -> None:
@@ -207,19 +207,19 @@ def test_tables_and_charts_of_large_crawl_are_bounded(tmp_path: Path, monkeypatc
     monkeypatch.setattr(distributions, "MAX_LEVELS", 3)
     make(tmp_path / "f.db", batch())
     with DatabaseReader(tmp_path / "f.db") as reader:
-        found = load_figures(reader, 1)
-    assert (len(found.best), len(found.course)) == (3, 7)
-    assert found.course[-1].end == 24
-    assert sum(depth.pages for depth in found.course) == 10
-    assert [depth.steps for depth in found.depths] == [0, 1, 2]
-    assert found.depths[-1].pages == 8
-    assert crawl_html(found)
+        figures = load_figures(reader, 1)
+    assert (len(figures.best), len(figures.course)) == (3, 7)
+    assert figures.course[-1].end == 24
+    assert sum(depth.pages for depth in figures.course) == 10
+    assert [depth.steps for depth in figures.depths] == [0, 1, 2]
+    assert figures.depths[-1].pages == 8
+    assert crawl_html(figures)
 
 
-def test_settings_contain_no_password(found: CrawlFigures) -> None:
-    assert b"secret" not in msgspec.json.encode(found)
-    assert found.settings.limits == {"max_pages": 10}
-    assert found.settings.keywords == ["足球", "英超:0.5"]
+def test_settings_contain_no_password(figures: CrawlFigures) -> None:
+    assert b"secret" not in msgspec.json.encode(figures)
+    assert figures.settings.limits == {"max_pages": 10}
+    assert figures.settings.keywords == ["足球", "英超:0.5"]
 
 
 # -- the page -----------------------------------------------------------------------
@@ -235,8 +235,8 @@ def test_terms_decide_relevant_pages_without_given_keyword(tmp_path: Path) -> No
     }
     words = [["足球", "越位"], ["越位", "soccer"], ["越位"], ["越位"]]
     pages = [
-        stored.page_row(n, page=Page(matched_terms={"text": found}, is_relevant=n < 3))
-        for n, found in enumerate(words)
+        stored.page_row(n, page=Page(matched_terms={"text": terms}, is_relevant=n < 3))
+        for n, terms in enumerate(words)
     ]
     config = msgspec.json.encode({"analysis": {"topic": topic}}).decode()
     urls = [url_row(n) for n in range(4)]
@@ -250,8 +250,8 @@ def test_terms_decide_relevant_pages_without_given_keyword(tmp_path: Path) -> No
     )
 
 
-def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) -> None:
-    text = crawl_html(found)
+def test_page_is_complete_loads_nothing_and_escapes_titles(figures: CrawlFigures) -> None:
+    text = crawl_html(figures)
     elements = Elements()
     elements.feed(text)
     assert elements.open == []
@@ -266,8 +266,8 @@ def test_page_is_complete_loads_nothing_and_escapes_titles(found: CrawlFigures) 
 def test_report_of_crawl_without_pages_is_rendered(tmp_path: Path) -> None:
     make(tmp_path / "f.db")
     with DatabaseReader(tmp_path / "f.db") as reader:
-        found = load_figures(reader, 1)
-    text = crawl_html(found)
+        figures = load_figures(reader, 1)
+    text = crawl_html(figures)
     assert "no pages yet" in text
 
 
@@ -291,8 +291,8 @@ def test_notes_mark_backticks_as_code_and_escape_html() -> None:
     assert "<code>focus label</code>, &lt;b&gt;" in parts().note("`focus label`, <b>")
 
 
-def test_content_policy_forbids_unused_sources(found: CrawlFigures) -> None:
-    text = crawl_html(found)
+def test_content_policy_forbids_unused_sources(figures: CrawlFigures) -> None:
+    text = crawl_html(figures)
     assert "default-src &#39;none&#39;" in text
     assert "<title>focus report: 足球 &lt;b&gt;</title>" in text
 
@@ -306,21 +306,21 @@ def test_long_table_scrolls_and_has_a_note() -> None:
     assert 'class="scroll tall"' in long and "21 rows: the table scrolls." in long
 
 
-def test_scrolling_regions_have_tabindex_and_label(found: CrawlFigures) -> None:
-    scrollers = re.findall('<div class="scroll[^>]*>', crawl_html(found))
+def test_scrolling_regions_have_tabindex_and_label(figures: CrawlFigures) -> None:
+    scrollers = re.findall('<div class="scroll[^>]*>', crawl_html(figures))
     assert len(scrollers) > 5
     for scroller in scrollers:
         assert re.search('tabindex="0" role="region" aria-label="[^"]+"', scroller)
 
 
-def test_verdict_is_first_paragraph(found: CrawlFigures) -> None:
-    text = crawl_html(found)
+def test_verdict_is_first_paragraph(figures: CrawlFigures) -> None:
+    text = crawl_html(figures)
     assert "<main>" in text and "6 of 10 pages are relevant (60%).</p>" in text
     assert text.index('class="verdict"') < text.index('class="tiles"')
 
 
-def test_verdict_of_long_crawl_contains_recent_harvest(found: CrawlFigures) -> None:
-    long = msgspec.structs.replace(found, requests=600, harvest_last_500=0.004)
+def test_verdict_of_long_crawl_contains_recent_harvest(figures: CrawlFigures) -> None:
+    long = msgspec.structs.replace(figures, requests=600, harvest_last_500=0.004)
     verdict = "; 0% of the last 500 requests found a relevant page, 1% of all."
     assert verdict in crawl_html(long)
 
@@ -360,9 +360,9 @@ def test_report_command_with_dash_writes_to_stdout(path: Path) -> None:
     assert run("--db", str(path), "-o", "-").stdout.startswith("<!doctype html>")
 
 
-def test_report_json_has_the_figures_of_the_page(path: Path, found: CrawlFigures) -> None:
+def test_report_json_has_the_figures_of_the_page(path: Path, figures: CrawlFigures) -> None:
     result = run("--db", str(path), "--json")
-    assert msgspec.json.decode(result.stdout.encode(), type=CrawlFigures) == found
+    assert msgspec.json.decode(result.stdout.encode(), type=CrawlFigures) == figures
     assert '"schema": "focus-report/2"' in result.stdout
 
 

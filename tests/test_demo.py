@@ -35,12 +35,12 @@ def page_text(web: DemoWeb, url: str) -> str:
 
 def list_links(web: DemoWeb, url: str) -> list[tuple[str, str]]:
     """(absolute URL, anchor text or image's alt) of every link of a page."""
-    found = []
+    words = []
     for node in LexborHTMLParser(page_text(web, url)).css("a[href]"):
         image = node.css_first("img")
         anchor = node.text() or str(image.attributes.get("alt") if image else "")
-        found.append((urljoin(url, str(node.attributes["href"])), anchor))
-    return found
+        words.append((urljoin(url, str(node.attributes["href"])), anchor))
+    return words
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ class Graph:
                 children[source].add(target)
         seen, waiting = set(seeds), list(seeds)
         for url in waiting:
-            fresh = {one for one in children[url] if "/inner/" not in one} - seen
+            fresh = {child for child in children[url] if "/inner/" not in child} - seen
             seen |= fresh
             waiting += fresh
         return seen
@@ -82,11 +82,11 @@ def graph(web: DemoWeb) -> Graph:
 
 
 def test_web_is_determined_by_its_seed(web: DemoWeb) -> None:
-    again, other = generate(1), generate(2)
+    again, second = generate(1), generate(2)
     assert again.urls() == web.urls()
     assert all(again.respond(url) == web.respond(url) for url in web.urls()[::37])
     assert again.labels("足球") == web.labels("足球")
-    assert other.urls() != web.urls()
+    assert second.urls() != web.urls()
 
 
 def test_web_of_published_experiments_is_unchanged() -> None:
@@ -149,9 +149,9 @@ def test_labels_omit_hubs_forbidden_and_noindex_pages(web: DemoWeb) -> None:
 def test_share_of_topic_without_relevant_parent_or_anchor(web: DemoWeb, graph: Graph) -> None:
     relevant = {url for url, label in web.labels("足球").items() if label}
     orphans = [url for url in relevant if not graph.parents[url] & relevant]
-    told = [url for url in relevant if any("足球" in text for text in graph.anchors[url])]
+    named = [url for url in relevant if any("足球" in text for text in graph.anchors[url])]
     assert 0.28 <= len(orphans) / len(relevant) <= 0.46
-    assert 0.15 <= len(told) / len(relevant) <= 0.35
+    assert 0.15 <= len(named) / len(relevant) <= 0.35
 
 
 def test_some_relevant_pages_are_behind_pages_off_topic(web: DemoWeb, graph: Graph) -> None:
@@ -160,9 +160,9 @@ def test_some_relevant_pages_are_behind_pages_off_topic(web: DemoWeb, graph: Gra
     tunnelled = {url for url in relevant if not graph.parents[url] & leading}
     assert len(tunnelled) >= 0.05 * len(relevant)
     assert tunnelled <= graph.reachable(web.seeds)
-    unlisted = [one for one in web.plan.articles if not one.listed]
+    unlisted = [article for article in web.plan.articles if not article.listed]
     hubs = {url for url in web.urls() if web.article_at(url) is None}
-    assert all(not graph.parents[web.article_url(one)] & hubs for one in unlisted)
+    assert all(not graph.parents[web.article_url(article)] & hubs for article in unlisted)
 
 
 def test_relevance_is_independent_of_the_head_word(web: DemoWeb) -> None:

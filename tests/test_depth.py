@@ -46,8 +46,8 @@ async def test_depth_counts_by_shortest_way(
     scope = ScopeConfig(max_depth=max_depth)
     run = await crawl(make_web(pages), [f"{A}/"], strategy=strategy, scope=scope)
     table = run.crawl.url_table
-    found = {path: table.depth[table.find(url_fingerprint(A + path))] for path in depths}
-    assert found == depths
+    depths_by_path = {path: table.depth[table.find(url_fingerprint(A + path))] for path in depths}
+    assert depths_by_path == depths
     pages_within = {path for path, links in pages.items() if not isinstance(links, str)}
     too_deep = {"/y"} if max_depth == 2 and pages is LATE else set()
     assert {url.removeprefix(A) for url in run.pages} == pages_within - too_deep

@@ -59,7 +59,7 @@ def server(web: DemoWeb) -> Iterator[DemoServer]:
 
 def asked_twice(server: DemoServer) -> set[tuple[str, str]]:
     asked = [(entry.host, entry.path) for entry in server.log]
-    return {one for one in asked if asked.count(one) > 1}
+    return {url for url in asked if asked.count(url) > 1}
 
 
 # -- signals ------------------------------------------------------------------------
@@ -108,9 +108,9 @@ def test_crawl_runs_in_environment_of_cron(server: DemoServer, tmp_path: Path) -
 # -- politeness, by the server's log ------------------------------------------------
 
 
-def assert_polite(found: Conduct) -> None:
-    assert (found.early, found.most, found.forbidden) == ([], 1, [])
-    assert found.unasked == []
+def assert_polite(observed: Conduct) -> None:
+    assert (observed.early, observed.most, observed.forbidden) == ([], 1, [])
+    assert observed.unasked == []
 
 
 def test_hosts_get_no_early_or_forbidden_requests(server: DemoServer, tmp_path: Path) -> None:
@@ -127,9 +127,9 @@ def test_concurrent_requests_to_a_host_are_a_delay_apart(web: DemoWeb, tmp_path:
     options += ["--warc", str(archive)]
     with served(web, latency_s=1.0) as server:
         assert Crawl(server, tmp_path, *options).end() == 0
-        found = conduct(web, server.log, 0.3)
-    assert 2 <= found.most <= 3
-    assert found.forbidden == []
+        observed = conduct(web, server.log, 0.3)
+    assert 2 <= observed.most <= 3
+    assert observed.forbidden == []
     sent: dict[str | None, list[float]] = defaultdict(list)
     with archive.open("rb") as stream:
         for record in ArchiveIterator(stream):
@@ -145,9 +145,9 @@ def test_concurrent_requests_to_a_host_are_a_delay_apart(web: DemoWeb, tmp_path:
 def test_delay_is_kept_after_a_kill(server: DemoServer, tmp_path: Path) -> None:
     for _ in range(2):
         Crawl(server, tmp_path, "--delay", "2.5").after(13).kill()
-    found = conduct(server.web, server.log, 2.5)
-    assert_polite(found)
-    assert found.requests >= 26
+    observed = conduct(server.web, server.log, 2.5)
+    assert_polite(observed)
+    assert observed.requests >= 26
 
 
 # -- many slow hosts ----------------------------------------------------------------

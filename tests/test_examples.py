@@ -25,9 +25,9 @@ def test_a_script_is_one(script: Path) -> None:
 def test_its_commands_are_those_of_focus(script: Path) -> None:
     text = script.read_text(encoding="utf-8").replace('"$AMQP"', "amqp://u@127.0.0.1/")
     lines = [line for line in text.replace("\\\n", " ").splitlines() if line.startswith("focus ")]
-    found = list(commands("```sh\n" + "\n".join(lines) + "\n```\n"))
-    assert found
-    for arguments in found:
+    words = list(commands("```sh\n" + "\n".join(lines) + "\n```\n"))
+    assert words
+    for arguments in words:
         parse(arguments)
 
 
@@ -75,12 +75,12 @@ def test_image_installs_existing_extras() -> None:
 
 
 def test_files_copied_into_image_exist() -> None:
-    kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    patterns = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     copied = {
         name for line in re.findall(r"^COPY (?!--)(.+) \S+$", image, re.M) for name in line.split()
     }
-    assert copied == {item[1:] for item in kept if item.startswith("!")}
+    assert copied == {item[1:] for item in patterns if item.startswith("!")}
 
 
 def test_ci_names_tests_that_exist() -> None:

@@ -23,12 +23,12 @@ def propose(on: list[PageWords], off: list[PageWords], *known: str) -> TopicExpa
     return propose_keywords(on, off, known, idf=idf)
 
 
-def weights(found: TopicExpansion) -> dict[str, float]:
-    return {proposal.word: proposal.weight for proposal in found.proposals}
+def weights(expansion: TopicExpansion) -> dict[str, float]:
+    return {proposal.word: proposal.weight for proposal in expansion.proposals}
 
 
-def reason(found: TopicExpansion, word: str) -> str:
-    return dict(found.left_out)[word]
+def reason(expansion: TopicExpansion, word: str) -> str:
+    return dict(expansion.left_out)[word]
 
 
 ON = [make_page("a", "goal") for _ in range(20)] + [make_page("a", "other") for _ in range(19)]
@@ -69,8 +69,8 @@ def test_propose_keywords_omits_known_words_and_their_compounds() -> None:
 
 def test_propose_keywords_omits_everyday_words() -> None:
     on = [make_page("a", "everyday", "goal") for _ in range(20)] + ON[20:]
-    found = propose_keywords(on, OFF, [], idf=idf)
-    assert "everyday" not in weights(found)
+    expansion = propose_keywords(on, OFF, [], idf=idf)
+    assert "everyday" not in weights(expansion)
 
 
 def test_propose_keywords_omits_boilerplate_of_site() -> None:
@@ -78,8 +78,8 @@ def test_propose_keywords_omits_boilerplate_of_site() -> None:
         make_page("b", "goal") for _ in range(10)
     ]
     off = [make_page("b", "code") for _ in range(20)]
-    found = propose_keywords(on, off, [], idf=idf, limit=1)
-    assert list(weights(found)) == ["goal"]
+    expansion = propose_keywords(on, off, [], idf=idf, limit=1)
+    assert list(weights(expansion)) == ["goal"]
     on = [make_page("a", "author", title="author") for _ in range(10)] + on[10:]
     assert reason(propose(on, off), "author") == "on nearly every page of a"
 
@@ -100,17 +100,17 @@ def test_propose_keywords_host_with_few_pages_is_no_support() -> None:
     ]
     small = [make_page("small", "date") for _ in range(3)]
     third = [make_page("third", "goal") for _ in range(4)] + [make_page("third") for _ in range(6)]
-    found = propose([*big, *small, *third], [make_page("off", "code") for _ in range(9)])
-    assert weights(found).keys() == {"goal"}
+    expansion = propose([*big, *small, *third], [make_page("off", "code") for _ in range(9)])
+    assert weights(expansion).keys() == {"goal"}
 
 
 def test_propose_keywords_omits_site_names() -> None:
     on = [make_page("goalpost.example", "goalpost", "keeper") for _ in range(6)]
     on += [make_page("goalpost.example", "other") for _ in range(6)]
     off = [make_page("goalpost.example", "code") for _ in range(12)]
-    found = propose(on, off)
-    assert weights(found).keys() == {"keeper", "other"}
-    assert reason(found, "goalpost") == "the name of goalpost.example"
+    expansion = propose(on, off)
+    assert weights(expansion).keys() == {"keeper", "other"}
+    assert reason(expansion, "goalpost") == "the name of goalpost.example"
 
 
 def test_propose_keywords_files_are_not_one_host() -> None:
@@ -138,12 +138,12 @@ PAGES = st.lists(
 def test_propose_keywords_weights_are_in_range(
     on: list[PageWords], off: list[PageWords], limit: int
 ) -> None:
-    found = propose_keywords(on, off, ["足球"], idf=idf, limit=limit)
-    assert len(found.proposals) <= limit
-    assert (found.on, found.off) == (len(on), len(off))
-    scores = [proposal.score for proposal in found.proposals]
+    expansion = propose_keywords(on, off, ["足球"], idf=idf, limit=limit)
+    assert len(expansion.proposals) <= limit
+    assert (expansion.on, expansion.off) == (len(on), len(off))
+    scores = [proposal.score for proposal in expansion.proposals]
     assert scores == sorted(scores, reverse=True)
-    for proposal in found.proposals:
+    for proposal in expansion.proposals:
         assert 0 < proposal.weight <= MAX_WEIGHT
         assert 0 < proposal.sureness <= 1
         assert math.isfinite(proposal.score)
@@ -151,5 +151,5 @@ def test_propose_keywords_weights_are_in_range(
         assert proposal.off == sum(proposal.word in page.words for page in off)
     again = propose_keywords(on[::-1], off[::-1], ["足球"], idf=idf, limit=limit)
     assert [proposal.word for proposal in again.proposals] == [
-        proposal.word for proposal in found.proposals
+        proposal.word for proposal in expansion.proposals
     ]

@@ -58,8 +58,8 @@ def test_combine_with_negative_sign_removes_counts() -> None:
     samples = [({"a", "b"}, True), ({"b"}, False), ({"a"}, True)]
     counts = count_words(samples)
     assert counts == WordCounts(2, 1, {"a": (2, 0), "b": (1, 1)})
-    left = counts.combine(count_words(samples[:1]), -1)
-    assert (left.on, left.off, left.words) == (1, 1, {"a": (1, 0), "b": (0, 1)})
+    remaining = counts.combine(count_words(samples[:1]), -1)
+    assert (remaining.on, remaining.off, remaining.words) == (1, 1, {"a": (1, 0), "b": (0, 1)})
 
 
 def test_select_words_needs_on_topic_page_and_two_pages() -> None:

@@ -25,10 +25,10 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 def parsed(document: bytes) -> Any:
-    found = feedparser.parse(document, sanitize_html=False)
-    assert not found.bozo, found.get("bozo_exception")
-    assert found.version == "atom10"
-    return found
+    feed = feedparser.parse(document, sanitize_html=False)
+    assert not feed.bozo, feed.get("bozo_exception")
+    assert feed.version == "atom10"
+    return feed
 
 
 def alert_feed(here: OutboxFixture, name: str, language: str = "zh") -> bytes:
@@ -51,12 +51,12 @@ def test_alert_feed_lists_newest_pages_first(here: OutboxFixture) -> None:
     here.finds(alert, "http://a.test/1", published_at=NOON - 3600)
     here.clock.now += 60
     here.finds(alert, "http://a.test/2", title="A & <b>")
-    found = parsed(alert_feed(here, "足球"))
-    assert found.feed.title == "focus：足球"
+    feed = parsed(alert_feed(here, "足球"))
+    assert feed.feed.title == "focus：足球"
     expected = ["https://focus.test/feed/s3cret", f"https://focus.test/inbox?alert={alert}"]
-    assert [link.href for link in found.feed.links] == expected
-    assert calendar.timegm(found.feed.updated_parsed) == NOON + 60
-    second, first = found.entries
+    assert [link.href for link in feed.feed.links] == expected
+    assert calendar.timegm(feed.feed.updated_parsed) == NOON + 60
+    second, first = feed.entries
     assert (first.link, second.link) == ("http://a.test/1", "http://a.test/2")
     assert (second.title_detail.type, second.title) == ("text/plain", "A & <b>")
     assert calendar.timegm(first.published_parsed) == NOON - 3600
@@ -72,10 +72,10 @@ def test_user_feed_lists_alerts_with_the_channel(here: OutboxFixture) -> None:
     here.finds(here.alert("体育", "inbox"), "http://a.test/3")
     here.finds(here.alert("健康", "feed:/a/b.xml"), "http://a.test/4")
     document = own_feed(here, "en")
-    found = parsed(document)
-    assert found.feed.title == "focus: all alerts"
-    assert sorted(entry.tags[0].term for entry in found.entries) == ["旅游", "足球"]
-    assert len({entry.id for entry in found.entries}) == 2
+    feed = parsed(document)
+    assert feed.feed.title == "focus: all alerts"
+    assert sorted(entry.tags[0].term for entry in feed.entries) == ["旅游", "足球"]
+    assert len({entry.id for entry in feed.entries}) == 2
 
 
 def test_feed_ids_survive_changes(here: OutboxFixture) -> None:
@@ -96,9 +96,9 @@ def test_feed_ids_survive_changes(here: OutboxFixture) -> None:
 
 def test_feed_without_entries_is_valid(here: OutboxFixture) -> None:
     here.alert("足球", "feed")
-    found = parsed(alert_feed(here, "足球", language="en"))
-    assert found.entries == []
-    assert calendar.timegm(found.feed.updated_parsed) == NOON
+    feed = parsed(alert_feed(here, "足球", language="en"))
+    assert feed.entries == []
+    assert calendar.timegm(feed.feed.updated_parsed) == NOON
 
 
 def test_feed_is_limited_to_max_entries(here: OutboxFixture) -> None:
@@ -110,9 +110,9 @@ def test_feed_is_limited_to_max_entries(here: OutboxFixture) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.none())
 def test_feed_of_any_text_is_valid_atom(title: str, snippet: str, published: float | None) -> None:
-    found = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)
+    match = hit(1, "http://a.test/?a=1&b=<2>", title=title, snippet=snippet, published_at=published)
     about = FeedHead("urn:uuid:1", title, "zh", NOON, "http://a.test/" + title)
-    root = ElementTree.fromstring(atom_document(about, [Entry("urn:uuid:2", title, found)]))
+    root = ElementTree.fromstring(atom_document(about, [Entry("urn:uuid:2", title, match)]))
     for element in (root, *root.findall(f"{ATOM}entry")):
         for name in ("id", "title", "updated"):
             assert len(element.findall(ATOM + name)) == 1

@@ -325,9 +325,9 @@ def test_private_names_of_aiohttp_exist() -> None:
         handler = connector._factory()
         names = [(connector, "_conns"), (connector, "_loop"), (connector, "_release")]
         names += [(handler, name) for name in ("_payload", "feed_data", "set_response_params")]
-        found = [name for thing, name in names if not hasattr(thing, name)]
+        missing = [name for thing, name in names if not hasattr(thing, name)]
         await connector.close()
-        return found if isinstance(handler, connection._CountingHandler) else ["_factory"]
+        return missing if isinstance(handler, connection._CountingHandler) else ["_factory"]
 
     assert asyncio.run(missing_names()) == []
 
@@ -405,10 +405,10 @@ async def test_fetch_unrequested_bytes_abort_connection() -> None:
 
 
 async def test_fetch_closed_port_is_connect_failure() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
+    with socket.socket() as port_holder:
+        port_holder.bind(("127.0.0.1", 0))
         async with WebFetcher(config()) as web:
-            result = await web.fetch(f"http://127.0.0.1:{held.getsockname()[1]}/")
+            result = await web.fetch(f"http://127.0.0.1:{port_holder.getsockname()[1]}/")
     assert result.failure is FailureKind.CONNECT
     assert "refused" in result.detail
 
@@ -420,11 +420,11 @@ class Names(AbstractResolver):
         self.answers = list(answers)
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
-        found = self.answers.pop(0)
-        if isinstance(found, int):
-            raise socket.gaierror(found, "by the test")
+        record = self.answers.pop(0)
+        if isinstance(record, int):
+            raise socket.gaierror(record, "by the test")
         fields = {"hostname": host, "port": port, "family": family, "proto": 0, "flags": 0}
-        return [ResolveResult(host=address, **fields) for address in found.split()]
+        return [ResolveResult(host=address, **fields) for address in record.split()]
 
     async def close(self) -> None:
         pass

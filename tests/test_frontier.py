@@ -274,7 +274,7 @@ def test_any_bounded_memory_keeps_the_order(actions: list[tuple[str, int, int]])
 @settings(max_examples=150, deadline=None)
 def test_any_actions_take_urls_once(actions: list[tuple[str, int, int]]) -> None:
     world = World(delay_s=2.0)
-    taken: list[str] = []
+    order: list[str] = []
     active: dict[str, str] = {}
     last_end: dict[str, float] = {}
     now = 0.0
@@ -293,7 +293,7 @@ def test_any_actions_take_urls_once(actions: list[tuple[str, int, int]]) -> None
                 assert name not in active, "one at a time"
                 assert now >= last_end.get(name, -9.0) + 2.0, "not before its rest is over"
                 active[name] = url
-                taken.append(url)
+                order.append(url)
         elif action == "finish" and f"h{host}" in active:
             world.finish(active.pop(f"h{host}"), now)
             last_end[f"h{host}"] = now
@@ -301,12 +301,12 @@ def test_any_actions_take_urls_once(actions: list[tuple[str, int, int]]) -> None
         world.finish(url, now)
     while True:
         while (url := world.take(now)) is not None:
-            taken.append(url)
+            order.append(url)
             world.finish(url, now)
         if (due := world.frontier.next_due()) is None:
             break
         now = due
-    assert sorted(taken) == sorted(world.urls)
+    assert sorted(order) == sorted(world.urls)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(-5, 5) | st.none())))

@@ -35,10 +35,10 @@ def power_iteration(rows: Links) -> tuple[dict[int, float], dict[int, float]]:
 
 
 def packed(rows: Mapping[int, Sequence[int]]) -> Rows:
-    found = Rows()
+    relinked = Rows()
     for page, row in rows.items():
-        found.add(page, array("I", row))
-    return found
+        relinked.add(page, array("I", row))
+    return relinked
 
 
 def grow_graph(rows: Links) -> Hits:
@@ -64,8 +64,8 @@ def portal_web(pages: int) -> Links:
 
 def test_authority_example_matches_docstring() -> None:
     rows = {0: [2, 3], 1: [3]}
-    found, hits = hubs_and_authorities(packed(rows)), grow_graph(rows)
-    assert found.hubs[1] / found.hubs[0] == pytest.approx(0.7208, abs=0.01)
+    scores, hits = hubs_and_authorities(packed(rows)), grow_graph(rows)
+    assert scores.hubs[1] / scores.hubs[0] == pytest.approx(0.7208, abs=0.01)
     assert hits.authority(2) / hits.authority(3) == pytest.approx(0.5811, abs=0.01)
 
 
@@ -140,10 +140,10 @@ def test_hubs_and_authorities_equal_scaled_power_iteration() -> None:
     rows[0] = list(rows)[:50]  # a page that leads to others, so that some have authority
     hubs, authorities = power_iteration(rows)
     largest = max(authorities.get(page, 0.0) for page in rows)
-    found = hubs_and_authorities(packed(rows))
-    assert found.ids.tolist() == list(rows)
-    assert found.hubs.max() == found.authorities.max() == 1.0
-    for page, hub, authority in zip(*(column.tolist() for column in found), strict=True):
+    scores = hubs_and_authorities(packed(rows))
+    assert scores.ids.tolist() == list(rows)
+    assert scores.hubs.max() == scores.authorities.max() == 1.0
+    for page, hub, authority in zip(*(column.tolist() for column in scores), strict=True):
         assert hub == pytest.approx(hubs[page], abs=0.05)
         assert authority == pytest.approx(authorities.get(page, 0.0) / largest, abs=0.05)
 
@@ -156,8 +156,8 @@ def test_hubs_and_authorities_without_links() -> None:
 def test_hubs_and_authorities_large_graph_uses_few_sweeps() -> None:
     # One page's hub lasts where all others have one link in common: 3 sweeps see the order.
     rows = {0: [1000, 1001, 1002], **{page: [1000 + page] for page in range(1, 9)}}
-    found = hubs_and_authorities(packed(rows), max_link_visits=1)
-    assert found.hubs.argmax() == 0 and found.hubs[1] > found.hubs[3]
+    scores = hubs_and_authorities(packed(rows), max_link_visits=1)
+    assert scores.hubs.argmax() == 0 and scores.hubs[1] > scores.hubs[3]
 
 
 def test_hubs_and_authorities_split_graph_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,9 +122,9 @@ def hostile_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileC
             loop = runner.get_loop()
             loop.set_exception_handler(lambda _, context: faults.append(context))
             server, report = runner.run(_served_and_crawled(folder, said))
-            told = HostileCrawl(server, folder, report, loop.time(), faults, said, memory.growth)
-        told.read()
-        yield told
+            done = HostileCrawl(server, folder, report, loop.time(), faults, said, memory.growth)
+        done.read()
+        yield done
 
 
 async def _served_and_crawled(folder: Path, said: list[str]) -> tuple[HostileServer, RunReport]:
@@ -321,8 +321,8 @@ class Rebinding(Names):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         again = host in self.asked
-        found = await super().resolve(host, port, family)
-        return [{**item, "host": PRIVATE} for item in found] if again else found
+        answers = await super().resolve(host, port, family)
+        return [{**item, "host": PRIVATE} for item in answers] if again else answers
 
 
 async def test_name_that_turns_private_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,9 +140,9 @@ def check_feed(title: str) -> None:
     assert b"<!" not in document
     root = ElementTree.fromstring(document)
     atom = "{http://www.w3.org/2005/Atom}"
-    (found,) = root.findall(f"{atom}entry")
-    assert found.findtext(f"{atom}title") == printable(title)
-    summary = Tags(found.findtext(f"{atom}summary") or "")
+    (atom_entry,) = root.findall(f"{atom}entry")
+    assert atom_entry.findtext(f"{atom}title") == printable(title)
+    summary = Tags(atom_entry.findtext(f"{atom}summary") or "")
     assert summary.tags == []
     assert len(root) == 6
 

@@ -72,8 +72,8 @@ def test_address_role_common_addresses(path: str, is_what: Role) -> None:
 
 
 def test_series_address_pages_of_one_index_are_equal() -> None:
-    ways = ("/t/x", "/t/x/", "/t/x/page/3/", "/t/x/page-3.html", "/t/x/index.html", "/t/x?page=2")
-    assert {series_address(f"http://h{path}") for path in ways} == {"h/t/x/"}
+    paths = ("/t/x", "/t/x/", "/t/x/page/3/", "/t/x/page-3.html", "/t/x/index.html", "/t/x?page=2")
+    assert {series_address(f"http://h{path}") for path in paths} == {"h/t/x/"}
     assert (
         series_address("https://h/a?cat=3&page=2")
         == series_address("http://h/a/?cat=3")
@@ -83,8 +83,8 @@ def test_series_address_pages_of_one_index_are_equal() -> None:
 
 
 def test_series_address_wiki_category_is_one_series() -> None:
-    ways = ("/wiki/Category:X", "/w/index.php?title=Category:X&pagefrom=M")
-    assert {series_address(f"http://h{path}") for path in ways} == {"h/wiki/Category:X/"}
+    paths = ("/wiki/Category:X", "/w/index.php?title=Category:X&pagefrom=M")
+    assert {series_address(f"http://h{path}") for path in paths} == {"h/wiki/Category:X/"}
     assert series_address("http://h/w/index.php?title=X") == "h/w/?title=X"
 
 

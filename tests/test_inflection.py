@@ -6,7 +6,7 @@ from focus.text.inflection import phrase_forms
 
 
 @pytest.mark.parametrize(
-    ("word", "found"),
+    ("word", "forms"),
     [
         ("game", {"game", "games"}),
         ("games", {"games", "game"}),
@@ -21,8 +21,8 @@ from focus.text.inflection import phrase_forms
         ("Data Structure", {"data structure", "data structures"}),
     ],
 )
-def test_phrase_forms_singular_and_plural(word: str, found: set[str]) -> None:
-    assert set(phrase_forms(word)) == found
+def test_phrase_forms_singular_and_plural(word: str, forms: set[str]) -> None:
+    assert set(phrase_forms(word)) == forms
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ HEAD = "url\ttopic\tlabel\tevidence\n"
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("http://a.test/x", "https://a.test/x"),
         ("http://A.Test/x#top", "http://a.test:80/x"),
@@ -33,12 +33,12 @@ HEAD = "url\ttopic\tlabel\tevidence\n"
         ("http://a.test/%e8%b6%b3?q=1", "http://a.test/足?q=1"),
     ],
 )
-def test_page_key_equal_for_spellings_of_a_url(one: str, other: str) -> None:
-    assert page_key(one) == page_key(other)
+def test_page_key_equal_for_spellings_of_a_url(first: str, second: str) -> None:
+    assert page_key(first) == page_key(second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("http://a.test/x", "http://a.test/X"),
         ("http://a.test/x", "http://a.test/x/"),
@@ -47,8 +47,8 @@ def test_page_key_equal_for_spellings_of_a_url(one: str, other: str) -> None:
         ("http://a.test/%ff", "http://a.test/%fe"),
     ],
 )
-def test_page_key_differs_for_different_pages(one: str, other: str) -> None:
-    assert page_key(one) != page_key(other)
+def test_page_key_differs_for_different_pages(first: str, second: str) -> None:
+    assert page_key(first) != page_key(second)
 
 
 @given(st.text())

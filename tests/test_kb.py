@@ -143,15 +143,15 @@ def test_import_dump_failure_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_check_file_other_file_is_refused_unchanged(tmp_path: Path) -> None:
-    other = tmp_path / "other.db"
-    sqlite3.connect(other).execute("CREATE TABLE t (x)").connection.close()
-    before = other.read_bytes()
-    for path, said in ((other, "no knowledge base"), (tmp_path / "none.db", "there is no")):
+    second_db = tmp_path / "other.db"
+    sqlite3.connect(second_db).execute("CREATE TABLE t (x)").connection.close()
+    before = second_db.read_bytes()
+    for path, said in ((second_db, "no knowledge base"), (tmp_path / "none.db", "there is no")):
         with pytest.raises(KnowledgeError, match=said):
             KnowledgeBase.open(path)
     with pytest.raises(KnowledgeError, match="no knowledge base"):
-        import_dump(dump(tmp_path, DUMP), other)
-    assert other.read_bytes() == before
+        import_dump(dump(tmp_path, DUMP), second_db)
+    assert second_db.read_bytes() == before
 
 
 def test_check_file_other_version_is_refused(tmp_path: Path) -> None:
@@ -182,11 +182,11 @@ def test_import_dump_stores_every_fact(
 
 
 def test_import_dump_reports_progress(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     file = dump(tmp_path, "甲\t属性\t值\n" * 50_000)
-    import_dump(file, tmp_path / "kb.db", lambda done, lines: told.append((done, lines)))
-    assert [lines for _, lines in told] == [20_000, 40_000, 50_000]
-    assert told[-1][0] == file.stat().st_size
+    import_dump(file, tmp_path / "kb.db", lambda done, lines: steps.append((done, lines)))
+    assert [lines for _, lines in steps] == [20_000, 40_000, 50_000]
+    assert steps[-1][0] == file.stat().st_size
 
 
 def test_list_names_of_entity() -> None:
@@ -264,15 +264,15 @@ def test_link_entities_table_and_database_agree(names: set[str], text: str) -> N
     names = {name for name in names if is_linkable(name)}
     table = make_gazetteer_table({name: [name.upper()] for name in names}, {})
     words = _SEGMENTER.tokens(text)
-    found = [(m.start, m.end) for m in link_entities(text, words, table)]
+    spans = [(m.start, m.end) for m in link_entities(text, words, table)]
     pieces = [
         (start, end)
         for start in range(len(text))
         for end in range(start + 2, len(text) + 1)
         if text[start:end] in names and (start, end) in _allowed(text, start, words)
     ]
-    assert found == longest_spans(pieces)
-    assert all(a[1] <= b[0] for a, b in pairwise(found))
+    assert spans == longest_spans(pieces)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
 def _allowed(text: str, start: int, words: Collection[str]) -> list[tuple[int, int]]:

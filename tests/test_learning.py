@@ -16,10 +16,10 @@ NEW = [("h7", "/other"), ("late", "/z")]
 def walk() -> Walk:
     """A seed that was read and links to a page each of many hosts."""
     web = {"A": page(*(link(f"x{n}", host=host) for n, host in enumerate(HOSTS)))}
-    found = Walk("yield", web, ("A",), as_published=False, params={})
-    assert found.run(1) == ["A"]
-    found.link_handler.hit_rates.count_result(0, Page())
-    return found
+    walk_result = Walk("yield", web, ("A",), as_published=False, params={})
+    assert walk_result.run(1) == ["A"]
+    walk_result.link_handler.hit_rates.count_result(0, Page())
+    return walk_result
 
 
 def bonuses(walk: Walk) -> dict[str, float]:
@@ -40,9 +40,11 @@ def test_poor_newcomers_lower_the_bonus_of_nine_in_ten_others(walk: Walk) -> Non
     for number in range(6):
         count_request(walk, number, None)
     assert walk.unit_of_work.totals.newcomers == 6
-    found = bonuses(walk)
-    assert found["h7"] == walk.strategy.newcomer_bonus(walk.link_handler.hit_rates.newcomers) < -2.0
-    spared = [host for host in HOSTS[6:] if found[host] == 0.0]
+    by_host = bonuses(walk)
+    assert (
+        by_host["h7"] == walk.strategy.newcomer_bonus(walk.link_handler.hit_rates.newcomers) < -2.0
+    )
+    spared = [host for host in HOSTS[6:] if by_host[host] == 0.0]
     assert [walk.frontier.host(host).id % EXPLORATION_INTERVAL for host in spared] == [0, 0]
 
 
@@ -71,8 +73,8 @@ def rates(walk: Walk, host: str) -> tuple[object, object]:
 
 def test_host_with_many_queues_updates_each_of_them_in_turn(walk: Walk) -> None:
     patterns = [f"/{n}" for n in range(3 * _MAX_QUEUES_UPDATED)]
-    found = [link(f"p{p[1:]}", host="h0", pattern=p) for p in patterns]
-    walk.link_handler.add_links(parent(walk.strategy, 0.0), found)
+    links = [link(f"p{p[1:]}", host="h0", pattern=p) for p in patterns]
+    walk.link_handler.add_links(parent(walk.strategy, 0.0), links)
     queues = walk.frontier.host("h0").queues
     count_request(walk, 0, None)
     first = {queues[p].bonus for p in patterns}
@@ -85,8 +87,8 @@ def test_host_with_many_queues_updates_each_of_them_in_turn(walk: Walk) -> None:
 def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:
     for number in range(6):
         count_request(walk, number, None)
-    found = [link("y", host="h7", pattern="/other"), link("z", host="late")]
-    walk.link_handler.add_links(parent(walk.strategy, 0.0), found)
+    links = [link("y", host="h7", pattern="/other"), link("z", host="late")]
+    walk.link_handler.add_links(parent(walk.strategy, 0.0), links)
     others = {walk.frontier.host(host).queues[pattern].bonus for host, pattern in NEW}
     assert others == {bonuses(walk)["h7"]}
 

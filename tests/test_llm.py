@@ -48,7 +48,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_propose_terms_sends_one_request_with_schema_and_key() -> None:
-    async with receiving(Receiver(answers=[(200, {})], says=RIGHT)) as server:
+    async with receiving(Receiver(answers=[(200, {})], reply=RIGHT)) as server:
         endpoint = Endpoint(f"{server.url}/v1", "qwen", "secret")
         answer = await propose_terms(from_words("足球"), endpoint)
     assert answer == TermAnswer(**TERMS)
@@ -96,7 +96,7 @@ def test_completions_url_completes_address(url: str, requested: str) -> None:
 async def test_propose_terms_bad_answer_raises_one_line(
     answer: tuple[int, dict[str, str]], body: bytes, complaint: str
 ) -> None:
-    async with receiving(Receiver(answers=[answer], says=body)) as server:
+    async with receiving(Receiver(answers=[answer], reply=body)) as server:
         with pytest.raises(LanguageModelError) as caught:
             await propose_terms(from_words("足球"), Endpoint(f"{server.url}/v1", key="sk-1"))
     assert complaint in str(caught.value)
@@ -106,7 +106,7 @@ async def test_propose_terms_bad_answer_raises_one_line(
 
 
 async def test_propose_terms_slow_or_absent_server_raises() -> None:
-    async with receiving(Receiver(answers=[(200, {})], says=RIGHT, delay_s=500)) as server:
+    async with receiving(Receiver(answers=[(200, {})], reply=RIGHT, delay_s=500)) as server:
         with pytest.raises(LanguageModelError, match="180"):
             await propose_terms(from_words("足球"), Endpoint(server.url))
     with pytest.raises(LanguageModelError, match="refused"):
@@ -132,7 +132,7 @@ async def test_propose_terms_repeats_refused_requests_a_few_times(
         waited.append(seconds)
 
     refused = answers[0][0] == 400
-    async with receiving(Receiver(answers=list(answers), says=RIGHT)) as server:
+    async with receiving(Receiver(answers=list(answers), reply=RIGHT)) as server:
         answer = None
         with suppress(LanguageModelError):
             answer = await propose_terms(from_words("足球"), Endpoint(server.url), sleep=sleep)
@@ -192,7 +192,7 @@ def test_is_everyday_by_frequency(word: str, expected: bool) -> None:
 async def test_crawl_asks_once_and_keeps_terms(home: Path) -> None:
     """The second run continues the crawl, with or without the option, after a change of model."""
     options: dict[str, Any] = {"topic": "xyzzyq", "archive": home / "web.warc.gz", "db": "a.db"}
-    async with receiving(Receiver(answers=[(200, {})] * 9, says=RIGHT)) as server:
+    async with receiving(Receiver(answers=[(200, {})] * 9, reply=RIGHT)) as server:
         await focus.crawl("a.test", llm=server.url, max_pages=1, **options).arun()
         with pytest.warns(UserWarning, match="keeps the terms"):
             await focus.crawl("a.test", llm=server.url, **options).arun()
@@ -208,10 +208,10 @@ async def test_crawl_asks_once_and_keeps_terms(home: Path) -> None:
     with DatabaseReader(home / "a.db") as reader:
         topics = [reader.load_config(crawl.id).analysis.topic for crawl in reader.crawls()]
     assert len(topics) == 5
-    by_words, of_file = topics[0], topics[-1]
+    by_words, from_file = topics[0], topics[-1]
     assert list(by_words["terms"]) == ["越位", "点球", "own goal"]
     assert by_words["sources"]["越位"] == by_words["sources"]["xyz 球"] == "llm"
-    assert list(of_file["terms"]) == ["abc", "越位", "点球", "own goal"]
+    assert list(from_file["terms"]) == ["abc", "越位", "点球", "own goal"]
 
 
 CRAWL = ("crawl", "a.test", "--topic", "xyzzyq", "--archive", "web.warc.gz", "--db", "a.db")

@@ -43,13 +43,13 @@ class Server:
     def __init__(self) -> None:
         self.mails: list[EmailMessage] = []
         self.raw: list[bytes] = []
-        self.says: dict[str, list[str]] = {"MAIL": [], "RCPT": [], "DATA": []}
+        self.replies: dict[str, list[str]] = {"MAIL": [], "RCPT": [], "DATA": []}
         self.logins: list[tuple[bytes, bytes]] = []
         self.connections = 0
         self.port = 0
 
     def _said(self, step: str) -> str | None:
-        return self.says[step].pop(0) if self.says[step] else None
+        return self.replies[step].pop(0) if self.replies[step] else None
 
     async def handle_EHLO(self, server: SMTP, session: Any, envelope: Any, hostname: str) -> str:
         self.connections += 1
@@ -110,12 +110,14 @@ def server() -> Server:
 
 
 def parts(*names: str, urls: int = 2, **fields: Any) -> list[MessagePart]:
-    found = []
+    result = []
     for number, name in enumerate(names, 1):
         address, first = f"https://a.test/{number}/", 10 * number
         hits = [hit(number, f"{address}{n}", id=first + n, **fields) for n in range(urls)]
-        found.append(MessagePart(Alert(name, ("https://a.test/",)), number, hits, urls, {first: 4}))
-    return found
+        result.append(
+            MessagePart(Alert(name, ("https://a.test/",)), number, hits, urls, {first: 4})
+        )
+    return result
 
 
 def message(*names: str, language: str = "zh", unsubscribe: str = "", **fields: Any) -> Message:
@@ -402,7 +404,7 @@ async def test_several_mails_share_one_connection(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "says", "retry", "everyone"),
+    ("step", "reply", "retry", "everyone"),
     [
         ("RCPT", "550 5.1.1 no such user", False, False),
         ("RCPT", "450 4.2.0 greylisted, come back", True, False),
@@ -413,14 +415,14 @@ async def test_several_mails_share_one_connection(server: Server) -> None:
     ],
 )
 async def test_refusal_by_step_and_code_decides_about_retry(
-    server: Server, step: str, says: str, retry: bool, everyone: bool
+    server: Server, step: str, reply: str, retry: bool, everyone: bool
 ) -> None:
-    server.says[step].append(says)
+    server.replies[step].append(reply)
     async with server.running():
         refused, after = await server.take(message(), message())
     assert isinstance(refused, NotDelivered)
     assert (refused.retry, refused.blocks_channel) == (retry, everyone)
-    assert says in refused.reason
+    assert reply in refused.reason
     assert isinstance(after, Delivered), "the next one is not harmed"
     assert len(server.mails) == 1
 
@@ -482,7 +484,7 @@ async def test_unreachable_server_blocks_the_channel(server: Server) -> None:
 
 async def test_mail_retried_after_failure_keeps_its_id(server: Server, here: OutboxFixture) -> None:
     here.finds(here.alert("足球", f"mail:{ME}"), "http://a.test/1")
-    server.says["DATA"] = ["451 4.3.0 later"]
+    server.replies["DATA"] = ["451 4.3.0 later"]
     async with server.running():
         here.mail = server.settings()
         assert (await here.deliver()).waiting == 1

@@ -132,4 +132,4 @@ def test_main_text_long_block_repeated_for_phones_occurs_once() -> None:
 def test_select_main_any_page_keeps_order(blocks: list[Block]) -> None:
     own = select(blocks)
     rest = iter(blocks)
-    assert all(any(block is other for other in rest) for block in own)
+    assert all(any(block is candidate for candidate in rest) for block in own)

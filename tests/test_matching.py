@@ -69,12 +69,12 @@ class AlertsFixture:
         self.crawled.now = self.now - 60
         owned = self.store.alerts.list_alerts()
         due = [item.id for item in owned]
-        found = matching.match_site(self.store, self.crawled.attach(), now=self.now, due=due)
+        summary = matching.match_site(self.store, self.crawled.attach(), now=self.now, due=due)
         for item in owned:
             if item.checked_at is None:
                 matching.end_first_check(self.store, item, now=self.now)
             self.store.alerts.record_check(item.id, now=self.now, next_at=self.now + DAY)
-        return found
+        return summary
 
     def sent(self, alert: int) -> list[str]:
         """Paths of the pages that are to go out."""
@@ -99,8 +99,8 @@ def test_first_check_marks_what_exists_and_sends_the_five_best(alerts: AlertsFix
     alert = alerts.alert()
     alerts.pages(range(8))
     alerts.pages(range(8, 12), "天气")
-    found = alerts.check()
-    assert (found.pages, found.news, found.old) == (13, 0, 8)
+    summary = alerts.check()
+    assert (summary.pages, summary.news, summary.old) == (13, 0, 8)
     assert len(alerts.sent(alert)) == 5
     assert alerts.baseline(alert) == 3
     new = alerts.store.matches.list_new(alert, limit=9)
@@ -112,8 +112,8 @@ def test_discussion_is_sent_once_and_lists_never(alerts: AlertsFixture) -> None:
     for number, path in enumerate(("/t/7", "/t/7?page=2", "/tags/x/", "/t/8")):
         is_index = path == "/tags/x/"
         alerts.crawled.page(path, f"足球 {number}", article("足球", number), is_index_page=is_index)
-    found = alerts.check()
-    assert (found.news, found.folded) == (2, 1)
+    summary = alerts.check()
+    assert (summary.news, summary.folded) == (2, 1)
     assert alerts.sent(alert) == ["/t/7", "/t/8"]
 
 
@@ -135,8 +135,8 @@ def test_old_page_found_today_is_no_news(alerts: AlertsFixture) -> None:
     alerts.pages(range(1), head=old)
     alerts.pages(range(1, 2), head=new)
     alerts.pages(range(2, 3))
-    found = alerts.check()
-    assert (found.news, found.old) == (2, 1)
+    summary = alerts.check()
+    assert (summary.news, summary.old) == (2, 1)
     assert alerts.sent(alert) == ["/1", "/2"]
     hit = alerts.store.matches.list_new(alert, limit=9)[0]
     assert hit.published_at in (None, datetime(2026, 11, 22, tzinfo=UTC).timestamp())
@@ -146,8 +146,8 @@ def test_list_without_a_date_is_no_news(alerts: AlertsFixture) -> None:
     alert = alerts.checked_alert()
     links = "".join(f'<p><a href="/{n}">足球新闻第{n}条：球队今天获胜</a></p>' for n in range(30))
     alerts.crawled.page("/list", "足球", "", body=links)
-    found = alerts.check()
-    assert (found.news, found.old) == (0, 1)
+    summary = alerts.check()
+    assert (summary.news, summary.old) == (0, 1)
     assert alerts.sent(alert) == []
 
 
@@ -158,11 +158,11 @@ def test_near_duplicate_is_folded_and_not_sent(alerts: AlertsFixture) -> None:
         alerts.crawled.page(path, "足球", text)
     alerts.check()
     alerts.crawled.page("/c", "足球", text + "转载。")
-    found = alerts.check()
-    assert found.folded == 1
+    summary = alerts.check()
+    assert summary.folded == 1
     assert alerts.sent(alert) == ["/a"]
     rows = alerts.store.database.fetch_rows("SELECT url, duplicate_of FROM alert_match ORDER BY id")
-    assert [duplicate_of for _, duplicate_of in rows] == [None, 1, 1]
+    assert [original for _, original in rows] == [None, 1, 1]
 
 
 def test_repeat_of_what_existed_is_no_news(alerts: AlertsFixture) -> None:
@@ -179,8 +179,8 @@ def test_site_that_was_down_at_first_begins_when_it_is_up(alerts: AlertsFixture)
     alerts.store.database.fetch_rows("DELETE FROM page")
     alert = alerts.checked_alert()
     alerts.pages(range(8))
-    found = matching.match_site(alerts.store, alerts.crawled.attach(), now=alerts.now)
-    assert (found.news, found.old) == (0, 8)
+    summary = matching.match_site(alerts.store, alerts.crawled.attach(), now=alerts.now)
+    assert (summary.news, summary.old) == (0, 8)
     assert alerts.sent(alert) == []
 
 
@@ -190,29 +190,29 @@ def test_new_alert_on_a_known_site_has_its_own_beginning(alerts: AlertsFixture) 
     alerts.check()
     second = alerts.alert("球队", channels=("webhook:https://a.test/",))
     alerts.pages(range(7, 9))
-    found = alerts.check()
+    summary = alerts.check()
     assert len(alerts.sent(first)) == 9
     assert len(alerts.sent(second)) == 5
     assert alerts.baseline(second) == 4
-    assert found.news == 2
+    assert summary.news == 2
     alerts.pages(range(9, 10))
     alerts.check()
     assert len(alerts.sent(second)) == 6
 
 
 def test_site_added_later_is_marked_as_seen(alerts: AlertsFixture) -> None:
-    other = CrawledSite(alerts.store, host="other.test", now=NOW)
+    second = CrawledSite(alerts.store, host="other.test", now=NOW)
     alert = alerts.checked_alert()
-    other.page("/x", "足球", article("足球", 50))
+    second.page("/x", "足球", article("足球", 50))
     owned = alerts.store.alerts.get(LOCAL_USER, "足球")
     sites = (*owned.alert.sites, "https://other.test/")
     changed = Alert("足球", sites, words="足球", channels=("mail:a@b.test",))
     alerts.store.alerts.replace(alert, changed, now=alerts.now)
-    found = matching.match_site(alerts.store, other.attach(), now=alerts.now)
-    assert (found.news, found.old) == (0, 1)
-    other.page("/y", "足球", article("足球", 51))
-    found = matching.match_site(alerts.store, other.attach(), now=alerts.now)
-    assert found.news == 1
+    summary = matching.match_site(alerts.store, second.attach(), now=alerts.now)
+    assert (summary.news, summary.old) == (0, 1)
+    second.page("/y", "足球", article("足球", 51))
+    summary = matching.match_site(alerts.store, second.attach(), now=alerts.now)
+    assert summary.news == 1
 
 
 def test_baseline_has_latest_pages_only(alerts: AlertsFixture, monkeypatch: MonkeyPatch) -> None:
@@ -229,8 +229,8 @@ def test_paused_and_expired_alerts_match_nothing(alerts: AlertsFixture) -> None:
     paused, over = alerts.alert(), alerts.alert("球队", expires_at=NOW + 1)
     alerts.store.alerts.set_paused(paused, True, now=NOW)
     alerts.pages(range(3))
-    found = alerts.check()
-    assert found.alerts == 0
+    summary = alerts.check()
+    assert summary.alerts == 0
     assert alerts.sent(paused) == alerts.sent(over) == []
     assert alerts.store.alerts.get(LOCAL_USER, "足球").alert.paused
 
@@ -323,18 +323,18 @@ def test_topic_file_is_refused_for_accounts(alerts: AlertsFixture, tmp_path: Pat
     eve = alerts.store.users.add("eve", "", language="en", zone="UTC", admin=False, now=0)
     theirs = alerts.alert("", name="theirs", topic=str(file), user=eve)
     alerts.pages(range(2))
-    found = alerts.check()
+    summary = alerts.check()
     assert len(alerts.sent(own)) == 2
     assert alerts.sent(theirs) == []
-    assert "command line" in found.failures[theirs]
+    assert "command line" in summary.failures[theirs]
 
 
 def test_missing_topic_file_fails_its_alert_alone(alerts: AlertsFixture, tmp_path: Path) -> None:
     lost = alerts.alert("", name="lost", topic=str(tmp_path / "gone.toml"))
     good = alerts.alert()
     alerts.pages(range(2))
-    found = alerts.check()
-    assert "gone.toml" in found.failures[lost]
+    summary = alerts.check()
+    assert "gone.toml" in summary.failures[lost]
     assert len(alerts.sent(good)) == 2
 
 
@@ -409,10 +409,10 @@ def test_preview_lists_messages_of_the_last_days(alerts: AlertsFixture) -> None:
     alerts.crawled.page("/twin", "足球 4", article("足球", 4))
     alerts.crawled.attach()
     expected = Alert("f", ("https://news.test/", "https://new.test/"), words="足球")
-    found = preview_alert(alerts.store, expected, now=NOW, zone=UTC)
-    assert sorted(hit.url[-2:] for hit in found.matches) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
-    assert sum(found.similar) == 1
-    assert (found.pages, found.undated, found.unvisited) == (6, 0, ["new.test"])
+    seen = preview_alert(alerts.store, expected, now=NOW, zone=UTC)
+    assert sorted(hit.url[-2:] for hit in seen.matches) in (["/4", "/5", "/6"], ["/5", "/6", "in"])
+    assert sum(seen.similar) == 1
+    assert (seen.pages, seen.undated, seen.unvisited) == (6, 0, ["new.test"])
     assert len(preview_alert(alerts.store, expected, now=NOW, zone=UTC, days=60).matches) == 4
     assert alerts.store.database.fetch_rows("SELECT count(*) FROM alert_match") == [(0,)]
 
@@ -422,14 +422,14 @@ def test_preview_lists_messages_of_the_last_days(alerts: AlertsFixture) -> None:
 
 def test_alert_name_is_unique(alerts: AlertsFixture) -> None:
     alerts.alert(name="a")
-    other = alerts.alert(name="b")
+    second = alerts.alert(name="b")
     for attempt in (
         lambda: alerts.alert(name="a"),
-        lambda: alerts.store.alerts.replace(other, Alert("a", ("https://a.test/",), "x"), now=NOW),
+        lambda: alerts.store.alerts.replace(second, Alert("a", ("https://a.test/",), "x"), now=NOW),
     ):
         with pytest.raises(ConfigError, match="'a' already"):
             attempt()
-    alerts.store.alerts.replace(other, Alert("b", ("https://a.test/",), "x"), now=NOW)
+    alerts.store.alerts.replace(second, Alert("b", ("https://a.test/",), "x"), now=NOW)
 
 
 def _open(path: Path, barrier: Any, answers: Any) -> None:
@@ -455,13 +455,13 @@ def test_two_processes_create_the_database_concurrently(tmp_path: Path) -> None:
 
 
 def test_votes_change_their_alert_only(alerts: AlertsFixture) -> None:
-    mine, other = alerts.alert("足球", "mine"), alerts.checked_alert(name="other")
+    mine, second = alerts.alert("足球", "mine"), alerts.checked_alert(name="other")
     for number in range(12):  # half have the word in their title, half in passing
         name = "足球" if number % 2 else "体育馆"
         alerts.crawled.page(f"/{number}", f"{name} {number}", article("足球", number))
     alerts.check()
     passing = [f"https://news.test/{number}" for number in range(0, 12, 2)]
-    assert len(alerts.sent(mine)) == len(alerts.sent(other)) == 12
+    assert len(alerts.sent(mine)) == len(alerts.sent(second)) == 12
     for number in range(12):
         url = f"https://news.test/{number}"
         assert alerts.store.matches.set_vote(mine, url, url not in passing)
@@ -469,11 +469,11 @@ def test_votes_change_their_alert_only(alerts: AlertsFixture) -> None:
     assert alerts.store.matches.count_votes(mine) == (6, 6)
     alerts.crawled.page("/20", "体育馆 20", article("足球", 20))
     alerts.crawled.page("/21", "足球 21", article("足球", 21))
-    found = preview_alert(alerts.store, owned(alerts, mine), now=alerts.now, zone=UTC)
-    assert not any(hit.title.startswith("体育馆") for hit in found.matches)
+    preview = preview_alert(alerts.store, owned(alerts, mine), now=alerts.now, zone=UTC)
+    assert not any(hit.title.startswith("体育馆") for hit in preview.matches)
     alerts.check()
     assert {"/20", "/21"} & set(alerts.sent(mine)) == {"/21"}
-    assert {"/20", "/21"} <= set(alerts.sent(other))
+    assert {"/20", "/21"} <= set(alerts.sent(second))
 
 
 def test_one_vote_does_not_silence_a_new_alert(alerts: AlertsFixture) -> None:
@@ -529,8 +529,8 @@ def test_withdrawn_vote_teaches_nothing(alerts: AlertsFixture) -> None:
     mine = alerts.checked_alert("足球")
     alerts.pages(range(1))
     alerts.check()
-    for says in (False, None):
-        alerts.store.matches.set_vote(mine, "https://news.test/0", says)
+    for vote in (False, None):
+        alerts.store.matches.set_vote(mine, "https://news.test/0", vote)
     topic = alert_topic(owned(alerts, mine).alert, trusted=True)
     assert votes.learn_from_votes(alerts.store, mine, topic) is None
 

@@ -78,8 +78,8 @@ def test_mean_cumulative_precision_example_matches_docstring() -> None:
 
 def test_mean_cumulative_precision_drifting_crawl_matches_p1() -> None:
     """102 of 1,000 pages can average 16.52 % only as the mean of the precision so far."""
-    found = [31, 17, 11, 9, 8, 7, 6, 5, 4, 4]
-    marks = [n < item for item in found for n in range(100)]
+    ranks = [31, 17, 11, 9, 8, 7, 6, 5, 4, 4]
+    marks = [n < item for item in ranks for n in range(100)]
     assert sum(marks) == 102
     expected = pytest.approx(0.1652, abs=0.002)
     assert m.mean_cumulative_precision(m.cumulative_precision(marks, 100)) == expected

@@ -47,12 +47,12 @@ IDEOGRAPH = re.compile("[\u4e00-\u9fff]")
 @pytest.fixture(scope="module")
 def chinese() -> dict[str, str]:
     """Id -> its Chinese, as the catalogue has it."""
-    found = {}
+    patterns = {}
     for item in make_messages.catalogue():
         if item.id:
-            one = item.id if isinstance(item.id, str) else item.id[0]
-            found[one] = item.string if isinstance(item.string, str) else item.string[0]
-    return found
+            pattern = item.id if isinstance(item.id, str) else item.id[0]
+            patterns[pattern] = item.string if isinstance(item.string, str) else item.string[0]
+    return patterns
 
 
 def test_catalogue_contains_exactly_the_messages_of_the_source(chinese: dict[str, str]) -> None:
@@ -76,8 +76,8 @@ def places(text: str) -> set[str]:
 def test_translation_has_placeholders_of_its_id(chinese: dict[str, str]) -> None:
     many = {item.text: item.plural for item in make_messages.found()}
     for english, ours in chinese.items():
-        of_one, of_many = places(english), places(many[english] or english)
-        assert of_one & of_many <= places(ours) <= of_one | of_many, english
+        in_one, in_many = places(english), places(many[english] or english)
+        assert in_one & in_many <= places(ours) <= in_one | in_many, english
 
 
 def test_ids_are_literals() -> None:
@@ -106,9 +106,9 @@ def test_message_as_str_is_english() -> None:
 
 
 def test_plural_chooses_form_by_n() -> None:
-    one, two = (plural("{n} new page", "{n} new pages", n=n) for n in (1, 2))
-    assert (one, two) == ("1 new page", "2 new pages")
-    assert (translate(one, "zh"), translate(two, "zh")) == ("1 篇新页面", "2 篇新页面")
+    single, two = (plural("{n} new page", "{n} new pages", n=n) for n in (1, 2))
+    assert (single, two) == ("1 new page", "2 new pages")
+    assert (translate(single, "zh"), translate(two, "zh")) == ("1 篇新页面", "2 篇新页面")
 
 
 def test_translate_nested_messages() -> None:
@@ -145,10 +145,10 @@ def test_translate_plain_text_unchanged() -> None:
     ],
 )
 def test_decode_message_inverts_encode_message(line: str) -> None:
-    kept = encode_message(line)
-    assert type(kept) is str
-    assert decode_message(kept) == line
-    assert translate(decode_message(kept), "zh") == translate(line, "zh")
+    encoded = encode_message(line)
+    assert type(encoded) is str
+    assert decode_message(encoded) == line
+    assert translate(decode_message(encoded), "zh") == translate(line, "zh")
 
 
 def test_message_pickled_or_mapped_stays_translatable() -> None:
@@ -249,9 +249,9 @@ def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
     ],
 )
 def test_alert_errors_language_zh_are_chinese(alert: dict[str, Any], ours: str) -> None:
-    given = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}
+    values = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}
     with pytest.raises(FocusError) as caught:
-        alert_topic(validate_alert(Alert(**given)), trusted=False)
+        alert_topic(validate_alert(Alert(**values)), trusted=False)
     assert ours in translate(caught.value.message, "zh")
 
 
@@ -271,12 +271,12 @@ def test_settings_schedules_queries_language_zh_are_chinese() -> None:
 
 def test_click_echo_in_commands_has_no_literal_text() -> None:
     """A text that stands in `click.echo` itself is English whoever reads it."""
-    found = []
+    messages = []
     for path in (*(FOCUS / "commands").rglob("*.py"), FOCUS / "cli.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.echo" and node.args:
                 parts = [node.args[0], *getattr(node.args[0], "values", ())]
                 texts = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
                 if any(re.search("[A-Za-z]{2}", text.removeprefix("focus: ")) for text in texts):
-                    found.append(f"{path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
-    assert not found, "say it by `focus.i18n.say`"
+                    messages.append(f"{path.name}:{node.lineno}: {ast.unparse(node.args[0])}")
+    assert not messages, "say it by `focus.i18n.say`"

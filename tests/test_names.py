@@ -1,6 +1,6 @@
 """Checks that identifiers are nouns and verbs of the field, not pronouns or bare participles.
 
-The rule covers the names that a module of `focus` or `bench` defines: functions, classes,
+The rule covers the names that a module of `focus`, `bench` or `tests` defines: functions, classes,
 parameters, variables, attributes. `ALLOWED` lists exceptions with their reason.
 """
 
@@ -63,7 +63,7 @@ def test_is_banned_common_names(name: str, is_wrong: bool) -> None:
     assert is_banned(name) is is_wrong
 
 
-@pytest.mark.parametrize("folder", ["bench", "focus"])
+@pytest.mark.parametrize("folder", ["bench", "focus", "tests"])
 def test_defined_names_are_not_banned(folder: str) -> None:
     offenders = []
     for path in sorted((ROOT / folder).rglob("*.py")):

@@ -34,8 +34,8 @@ def article(seed: int, clauses: int = 120) -> str:
     return "，".join("".join(rng.choices(CHARACTERS, k=rng.randint(4, 14))) for _ in range(clauses))
 
 
-def distance(one: str, other: str) -> int:
-    return (simhash(one) ^ simhash(other)).bit_count()
+def distance(first: str, second: str) -> int:
+    return (simhash(first) ^ simhash(second)).bit_count()
 
 
 def test_reordered_words_are_a_near_duplicate() -> None:
@@ -207,6 +207,6 @@ async def test_status_why_and_export_know_duplicates(web: TinyWeb, tmp_path: Pat
         assert reader.why(1, "http://a.test/gone").reason == "soft-404"
         marked = dict(reader.iter_rows(Selection(), ("url", "duplicate_of")))
         expected = {"http://a.test/2": "http://a.test/1"}
-        assert {url: of for url, of in marked.items() if of} == expected
-        kept = [url for (url,) in reader.iter_rows(Selection(duplicates=False), ("url",))]
-        assert set(marked) - set(kept) == {"http://a.test/2"}
+        assert {url: original for url, original in marked.items() if original} == expected
+        urls = [url for (url,) in reader.iter_rows(Selection(duplicates=False), ("url",))]
+        assert set(marked) - set(urls) == {"http://a.test/2"}

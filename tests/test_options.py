@@ -20,8 +20,8 @@ from focus.commands.options.declared import DECLARED, Declared, changed_options
 from focus.commands.settings import plan_crawl
 from focus.config import FILE_ONLY, RARE_OPTIONS, CrawlConfig
 
-NAMES = [each.name for each in DECLARED]
-TYPED = [each for each in DECLARED if each.setting.section != FILE_ONLY]
+NAMES = [declared.name for declared in DECLARED]
+TYPED = [declared for declared in DECLARED if declared.setting.section != FILE_ONLY]
 
 SAMPLES: dict[str, tuple[str, Any]] = {
     "number": ("0.25", 0.25), "time": ("77s", 77.0), "size": ("77k", 77 * 1024),
@@ -36,8 +36,8 @@ SAMPLES: dict[str, tuple[str, Any]] = {
 def sample(option: Declared) -> tuple[str, Any]:
     """What is typed for an option, and what its field shall hold; not its default."""
     if option.setting.choices:
-        other = next(choice for choice in option.setting.choices if choice != option.default)
-        return other, other
+        value = next(choice for choice in option.setting.choices if choice != option.default)
+        return value, value
     if option.kind == "count":
         number = (option.default or option.setting.minimum) + 1
         return str(number), number
@@ -58,11 +58,13 @@ def folder(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     return tmp_path
 
 
-def held(option: Declared, *flags: str) -> Any:
+def stored_value(option: Declared, *flags: str) -> Any:
     """What the field of an option holds after these flags, the variables and focus.toml."""
-    found = config_file.command_defaults(config_file.find_config_file(Path.cwd()), {"crawl": crawl})
+    values = config_file.command_defaults(
+        config_file.find_config_file(Path.cwd()), {"crawl": crawl}
+    )
     arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
-    ctx = crawl.make_context("focus crawl", arguments, default_map=found.get("crawl"))
+    ctx = crawl.make_context("focus crawl", arguments, default_map=values.get("crawl"))
     result = plan_crawl(ctx.params)
     records = {type(result.paths): result.paths, CrawlConfig: result.config}
     for name in CrawlConfig.__struct_fields__:
@@ -74,15 +76,15 @@ def held(option: Declared, *flags: str) -> Any:
 @pytest.mark.parametrize("option", TYPED, ids=[item.name for item in TYPED])
 def test_declared_option_as_flag_sets_its_field(option: Declared) -> None:
     typed, value = sample(option)
-    assert held(option, f"--{option.name}", *filter(None, [typed])) == value
-    assert held(option) == option.default
+    assert stored_value(option, f"--{option.name}", *filter(None, [typed])) == value
+    assert stored_value(option) == option.default
 
 
 @pytest.mark.parametrize("option", DECLARED, ids=NAMES)
 def test_option_as_variable_sets_its_field(option: Declared, monkeypatch: MonkeyPatch) -> None:
     typed, value = sample(option)
     monkeypatch.setenv(option.variable, typed or "1")
-    assert held(option) == value
+    assert stored_value(option) == value
 
 
 @pytest.mark.parametrize("option", DECLARED, ids=NAMES)
@@ -93,14 +95,14 @@ def test_declared_option_in_focus_toml_sets_its_field(option: Declared, folder: 
     )
     if option.kind == "file":
         value = folder / value  # a path in the file counts from its folder
-    assert held(option) == value
+    assert stored_value(option) == value
 
 
 def test_dry_run_lists_set_options_with_sources(folder: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_PROXY", "http://me:secret@proxy.test:80")
-    found = {"slowdown": "90s", "max_headers": "32K", "allow_net": ["10.0.0.0/8", "::1"]}
+    expected = {"slowdown": "90s", "max_headers": "32K", "allow_net": ["10.0.0.0/8", "::1"]}
     arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
-    ctx = crawl.make_context("crawl", arguments, default_map=found)
+    ctx = crawl.make_context("crawl", arguments, default_map=expected)
     assert changed_options(ctx, excluded={"delay"}) == [
         "--max-body 1M", "max-headers 32K (focus.toml)",
         "--proxy http://proxy.test:80 (FOCUS_PROXY)",
@@ -180,4 +182,4 @@ def test_old_option_name_works(source: str, folder: Path, monkeypatch: MonkeyPat
         monkeypatch.setenv("FOCUS_COOKIES", "1")
     if source == "file":
         (folder / "focus.toml").write_text("[crawl]\ncookies = true\n", encoding="utf-8")
-    assert held(jar, *(["--cookies"] if source == "flag" else [])) is True
+    assert stored_value(jar, *(["--cookies"] if source == "flag" else [])) is True

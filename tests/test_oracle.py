@@ -25,16 +25,16 @@ def best_possible(graph: Graph, seeds: list[int], targets: frozenset[int]) -> li
     best = [0] * (NODES + 1)
     for chosen in product((False, True), repeat=NODES):
         pages = {page for page in range(NODES) if chosen[page]}
-        held, todo = set(), [seed for seed in seeds if seed in pages]
+        visited, todo = set(), [seed for seed in seeds if seed in pages]
         while todo:
             page = todo.pop()
-            if page not in held:
-                held.add(page)
+            if page not in visited:
+                visited.add(page)
                 todo += [link for link in graph.get(page, ()) if link in pages]
-        if held == pages:
+        if visited == pages:
             best[len(pages)] = max(best[len(pages)], len(pages & targets))
     curve = [max(best[: k + 1]) for k in range(1, NODES + 1)]
-    return [found / len(targets) if targets else 0.0 for found in curve]
+    return [number / len(targets) if targets else 0.0 for number in curve]
 
 
 def random_crawl(graph: Graph, seeds: list[int], rng: Random) -> list[int]:

@@ -292,11 +292,11 @@ async def test_unsubscribe_removes_channel(here: OutboxFixture, post: Post) -> N
 
 
 async def test_concurrent_relays_send_once(tmp_path: Path, post: Post) -> None:
-    with outbox(tmp_path) as one, outbox(tmp_path) as other:
+    with outbox(tmp_path) as here, outbox(tmp_path) as there:
         for number in range(20):
             channel = f"webhook:http://a.test/{number}"
-            one.finds(one.alert(str(number), channel), "http://a.test/1")
-        first, second = await asyncio.gather(one.deliver(), other.deliver())
+            here.finds(here.alert(str(number), channel), "http://a.test/1")
+        first, second = await asyncio.gather(here.deliver(), there.deliver())
     assert first.sent + second.sent == 20
     assert first.sent and second.sent
     assert Counter(channel for channel, _ in post.sent).most_common(1)[0][1] == 1
@@ -424,9 +424,9 @@ def test_apprise_address_needs_administrator(monkeypatch: MonkeyPatch) -> None:
     assert CHANNELS["apprise"].account_address(address, PERSON) is None
     assert CHANNELS["apprise"].account_address(address, PERSON._replace(admin=True)) == address
     monkeypatch.setattr(apprise, "is_installed", lambda: False)
-    with pytest.raises(ConfigError, match=r"pip install") as told:
+    with pytest.raises(ConfigError, match=r"pip install") as error:
         CHANNELS["apprise"].check_new_address(address)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(error.value)
 
 
 async def test_missing_apprise_is_reported(here: OutboxFixture, monkeypatch: MonkeyPatch) -> None:
@@ -448,9 +448,9 @@ async def test_apprise_delivers_to_json_service(here: OutboxFixture) -> None:
         hook.answers = [(500, {})]
         here.finds(here.store.alerts.get(1, "足球").id, "http://a.test/2")
         assert (await here.deliver()).waiting == 1
-    told = msgspec.json.decode(hook.requests[0].body)
-    assert told["title"] == "足球：标题 1"
-    assert "http://a.test/1" in told["message"]
+    data = msgspec.json.decode(hook.requests[0].body)
+    assert data["title"] == "足球：标题 1"
+    assert "http://a.test/1" in data["message"]
 
 
 def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
@@ -464,8 +464,8 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
     assert (read.mail.password, read.mail.port, read.mail.tls) == ("pass word", 587, "starttls")
     assert read.base_url == "https://focus.a.test"
     options = {"smtp_url": "smtps://other.test", "mail_from": "x@a.test"}
-    given = settings.read(here.store, options=options)
-    assert (given.mail.host, given.mail.port, given.mail.tls) == ("other.test", 465, "always")
+    stored = settings.read(here.store, options=options)
+    assert (stored.mail.host, stored.mail.port, stored.mail.tls) == ("other.test", 465, "always")
     for text in (repr(read), str(settings.masked_settings(here.store, read.key)), repr(read.mail)):
         assert "pass" not in text.replace("pass=", "")
         assert read.key.hex() not in text
@@ -485,9 +485,9 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
     ],
 )
 def test_invalid_mail_url_raises(url: str, sender: str, reason: str) -> None:
-    with pytest.raises(ConfigError, match=reason) as told:
+    with pytest.raises(ConfigError, match=reason) as error:
         settings.parse_mail_url(url, sender)
-    assert "geheim" not in str(told.value)
+    assert "geheim" not in str(error.value)
 
 
 @pytest.mark.parametrize(

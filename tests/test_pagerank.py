@@ -123,6 +123,6 @@ def test_rank_large_values_are_summed_in_double() -> None:
     graph.add(0, [])
     for page in range(1, pages + 1):
         graph.add(page, [0, *range(pages + 1, pages + links)])
-    given = pages * 0.85 * 0.15 / links
-    assert graph.rank(0) == pytest.approx(0.15 + given, rel=1e-7)
-    assert graph.rank(pages + 1) != pytest.approx(0.15 + given, rel=1e-6)  # nobody fetched it
+    expected = pages * 0.85 * 0.15 / links
+    assert graph.rank(0) == pytest.approx(0.15 + expected, rel=1e-7)
+    assert graph.rank(pages + 1) != pytest.approx(0.15 + expected, rel=1e-6)  # nobody fetched it

@@ -16,17 +16,17 @@ PAPERS = Path(__file__).parents[1] / "bench" / "papers"
 
 
 def test_experiments_are_valid_and_name_existing_strategies() -> None:
-    found = files.experiments(PAPERS, [])
-    assert sorted(found) == ["p1-1", "p1-2", "p2", "p3", "p5"]
-    for name, experiment in found.items():
-        ways = experiment.list_ways()
-        assert len({way.name for way in ways}) == len(ways), name
-        for way in ways:
+    experiments = files.experiments(PAPERS, [])
+    assert sorted(experiments) == ["p1-1", "p1-2", "p2", "p3", "p5"]
+    for name, experiment in experiments.items():
+        variants = experiment.list_ways()
+        assert len({way.name for way in variants}) == len(variants), name
+        for way in variants:
             published = way.form == "published"
             kind = strategy_class(way.strategy)
             assert way.params.keys() <= default_params(kind, as_published=published).keys()
             model_class(way.model)
-        names = {way.name for way in ways}
+        names = {way.name for way in variants}
         for claim in experiment.claim:
             for form in ("as published", "tuned"):
                 for side in (claim.better, claim.worse):
@@ -54,23 +54,23 @@ def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
 
 def test_generated_web_is_recorded_completely(tmp_path: Path) -> None:
     result = portal.Portal(pages=150, hosts=6, portals=2)
-    one, other = (
+    first, second = (
         portal.recorded_web(result, tmp_path / "1"),
         portal.recorded_web(result, tmp_path / "2"),
     )
-    assert sorted(file.name for file in one.iterdir()) == [
+    assert sorted(file.name for file in first.iterdir()) == [
         "aliases.tsv", "hubs.tsv", "labels.tsv", "topics.json", "web.warc.gz",
     ]  # fmt: skip
-    for file in one.iterdir():
-        assert file.read_bytes() == (other / file.name).read_bytes(), file.name
+    for file in first.iterdir():
+        assert file.read_bytes() == (second / file.name).read_bytes(), file.name
     web = portal.generate(1, pages=150, hosts=6, portals=2)
-    with Archive.open(one / "web.warc.gz", cache_dir=tmp_path / "cache") as archive:
+    with Archive.open(first / "web.warc.gz", cache_dir=tmp_path / "cache") as archive:
         assert archive.damage is None
         for url in web.urls():
             assert archive.lookup(url).body == web.respond(url).body
         traps = [url for url in archive.urls() if web.canonical(url) is None]
     assert len(traps) <= 6 * portal.TRAP_PAGES_PER_HOST + len(web.hosts)
-    assert portal.recorded_web(result, tmp_path / "1") == one  # not made again
+    assert portal.recorded_web(result, tmp_path / "1") == first  # not made again
 
 
 def make_result(topics: int, ours: float, theirs: float, web: str = "generated") -> Any:
@@ -82,8 +82,8 @@ def make_result(topics: int, ours: float, theirs: float, web: str = "generated")
         name = f"{strategy}, as published"
         return outcome.WayResult(name, strategy, "published", "cosine", {}, same)
 
-    ways = [way("gene", ours), way("best-first", theirs)]
-    return outcome.ExperimentResult(web, 1000, 1, ways, "the command", "abc", "2026-11-25")
+    variants = [way("gene", ours), way("best-first", theirs)]
+    return outcome.ExperimentResult(web, 1000, 1, variants, "the command", "abc", "2026-11-25")
 
 
 @pytest.mark.parametrize(

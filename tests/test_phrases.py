@@ -23,9 +23,9 @@ def runs(*texts: str) -> list[tuple[tuple[str, ...], ...]]:
 
 
 def test_c_values_example_matches_docstring() -> None:
-    found = c_values({("machine", "learning"): 8, ("machine", "learning", "model"): 5})
-    assert found["machine", "learning"] == pytest.approx(3.0)
-    assert found["machine", "learning", "model"] == pytest.approx(5 * math.log2(3))
+    values = c_values({("machine", "learning"): 8, ("machine", "learning", "model"): 5})
+    assert values["machine", "learning"] == pytest.approx(3.0)
+    assert values["machine", "learning", "model"] == pytest.approx(5 * math.log2(3))
 
 
 def test_frequent_phrases_omits_part_of_longer_phrase() -> None:
@@ -52,17 +52,17 @@ def test_frequent_phrases_do_not_cross_punctuation_scripts_or_numbers() -> None:
 def test_subtopics_phrase_with_more_weight_than_words_is_included() -> None:
     on = [titled(f"spring boot n{n}", True, n) for n in range(8)]
     fairs = [f"{('spring', 'boot')[n % 2]} fair n{n}" for n in range(16)]
-    found = Subtopics()
+    subtopics = Subtopics()
     for item in [*on, *(titled(t, False, 0) for t in fairs + ["weather"] * 60)]:
-        found.add_page(item)
-    assert found.words.keys() == {"spring boot", "spring", "boot"}
-    assert found.subtopics_in("Spring Boot 3") == ["spring boot"]
-    assert found.weights["Spring Boot 3"] > 1.5 * found.weights["spring 3"] > 0.0
+        subtopics.add_page(item)
+    assert subtopics.words.keys() == {"spring boot", "spring", "boot"}
+    assert subtopics.subtopics_in("Spring Boot 3") == ["spring boot"]
+    assert subtopics.weights["Spring Boot 3"] > 1.5 * subtopics.weights["spring 3"] > 0.0
 
 
 def test_subtopics_phrase_without_more_weight_is_omitted() -> None:
-    found = Subtopics()
+    subtopics = Subtopics()
     titles = [(f"redis cluster n{n}", True) for n in range(8)]
     for title, relevant in [*titles, *(("weather", False) for _ in range(60))]:
-        found.add_page(titled(title, relevant, len(title) + found.page_count))
-    assert found.words.keys() == {"redis", "cluster"}
+        subtopics.add_page(titled(title, relevant, len(title) + subtopics.page_count))
+    assert subtopics.words.keys() == {"redis", "cluster"}

@@ -37,8 +37,8 @@ def modes(folder: Path) -> dict[str, int]:
 
 
 def store(path: Path) -> Iterator[AlertStore]:
-    with open_store(path, now=NOON, language="zh", zone="Asia/Shanghai") as found:
-        yield found
+    with open_store(path, now=NOON, language="zh", zone="Asia/Shanghai") as opened:
+        yield opened
 
 
 # -- files --------------------------------------------------------------------------
@@ -51,18 +51,18 @@ def test_alert_store_files_are_private(umask: None, tmp_path: Path) -> None:
         settings.read(here)
         with SearchIndex(here.path) as index:
             index.update()
-            found = modes(tmp_path)
-    assert set(found) >= {"focus.db", "focus.db-wal", "focus.db-shm", "focus.db-search"}
-    assert found["focus.db.key"] == 0o600
-    assert set(found.values()) == {0o600}
+            modes_found = modes(tmp_path)
+    assert set(modes_found) >= {"focus.db", "focus.db-wal", "focus.db-shm", "focus.db-search"}
+    assert modes_found["focus.db.key"] == 0o600
+    assert set(modes_found.values()) == {0o600}
 
 
 async def test_crawl_database_is_private(umask: None, tmp_path: Path) -> None:
     async with Store.open(tmp_path / "crawl.db", now=NOON, pid=1) as store:
         await store.begin_crawl({"topic": ""}, "{}", fresh=True, now=NOON)
-        found = modes(tmp_path)
-    assert set(found) >= {"crawl.db", "crawl.db-wal", "crawl.db-shm"}
-    assert set(found.values()) == {0o600}
+        modes_found = modes(tmp_path)
+    assert set(modes_found) >= {"crawl.db", "crawl.db-wal", "crawl.db-shm"}
+    assert set(modes_found.values()) == {0o600}
 
 
 def test_alert_store_readable_file_is_restricted(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_other_key_cannot_open_channels(tmp_path: Path) -> None:
         (tmp_path / "focus.db.key").unlink()
         with pytest.raises(ConfigError, match=r"focus\.db\.key: does not decrypt .*--forget-pass"):
             settings.read(here)
-        other = settings.read(here, options={"smtp_url": "smtp://b%40b.test@b.test"})
-        assert other.mail is not None and other.mail.host == "b.test", "nothing has to be opened"
-        assert "smtp" not in settings.masked_settings(here, other.key)
+        second = settings.read(here, options={"smtp_url": "smtp://b%40b.test@b.test"})
+        assert second.mail is not None and second.mail.host == "b.test", "nothing has to be opened"
+        assert "smtp" not in settings.masked_settings(here, second.key)
         settings.delete_sealed(here)
         assert settings.read(here).mail is None
 

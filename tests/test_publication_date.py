@@ -139,8 +139,8 @@ def test_read_publication_time_implausible_date_is_skipped() -> None:
     ],
 )
 def test_publication_time_day_zone_keeps_the_day(html: str, url: str, moment: datetime) -> None:
-    found = read_publication_time(html, url, fetched_at=FETCHED, zone=SHANGHAI, day_zone=UTC)
-    assert found == moment.timestamp()
+    timestamp = read_publication_time(html, url, fetched_at=FETCHED, zone=SHANGHAI, day_zone=UTC)
+    assert timestamp == moment.timestamp()
 
 
 LD = '<script type="application/ld+json">{}</script>'
@@ -282,8 +282,8 @@ ATOMS = st.sampled_from([
 
 @given(html=st.one_of(st.text(), st.lists(ATOMS, max_size=60).map("".join)), url=st.text())
 def test_read_publication_time_any_text_is_plausible_or_none(html: str, url: str) -> None:
-    found = read_time(html, f"https://a.test/{url}")
-    assert found is None or EARLIEST <= found <= FETCHED + 86400
+    timestamp = read_time(html, f"https://a.test/{url}")
+    assert timestamp is None or EARLIEST <= timestamp <= FETCHED + 86400
 
 
 # -- snippets -------------------------------------------------------------------------
@@ -308,11 +308,11 @@ def test_snippet_finds_other_script_case_and_width() -> None:
 
 
 def test_snippet_of_a_long_sentence_is_cut_around_the_word() -> None:
-    found = snippet("长" * 300 + "足球" + "短" * 300, 60)
-    assert found.startswith("…长")
-    assert f"{MATCH_MARK}足球{MATCH_MARK}" in found
-    assert found.endswith("短…")
-    assert cell_width(found.replace(MATCH_MARK, "")) <= 60
+    text = snippet("长" * 300 + "足球" + "短" * 300, 60)
+    assert text.startswith("…长")
+    assert f"{MATCH_MARK}足球{MATCH_MARK}" in text
+    assert text.endswith("短…")
+    assert cell_width(text.replace(MATCH_MARK, "")) <= 60
 
 
 def test_snippet_without_matches_is_the_beginning() -> None:
@@ -323,8 +323,8 @@ def test_snippet_without_matches_is_the_beginning() -> None:
 
 
 def test_snippet_cuts_no_latin_word() -> None:
-    found = snippet("alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa", 40)
-    words = found.replace(MATCH_MARK, "").strip("…").split()
+    text = snippet("alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa", 40)
+    words = text.replace(MATCH_MARK, "").strip("…").split()
     assert set(words) <= set(
         "alpha beta gamma machine learning delta epsilon zeta eta theta iota kappa".split()
     )
@@ -345,9 +345,9 @@ PIECES = st.sampled_from(
 
 @given(text=st.one_of(st.text(), st.lists(PIECES, max_size=80).map("".join)))
 def test_snippet_is_short_and_its_marks_pair(text: str) -> None:
-    found = snippet(text, 50)
-    assert found.count(MATCH_MARK) % 2 == 0
-    assert "\n" not in found
-    bare = found.replace(MATCH_MARK, "")
+    cut = snippet(text, 50)
+    assert cut.count(MATCH_MARK) % 2 == 0
+    assert "\n" not in cut
+    bare = cut.replace(MATCH_MARK, "")
     assert cell_width(bare) <= 52
     assert len(fold_aligned(text)) == len(text)

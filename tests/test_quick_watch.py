@@ -68,11 +68,11 @@ def test_slow_site_says_why(tmp_path: Path, schedule: str, rest_s: float, said: 
         with here.store.database.transaction() as db:
             values = (NOON, NOON + rest_s, site.id)
             db.execute("UPDATE site SET visited_at = ?, free_at = ? WHERE id = ?", values)
-        found = alert_health(here.store, owned, now=NOON)
-    assert [remark.slow_reason.partition(":")[0].partition(",")[0] for remark in found.sites] == [
+        health = alert_health(here.store, owned, now=NOON)
+    assert [remark.slow_reason.partition(":")[0].partition(",")[0] for remark in health.sites] == [
         said
     ]
-    assert any(said in remark for remark in found.remarks) or not said
+    assert any(said in remark for remark in health.remarks) or not said
 
 
 async def test_quick_alert_reports_news_within_minutes(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_quick_alert_reports_news_within_minutes(tmp_path: Path) -> None:
     intervals = [later - sooner for alert in times.values() for sooner, later in pairwise(alert)]
     assert min(intervals) >= 60.0 - SLACK_S
     appeared = {web.article_url(article): at for at, article in web.after}
-    delays = [alert.at - appeared[alert.url] for alert in course.told if alert.url in appeared]
+    delays = [alert.at - appeared[alert.url] for alert in course.messages if alert.url in appeared]
     assert len(delays) > 3
     assert statistics.median(delays) < 150.0
 

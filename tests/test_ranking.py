@@ -36,27 +36,27 @@ def outcome(*pages: int, variant: str = "v", topic: str = "t", order: int = 0) -
 
 def test_measure_trial_matches_hand_computed_values() -> None:
     # robots.txt, seed, target, its alias, off topic, unlabelled, target
-    found = measure_trial(outcome(-1, 0, 1, 9, 4, 6, 3), ground())
-    assert set(found) == set(MEASURES)
-    assert found["recall_T"] == pytest.approx(1 / 3, abs=1e-6)  # after 3 requests
-    assert found["recall_2T"] == pytest.approx(1 / 3, abs=1e-6)  # after 6
-    assert found["found"] == 2
-    assert found["relevant"] == 3  # with the seed
-    assert (found["labelled"], found["unlabelled"]) == (4, 1)
-    assert found["harvest"] == 3 / 4
-    assert found["harvest_requests"] == pytest.approx(3 / 7, abs=1e-6)
-    assert (found["hosts"], found["requests_50"]) == (1, 7)
-    assert found["requests_80"] is None
-    assert found["model_precision"] == 0.5
-    assert found["model_recall"] == pytest.approx(1 / 3, abs=1e-6)
-    assert found["efficiency_per_min"] == 3
-    assert found["auc"] == pytest.approx((4 / 3 + 4 * 2 / 3) / 10, abs=1e-6)
+    measures = measure_trial(outcome(-1, 0, 1, 9, 4, 6, 3), ground())
+    assert set(measures) == set(MEASURES)
+    assert measures["recall_T"] == pytest.approx(1 / 3, abs=1e-6)  # after 3 requests
+    assert measures["recall_2T"] == pytest.approx(1 / 3, abs=1e-6)  # after 6
+    assert measures["found"] == 2
+    assert measures["relevant"] == 3  # with the seed
+    assert (measures["labelled"], measures["unlabelled"]) == (4, 1)
+    assert measures["harvest"] == 3 / 4
+    assert measures["harvest_requests"] == pytest.approx(3 / 7, abs=1e-6)
+    assert (measures["hosts"], measures["requests_50"]) == (1, 7)
+    assert measures["requests_80"] is None
+    assert measures["model_precision"] == 0.5
+    assert measures["model_recall"] == pytest.approx(1 / 3, abs=1e-6)
+    assert measures["efficiency_per_min"] == 3
+    assert measures["auc"] == pytest.approx((4 / 3 + 4 * 2 / 3) / 10, abs=1e-6)
 
 
 def test_recall_beyond_budget_is_none() -> None:
-    found = measure_trial(outcome(1), ground(budget=4))
-    assert found["recall_T"] is not None
-    assert found["recall_2T"] is None
+    measures = measure_trial(outcome(1), ground(budget=4))
+    assert measures["recall_T"] is not None
+    assert measures["recall_2T"] is None
 
 
 def test_beats_oracle_crawl_above_oracle_returns_true() -> None:
@@ -77,13 +77,13 @@ def test_score_variants_averages_orders_then_topics() -> None:
         outcome(topic="a", order=1),
         outcome(1, 2, 3, topic="b"),
     ]
-    (one,) = score_variants(outcomes, [ground("a"), ground("b")])
-    assert [topic.measures["recall_T"] for topic in one.topics] == [0.5, 1.0]
-    assert one.measures["recall_T"].value == 0.75
-    assert one.measures["requests_50"].value == 2  # of b alone: a got there once of two
-    assert one.measures["requests_50"].topics == 1
-    low, high = one.band[-1]
-    assert (low, one.curve[-1], high) == (0.5, 0.75, 1.0)
+    (score,) = score_variants(outcomes, [ground("a"), ground("b")])
+    assert [topic.measures["recall_T"] for topic in score.topics] == [0.5, 1.0]
+    assert score.measures["recall_T"].value == 0.75
+    assert score.measures["requests_50"].value == 2  # of b alone: a got there once of two
+    assert score.measures["requests_50"].topics == 1
+    low, high = score.band[-1]
+    assert (low, score.curve[-1], high) == (0.5, 0.75, 1.0)
 
 
 def test_add_tests_compares_variants_with_baseline() -> None:

@@ -100,7 +100,7 @@ def path(tmp_path: Path) -> Path:
     return result
 
 
-def found(path: Path, selection: Selection, *fields: str) -> list[Any]:
+def select_rows(path: Path, selection: Selection, *fields: str) -> list[Any]:
     with DatabaseReader(path) as reader:
         rows = list(reader.iter_rows(selection, fields or ("nth",)))
     return [row[0] if len(row) == 1 else row for row in rows]
@@ -136,8 +136,8 @@ def test_iter_rows_returns_all_fields(path: Path) -> None:
 
 def test_quality_combines_pagerank_and_relevance(path: Path) -> None:
     # R 0.02 of at most 0.04 and relevance 0.75 of at most 1.5: ½·½ + ½·½
-    assert found(path, Selection(limit=1), "quality") == [pytest.approx(0.5)]
-    every = found(path, Selection(), "pagerank", "relevance", "quality")
+    assert select_rows(path, Selection(limit=1), "quality") == [pytest.approx(0.5)]
+    every = select_rows(path, Selection(), "pagerank", "relevance", "quality")
     for rank, relevance, quality in every:
         mixed = QUALITY_T * rank / 0.04 + (1 - QUALITY_T) * relevance / 1.5
         assert quality == pytest.approx(mixed) and 0 <= quality <= 1
@@ -146,16 +146,16 @@ def test_quality_combines_pagerank_and_relevance(path: Path) -> None:
 def test_iter_rows_sort_by_hub_and_authority(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
     make(path, small_batch(), ranks=[(1, 0.5, 1.0, 0.2), (3, 0.2, 0.5, 1.0), (4, 0.1, 0.0, 0.2)])
-    best = found(path, Selection(sort="authority", limit=3), "nth", "authority")
+    best = select_rows(path, Selection(sort="authority", limit=3), "nth", "authority")
     assert best == [(4, 1.0), (2, 0.2), (5, 0.2)]
-    assert found(path, Selection(sort="hub", limit=2), "nth", "hub") == [(2, 1.0), (4, 0.5)]
+    assert select_rows(path, Selection(sort="hub", limit=2), "nth", "hub") == [(2, 1.0), (4, 0.5)]
 
 
 def test_pagerank_is_that_of_last_end_or_of_fetch(tmp_path: Path) -> None:
     path = tmp_path / "focus.db"
     make(path, small_batch(), ranks=[(0, 0.5, 0.0, 0.0)])
-    assert found(path, Selection(limit=2), "pagerank") == [0.5, 0.04]
-    rows = found(path, Selection(sort="quality"), "pagerank", "relevance", "quality")
+    assert select_rows(path, Selection(limit=2), "pagerank") == [0.5, 0.04]
+    rows = select_rows(path, Selection(sort="quality"), "pagerank", "relevance", "quality")
     expected = [(rank / 0.5 + relevance / 1.5) / 2 for rank, relevance, _ in rows]
     assert [quality for *_, quality in rows] == pytest.approx(expected)  # of the largest rank
 
@@ -184,7 +184,7 @@ def test_quality_relevance_below_one_is_not_scaled() -> None:
     ],
 )
 def test_iter_rows_selects_pages(path: Path, selection: Selection, numbers: list[int]) -> None:
-    assert found(path, selection) == numbers
+    assert select_rows(path, selection) == numbers
 
 
 def test_iter_rows_omits_duplicates_and_noindex_pages(tmp_path: Path) -> None:
@@ -193,18 +193,18 @@ def test_iter_rows_omits_duplicates_and_noindex_pages(tmp_path: Path) -> None:
     hidden = msgspec.structs.replace(batch.pages[2].page, noindex=True)
     batch.pages[2] = msgspec.structs.replace(batch.pages[2], page=hidden)
     make(tmp_path / "x.db", batch)
-    assert found(tmp_path / "x.db", Selection()) == [1, 4, 5, 6]
+    assert select_rows(tmp_path / "x.db", Selection()) == [1, 4, 5, 6]
 
 
 def test_crawl_ids_by_word_number_and_topic(path: Path) -> None:
     make(path, small_batch(), topic="篮球")
-    assert found(path, Selection(), "crawl") == [2] * PAGES
-    assert found(path, Selection(crawl="1", limit=1), "crawl", "topic") == [(1, "足球")]
-    assert found(path, Selection(crawl="all"), "crawl") == [1] * PAGES + [2] * PAGES
-    assert found(path, Selection(topic="足球"), "crawl") == [1] * PAGES
+    assert select_rows(path, Selection(), "crawl") == [2] * PAGES
+    assert select_rows(path, Selection(crawl="1", limit=1), "crawl", "topic") == [(1, "足球")]
+    assert select_rows(path, Selection(crawl="all"), "crawl") == [1] * PAGES + [2] * PAGES
+    assert select_rows(path, Selection(topic="足球"), "crawl") == [1] * PAGES
     for bad in (Selection(crawl="3"), Selection(topic="chess")):
         with pytest.raises(ConfigError, match=r"there are: 1 \(足球\), 2 \(篮球\)"):
-            found(path, bad)
+            select_rows(path, bad)
 
 
 def test_crawl_ids_latest_is_last_opened_crawl(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_iter_rows_order_equals_sorted_list(
     ]  # fmt: skip
     database = tmp_path_factory.mktemp("order") / "x.db"
     make(database, Batch(urls=[url_row(0, id=n) for n in range(len(rows))], pages=rows))
-    every = found(database, Selection(sort=sort), "nth", "relevance", "quality", "fetched_at")
+    every = select_rows(database, Selection(sort=sort), "nth", "relevance", "quality", "fetched_at")
     keys = {
         "": lambda row: row[0],
         "relevance": lambda row: (-row[1], row[0]),
@@ -257,10 +257,10 @@ def test_iter_rows_order_equals_sorted_list(
 
 def test_iter_rows_unknown_field_or_order_names_known_ones(path: Path) -> None:
     with pytest.raises(ConfigError, match=r"unknown field 'tilte'; the fields are: url, final_url"):
-        found(path, Selection(), "url", "tilte")
+        select_rows(path, Selection(), "url", "tilte")
     orders = "quality, relevance, authority, hub, fetched"
     with pytest.raises(ConfigError, match=f"the orders are: {orders}"):
-        found(path, Selection(sort="size"))
+        select_rows(path, Selection(sort="size"))
 
 
 def test_iter_rows_unfinished_holds_no_lock(path: Path) -> None:
@@ -380,11 +380,11 @@ def test_why_shows_latest_link_evidence(tmp_path: Path) -> None:
         Batch(priority_changes=better, outcomes=[ended]),
     )
     with DatabaseReader(path) as reader:
-        best, other = (reader.why(1, rows[n].url) for n in (2, 3))
-        ahead = explain_priority(reader, 1, other).ahead
+        best, second = (reader.why(1, rows[n].url) for n in (2, 3))
+        ahead = explain_priority(reader, 1, second).ahead
     assert (best.priority, best.link_evidence) == (3.0, (0.5,))
     assert [step.anchor for step in best.path] == ["a", "a", "b"]
-    assert (other.priority, [step.anchor for step in other.path]) == (2.0, ["a", "a"])
+    assert (second.priority, [step.anchor for step in second.path]) == (2.0, ["a", "a"])
     assert ahead is not None and ahead.urls == [(rows[2].url, 3.0)]
 
 
@@ -457,10 +457,10 @@ def test_read_over_time_limit_raises(path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_read_interrupted_by_signal_raises(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with DatabaseReader(path) as reader:
-        looks = iter([True])
+        polls = iter([True])
 
         def is_late() -> bool:
-            if next(looks, False):
+            if next(polls, False):
                 raise SystemExit(143)  # as the handler of a signal does, wherever it is heard
             return False
 
@@ -521,7 +521,7 @@ def test_reader_write_raises(path: Path) -> None:
 def test_reader_path_with_uri_characters_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a%20b?c#d 球.db"
     make(path, small_batch())
-    assert found(path, Selection(limit=1)) == [1]
+    assert select_rows(path, Selection(limit=1)) == [1]
 
 
 def test_reader_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
@@ -530,6 +530,6 @@ def test_reader_empty_database_has_no_crawl_and_no_rows(tmp_path: Path) -> None:
             pass
 
     asyncio.run(touch())
-    assert found(tmp_path / "x.db", Selection()) == []
+    assert select_rows(tmp_path / "x.db", Selection()) == []
     with DatabaseReader(tmp_path / "x.db") as reader:
         assert reader.crawls() == []

@@ -45,8 +45,8 @@ def commands(text: str) -> Iterator[list[str]]:
     """The arguments of every `focus …` in blocks of code."""
     for language, block in _FENCE.findall(text):
         lines = [] if language == "toml" else block.replace("\\\n", " ").splitlines()
-        for found in filter(None, (_RUNS.match(line.strip()) for line in lines)):
-            lexer = shlex.shlex(found[1], posix=True, punctuation_chars="|><&;")
+        for match in filter(None, (_RUNS.match(line.strip()) for line in lines)):
+            lexer = shlex.shlex(match[1], posix=True, punctuation_chars="|><&;")
             lexer.whitespace_split = True
             yield list(takewhile(lambda word: word not in _ENDS, lexer))
 
@@ -58,9 +58,9 @@ def parse(arguments: list[str]) -> None:
     with suppress(click.exceptions.Exit):  # --help
         while isinstance(command, click.Group):
             ctx = command.make_context(command.name, list(rest))
-            name, found, rest = command.resolve_command(ctx, rest)
-            assert found is not None, name
-            command = found
+            name, subcommand, rest = command.resolve_command(ctx, rest)
+            assert subcommand is not None, name
+            command = subcommand
         command.make_context(command.name, rest)
 
 
@@ -250,7 +250,7 @@ def test_both_readmes_say_to_type_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "commands_found"),
     [
         ("```sh\nfocus status --json | jq .a\n```", [["status", "--json"]]),
         ("```sh\nfocus crawl --seed a \\\n  --topic 足球 > x\n```",
@@ -262,5 +262,5 @@ def test_both_readmes_say_to_type_the_same() -> None:
         ("```toml\nfocus = 1\n```", []),
     ],
 )  # fmt: skip
-def test_commands_are_found(text: str, found: list[list[str]]) -> None:
-    assert list(commands(text)) == found
+def test_commands_are_found(text: str, commands_found: list[list[str]]) -> None:
+    assert list(commands(text)) == commands_found

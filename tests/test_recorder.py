@@ -52,12 +52,12 @@ def recorder(path: Path) -> Recorder:
 
 def records(path: Path) -> list[tuple[dict[str, str], list[tuple[str, str]], bytes]]:
     with path.open("rb") as file:
-        found = []
+        read_records_of_file = []
         for record in ArchiveIterator(file):
             fields = {name.lower(): value for name, value in record.rec_headers.headers}
             headers = record.http_headers.headers if record.http_headers else []
-            found.append((fields, headers, record.raw_stream.read()))
-        return found
+            read_records_of_file.append((fields, headers, record.raw_stream.read()))
+        return read_records_of_file
 
 
 def is_valid(path: Path) -> bool:
@@ -225,9 +225,9 @@ def test_full_disk_leaves_complete_records(tmp_path: Path, monkeypatch: pytest.M
     room = iter([10])
 
     def full(file: int, data: bytes) -> int:
-        if (left := next(room, 0)) == 0:
+        if (space := next(room, 0)) == 0:
             raise OSError(28, "No space left on device")
-        return real(file, data[:left])
+        return real(file, data[:space])
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(ArchiveError, match="No space"):

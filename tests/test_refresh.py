@@ -40,10 +40,10 @@ class Asking(ReplayTransport):
         super().send(task)
 
     def lookup(self, url: str, **how: Any) -> FetchResult:
-        found = self._recorded.lookup(url, **how)
-        if found.header("etag") and found.header("etag") == self._tags.get(url):
-            return FetchResult(url, found.fetched_at, status=304, is_unchanged=True)
-        return found
+        result = self._recorded.lookup(url, **how)
+        if result.header("etag") and result.header("etag") == self._tags.get(url):
+            return FetchResult(url, result.fetched_at, status=304, is_unchanged=True)
+        return result
 
 
 class Rounds:
@@ -107,8 +107,8 @@ class Rounds:
 
     def changes(self) -> list[tuple[str, float, list[str], str]]:
         with DatabaseReader(self.path) as reader:
-            found = reader.read(lambda base: revisited_pages.load_changes(base, [1]))
-        return [(row.url[13:], row.at // DAY, row.kinds, row.detail) for row in found]
+            changed_rows = reader.read(lambda base: revisited_pages.load_changes(base, [1]))
+        return [(row.url[13:], row.at // DAY, row.kinds, row.detail) for row in changed_rows]
 
     def check(self, url: str) -> dict[str, Any]:
         with closing(sqlite3.connect(self.path)) as db:
@@ -221,8 +221,8 @@ async def test_revisit_soft_404_or_redirect_counts_as_gone(rounds: Rounds, web: 
     web.redirect("http://a.test/2", "/3")
     web.page("http://a.test/3", text=LONG + "三")
     await rounds.run(11 * DAY)
-    told = {(url, *kinds, detail) for url, _, kinds, detail in rounds.changes()}
-    assert told == {("/1", "gone", "200"), ("/2", "moved", "http://a.test/3")}
+    changes = {(url, *kinds, detail) for url, _, kinds, detail in rounds.changes()}
+    assert changes == {("/1", "gone", "200"), ("/2", "moved", "http://a.test/3")}
     assert sorted(rounds.pages()) == ["/", "/3"]
 
 
@@ -232,9 +232,9 @@ async def test_revisit_failure_keeps_stored_page(rounds: Rounds, web: TinyWeb) -
     web.robots("a.test", "User-agent: *\nDisallow: /2")
     await rounds.run(11 * DAY)
     assert rounds.pages("title", "fetched_at") == before
-    one, two = rounds.check("/1"), rounds.check("/2")
-    assert (one["trouble"], two["trouble"]) == ("protocol", "robots")
-    assert (one["checked_at"] // DAY, one["tried_at"] // DAY) == (10, 11)
+    first, two = rounds.check("/1"), rounds.check("/2")
+    assert (first["trouble"], two["trouble"]) == ("protocol", "robots")
+    assert (first["checked_at"] // DAY, first["tried_at"] // DAY) == (10, 11)
     assert rounds.states() == {"done": 3}
     assert rounds.crawl.unit_of_work.totals.unanswered == 2
 
@@ -333,12 +333,12 @@ async def test_commands_report_changed_gone_and_due_pages(
     web.page("http://a.test/1", title="Uno", text=LONG + "新", links=["/3"])
     web.answers["http://a.test/2"] = Answer(status=404)
     await rounds.run(11 * DAY)
-    told = focus("changes", *db).out
-    assert "text, title, links +1 (One)" in told and "gone (404)" in told
+    printed = focus("changes", *db).out
+    assert "text, title, links +1 (One)" in printed and "gone (404)" in printed
     assert focus("changes", "http://a.test/2", *db).out.count("http://") == 1
     assert focus("changes", "http://a.test/nowhere", *db).out == ""
-    found = msgspec.json.decode(focus("changes", "--json", *db).out)
-    assert {tuple(item["kinds"]) for item in found} == {("text", "title", "links"), ("gone",)}
+    data = msgspec.json.decode(focus("changes", "--json", *db).out)
+    assert {tuple(item["kinds"]) for item in data} == {("text", "title", "links"), ("gone",)}
     assert focus("export", *db).out.count("\n") == 2
     assert focus("export", "--gone", "mark", *db).out.count("\n") == 3
     assert "due now" not in focus("status", *db).out, "its configuration is not that of a command"

@@ -187,11 +187,11 @@ def test_evidence_tag_cloud_counts_little(football: Matcher) -> None:
     model = make_model("evidence", football, {})
     tag = RawLink("/tags/x", "#足球")
     others = [RawLink(f"/tags/{n}", f"标签{n}") for n in range(200)]
-    one = model.judge(Document(links=[tag], blocks=text("正文")))
+    single = model.judge(Document(links=[tag], blocks=text("正文")))
     cloud = model.judge(Document(links=[tag, *others], blocks=text("正文")))
     menu = RawLink("/", "足球", region=Region.NAV)
     nav = model.judge(Document(links=[menu], blocks=text("正文")))
-    assert one.relevance > 0.5 > cloud.relevance > nav.relevance
+    assert single.relevance > 0.5 > cloud.relevance > nav.relevance
 
 
 def test_evidence_text_omits_navigation(football: Matcher) -> None:

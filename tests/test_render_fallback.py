@@ -60,17 +60,17 @@ DRAWN = Rendered(Rendering.RENDERED, b"<p>x", raw_bytes=70)
 async def process(
     page: Page | None,
     *,
-    drawn: Rendered = DRAWN,
+    answer: Rendered = DRAWN,
     becomes: Page = BECOMES,
     config: RenderConfig = AUTO,
     body: bytes = b"<div id=app>",
     **fetch: Any,
 ) -> tuple[Result, list[str]]:
     """A result after its second look, and what the browser was asked for."""
-    browser = Browser(drawn)
+    browser = Browser(answer)
     look = RenderFallback(config, browser, Judge(becomes))
-    came = FetchResult(URL, 0.0, status=200, body=body, raw_bytes=30, **fetch)
-    return await look(Result(Task(0, URL, "a.test"), came, page)), browser.asked
+    response = FetchResult(URL, 0.0, status=200, body=body, raw_bytes=30, **fetch)
+    return await look(Result(Task(0, URL, "a.test"), response, page)), browser.asked
 
 
 async def test_auto_renders_shells_and_always_renders_all() -> None:
@@ -110,20 +110,20 @@ async def test_rendered_page_replaces_received_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "page, drawn, kept",
+    "page, answer, rendered",
     [(SHELL, DRAWN, False), (SHELL, Rendered(Rendering.TIMEOUT), False), (WHOLE, DRAWN, True)],
 )
 async def test_validators_of_pages_to_be_rendered_are_dropped(
-    page: Page, drawn: Rendered, kept: bool
+    page: Page, answer: Rendered, rendered: bool
 ) -> None:
     headers = ("etag", '"1"'), ("last-modified", "Mon, 23 Nov 2026 00:00:00 GMT"), ("x", "y")
-    result, _ = await process(page, drawn=drawn, headers=headers)
-    assert result.fetch.headers == (headers if kept else headers[2:])
+    result, _ = await process(page, answer=answer, headers=headers)
+    assert result.fetch.headers == (headers if rendered else headers[2:])
 
 
 @pytest.mark.parametrize("kind", [Rendering.TIMEOUT, Rendering.CRASH, Rendering.TOO_LARGE])
 async def test_page_that_cannot_be_rendered_stays_as_received(kind: Rendering) -> None:
-    result, _ = await process(SHELL, drawn=Rendered(kind, detail="why"))
+    result, _ = await process(SHELL, answer=Rendered(kind, detail="why"))
     assert (result.page.title, result.page.rendering) == ("shell", kind)
     assert result.page.detail == "why" and result.fetch.failure is None
 
@@ -143,7 +143,7 @@ async def test_noindex_of_received_page_holds_after_rendering() -> None:
 
 async def test_navigation_by_scripts_is_a_redirect() -> None:
     result, _ = await process(
-        SHELL, drawn=Rendered(Rendering.RENDERED, navigated_to="https://b.test/")
+        SHELL, answer=Rendered(Rendering.RENDERED, navigated_to="https://b.test/")
     )
     assert result.page is None and result.fetch.redirect_to == "https://b.test/"
 
@@ -323,5 +323,5 @@ async def test_links_to_routes_need_a_rendered_page() -> None:
 
 
 async def test_list_that_goes_on_is_noted() -> None:
-    result, _ = await process(SHELL, drawn=DRAWN._replace(has_more=True))
+    result, _ = await process(SHELL, answer=DRAWN._replace(has_more=True))
     assert result.page.has_endless_list and "goes on" in result.page.detail

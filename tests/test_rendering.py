@@ -104,25 +104,25 @@ def fetched(body: str, url: str = PAGE) -> FetchResult:
     return FetchResult(url, 0.0, status=200, body=f"<!doctype html>{body}".encode())
 
 
-async def drawn(body: str, **how: Any) -> Rendered:
+async def render_body(body: str, **how: Any) -> Rendered:
     async with rendering(**how) as result:
         return await result.render(fetched(body), "utf-8")
 
 
 @asynccontextmanager
 async def serving(
-    routes: dict[str, web.Response], log: list[str], told: Callable[[str], None] | None = None
+    routes: dict[str, web.Response], log: list[str], on_request: Callable[[str], None] | None = None
 ) -> AsyncIterator[int]:
     """A server of these answers, by path; its port. What is asked for goes into the log."""
 
     async def answer(request: web.Request) -> web.Response:
         log.append(f"{request.method} {request.headers['Host']}{request.path_qs}")
-        if told is not None:
-            told(log[-1])
-        found = routes.get(request.path)
-        if found is None:
+        if on_request is not None:
+            on_request(log[-1])
+        reply = routes.get(request.path)
+        if reply is None:
             return web.Response(status=404)
-        return web.Response(status=found.status, body=found.body, headers=dict(found.headers))
+        return web.Response(status=reply.status, body=reply.body, headers=dict(reply.headers))
 
     app = web.Application()
     app.router.add_route("*", "/{rest:.*}", answer)
@@ -166,7 +166,7 @@ async def test_data_of_scripts_obeys_robots_txt() -> None:
     rules = web.Response(text="User-agent: *\nDisallow: /api\n")
     routes = {"/app.js": script(LIST), "/api/list": web.json_response(["a"]), "/robots.txt": rules}
     async with serving(routes, log) as port:
-        page = await drawn(f"{SHELL}<script src=/app.js></script>", fetch=connecting(port))
+        page = await render_body(f"{SHELL}<script src=/app.js></script>", fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED
     assert not any("/api" in item for item in log)
 
@@ -182,7 +182,7 @@ async def test_other_origin_is_read_only_with_cors_permission() -> None:
     routes = {"/open": web.Response(text="for all", headers=free)}
     routes["/closed"] = web.Response(text="for itself")
     async with serving(routes, log) as port:
-        page = await drawn(body, fetch=connecting(port))
+        page = await render_body(body, fetch=connecting(port))
     assert b"for all" in page.html and b"for itself" not in page.html
     assert "OPTIONS api.example/open" not in log  # a preflight is answered here
 
@@ -197,20 +197,20 @@ async def test_unnecessary_resources_are_not_requested() -> None:
         document.querySelector("link").onload = () => document.body.append("styled");
       </script><form action=/sent id=f><input name=q></form><script>f.submit()</script>"""
     async with serving({}, log) as port:
-        page = await drawn(body, fetch=connecting(port))
+        page = await render_body(body, fetch=connecting(port))
     assert log == []
     # as a redirect, for the crawl to judge
     assert page.navigated_to == "https://shop.example/sent?q="
 
 
 async def test_navigation_by_a_script_is_a_redirect() -> None:
-    page = await drawn("<script>location.href = '/other'</script>")
+    page = await render_body("<script>location.href = '/other'</script>")
     assert page.navigated_to == "https://shop.example/other"
 
 
 async def test_url_changed_by_script_is_the_base_of_links() -> None:
     script = "<script>history.pushState(0, '', '/deep/')</script>"
-    page = await drawn(f"<head></head><a href=x>x</a>{script}")
+    page = await render_body(f"<head></head><a href=x>x</a>{script}")
     assert b'<base href="https://shop.example/deep/">' in page.html
 
 
@@ -226,7 +226,7 @@ GROWING = """<ul id=list></ul>%s<script>
 
 
 @pytest.mark.parametrize(
-    ("button", "code", "found"),
+    ("button", "code", "count"),
     [
         ("", "", 10),
         ("", "addEventListener('scroll', () => atEnd() && more())", 60),
@@ -240,19 +240,19 @@ GROWING = """<ul id=list></ul>%s<script>
          " list.innerHTML = \"<p>\".repeat(99)'>More</button>", "", 10),
     ],
 )  # fmt: skip
-async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, found: int) -> None:
+async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, count: int) -> None:
     routes = {f"/api/{n}": web.json_response([f"{n}-{m}" for m in range(10)]) for n in range(6)}
     async with serving(routes, []) as port:
-        page = await drawn(GROWING % (button, code), fetch=connecting(port))
+        page = await render_body(GROWING % (button, code), fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED and page.navigated_to is None
-    assert (page.html.count(b"/p/"), page.has_more) == (found + 1, False)  # and the script's own
+    assert (page.html.count(b"/p/"), page.has_more) == (count + 1, False)  # and the script's own
 
 
 async def test_endless_list_is_bounded(monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "MAX_STEPS", 2)
     routes = {f"/api/{n}": web.json_response([n]) for n in range(9)}
     async with serving(routes, []) as port:
-        page = await drawn(
+        page = await render_body(
             GROWING % ("<button onclick='more()'>More</button>", ""), fetch=connecting(port)
         )
     assert page.has_more and 3 <= page.html.count(b"/p/") <= 5
@@ -266,7 +266,7 @@ async def test_page_that_never_settles_is_read_at_the_limit(monkeypatch: MonkeyP
     body = "<p id=n>0</p><script>setInterval(() => { n.textContent++; fetch('/x'); }, 20)</script>"
     log: list[str] = []
     async with serving({"/x": web.Response(text="x")}, log) as port:
-        page = await drawn(body, fetch=connecting(port))
+        page = await render_body(body, fetch=connecting(port))
     assert page.rendering is Rendering.RENDERED and b'<p id="n">' in page.html
     assert len(log) <= MAX_REQUESTS + 1
 
@@ -307,7 +307,7 @@ async def test_dialogs_downloads_and_new_windows_are_refused() -> None:
 )
 async def test_document_over_the_limit_is_dropped(grow: str, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "MAX_ELEMENTS", 2000)
-    page = await drawn(f"<body><script>{grow}</script>")
+    page = await render_body(f"<body><script>{grow}</script>")
     assert page.rendering is Rendering.TOO_LARGE
 
 
@@ -402,9 +402,9 @@ HELP = """<head></head><body><p id=p>tried</p><script>
 </script>"""
 
 
-def escape_page(ways: tuple[str, ...], port: int) -> FetchResult:
+def escape_page(attempts: tuple[str, ...], port: int) -> FetchResult:
     """A page that tries these ways to a port of this machine."""
-    at = (way.replace("AT", f"127.0.0.1:{port}").replace("PORT", str(port)) for way in ways)
+    at = (way.replace("AT", f"127.0.0.1:{port}").replace("PORT", str(port)) for way in attempts)
     scripts = [f"<script>try {{ {way} }} catch {{}}</script>" for way in at]
     return fetched(HELP + "".join(scripts))
 
@@ -412,8 +412,8 @@ def escape_page(ways: tuple[str, ...], port: int) -> FetchResult:
 async def test_page_cannot_reach_the_private_network() -> None:
     async with private_server() as (port, contacts):
         async with rendering(replace(OPEN, allow_net=())) as actual:
-            for ways in (WAYS, *((item,) for item in LEAVING)):
-                result = await actual.render(escape_page(ways, port), "utf-8")
+            for attempts in (WAYS, *((item,) for item in LEAVING)):
+                result = await actual.render(escape_page(attempts, port), "utf-8")
                 assert result.rendering is Rendering.RENDERED
                 assert b"tried" in result.html or result.navigated_to
         # The browser has ended: what it sent lies before what is sent now.
@@ -428,7 +428,7 @@ async def test_page_cannot_reach_the_private_network() -> None:
 
 async def test_allowed_private_network_can_be_reached() -> None:
     async with private_server() as (port, contacts):
-        await drawn(f"<body><script>fetch('http://127.0.0.1:{port}/x')</script>")
+        await render_body(f"<body><script>fetch('http://127.0.0.1:{port}/x')</script>")
     assert any(item.startswith(b"GET /robots.txt") for item in contacts.seen)
 
 
@@ -441,7 +441,7 @@ async def test_redirect_of_subrequest_passes_the_guard(closed: bool) -> None:
         async with serving({"/away": away, "/away.js": away}, log) as own:
             body = f"""<body><script>fetch("http://127.0.0.1:{own}/away", {{mode: "no-cors"}})
               .catch(() => 0)</script><script src="http://127.0.0.1:{own}/away.js"></script>"""
-            await drawn(body, fetch=replace(OPEN, allow_net=networks))
+            await render_body(body, fetch=replace(OPEN, allow_net=networks))
     assert any("/away" in item for item in log)
     assert (contacts.seen == []) == closed
 
@@ -520,11 +520,11 @@ async def crawled(folder: Path, port: int, mode: str, **how: Any) -> dict[str, s
     report = await run(config, RunPaths(db=db), Watcher(), handle_signals=False)
     with DatabaseReader(db) as reader:
         rows = list(reader.iter_rows(Selection(), ("url", "rendering")))
-    found = {url.removeprefix("http://site.example"): rendering for url, rendering in rows}
+    renderings = {url.removeprefix("http://site.example"): rendering for url, rendering in rows}
     totals = report.totals
-    assert totals.shells == list(found.values()).count("empty-root")
-    assert totals.rendered == list(found.values()).count("rendered")
-    return found
+    assert totals.shells == list(renderings.values()).count("empty-root")
+    assert totals.rendered == list(renderings.values()).count("rendered")
+    return renderings
 
 
 async def test_links_of_rendered_lists_are_followed(tmp_path: Path) -> None:
@@ -584,10 +584,10 @@ async def test_crawl_survives_killed_browser(tmp_path: Path, monkeypatch: Monkey
             started[0].kill()
 
     async with serving(site(), log, killing) as port:
-        found = await crawled(tmp_path, port, "auto")
+        renderings = await crawled(tmp_path, port, "auto")
     assert len(started) > 1
-    assert sum(what == "rendered" for what in found.values()) == 3
-    assert sum(path.startswith("/p/") for path in found) == 6
+    assert sum(what == "rendered" for what in renderings.values()) == 3
+    assert sum(path.startswith("/p/") for path in renderings) == 6
 
 
 SECTION = "http://site.example/list/0"
@@ -618,14 +618,14 @@ async def watched(folder: Path, mode: str, *listings: str) -> tuple[dict[str, st
 
 
 async def test_alert_matches_rendered_text(tmp_path: Path) -> None:
-    found, remarks = await watched(tmp_path, "auto", "a", "ab")
-    assert found == {"/list/0": "", "/p/0a": "", "/p/0b": ""}
+    etags, remarks = await watched(tmp_path, "auto", "a", "ab")
+    assert etags == {"/list/0": "", "/p/0a": "", "/p/0b": ""}
     assert "--render" not in remarks
 
 
 async def test_alert_reports_that_its_site_needs_scripts(tmp_path: Path) -> None:
-    found, remarks = await watched(tmp_path, "never", "a")
-    assert found == {"/list/0": '"as it was"'}
+    etags, remarks = await watched(tmp_path, "never", "a")
+    assert etags == {"/list/0": '"as it was"'}
     assert "site.example: 1 page seems to need scripts; use --render auto" in remarks
 
 

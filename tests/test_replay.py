@@ -143,9 +143,9 @@ def test_cut_captures_fail_as_they_did(tmp_path: Path, cut: str, failure: Failur
 
 def test_omitted_body_is_no_empty_page(tmp_path: Path) -> None:
     fields = "WARC-Truncated: unspecified\r\n"
-    kept = response("http://a.example/1", HTML, fields=fields)
+    stored = response("http://a.example/1", HTML, fields=fields)
     dropped = response("http://a.example/2", "Content-Type: image/png", body="", fields=fields)
-    with archive(tmp_path, kept, dropped) as web:
+    with archive(tmp_path, stored, dropped) as web:
         assert web.lookup("http://a.example/1").failure is None
         assert web.lookup("http://a.example/2").failure is FailureKind.NOT_HTML
 

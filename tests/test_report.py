@@ -39,8 +39,8 @@ def run(web: Path, *arguments: str, out: Path) -> str:
 @pytest.fixture(scope="module")
 def out(web: Path) -> Path:
     folder = web / "out"
-    ways = ["bfs", "best-first", "topic-pagerank"]
-    arguments = [part for way in ways for part in ("--strategy", way)]
+    names = ["bfs", "best-first", "topic-pagerank"]
+    arguments = [part for way in names for part in ("--strategy", way)]
     (web / "table").write_text(
         run(web, *arguments, "--forms", "tuned,published", "--relevance", "evidence", out=folder)
     )
@@ -48,7 +48,7 @@ def out(web: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(out: Path) -> Comparison:
+def comparison(out: Path) -> Comparison:
     return load_results(out)
 
 
@@ -91,16 +91,16 @@ class Elements(HTMLParser):
         self.text += data
 
 
-def test_comparison_html_loads_no_other_file(found: Comparison) -> None:
-    page = comparison_html(found)
+def test_comparison_html_loads_no_other_file(comparison: Comparison) -> None:
+    page = comparison_html(comparison)
     elements = Elements()
     elements.feed(page)
     assert (elements.open, elements.loads) == ([], [])
     assert not re.search(r"https?://(?!a\.test|b\.test)|@import|url\(", page)
 
 
-def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None:
-    page = comparison_html(found)
+def test_comparison_html_contains_variants_and_inputs(comparison: Comparison) -> None:
+    page = comparison_html(comparison)
     elements = Elements()
     elements.feed(page)
     for text in ("bfs", "topic-pagerank (published)", "<足球>", "judged by labels".capitalize()):
@@ -110,15 +110,15 @@ def test_comparison_html_contains_variants_and_inputs(found: Comparison) -> None
 
 
 def test_comparison_html_tables_have_different_names(web: Path, tmp_path: Path) -> None:
-    ways = ["--strategy", "bfs", "--strategy", "dfs", "--unrecorded", "ask", "--unrecorded", "skip"]
-    run(web, *ways, out=tmp_path)
+    text = "--strategy bfs --strategy dfs --unrecorded ask --unrecorded skip"
+    run(web, *text.split(), out=tmp_path)
     page = comparison_html(load_results(tmp_path))
     names = re.findall('role="region" aria-label="([^"]+)"', page)
     assert (len(names), len(set(names))) == (6, len(names))
 
 
-def test_verdict_is_first_paragraph(found: Comparison) -> None:
-    page = comparison_html(found)
+def test_verdict_is_first_paragraph(comparison: Comparison) -> None:
+    page = comparison_html(comparison)
     [verdict] = re.findall('<p class="verdict">([^<]+)</p>', page)
     assert re.fullmatch(
         r"\S.* found \d+% of the relevant pages after as many requests as there are relevant "
@@ -130,33 +130,33 @@ def test_verdict_is_first_paragraph(found: Comparison) -> None:
 
 def test_verdict_with_fewer_requests_than_targets_uses_auc(web: Path, tmp_path: Path) -> None:
     run(web, "--strategy", "bfs", "--strategy", "best-first", "--budget", "4", out=tmp_path)
-    found = load_results(tmp_path)
-    scores = found.groups[0].scores
+    comparison = load_results(tmp_path)
+    scores = comparison.groups[0].scores
     assert {score.measures["recall_T"].value for score in scores} == {None}
     best = max(score.measures["auc"].value or 0.0 for score in scores)
-    assert f"had found {best:.0%} of the relevant pages" in comparison_html(found)
+    assert f"had found {best:.0%} of the relevant pages" in comparison_html(comparison)
 
 
-def test_comparison_html_uses_language_of_reader(found: Comparison) -> None:
+def test_comparison_html_uses_language_of_reader(comparison: Comparison) -> None:
     set_language("zh")
     try:
-        page = comparison_html(found)
+        page = comparison_html(comparison)
     finally:
         set_language("en")
     assert '<html lang="zh-CN">' in page
     for words in ("抓取对比", "比值的 95 %", "平均召回率", "个种子不在存档中"):
         assert words in page
-    assert '<html lang="en">' in comparison_html(found)
+    assert '<html lang="en">' in comparison_html(comparison)
 
 
 def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> None:
     arguments = ["--strategy", "bfs", "--judge", "boolean", "--relevance", "boolean"]
     table = run(web, *arguments, out=tmp_path)
     assert "self-judged: boolean" in table
-    found = load_results(tmp_path)
-    page = comparison_html(found)
+    comparison = load_results(tmp_path)
+    page = comparison_html(comparison)
     assert "bfs [self-judged]" in page and "their figures flatter them" in page
-    assert any("self-judged" in line for line in comparison_lines(found))
+    assert any("self-judged" in line for line in comparison_lines(comparison))
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,8 @@ class _OneMachine(World):
     """All hosts are found at one address."""
 
     def lookup(self, url: str, *, robots: bool, fetched_at: float, elapsed_s: float) -> FetchResult:
-        found = super().lookup(url, robots=robots, fetched_at=fetched_at, elapsed_s=elapsed_s)
-        return msgspec.structs.replace(found, address="192.0.2.1")
+        result = super().lookup(url, robots=robots, fetched_at=fetched_at, elapsed_s=elapsed_s)
+        return msgspec.structs.replace(result, address="192.0.2.1")
 
 
 async def test_restore_keeps_address_budget(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ class Site:
         return self.gate.forbids(host, url)
 
     @property
-    def held(self) -> int:
+    def stored_bytes(self) -> int:
         return sum(len(text) for host in self.hosts for text, _, _ in host.robots.values())
 
 
@@ -82,16 +82,16 @@ def test_robots_txt_is_requested_once() -> None:
 def test_least_recently_used_rules_are_evicted_and_requested_again() -> None:
     site = Site(SHUT, 3, 2 * len(SHUT))
     assert all(site.forbids(number) for number in (0, 1, 0, 2))
-    assert (site.asked, site.held) == (3, 2 * len(SHUT))
+    assert (site.asked, site.stored_bytes) == (3, 2 * len(SHUT))
     assert site.forbids(0) and site.asked == 3
     assert site.forbids(1) and site.asked == 4
-    assert site.held == 2 * len(SHUT)
+    assert site.stored_bytes == 2 * len(SHUT)
 
 
 def test_single_file_over_the_limit_stays_in_memory() -> None:
     site = Site(SHUT, 2, 1)
     assert all(site.forbids(number) for number in (0, 0, 1))
-    assert (site.asked, site.held) == (2, len(SHUT))
+    assert (site.asked, site.stored_bytes) == (2, len(SHUT))
 
 
 def test_hosts_without_rules_are_never_evicted() -> None:
@@ -103,7 +103,7 @@ def test_hosts_without_rules_are_never_evicted() -> None:
 def test_groups_for_other_crawlers_are_not_stored() -> None:
     site = Site(b"User-agent: other\nDisallow: /a\n" * 1000 + SHUT, 1, 10_000)
     assert site.forbids(0)
-    assert site.held == len(SHUT)
+    assert site.stored_bytes == len(SHUT)
 
 
 def test_hosts_with_the_same_file_share_it() -> None:
@@ -118,7 +118,7 @@ def test_rules_are_restored_and_counted() -> None:
     for host in site.hosts:
         host.robots["http"] = (SHUT, 200, NOW + 60)
         site.gate.restore(host, "http")
-    assert site.held == len(SHUT)
+    assert site.stored_bytes == len(SHUT)
     assert site.forbids(1) and site.asked == 0
     assert site.forbids(0) and site.asked == 1
 

@@ -172,31 +172,31 @@ def test_search_phrase_matches_only_texts_containing_it(text: str, phrase: str) 
         words = " ".join(index_words(fold_spelling(text)))
         db.execute("INSERT INTO t (rowid, a) VALUES (1, ?)", (words,))
         expression = parse_query(f'"{phrase}"', CUT).expression
-        found = db.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
-    assert bool(found) == (phrase in text)
+        rows = db.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,)).fetchall()
+    assert bool(rows) == (phrase in text)
 
 
 # -- what is shown ------------------------------------------------------------------
 
 
 def test_mark_matches_positions_are_in_original_text() -> None:
-    found = mark_matches("ﬁfa：ＵＥＦＡ 歐冠  決賽", needle_pattern(("uefa", "欧冠", "决赛")))
-    assert found.text == "ﬁfa：ＵＥＦＡ 歐冠 決賽"
-    assert [found.text[a:b] for a, b in found.marks] == ["ＵＥＦＡ", "歐冠", "決賽"]
+    passage = mark_matches("ﬁfa：ＵＥＦＡ 歐冠  決賽", needle_pattern(("uefa", "欧冠", "决赛")))
+    assert passage.text == "ﬁfa：ＵＥＦＡ 歐冠 決賽"
+    assert [passage.text[a:b] for a, b in passage.marks] == ["ＵＥＦＡ", "歐冠", "決賽"]
 
 
 def test_mark_matches_whole_latin_words_and_phrases() -> None:
     pattern = needle_pattern(parse_query('java "premier league"', CUT).needles)
-    found = mark_matches("JavaScript, Java: Premier-League", pattern)
-    assert [found.text[a:b] for a, b in found.marks] == ["Java", "Premier-League"]
+    passage = mark_matches("JavaScript, Java: Premier-League", pattern)
+    assert [passage.text[a:b] for a, b in passage.marks] == ["Java", "Premier-League"]
 
 
 def test_best_passage_has_most_words_of_query() -> None:
     text = "欧冠。" + "无" * 300 + "。今晚欧冠决赛开球。" + "无" * 300
-    found = best_passage(text, needle_pattern(("欧冠", "决赛")), length=40)
-    assert found.text.startswith("…今晚欧冠决赛开球。")
-    assert found.text.endswith("…")
-    assert [found.text[a:b] for a, b in found.marks] == ["欧冠", "决赛"]
+    passage = best_passage(text, needle_pattern(("欧冠", "决赛")), length=40)
+    assert passage.text.startswith("…今晚欧冠决赛开球。")
+    assert passage.text.endswith("…")
+    assert [passage.text[a:b] for a, b in passage.marks] == ["欧冠", "决赛"]
 
 
 def test_best_passage_without_match_is_beginning() -> None:
@@ -206,10 +206,10 @@ def test_best_passage_without_match_is_beginning() -> None:
 
 @given(st.text(max_size=60), st.integers(5, 30))
 def test_best_passage_marks_are_inside(text: str, length: int) -> None:
-    found = best_passage(text, needle_pattern(("a", "足")), length=length)
-    for begin, end in found.marks:
-        assert 0 <= begin < end <= len(found.text)
-        assert fold_spelling(found.text[begin:end]).strip() != ""
+    passage = best_passage(text, needle_pattern(("a", "足")), length=length)
+    for begin, end in passage.marks:
+        assert 0 <= begin < end <= len(passage.text)
+        assert fold_spelling(passage.text[begin:end]).strip() != ""
 
 
 def test_search_output_marks_lines_without_control_characters(path: Path) -> None:
@@ -320,8 +320,8 @@ def test_search_near_duplicates_are_one_result(path: Path) -> None:
     words = " ".join(f"word{n}" for n in range(60))
     near = simhash(words)
     rows = [page_row(n, "足球", words, simhash=near ^ (1 << 63) * (n == 1)) for n in range(5)]
-    other = page_row(5, "足球", words, simhash=~near & (1 << 64) - 1)
-    store_crawl(path, batch([*rows, other]))
+    second = page_row(5, "足球", words, simhash=~near & (1 << 64) - 1)
+    store_crawl(path, batch([*rows, second]))
     results = find(path, "足球")
     assert sorted(hit.similar for hit in results.hits) == [0, 4]
     assert "+4 similar" in "\n".join(result_lines(results, str))
@@ -436,7 +436,7 @@ def test_search_during_crawl_writes_succeeds(path: Path) -> None:
     """The database is held and in a transaction all the while; the index needs none of it."""
 
     async def crawl() -> list[int]:
-        found = []
+        counts = []
         async with Store.open(path, now=0.0, pid=1) as store:
             identity = {"seeds": ["x"], "topic": "足球", "strategy": "bfs"}
             number = (await store.begin_crawl(identity, "{}", fresh=True, now=1.0)).id
@@ -444,9 +444,9 @@ def test_search_during_crawl_writes_succeeds(path: Path) -> None:
                 await store.write(number, batch([page_row(n, "足球", f"第{n}页")]))
                 with closing(sqlite3.connect(path, isolation_level=None)) as db:
                     db.execute("BEGIN IMMEDIATE")
-                    found.append(await asyncio.to_thread(lambda: find(path, "足球").pages))
+                    counts.append(await asyncio.to_thread(lambda: find(path, "足球").pages))
                     db.execute("ROLLBACK")
-        return found
+        return counts
 
     assert asyncio.run(crawl()) == [1, 2, 3, 4]
 
@@ -609,6 +609,6 @@ def test_is_current_replaced_file_returns_false(path: Path) -> None:
         assert index.is_current()
         index.path.unlink()
         assert not index.is_current()
-        with SearchIndex(path) as other:
-            other.update()
-            assert other.is_current() and not index.is_current()
+        with SearchIndex(path) as new_index:
+            new_index.update()
+            assert new_index.is_current() and not index.is_current()

@@ -188,9 +188,9 @@ def test_registration_modes_decide_who_may_register(group: Group) -> None:
 def test_invitation_is_valid_once(group: Group) -> None:
     boss = group.member("ana")
     page = boss.post("/admin/invite").text
-    found = re.search(r"/register\?invite=([\w-]+)", page)
-    assert found
-    typed = {"name": "bo", "password": SECRET, "invite": found[1]}
+    match = re.search(r"/register\?invite=([\w-]+)", page)
+    assert match
+    typed = {"name": "bo", "password": SECRET, "invite": match[1]}
     assert group.browser().post("/register", data=typed).status_code == 303
     again = group.browser().post("/register", data={**typed, "name": "cy"})
     assert again.status_code == 403
@@ -323,7 +323,7 @@ def test_alert_form_shows_all_errors_beside_fields(group: Group) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "kept"),
+    ("typed", "schedule"),
     [
         ({"every": "auto", "schedule": "15m"}, "auto"),
         ({"every": "1m"}, "1m"),
@@ -333,18 +333,18 @@ def test_alert_form_shows_all_errors_beside_fields(group: Group) -> None:
         ({"every": "custom", "schedule": "30 7 * * 1-5"}, "30 7 * * 1-5"),
     ],
 )
-def test_alert_form_keeps_schedule(group: Group, typed: dict[str, str], kept: str) -> None:
+def test_alert_form_keeps_schedule(group: Group, typed: dict[str, str], schedule: str) -> None:
     client = group.member("ana")
     number = alert(client, **typed)
     with group.app_state.store() as store:
         [owned] = store.alerts.list_alerts(group.number("ana"))
-    assert owned.alert.schedule == kept
+    assert owned.alert.schedule == schedule
     page = client.get(f"/alerts/{number}/edit").text
     assert f'<option value="{typed["every"]}" selected>' in page
     client.post(f"/alerts/{number}/edit", data={**TYPED, **schedule_fields(page)})
     with group.app_state.store() as store:
         [owned] = store.alerts.list_alerts(group.number("ana"))
-    assert owned.alert.schedule == kept
+    assert owned.alert.schedule == schedule
 
 
 def schedule_fields(page: str) -> dict[str, str]:
@@ -379,9 +379,9 @@ def test_try_alert_is_limited_by_attempts(group: Group, monkeypatch: MonkeyPatch
     monkeypatch.setattr(site_answers, "ask_sites", lambda question: [])
     typed = {**TYPED, "try": "1"}
     free = backoff.FREE_ATTEMPTS["try"]
-    found = [client.post("/alerts/new", data=typed) for _ in range(free + 1)]
-    assert [item.status_code for item in found] == [200] * free + [400]
-    assert "Too many attempts" in found[-1].text and 'value="欧冠"' in found[-1].text
+    responses = [client.post("/alerts/new", data=typed) for _ in range(free + 1)]
+    assert [item.status_code for item in responses] == [200] * free + [400]
+    assert "Too many attempts" in responses[-1].text and 'value="欧冠"' in responses[-1].text
 
 
 def test_ask_sites_uses_separate_process() -> None:
@@ -441,14 +441,14 @@ def test_webhook_secret_is_shown_and_rotated(group: Group) -> None:
     boss, ana = group.member("boss"), group.member("ana")
     hook = "https://hook.test/T0KEN"
     number = alert(ana, webhook=hook)
-    of_saved = re.findall(r"whsec_[\w+/=]+", ana.get(f"/alerts/{number}?saved=1").text)
+    secrets = re.findall(r"whsec_[\w+/=]+", ana.get(f"/alerts/{number}?saved=1").text)
     assert not re.search("whsec_", ana.get(f"/alerts/{number}").text)
     typed = {"channel": f"webhook:{hook}"}
     shown = ana.post(f"/alerts/{number}/secret", data=typed).text
-    assert re.findall(r"whsec_[\w+/=]+", shown) == of_saved
+    assert re.findall(r"whsec_[\w+/=]+", shown) == secrets
     assert "https://hook.test/***" in shown
     changed = ana.post(f"/alerts/{number}/secret", data={**typed, "rotate": "1"}).text
-    assert re.findall(r"whsec_[\w+/=]+", changed) != of_saved
+    assert re.findall(r"whsec_[\w+/=]+", changed) != secrets
     assert "new secret" in boss.get("/admin").text
     assert boss.post(f"/alerts/{number}/secret", data=typed).status_code == 400
     typed = {"channel": "webhook:https://hook.test/other"}
@@ -485,8 +485,8 @@ def test_inbox_shows_details_of_matches(group: Group) -> None:
 
 def test_inbox_filter_limits_matches(group: Group) -> None:
     client = group.member("ana")
-    one, two = alert(client), alert(client, name="英超")
-    group.finds(one, "https://a.test/1", found_at=NOON - 10 * 86400)
+    first, two = alert(client), alert(client, name="英超")
+    group.finds(first, "https://a.test/1", found_at=NOON - 10 * 86400)
     [read] = group.finds(two, "https://a.test/2", title="100% 球")
     group.finds(two, "https://a.test/3", baseline=True)
 
@@ -494,7 +494,7 @@ def test_inbox_filter_limits_matches(group: Group) -> None:
         return set(re.findall(r"https://a.test/(\d)", client.get(f"/inbox?{query}").text))
 
     assert shown("") == {"1", "2"}
-    assert shown(f"alert={one}") == {"1"}
+    assert shown(f"alert={first}") == {"1"}
     assert shown("days=7") == {"2"}
     assert shown("words=100%25") == {"2"}
     assert shown("words=_") == set()
@@ -541,8 +541,8 @@ def test_open_match_refuses_other_schemes(group: Group) -> None:
 
 def test_selected_matches_are_marked_as_read(group: Group) -> None:
     ana = group.member("ana")
-    one, two, _ = group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
-    typed = {f"match-{one}": "on", f"match-{two}": "on", "act": "read", "words": "a.test"}
+    first, two, _ = group.finds(alert(ana), *(f"https://a.test/{n}" for n in range(3)))
+    typed = {f"match-{first}": "on", f"match-{two}": "on", "act": "read", "words": "a.test"}
     assert ana.post("/inbox/selected", data=typed).headers["location"] == "/inbox?words=a.test"
     rows = group.rows("SELECT read_at FROM alert_match ORDER BY id")
     assert rows == [(NOON,), (NOON,), (None,)]
@@ -602,8 +602,8 @@ def test_search_result_shows_date_alert_relevance_and_title(group: Group) -> Non
     group.crawl("足球决赛", "足球初赛")
     group.finds(number, "https://news.test/1", published_at=NOON - 86400, relevance=0.91)
     page = client.get("/search", params={"q": "足球"}).text
-    one, two = sorted(re.findall('<p class="about">([^<]*)</p>', page), reverse=True)
-    assert one == "0.91 very relevant · published 2026-11-20 09:00 · news.test · 欧冠"
+    first, two = sorted(re.findall('<p class="about">([^<]*)</p>', page), reverse=True)
+    assert first == "0.91 very relevant · published 2026-11-20 09:00 · news.test · 欧冠"
     assert "found 2026-11-21" in two and "欧冠" not in two
     text = re.sub("</?mark>", "", page)
     assert text.count("足球决赛") == 1
@@ -625,8 +625,8 @@ def test_send_test_reports_and_logs_failure(group: Group) -> None:
     answer = client.post(f"/alerts/{number}/test", data={"channel": "mail:ana@a.test"})
     assert "The test failed: no mail server is set" in answer.text
     assert "gave up" in client.get("/deliveries").text
-    other = client.post(f"/alerts/{number}/test", data={"channel": "mail:you@a.test"})
-    assert other.status_code == 400
+    refused = client.post(f"/alerts/{number}/test", data={"channel": "mail:you@a.test"})
+    assert refused.status_code == 400
 
 
 # -- feeds and unsubscription -------------------------------------------------------
@@ -637,13 +637,13 @@ def test_feed_address_works_until_revoked(group: Group) -> None:
     number = alert(client, feed="on")
     group.finds(number, "https://a.test/1")
     for path in ("/settings/feed", f"/alerts/{number}/feed"):
-        found = re.search(r"/feed/[\w-]+\.atom", client.post(path).text)
-        assert found
-        answer = group.browser().get(found[0])
+        match = re.search(r"/feed/[\w-]+\.atom", client.post(path).text)
+        assert match
+        answer = group.browser().get(match[0])
         assert answer.headers["content-type"].startswith("application/atom+xml")
         assert "https://a.test/1" in answer.text
         client.post(path, data={"off": "1"})
-        assert group.browser().get(found[0]).status_code == 404
+        assert group.browser().get(match[0]).status_code == 404
 
 
 def test_unsubscribe_get_asks_and_post_unsubscribes(group: Group) -> None:
@@ -689,10 +689,10 @@ def test_settings_are_saved(group: Group) -> None:
 def test_account_is_exported_and_deleted(group: Group) -> None:
     boss, client = group.member("ana"), group.member("bo", "bo@a.test")
     group.finds(alert(client), "https://a.test/1")
-    found = client.post("/settings/export").json()
-    assert (found["account"]["mail"], found["alerts"][0]["name"]) == ("bo@a.test", "欧冠")
-    assert found["pages"][0]["url"] == "https://a.test/1"
-    assert "argon2" not in json.dumps(found)
+    answer = client.post("/settings/export").json()
+    assert (answer["account"]["mail"], answer["alerts"][0]["name"]) == ("bo@a.test", "欧冠")
+    assert answer["pages"][0]["url"] == "https://a.test/1"
+    assert "argon2" not in json.dumps(answer)
     assert client.post("/settings/delete", data={"password": "wrong"}).status_code == 400
     client.post("/settings/delete", data={"password": SECRET})
     assert not group.rows("SELECT 1 FROM user WHERE name = 'bo'")
@@ -880,9 +880,9 @@ def test_alerts_are_imported_and_exported(group: Group) -> None:
     data = {"replace": "on"}
     again = client.post("/alerts/import", data=data, files={"file": ("c.json", FILE.encode())})
     assert again.status_code == 200
-    found = client.post("/alerts/export").json()
-    assert [item["name"] for item in found] == ["f1", "f2"]
-    assert found[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
+    exported = client.post("/alerts/export").json()
+    assert [item["name"] for item in exported] == ["f1", "f2"]
+    assert exported[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
 
 
 @pytest.mark.parametrize(
@@ -953,11 +953,11 @@ def test_alert_page_shows_number_of_votes(group: Group) -> None:
 def test_phone_is_used_only_after_code_is_entered(group: Group, monkeypatch: MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
 
-    async def taken(message: Message, address: str) -> DeliveryOutcome:
+    async def accept(message: Message, address: str) -> DeliveryOutcome:
         sent.append((address, message.text))
         return Delivered()
 
-    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", accept)
     monkeypatch.setattr("focus.alerts.delivery.sms.apprise.check_url", lambda url, where: None)
     client = group.member("ana")
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+86 138-0013-8000"}
@@ -982,10 +982,10 @@ def test_phone_is_used_only_after_code_is_entered(group: Group, monkeypatch: Mon
 
 @pytest.mark.filterwarnings("ignore")  # of apprise
 def test_confirmation_codes_are_limited_by_attempts(group: Group, monkeypatch: MonkeyPatch) -> None:
-    async def taken(message: Message, address: str) -> DeliveryOutcome:
+    async def accept(message: Message, address: str) -> DeliveryOutcome:
         return Delivered()
 
-    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", taken)
+    monkeypatch.setattr("focus.alerts.delivery.sms.apprise.deliver", accept)
     client = group.member("ana")
     client.post("/admin", data={"registration": "invite", "sms": "json://gate.test/?to={phone}"})
     typed = {"name": "ana", "zone": "UTC", "language": "en", "phone": "+8613800138000"}
@@ -1039,20 +1039,20 @@ def test_connection_pool_reuses_usable_connections() -> None:
         result.append(len(result) + 1)
         return result[-1]
 
-    kept = ConnectionPool(make, closed.append, max_idle=1, is_usable=lambda item: item not in bad)
-    with kept.borrow() as one:
-        assert one == 1
-    with kept.borrow() as one, kept.borrow() as other:
-        assert (one, other) == (1, 2)
+    pool = ConnectionPool(make, closed.append, max_idle=1, is_usable=lambda item: item not in bad)
+    with pool.borrow() as connection:
+        assert connection == 1
+    with pool.borrow() as connection, pool.borrow() as second:
+        assert (connection, second) == (1, 2)
     assert closed == [1], "one waits, there is not shown for lack of space the other"
-    with pytest.raises(KeyError), kept.borrow():
+    with pytest.raises(KeyError), pool.borrow():
         raise KeyError
     assert closed == [1, 2], "nobody knows in which state it is"
-    with kept.borrow() as one:
-        bad.add(one)
-    with kept.borrow() as one:
-        assert one == 4 and closed == [1, 2, 3]
-    kept.close()
+    with pool.borrow() as connection:
+        bad.add(connection)
+    with pool.borrow() as connection:
+        assert connection == 4 and closed == [1, 2, 3]
+    pool.close()
     assert closed == [1, 2, 3, 4]
 
 
@@ -1063,5 +1063,5 @@ def test_search_page_uses_replaced_index(group: Group) -> None:
     with app_state.index() as again:
         assert again is first
     first.path.unlink()
-    with app_state.index() as other:
-        assert other is not first and other.is_current()
+    with app_state.index() as new_index:
+        assert new_index is not first and new_index.is_current()

@@ -26,7 +26,7 @@ from tests.test_serve import group as group  # the fixture
 
 
 @pytest.mark.parametrize(
-    ("name", "taken"),
+    ("name", "existing"),
     [
         ("ANA", "ana"),
         ("ａｎａ", "ana"),
@@ -43,16 +43,16 @@ from tests.test_serve import group as group  # the fixture
         ("安 娜".replace(" ", ""), "安娜"),
     ],
 )
-def test_is_confusable_lookalike_names_returns_true(name: str, taken: str) -> None:
-    assert names.is_confusable(name, [taken])
-    assert names.is_confusable(taken, [name])
+def test_is_confusable_lookalike_names_returns_true(name: str, existing: str) -> None:
+    assert names.is_confusable(name, [existing])
+    assert names.is_confusable(existing, [name])
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2")]
+    ("name", "second"), [("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2")]
 )
-def test_is_confusable_different_names_returns_false(name: str, other: str) -> None:
-    assert not names.is_confusable(name, [other])
+def test_is_confusable_different_names_returns_false(name: str, second: str) -> None:
+    assert not names.is_confusable(name, [second])
 
 
 @pytest.mark.parametrize(
@@ -74,15 +74,15 @@ def test_register_confusable_name_is_refused(group: Group) -> None:
         answer = group.browser().post("/register", data=typed)
         assert answer.status_code == 400
         assert said in answer.text
-    other = group.member("ben")
+    ben = group.member("ben")
     typed = {**PROFILE, "name": "lvan", "current_password": SECRET}
-    assert "looks like" in other.post("/settings", data=typed).text
+    assert "looks like" in ben.post("/settings", data=typed).text
     with (
         group.app_state.store() as store,
         store.database.transaction() as db,
     ):  # from before there was a rule
         db.execute("UPDATE user SET name = 'Iаn' WHERE name = 'ben'")
-    assert other.post("/settings", data={**typed, "name": "Iаn"}).status_code == 303
+    assert ben.post("/settings", data={**typed, "name": "Iаn"}).status_code == 303
 
 
 def test_create_invitation_with_closed_registration_is_refused(group: Group) -> None:

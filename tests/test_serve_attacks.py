@@ -157,12 +157,12 @@ def test_session_expires(group: Group) -> None:
 
 
 def test_change_password_ends_other_sessions(group: Group) -> None:
-    client, other = group.member("ana"), group.browser()
-    log_in(other, "ana")
+    client, stranger = group.member("ana"), group.browser()
+    log_in(stranger, "ana")
     changed = client.post("/settings/password", data={"old": SECRET, "new": "another good one"})
     assert changed.status_code == 303
     assert client.get("/inbox").status_code == 200
-    assert other.get("/inbox").headers["location"] == "/login"
+    assert stranger.get("/inbox").headers["location"] == "/login"
 
 
 def test_session_cookie_attributes(group: Group) -> None:

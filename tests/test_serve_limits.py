@@ -157,8 +157,8 @@ def test_multipart_missing_or_long_boundary_is_refused(group: Group, kind: str) 
 
 def test_parse_fields_returns_uploaded_text() -> None:
     text = "\r\n--bb\r\n-\r\n足球\0"
-    found = upload.parse_fields(MULTIPART, part(NAMED, text))
-    assert found == {"a": text.replace("\0", "")}
+    fields = upload.parse_fields(MULTIPART, part(NAMED, text))
+    assert fields == {"a": text.replace("\0", "")}
 
 
 def test_one_click_unsubscription_accepts_multipart(group: Group) -> None:
@@ -332,10 +332,10 @@ def test_connections_per_address_are_limited(monkeypatch: MonkeyPatch) -> None:
     server = Server()
     silent = [server.client("192.0.2.1") for _ in range(3)]
     silent[0].data_received(GET)
-    other = server.client("192.0.2.2")
+    second = server.client("192.0.2.2")
     fourth = server.client("192.0.2.1")
     assert [is_open(item) for item in silent] == [True, False, True], "the first is using"
-    assert is_open(other) and is_open(fourth)
+    assert is_open(second) and is_open(fourth)
     for item in (silent[2], fourth):
         item.data_received(GET)
     assert not is_open(server.client("192.0.2.1")), "all are at work: there is no room to make"
@@ -364,10 +364,10 @@ def test_closed_connection_frees_its_place(monkeypatch: MonkeyPatch) -> None:
     for _ in range(3):
         client = server.client()
         client.connection_lost(None)
-    kept = server.client()
-    assert is_open(kept)
+    idle_client = server.client()
+    assert is_open(idle_client)
     server.loop.timers.clear()
-    assert server.company._open == {kept: "address:192.0.2.1"}
+    assert server.company._open == {idle_client: "address:192.0.2.1"}
 
 
 def test_connection_limit_is_below_limit_of_requests() -> None:

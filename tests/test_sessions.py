@@ -39,7 +39,7 @@ def private(path: Path, text: str) -> Path:
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Sessions:
+def logged_in(tmp_path: Path) -> Sessions:
     return Sessions(read_credentials(private(tmp_path / "secrets.toml", TOML)))
 
 
@@ -47,8 +47,8 @@ def given(tmp_path: Path) -> Sessions:
 
 
 @pytest.mark.parametrize("url", ["https://example.com/x", "https://a.example.com/"])
-def test_request_headers_host_and_subdomains_get_credentials(given: Sessions, url: str) -> None:
-    assert given.request_headers(url) == {"Authorization": BASIC, "X-Token": "t"}
+def test_request_headers_host_and_subdomains_get_credentials(logged_in: Sessions, url: str) -> None:
+    assert logged_in.request_headers(url) == {"Authorization": BASIC, "X-Token": "t"}
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_request_headers_host_and_subdomains_get_credentials(given: Sessions, ur
         "https://example.com@evil.test/",
     ],
 )
-def test_request_headers_other_hosts_get_nothing(given: Sessions, url: str) -> None:
-    assert given.request_headers(url) == {}
+def test_request_headers_other_hosts_get_nothing(logged_in: Sessions, url: str) -> None:
+    assert logged_in.request_headers(url) == {}
 
 
-def test_request_headers_http_only_if_allowed(given: Sessions) -> None:
-    assert given.request_headers("http://intranet.test/") == {"Cookie": "sid=1"}
+def test_request_headers_http_only_if_allowed(logged_in: Sessions) -> None:
+    assert logged_in.request_headers("http://intranet.test/") == {"Cookie": "sid=1"}
 
 
 def test_request_headers_cookies_file_respects_domain_and_path(tmp_path: Path) -> None:

@@ -362,9 +362,9 @@ def test_read_topic_existing_file_or_words(home: Path) -> None:
 
 
 def test_split_params_assigns_to_strategy_and_model() -> None:
-    given = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.raw", 0.7)]
+    params = [("gamma", 0.3), ("alpha", 0.5), ("relevance.beta", 0.6), ("strategy.raw", 0.7)]
     expected = ({"gamma": 0.3, "raw": 0.7}, {"alpha": 0.5, "beta": 0.6})
-    assert split_params(given, "topic-pagerank", "position") == expected
+    assert split_params(params, "topic-pagerank", "position") == expected
 
 
 def test_as_published_applies_to_strategy_model_and_topic(ordered: Ordered, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ from tests.support.web import TinyWeb
 
 
 def web(host: str, pages: int = 9) -> TinyWeb:
-    drawn = TinyWeb()
+    tiny_web = TinyWeb()
     for number in range(pages):
         links = [f"http://{host}/{item}" for item in (2 * number + 1, 2 * number + 2)]
-        drawn.page(f"http://{host}/{number}", links=links, title=f"足球 {host} {number}")
-    return drawn
+        tiny_web.page(f"http://{host}/{number}", links=links, title=f"足球 {host} {number}")
+    return tiny_web
 
 
 async def crawl(host: str, folder: Path, topic: str = "足球") -> Path:
@@ -75,11 +75,11 @@ async def test_merge_keeps_link_evidence_of_urls(tmp_path: Path) -> None:
             await store.write(
                 crawl, Batch(priority_changes=[PriorityChange(0, 0.9, (0.9,), None, "")])
             )
-    with merge_databases(paths, include_sources=False) as one, DatabaseReader(one.path) as reader:
-        found = [reader.why(1, f"http://{number}.test/2") for number in range(2)]
-    assert [why.priority for why in found] == [0.5, 1.5]
-    assert [why.path[-1].anchor for why in found] == ["better 0", "better 1"]
-    assert [why.path[0].url for why in found] == ["http://0.test/1", "http://1.test/1"]
+    with merge_databases(paths, include_sources=False) as db, DatabaseReader(db.path) as reader:
+        explained = [reader.why(1, f"http://{number}.test/2") for number in range(2)]
+    assert [why.priority for why in explained] == [0.5, 1.5]
+    assert [why.path[-1].anchor for why in explained] == ["better 0", "better 1"]
+    assert [why.path[0].url for why in explained] == ["http://0.test/1", "http://1.test/1"]
 
 
 async def test_merge_sums_counts_of_shards(shards: list[Path]) -> None:
@@ -88,18 +88,18 @@ async def test_merge_sums_counts_of_shards(shards: list[Path]) -> None:
         with DatabaseReader(path) as reader:
             item.append(reader.status(1))
     with (
-        merge_databases(shards, include_sources=True) as one,
-        DatabaseReader(one.path, running=one.is_running) as reader,
+        merge_databases(shards, include_sources=True) as db,
+        DatabaseReader(db.path, running=db.is_running) as reader,
     ):
         both = reader.status(1)
         rows = list(reader.iter_rows(Selection(), ("url", "parent", "nth", "title", "text")))
-        told = load_figures(reader, 1)
+        figures = load_figures(reader, 1)
     for state, number in both.states.items():
         assert number == sum(status.states[state] for status in item)
     assert both.counters["requests"] == sum(status.counters["requests"] for status in item)
     assert both.crawl.pages == len(rows) == 16
     assert {host.name for host in both.hosts} == {"a.test", "b.test"}
-    assert told.crawl.relevant == sum(status.crawl.relevant for status in item)
+    assert figures.crawl.relevant == sum(status.crawl.relevant for status in item)
     for url, parent, _, title, text in rows:
         host, number = url.split("/")[2:]
         assert title == f"足球 {host} {number}"
@@ -108,7 +108,7 @@ async def test_merge_sums_counts_of_shards(shards: list[Path]) -> None:
 
 
 async def test_merge_interleaves_and_renumbers_requests(shards: list[Path]) -> None:
-    with merge_databases(shards, include_sources=False) as one, DatabaseReader(one.path) as reader:
+    with merge_databases(shards, include_sources=False) as db, DatabaseReader(db.path) as reader:
         rows = list(reader.iter_rows(Selection(), ("nth", "url")))
         links = reader.read(lambda db: db.execute("SELECT source, targets FROM link").fetchall())
     numbers = [nth for nth, _ in rows]
@@ -120,14 +120,14 @@ async def test_merge_interleaves_and_renumbers_requests(shards: list[Path]) -> N
 
 
 async def test_merge_single_database_is_used_directly(shards: list[Path]) -> None:
-    with merge_databases(shards[:1], "1", include_sources=False) as one:
-        assert one == (shards[0], None)
+    with merge_databases(shards[:1], "1", include_sources=False) as db:
+        assert db == (shards[0], None)
 
 
 async def test_merge_unrelated_crawls_raises(shards: list[Path], tmp_path: Path) -> None:
-    other = await crawl("c.test", tmp_path, topic="篮球")
+    second = await crawl("c.test", tmp_path, topic="篮球")
     cases = [
-        ([shards[0], other], "latest", "different topics"),
+        ([shards[0], second], "latest", "different topics"),
         ([shards[0], shards[0]], "latest", "named twice"),
         (shards, "1", "latest crawl of each"),
     ]
@@ -140,11 +140,11 @@ async def test_merge_unrelated_crawls_raises(shards: list[Path], tmp_path: Path)
 
 
 async def test_commands_merge_several_databases(shards: list[Path], tmp_path: Path) -> None:
-    given = [part for path in shards for part in ("--db", str(path))]
-    ended = CliRunner().invoke(cli, ["status", *given, "--json"])
+    options = [part for path in shards for part in ("--db", str(path))]
+    ended = CliRunner().invoke(cli, ["status", *options, "--json"])
     assert json.loads(ended.stdout)["status"]["crawl"]["pages"] == 16
-    ended = CliRunner().invoke(cli, ["export", *given, "--fields", "url"])
+    ended = CliRunner().invoke(cli, ["export", *options, "--fields", "url"])
     assert len(ended.stdout.splitlines()) == 16
     page = tmp_path / "report.html"
-    assert CliRunner().invoke(cli, ["report", *given, "-o", str(page)]).exit_code == 0
+    assert CliRunner().invoke(cli, ["report", *options, "-o", str(page)]).exit_code == 0
     assert "a.test" in page.read_text(encoding="utf-8")

@@ -104,7 +104,7 @@ def test_bootstrap_interval_keeps_pairs_together() -> None:
     ratio = bootstrap_interval(
         pairs,
         Random(1),
-        statistic=lambda drawn: sum(a for a, _ in drawn) / sum(b for _, b in drawn),
+        statistic=lambda sample: sum(a for a, _ in sample) / sum(b for _, b in sample),
         resamples=200,
     )
     assert ratio == (2.0, 2.0)

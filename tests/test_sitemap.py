@@ -183,14 +183,14 @@ def test_is_url_source_text_starting_like_url_is_false(body: bytes) -> None:
 @pytest.mark.parametrize("form", ["http://a.test/%d\n", "<url><loc>http://a.test/%d</loc></url>"])
 def test_read_url_source_too_many_links_is_truncated(form: str) -> None:
     rows = "".join(form % n for n in range(MAX_LINKS + 9))
-    found = pieces(("<urlset>" * ("<" in form) + rows).encode(), 100_000)
-    assert (len(found.entries), found.is_truncated) == (MAX_LINKS, True)
+    source = pieces(("<urlset>" * ("<" in form) + rows).encode(), 100_000)
+    assert (len(source.entries), source.is_truncated) == (MAX_LINKS, True)
 
 
 def test_read_url_source_truncated_gzip_is_truncated() -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % (n * 7919) for n in range(3000))
-    found = read_url_source(gzip.compress(b"<urlset>" + rows)[:9000])
-    assert found.is_truncated and 100 < len(found.entries) < 3000
+    source = read_url_source(gzip.compress(b"<urlset>" + rows)[:9000])
+    assert source.is_truncated and 100 < len(source.entries) < 3000
 
 
 def test_read_url_source_entities_are_not_expanded() -> None:
@@ -207,8 +207,8 @@ def test_read_url_source_sitemap_ignores_relative_urls() -> None:
 
 def test_read_url_source_bomb_is_truncated() -> None:
     head = b"<urlset><url><loc>http://a.test/</loc></url>"
-    found = read_url_source(gzip.compress(head + b" " * (60 * 1024 * 1024), 1))
-    assert found == UrlSource("sitemap", [SourceEntry("http://a.test/")], is_truncated=True)
+    source = read_url_source(gzip.compress(head + b" " * (60 * 1024 * 1024), 1))
+    assert source == UrlSource("sitemap", [SourceEntry("http://a.test/")], is_truncated=True)
 
 
 @pytest.mark.parametrize("noise", [b"<url x='", b"<!-- ", b"<![CDATA[", b"<?x ", b"<!DOCTYPE ["])

@@ -57,20 +57,20 @@ def sitemap(web: TinyWeb, url: str, *urls: str, root: str = "urlset", lastmod: s
 async def crawl(
     web: TinyWeb,
     *seeds: str,
-    wanted: bool = True,
+    is_enabled: bool = True,
     per_host: int = 50,
     scope: ScopeConfig = ScopeConfig(),  # noqa: B008
     ignore_robots: bool = False,
 ) -> tuple[Crawl, list[Event], Keeper]:
     config = CrawlConfig(
         seeds=seeds, strategy="bfs", concurrency=1, sitemaps_per_host=per_host,
-        fetch=FetchConfig(sitemaps=wanted),
+        fetch=FetchConfig(sitemaps=is_enabled),
         politeness=PolitenessConfig(ignore_robots=ignore_robots), scope=scope,
         limits=LimitConfig(max_requests=200), analysis=TOPIC,
     )  # fmt: skip
     events: list[Event] = []
     keeper = Keeper()
-    world = ListingWorld(web) if wanted else World(web)
+    world = ListingWorld(web) if is_enabled else World(web)
     transport = ReplayTransport(world, InlineScorer(TOPIC), start=1000.0)
     engine = Crawl(config, transport, observe=events.append, crawl_store=keeper)
     engine.add_seeds(seeds)
@@ -95,8 +95,8 @@ async def test_sitemaps_of_robots_txt_are_requested_and_followed(web: TinyWeb) -
     assert "http://a.test/more.xml" in web.urls()
     assert "http://a.test/sitemap.xml" not in web.urls()
     assert engine.unit_of_work.drops == {"listing": 1}
-    kept = [lastmod for batch in keeper.batches for lastmod in batch.lastmods]
-    assert [when for _, when in kept] == [1_767_225_600.0]
+    lastmods = [lastmod for batch in keeper.batches for lastmod in batch.lastmods]
+    assert [when for _, when in lastmods] == [1_767_225_600.0]
 
 
 async def test_sitemap_xml_is_tried_where_none_is_named(web: TinyWeb) -> None:

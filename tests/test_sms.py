@@ -33,32 +33,32 @@ def build(text: str, said: str = "a & b") -> sms_gateway.GatewayRequest:
 
 
 def test_gateway_given_as_url_sends_get() -> None:
-    found = build("https://sms.example.cn/send?to={phone}&text={text}&key=k")
-    assert found.method == "GET" and not found.body
-    assert parse_qs(urlsplit(found.url).query) == {"to": [PHONE], "text": ["a & b"], "key": ["k"]}
+    request = build("https://sms.example.cn/send?to={phone}&text={text}&key=k")
+    assert request.method == "GET" and not request.body
+    assert parse_qs(urlsplit(request.url).query) == {"to": [PHONE], "text": ["a & b"], "key": ["k"]}
 
 
 def test_gateway_with_form_encodes_values() -> None:
-    found = build(
+    request = build(
         'url = "https://sms.example.cn/"\n'
         'form = {apikey = "k", mobile = "{phone}", text = "{text}"}'
     )
-    assert found.method == "POST"
-    assert found.headers["Content-Type"].startswith("application/x-www-form-urlencoded")
+    assert request.method == "POST"
+    assert request.headers["Content-Type"].startswith("application/x-www-form-urlencoded")
     form = {"apikey": ["k"], "mobile": [PHONE], "text": ["a & b"]}
-    assert parse_qs(found.body.decode()) == form
+    assert parse_qs(request.body.decode()) == form
 
 
 def test_gateway_with_json_fills_all_texts() -> None:
-    found = build(TOML, 'he said "no"')
+    request = build(TOML, 'he said "no"')
     message = {"mobile": "8613800138000", "content": '【focus】he said "no"', "more": [PHONE]}
-    assert json.loads(found.body) == message
-    assert found.headers["Authorization"] == "Bearer 123"
+    assert json.loads(request.body) == message
+    assert request.headers["Authorization"] == "Bearer 123"
 
 
 def test_value_with_placeholder_is_not_expanded() -> None:
-    found = build("https://a.test/?to={phone}&text={text}", "{phone}{digits}")
-    assert parse_qs(urlsplit(found.url).query)["text"] == ["{phone}{digits}"]
+    request = build("https://a.test/?to={phone}&text={text}", "{phone}{digits}")
+    assert parse_qs(urlsplit(request.url).query)["text"] == ["{phone}{digits}"]
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_value_with_placeholder_is_not_expanded() -> None:
     ],
 )
 def test_invalid_gateway_raises(text: str, reason: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(reason)) as told:
+    with pytest.raises(ConfigError, match=re.escape(reason)) as error:
         sms_gateway.parse_gateway(text)
-    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(error.value)
 
 
 # -- texts --------------------------------------------------------------------------
 
 
 async def test_digest_is_one_message_with_link(here: OutboxFixture) -> None:
-    async with receiving(Receiver(says=b'{"code":0}')) as gate:
+    async with receiving(Receiver(reply=b'{"code":0}')) as gate:
         here.base_url = "https://focus.example.org"
         here.options = {"sms_gateway": f"{gate.url}/?to={{phone}}&text={{text}}"}
         alert = here.alert("欧冠", f"sms:{PHONE}")
@@ -103,10 +103,10 @@ def test_long_link_is_left_out() -> None:
     assert sms.shorten_message(message, "https://focus.test", 70) == "x" * 69 + "…"
 
 
-@pytest.mark.parametrize("most", range(2, 12))
-def test_truncated_text_fits_and_has_no_half_character(most: int) -> None:
-    text = sms.truncate("a😀b😀c😀d😀", most)
-    assert sms.utf16_length(text) <= most
+@pytest.mark.parametrize("limit", range(2, 12))
+def test_truncated_text_fits_and_has_no_half_character(limit: int) -> None:
+    text = sms.truncate("a😀b😀c😀d😀", limit)
+    assert sms.utf16_length(text) <= limit
     text.encode()  # no half of a pair
 
 
@@ -114,7 +114,7 @@ def test_truncated_text_fits_and_has_no_half_character(most: int) -> None:
 
 
 async def test_gateway_response_decides_outcome(here: OutboxFixture) -> None:
-    async with receiving(Receiver(says=b'{"code": 7, "msg": "no money"}')) as gate:
+    async with receiving(Receiver(reply=b'{"code": 7, "msg": "no money"}')) as gate:
         file = here.store.path.with_name("gate.toml")
         file.write_text(TOML.replace("https://sms.example.cn", gate.url), encoding="utf-8")
         here.options = {"sms_gateway": str(file)}
@@ -126,7 +126,7 @@ async def test_gateway_response_decides_outcome(here: OutboxFixture) -> None:
         assert (await here.deliver()).waiting == 1
         assert here.store.outbox.next_due_at() == here.clock.now + 7200
         here.clock.now += 7200
-        gate.says = b'{\n"code":0}'
+        gate.reply = b'{\n"code":0}'
         assert (await here.deliver()).sent == 1
     assert len(gate.requests) == 3
     assert json.loads(gate.requests[0].body)["content"].startswith("【focus】欧冠：标题 1")

@@ -65,7 +65,7 @@ def test_source_opens_connections_in_one_place_only() -> None:
     """Whoever wants something off the network asks the fetcher, which has the guard."""
     folder = Path(focus.__file__).parent
     makers = {"aiohttp", "ftplib", "http.client", "requests", "smtplib", "socket", "urllib.request"}
-    found = set()
+    addresses = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names: list[str] = []
@@ -75,10 +75,10 @@ def test_source_opens_connections_in_one_place_only() -> None:
                 only_words = [alias.name for alias in node.names] == ["responses"]
                 names = [] if only_words else [node.module]
             if makers.intersection(names) or any(name.startswith("aiohttp.") for name in names):
-                found.add(path.relative_to(folder).as_posix())
-    servers = {item for item in found if item.startswith("demo/")} | {"serve/server.py"}
+                addresses.add(path.relative_to(folder).as_posix())
+    servers = {item for item in addresses if item.startswith("demo/")} | {"serve/server.py"}
     # The mail server and the broker that the user names are nobody else's choice.
     # The browser's socket is bound and never listens: it is where the browser is sent instead.
     own = {"alerts/delivery/mail.py", "cluster/private_broker.py", "rendering/chromium.py"}
     parts = ("connection", "dns", "network_errors", "requests")
-    assert found - servers - own == {"fetch.py", *(f"http/{part}.py" for part in parts)}
+    assert addresses - servers - own == {"fetch.py", *(f"http/{part}.py" for part in parts)}

@@ -82,13 +82,13 @@ class Url(NamedTuple):
 
 
 async def all_urls(store: Store, crawl: int, chunk: int = 1000) -> list[Url]:
-    found: list[Url] = []
+    urls_found: list[Url] = []
     async for urls in store.iter_urls(crawl, chunk=chunk):
         evidence = map(tuple, urls.link_evidence.tolist())
         columns = urls.states, urls.depths, urls.queues, urls.hops, urls.parents, urls.priorities
         rows = zip(urls.heads.tolist(), evidence, *map(np.ndarray.tolist, columns), strict=True)
-        found += [Url(number, *row) for number, row in enumerate(rows, urls.first)]
-    return found
+        urls_found += [Url(number, *row) for number, row in enumerate(rows, urls.first)]
+    return urls_found
 
 
 def size(path: Path) -> int:
@@ -146,10 +146,10 @@ async def test_iter_urls_returns_stored_urls(urls: list[UrlRow], tmp_path_factor
         )
         for u in urls
     ]  # fmt: skip
-    for found, wrote in zip(back, urls, strict=True):
+    for stored_row, wrote in zip(back, urls, strict=True):
         width = len(wrote.link_evidence)
-        assert found.link_evidence[:width] == wrote.link_evidence
-        assert not any(found.link_evidence[width:])  # as wide as the widest of a batch
+        assert stored_row.link_evidence[:width] == wrote.link_evidence
+        assert not any(stored_row.link_evidence[width:])  # as wide as the widest of a batch
     assert sorted(addresses) == [(u.id, u.url) for u in urls[::2]]
 
 
@@ -161,8 +161,8 @@ async def test_iter_urls_priorities_are_exact(values: list[float], tmp_path_fact
     async with Store.open(folder / "x.db", now=0.0, pid=1) as store:
         crawl = await begin(store)
         await store.write(crawl, Batch(urls=[url_row(n, priority=v) for n, v in enumerate(values)]))
-        found = {row.id: row.priority for row in await all_urls(store, crawl)}
-    assert [found[n] for n in range(len(values))] == values
+        stored_values = {row.id: row.priority for row in await all_urls(store, crawl)}
+    assert [stored_values[n] for n in range(len(values))] == values
 
 
 changes = st.builds(
@@ -206,21 +206,21 @@ async def test_write_applies_changes_of_a_batch_in_order(
 def stored_url(path: Path, crawl: int, number: int) -> Any:
     """What the log has of a URL, its evidence without zeros at the end."""
     with closing(sqlite3.connect(path)) as db:
-        found = url_log.load_latest_evidence(db, row=crawl << 32 | number)
-    if found is None:
+        evidence = url_log.load_latest_evidence(db, row=crawl << 32 | number)
+    if evidence is None:
         return None
-    values = [*found.link_evidence]
+    values = [*evidence.link_evidence]
     while values and not values[-1]:
         values.pop()
-    return found._replace(link_evidence=tuple(values))
+    return evidence._replace(link_evidence=tuple(values))
 
 
 async def test_iter_evidence_last_change_of_a_url_counts(store: Store, path: Path) -> None:
     crawl = await begin(store)
-    found = [
+    rows_to_write = [
         url_row(n, priority=0.1, link_evidence=(0.1,), parent_id=0, anchor="a") for n in range(3)
     ]
-    await store.write(crawl, Batch(urls=found))
+    await store.write(crawl, Batch(urls=rows_to_write))
     rows = query(path, "SELECT * FROM url")
     better = [PriorityChange(1, 0.5, (0.5,), 7, "b"), PriorityChange(2, 0.2, (0.2,), 7, "c")]
     await store.write(crawl, Batch(priority_changes=better))
@@ -245,8 +245,8 @@ async def test_finished_url_has_parent_and_anchor_of_best_link(store: Store, pat
     await store.write(crawl, Batch(priority_changes=better))
     ends = [Outcome(id=n, state=UrlState.DONE, parent_id=7 if n else 0) for n in range(3)]
     await store.write(crawl, Batch(outcomes=ends))
-    told = query(path, "SELECT parent, anchor FROM url ORDER BY id")
-    assert told == [(0, "a"), (7, "b"), (7, None)]
+    rows_now = query(path, "SELECT parent, anchor FROM url ORDER BY id")
+    assert rows_now == [(0, "a"), (7, "b"), (7, None)]
 
 
 async def test_load_queues_and_hosts_last_version_counts(store: Store) -> None:
@@ -267,8 +267,10 @@ async def test_iter_graph_yields_pages_in_request_order(store: Store) -> None:
         page_row(n, request_number=100 - n, target_ids=tuple(range(n, n + 3))) for n in range(5)
     ]
     await store.write(crawl, Batch(urls=[url_row(n) for n in range(8)], pages=pages))
-    found = [row async for rows in store.iter_graph(crawl, chunk=2) for row in rows]
-    assert [(n, tuple(t)) for n, t in found] == [(n, (n, n + 1, n + 2)) for n in (4, 3, 2, 1, 0)]
+    rows_read = [row async for rows in store.iter_graph(crawl, chunk=2) for row in rows]
+    assert [(n, tuple(t)) for n, t in rows_read] == [
+        (n, (n, n + 1, n + 2)) for n in (4, 3, 2, 1, 0)
+    ]
 
 
 async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
@@ -347,8 +349,8 @@ async def test_begin_crawl_fresh_or_other_identity_starts_new_crawl(store: Store
     first = await begin(store)
     await store.write(first, BASE)
     second = await begin(store, fresh=True)
-    other = await resume(store, topic={"name": "篮球"})
-    assert len({first, second, other.id}) == 3
+    third = await resume(store, topic={"name": "篮球"})
+    assert len({first, second, third.id}) == 3
     await store.write(second, BASE)
     await store.write(second, Batch(outcomes=[Outcome(id=3, state=UrlState.DONE)]))
     assert [row.state for row in await all_urls(store, first)] == [0, 0, 0, 0]
@@ -380,7 +382,7 @@ READS: dict[str, Call] = {
 
 
 @pytest.fixture
-def other(path: Path, store: Store) -> Iterator[sqlite3.Connection]:
+def second(path: Path, store: Store) -> Iterator[sqlite3.Connection]:
     """Another program with the same file."""
     db = sqlite3.connect(path, isolation_level=None)
     yield db
@@ -389,12 +391,12 @@ def other(path: Path, store: Store) -> Iterator[sqlite3.Connection]:
 
 @pytest.mark.parametrize("name", WRITES)
 async def test_write_locked_database_raises_and_works_later(
-    name: str, store: Store, path: Path, other: sqlite3.Connection
+    name: str, store: Store, path: Path, second: sqlite3.Connection
 ) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
     before = query(path, "SELECT * FROM url"), query(path, "SELECT * FROM crawl, progress")
-    other.execute("BEGIN IMMEDIATE")
+    second.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="another program is writing") as caught:
         await WRITES[name](store, crawl)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
@@ -402,17 +404,17 @@ async def test_write_locked_database_raises_and_works_later(
         query(path, "SELECT * FROM url"),
         query(path, "SELECT * FROM crawl, progress"),
     ) == before
-    other.execute("ROLLBACK")
+    second.execute("ROLLBACK")
     await WRITES[name](store, crawl)
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_read_of_locked_database(name: str, store: Store, other: sqlite3.Connection) -> None:
+async def test_read_of_locked_database(name: str, store: Store, second: sqlite3.Connection) -> None:
     crawl = await begin(store)
     await store.write(crawl, BASE)
-    other.execute("BEGIN IMMEDIATE")
+    second.execute("BEGIN IMMEDIATE")
     assert await READS[name](store, crawl)
-    other.execute("ROLLBACK")
+    second.execute("ROLLBACK")
 
 
 async def test_open_new_database_locked_raises(path: Path) -> None:
@@ -834,9 +836,9 @@ def test_check_file_keeps_locks_of_open_database(tmp_path: Path) -> None:
     assert file_check.check_file(path)
     subprocess.run([sys.executable, "-c", f"{look}; db.close()", path], check=True)
     db.execute("INSERT INTO t VALUES (1)")
-    with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as other:
-        assert other.execute("SELECT x FROM t").fetchall() == [(1,)]
-    other.close()
+    with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as second:
+        assert second.execute("SELECT x FROM t").fetchall() == [(1,)]
+    second.close()
     script = "print(sqlite3.connect(sys.argv[1]).execute('SELECT x FROM t').fetchall())"
     command = [sys.executable, "-c", f"import sqlite3, sys; {script}", path]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "[(1,)]\n"

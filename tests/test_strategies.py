@@ -54,16 +54,16 @@ def make(name: str, *, as_published: bool = False, **params: float) -> Strategy:
 
 
 def priorities(strategy: Strategy, page: Parent, links: list[Link]) -> list[float | None]:
-    found = strategy.evidence(page, links)
-    return [None if row is None else strategy.priority(n, row) for n, row in enumerate(found, 1)]
+    rows = strategy.evidence(page, links)
+    return [None if row is None else strategy.priority(n, row) for n, row in enumerate(rows, 1)]
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @PUBLISHED
 def test_priority_is_finite_for_every_strategy(name: str, published: bool) -> None:
     strategy = make(name, as_published=published)
-    found = priorities(strategy, parent(strategy, 0.7), [link(str(n), n / 5) for n in range(5)])
-    assert all(p is None or abs(p) < 1e6 for p in found)
+    values = priorities(strategy, parent(strategy, 0.7), [link(str(n), n / 5) for n in range(5)])
+    assert all(p is None or abs(p) < 1e6 for p in values)
     assert len(strategy.seed()) == strategy.width
 
 
@@ -85,8 +85,8 @@ def test_extend_analysis_adds_needs_of_strategy() -> None:
 @pytest.mark.parametrize(("name", "priority"), [("bfs", 0.0), ("best-first", 0.7)])
 def test_priority_is_equal_for_all_links_of_a_page(name: str, priority: float) -> None:
     strategy = make(name)
-    found = priorities(strategy, parent(strategy, 0.7), [link("a", 1.0), link("b")])
-    assert found == [priority] * 2
+    values = priorities(strategy, parent(strategy, 0.7), [link("a", 1.0), link("b")])
+    assert values == [priority] * 2
 
 
 def test_max_waiting_only_best_first_is_finite() -> None:
@@ -231,8 +231,8 @@ def test_yield_subtopic_anchor_raises_priority_without_topic_word() -> None:
     named, plain = link("a"), link("b")
     named = msgspec.structs.replace(named, anchor="Redis Cluster")
     both = msgspec.structs.replace(link("c", 1.0), anchor="数据库 Redis")
-    found = priorities(strategy, parent(strategy, 0.0), [named, plain, both])
-    assert found == [approx(1.0 + 1.5 * 0.75), 1.0, approx(3.5)]
+    values = priorities(strategy, parent(strategy, 0.0), [named, plain, both])
+    assert values == [approx(1.0 + 1.5 * 0.75), 1.0, approx(3.5)]
 
 
 def test_yield_reward_of_index_page_is_lower() -> None:
@@ -258,7 +258,7 @@ def test_yield_prefers_links_of_relevant_pages_where_they_pay() -> None:
         (Tally(9_000, 9_000.0), Tally(9_000, 0.0), -4.0),
     ):
         strategy.set_far_penalty(near, far)
-        priorities = [strategy.priority(1, each) for each in evidence]
+        priorities = [strategy.priority(1, values) for values in evidence]
         assert priorities == [approx(0.25 * 0.51), approx(0.25 * 0.5 + penalty)]
 
 
@@ -268,7 +268,7 @@ def test_priority_parts_sum_to_priority(name: str) -> None:
     evidence = tuple(0.1 * n for n in range(1, strategy.width + 1))
     parts = strategy.priority_parts(evidence)
     assert sum(parts.values()) == approx(strategy.priority(1, evidence))
-    assert all(make(other).priority_parts(()) == {} for other in ("bfs", "pagerank"))
+    assert all(make(plain).priority_parts(()) == {} for plain in ("bfs", "pagerank"))
 
 
 def test_shrunk_rate_example_matches_docstring() -> None:
@@ -357,13 +357,13 @@ def test_crawl_order_of_drawn_web(
 
 def test_dfs_priorities_differ_for_half_a_million_pages() -> None:
     strategy = make("dfs")
-    found = []
+    walked = []
     for nth in (1, 2, 3, 16_385, 500_000, 500_001, 999_998, 999_999):
         links = strategy.evidence(parent(strategy, 0.0, nth=nth), [link(str(n)) for n in range(3)])
-        found.append(list(array("f", (evidence[0] for evidence in links if evidence))))
-    flat = [value for values in found for value in reversed(values)]
+        walked.append(list(array("f", (evidence[0] for evidence in links if evidence))))
+    flat = [value for values in walked for value in reversed(values)]
     assert all(b > a + 1e-6 for a, b in pairwise(flat))
-    assert strategy.priority(0, (found[2][1],)) == approx(3 - 1 / 1024, abs=1e-12)
+    assert strategy.priority(0, (walked[2][1],)) == approx(3 - 1 / 1024, abs=1e-12)
     assert strategy.priority(0, (flat[-1],)) < SEED_PRIORITY
 
 
@@ -400,8 +400,8 @@ def test_fish_position_without_threshold_uses_model_threshold() -> None:
 def test_shark_search_examples_match_docstring() -> None:
     strategy = make("shark-search", as_published=True)
     links = [link("a", context_score=1.0), link("b", 1.0)]
-    found = priorities(strategy, parent(strategy, 0.6), links)
-    assert found == [approx(0.25), approx(0.65)]
+    values = priorities(strategy, parent(strategy, 0.6), links)
+    assert values == [approx(0.25), approx(0.65)]
 
 
 def test_shark_search_empty_page_passes_on_its_inheritance() -> None:
@@ -433,8 +433,8 @@ def test_gene_examples_match_docstring() -> None:
     faded = parent(strategy, 0.9, link_evidence=(pack_key(1, 0.0),))
     assert strategy.priority(0, faded.link_evidence) == approx(80.0)
     links = [link("a"), link("b", cosine_score=0.5), link("c", cosine_score=0.2)]
-    found = priorities(strategy, faded, links)
-    assert found == [approx(64.0), approx(105.7, abs=0.05), approx(65.44, 1e-3)]
+    values = priorities(strategy, faded, links)
+    assert values == [approx(64.0), approx(105.7, abs=0.05), approx(65.44, 1e-3)]
 
 
 def test_gene_tuned_includes_relevance_of_page() -> None:

@@ -17,10 +17,10 @@ def shelf(word: str = "redis", *, hubs: int = 6) -> list[TitledPage]:
 
 
 def learned(pages: list[TitledPage]) -> Subtopics:
-    found = Subtopics()
+    subtopics = Subtopics()
     for item in pages:
-        found.add_page(item)
-    return found
+        subtopics.add_page(item)
+    return subtopics
 
 
 def test_log_likelihood_ratio_example_matches_docstring() -> None:
@@ -32,10 +32,10 @@ def test_log_likelihood_ratio_example_matches_docstring() -> None:
 
 def test_word_weight_example_matches_docstring() -> None:
     """6 of 6, share 0.2: (6 + 0.4)/8 = 0.8; (0.8 - 0.2)/0.8 = 0.75."""
-    found = learned(shelf())
-    assert found.words == {"redis": pytest.approx(0.75)}
-    assert found.weights["Redis Cluster"] == pytest.approx(0.75)
-    assert found.weights["weather"] == found.weights[""] == 0.0
+    subtopics = learned(shelf())
+    assert subtopics.words == {"redis": pytest.approx(0.75)}
+    assert subtopics.weights["Redis Cluster"] == pytest.approx(0.75)
+    assert subtopics.weights["weather"] == subtopics.weights[""] == 0.0
 
 
 def test_words_from_one_hub_are_omitted() -> None:
@@ -49,23 +49,23 @@ def test_add_page_index_page_is_ignored() -> None:
 
 
 def test_subtopics_in_matches_ideographs_anywhere_and_latin_whole_words() -> None:
-    found = learned(shelf("索引"))
-    assert found.subtopics_in("数据库索引优化") == ["索引"]
-    found = learned(shelf("go"))
-    assert found.subtopics_in("Learn GO!") == found.subtopics_in("用go写") == ["go"]
+    subtopics = learned(shelf("索引"))
+    assert subtopics.subtopics_in("数据库索引优化") == ["索引"]
+    subtopics = learned(shelf("go"))
+    assert subtopics.subtopics_in("Learn GO!") == subtopics.subtopics_in("用go写") == ["go"]
     assert (
-        found.subtopics_in("google")
-        == found.subtopics_in("cargo")
-        == found.subtopics_in("go2")
+        subtopics.subtopics_in("google")
+        == subtopics.subtopics_in("cargo")
+        == subtopics.subtopics_in("go2")
         == []
     )
 
 
 def test_subtopics_in_prefers_longest_and_finds_last_word() -> None:
     longer = [page(f"kubernetes number {n}", True, n) for n in range(6)]
-    found = learned([*shelf("go"), *longer])
-    assert sorted(found.words) == ["go", "kubernetes"]
-    assert found.subtopics_in("kubernetes in go") == ["kubernetes", "go"]
+    subtopics = learned([*shelf("go"), *longer])
+    assert sorted(subtopics.words) == ["go", "kubernetes"]
+    assert subtopics.subtopics_in("kubernetes in go") == ["kubernetes", "go"]
 
 
 def test_words_omit_numbers_letters_and_end_of_long_titles() -> None:

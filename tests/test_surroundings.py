@@ -33,8 +33,8 @@ def shell(focus: Focus, tmp_path: Path) -> Shell:
 
     def run(line: str, **variables: str | None) -> "subprocess.CompletedProcess[str]":
         command = f"{sys.executable} -m focus"
-        given = {"FOCUS": command, "CRAWL": crawl, "PYTHONPATH": str(ROOT), **variables}
-        environment = {k: v for k, v in {**os.environ, **given}.items() if v is not None}
+        script_variables = {"FOCUS": command, "CRAWL": crawl, "PYTHONPATH": str(ROOT), **variables}
+        environment = {k: v for k, v in {**os.environ, **script_variables}.items() if v is not None}
         options = {"capture_output": True, "text": True, "check": False}
         return subprocess.run(["sh", "-c", line], env=environment, **options)
 

@@ -73,18 +73,18 @@ async def render(tools: Tools, limit_s: float) -> tuple[list[str], float]:
 
 
 async def test_page_is_done_after_quiet_turns() -> None:
-    told, took_s = await render(Tools(0.0), 60.0)
-    assert told == ["Runtime.evaluate"] * QUIET_TURNS + READ + TRY_TO_GROW
+    rendered, took_s = await render(Tools(0.0), 60.0)
+    assert rendered == ["Runtime.evaluate"] * QUIET_TURNS + READ + TRY_TO_GROW
     assert QUIET_S <= took_s < 2 * QUIET_S
 
 
 async def test_page_without_cpu_time_is_not_done() -> None:
-    told, _ = await render(Tools(10 * QUIET_S), 60.0)
-    assert told.index("Fetch.failRequest") < told.index("Page.createIsolatedWorld")
-    assert told.count("Runtime.evaluate") == 1 + QUIET_TURNS + 1 + 3, "then it is quiet"
+    rendered, _ = await render(Tools(10 * QUIET_S), 60.0)
+    assert rendered.index("Fetch.failRequest") < rendered.index("Page.createIsolatedWorld")
+    assert rendered.count("Runtime.evaluate") == 1 + QUIET_TURNS + 1 + 3, "then it is quiet"
 
 
 async def test_unresponsive_page_is_read_at_the_limit() -> None:
-    told, took_s = await render(Tools(math.inf), 8.0)
-    assert told[-3:] == [*READ, "Runtime.evaluate"], "no time is left to scroll"
+    rendered, took_s = await render(Tools(math.inf), 8.0)
+    assert rendered[-3:] == [*READ, "Runtime.evaluate"], "no time is left to scroll"
     assert 6.0 <= took_s < 7.0

@@ -83,15 +83,15 @@ def ask(db: str | Path, sql: str) -> list[tuple[object, ...]]:
 
 def waiting(db: str) -> list[tuple[str, float, int | None]]:
     """URL, priority and parent of each URL that waits, as a restart finds them."""
-    found = []
+    questions = []
     with closing(sqlite3.connect(db)) as connection:
         sql = "SELECT id, url, priority, parent FROM url WHERE state = 0 ORDER BY id"
         for row, url, priority, parent in connection.execute(sql).fetchall():
             better = url_log.load_latest_evidence(connection, row=row)
             if better is not None:
                 priority, parent = better.priority, better.parent or parent
-            found.append((url, round(priority, 6), parent))
-    return found
+            questions.append((url, round(priority, 6), parent))
+    return questions
 
 
 RELEVANCE = (
@@ -239,11 +239,11 @@ def stored(parts: dict[str, float], html: str = "") -> ScoredPage:
 
 
 def test_fit_parameters_stay_near_tuned_and_keep_sign() -> None:
-    told = [(stored({"title": 1.0}), False) for _ in range(200)]
-    numbers = fit_parameters("evidence", told)
+    examples = [(stored({"title": 1.0}), False) for _ in range(200)]
+    numbers = fit_parameters("evidence", examples)
     assert numbers["bias"] < Evidence.defaults["bias"]
     assert 0.0 <= numbers["title"] < Evidence.defaults["title"]
-    few = fit_parameters("evidence", told[:1])
+    few = fit_parameters("evidence", examples[:1])
     assert abs(few["title"] - Evidence.defaults["title"]) < 1.0
     assert fit_parameters("evidence", [(stored({}), True)]) == {}
 

@@ -133,10 +133,10 @@ def test_library_is_packed_from_its_sources() -> None:
 
 @pytest.mark.parametrize("name", ["足球", "Soccer", " football ", "footballs"])
 def test_find_topic_by_any_name_returns_names_and_terms(name: str) -> None:
-    found = find_topic(name)
-    assert {"足球", "football"} <= set(found.names)
-    assert {"越位", "FIFA"} <= set(found.terms)
-    assert {"世界杯", "英超"} <= set(found.narrower)
+    topic = find_topic(name)
+    assert {"足球", "football"} <= set(topic.names)
+    assert {"越位", "FIFA"} <= set(topic.terms)
+    assert {"世界杯", "英超"} <= set(topic.narrower)
 
 
 @pytest.mark.parametrize("name", ["", "|", "越位", "no such topic"])
@@ -183,17 +183,17 @@ def pages(word: str, *, relevant: int, others: int, rest: int = 0) -> list[Title
     return on + off + [titled(f"weather {n}", n % 5 == 0, n) for n in range(rest)]
 
 
-def seen(found: Subtopics, titles: list[TitledPage]) -> Subtopics:
+def seen(subtopics: Subtopics, titles: list[TitledPage]) -> Subtopics:
     for title in titles:
-        found.add_page(title)
-    return found
+        subtopics.add_page(title)
+    return subtopics
 
 
 def test_term_has_weight_before_any_page() -> None:
     """w = 0.6, nothing seen: p = 4·0.6/6 = 0.4."""
-    found = Subtopics({"MySQL": 0.6})
-    assert found.weights["MySQL 入门"] == pytest.approx(0.4)
-    assert found.weights["MySQLi"] == 0.0
+    subtopics = Subtopics({"MySQL": 0.6})
+    assert subtopics.weights["MySQL 入门"] == pytest.approx(0.4)
+    assert subtopics.weights["MySQLi"] == 0.0
 
 
 def test_term_of_irrelevant_pages_is_dropped() -> None:
@@ -202,22 +202,22 @@ def test_term_of_irrelevant_pages_is_dropped() -> None:
     assert seen(Subtopics({"mysql": 0.6}), base).words["mysql"] == pytest.approx(0.4)
     four = seen(Subtopics({"mysql": 0.6}), base + pages("mysql", relevant=0, others=10))
     assert "mysql" not in four.words
-    kept = seen(Subtopics({"mysql": 0.6}), base + pages("mysql", relevant=10, others=0))
-    assert kept.words["mysql"] > 0.6
+    merged_terms = seen(Subtopics({"mysql": 0.6}), base + pages("mysql", relevant=10, others=0))
+    assert merged_terms.words["mysql"] > 0.6
 
 
 def test_terms_of_several_words_are_counted() -> None:
-    found = Subtopics({"spring boot": 0.6, "主从复制": 0.6})
-    assert found.subtopics_in("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
-    more = seen(found, pages("学 Spring Boot,", relevant=6, others=0, rest=24))
+    subtopics = Subtopics({"spring boot": 0.6, "主从复制": 0.6})
+    assert subtopics.subtopics_in("学 Spring Boot 与mysql主从复制") == ["spring boot", "主从复制"]
+    more = seen(subtopics, pages("学 Spring Boot,", relevant=6, others=0, rest=24))
     assert more.words["spring boot"] > 0.6
 
 
 def test_resume_gives_same_weights_to_terms() -> None:
     titles = pages("mysql", relevant=7, others=9, rest=30) + pages("redis", relevant=2, others=5)
-    told = {"mysql": 0.6, "innodb": 0.4, "redis": 0.5}
-    calm = seen(Subtopics(told), titles)
-    broken = Subtopics(told)
+    terms_now = {"mysql": 0.6, "innodb": 0.4, "redis": 0.5}
+    calm = seen(Subtopics(terms_now), titles)
+    broken = Subtopics(terms_now)
     broken.resume(max(0, len(titles) - RESUME_PAGES))
     assert seen(broken, titles).words == calm.words
 
@@ -255,8 +255,8 @@ def test_evidence_counts_terms_with_keyword_or_two_other_terms(
 ) -> None:
     scorer = PageScorer(AnalysisConfig(topic=to_builtins(TERMS)))
     page = scorer.score("http://a.test/", page_html(title, text), "text/html")
-    found = {part: page.matched_terms.get(part) for part in ("title", "text")}
-    assert {part: words for part, words in found.items() if words} == matched
+    terms_by_part = {part: page.matched_terms.get(part) for part in ("title", "text")}
+    assert {part: words for part, words in terms_by_part.items() if words} == matched
     assert (page.relevance > 0.0) == bool(matched)
 
 

@@ -80,7 +80,7 @@ def test_waiting_host_keeps_its_turn_after_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "found"),
+    ("address", "network"),
     [
         ("192.0.2.1", "192.0.2.1"),
         ("2001:db8::7", "2001:db8::/64"),
@@ -92,8 +92,8 @@ def test_waiting_host_keeps_its_turn_after_another() -> None:
         ("", ""),
     ],
 )
-def test_ipv6_network_counts_as_one_address(address: str, found: str) -> None:
-    assert address_group(address) == found
+def test_ipv6_network_counts_as_one_address(address: str, network: str) -> None:
+    assert address_group(address) == network
 
 
 def test_address_without_a_limit_always_has_a_slot() -> None:
@@ -117,11 +117,11 @@ class Farm:
             self.frontier.push(url_id, f"http://{host.name}/{number}", 1.0)
 
     def take(self, now: float) -> list[Host]:
-        taken = []
+        order = []
         while (candidate := self.frontier.next_candidate(now)) is not None:
             self.frontier.start_request(candidate.host, now)
-            taken.append(candidate.host)
-        return taken
+            order.append(candidate.host)
+        return order
 
     def answer(self, host: Host, now: float, elapsed_s: float = 0.1) -> None:
         fetch = FetchResult("", now, status=200, address="192.0.2.1", elapsed_s=elapsed_s)

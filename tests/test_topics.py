@@ -76,9 +76,9 @@ def sample(title: str, words: str, host: str = "") -> SourcedPage:
 
 def test_make_profile_returns_centroid_without_keywords() -> None:
     """Worked in the docstring: centroid 足球 0.9, 英超 0.3, so 英超 weighs a third."""
-    found = make_profile([{"足球": 0.8, "英超": 0.6}, {"足球": 1.0}], [], {"足球"})
-    assert found.features == {"英超": 0.3333}
-    assert found.sources == {"英超": "on 1 of 2 examples"}
+    profile = make_profile([{"足球": 0.8, "英超": 0.6}, {"足球": 1.0}], [], {"足球"})
+    assert profile.features == {"英超": 0.3333}
+    assert profile.sources == {"英超": "on 1 of 2 examples"}
 
 
 def test_make_profile_several_sites_omits_words_of_one_site() -> None:
@@ -103,8 +103,8 @@ def test_make_published_profile_matches_p4_and_p5() -> None:
 def test_tf_idf_formulas_match_examples_of_p4_and_p5() -> None:
     idf = collection_idf({"足球": 1}, 10)
     assert tf_idf({"足球": 2, "新闻": 2}, idf)["足球"] == pytest.approx(2 / 4 * math.log(10))
-    found = improved_tf_idf({"a": 2, "b": 1}, {"a": 1, "b": 2}, 2, weight=lambda word: 1.0)
-    assert found == pytest.approx({"a": 0.998, "b": 0.064}, abs=5e-4)
+    weights = improved_tf_idf({"a": 2, "b": 1}, {"a": 1, "b": 2}, 2, weight=lambda word: 1.0)
+    assert weights == pytest.approx({"a": 0.998, "b": 0.064}, abs=5e-4)
 
 
 def test_suggest_threshold_separates_examples() -> None:
@@ -176,18 +176,18 @@ def test_propose_topic_keywords_needs_no_labels() -> None:
     ]
     pages += [sample("编译", "，".join(CODE), host) for host in ("a.test", "b.test")] * 12
     topic = from_words("足球")
-    found = propose_topic_keywords(topic, pages, limit=5)
-    assert (found.on, found.off) == (24, 24)
-    assert {proposal.word for proposal in found.proposals} == set(BALL)
-    wide = add_proposed_terms(topic, found)
+    expansion = propose_topic_keywords(topic, pages, limit=5)
+    assert (expansion.on, expansion.off) == (24, 24)
+    assert {proposal.word for proposal in expansion.proposals} == set(BALL)
+    wide = add_proposed_terms(topic, expansion)
     assert wide.keywords[0] == topic.keywords[0]
     assert all(proposal.weight <= 0.3 for proposal in wide.keywords[1:])
     assert wide.sources["射门"].startswith("expanded: on 16 of 24 relevant pages, 0 of 24")
 
 
 def test_propose_topic_keywords_without_certain_page_proposes_nothing() -> None:
-    found = propose_topic_keywords(from_words("足球"), [sample("编译", "函数")], limit=5)
-    assert (found.proposals, found.on, found.off) == ([], 0, 1)
+    expansion = propose_topic_keywords(from_words("足球"), [sample("编译", "函数")], limit=5)
+    assert (expansion.proposals, expansion.on, expansion.off) == ([], 0, 1)
 
 
 def test_count_effect_counts_pages_with_terms_and_newly_relevant_ones() -> None:
@@ -222,8 +222,8 @@ def test_keep_accepted_terms(
     topic = from_words("足球")
     wide = add_terms(topic, ["射门", "越位"], "file")
     with nullcontext() if terms else pytest.raises(ConfigError, match="函数"):
-        kept = keep_accepted(wide, list_suggestions(topic, wide), accepted, rejected)
-        assert list(kept.terms) == terms
+        accepted_topic = keep_accepted(wide, list_suggestions(topic, wide), accepted, rejected)
+        assert list(accepted_topic.terms) == terms
 
 
 # -- small crawls -------------------------------------------------------------------
@@ -242,8 +242,8 @@ def test_fetch_pages_follows_redirect_and_nothing_else() -> None:
             config = FetchConfig(connect_to=address, allow_net=("127.0.0.0/8",))
             here = PageSource(fetch=config, politeness=PolitenessConfig(delay_s=0.0))
             urls = ["http://a.test/old", "http://a.test/none"]
-            found = await fetch_pages(urls, here, from_words("足球"))
-        return [(page.url, page.seed) for page in found.pages], found.failures
+            documents = await fetch_pages(urls, here, from_words("足球"))
+        return [(page.url, page.seed) for page in documents.pages], documents.failures
 
     pages, troubles = asyncio.run(fetched())
     assert pages == [("http://a.test/new", "http://a.test/old")]
@@ -323,9 +323,9 @@ def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
 
 def test_topic_new_examples_from_archive(focus: Focus) -> None:
     pages = [f"http://a.test/ball{n}" for n in range(3)]
-    given = [part for page in pages for part in ("--example", page)]
+    options = [part for page in pages for part in ("--example", page)]
     off = ("--not-example", "http://b.test/code1", "--not-example", "http://b.test/gone")
-    code, _, err = focus(*NEW, *given, *off, "--archive", "web.warc.gz", "-o", "f.toml")
+    code, _, err = focus(*NEW, *options, *off, "--archive", "web.warc.gz", "-o", "f.toml")
     assert code == 0
     assert "of 3 examples and 1 others" in err and "http://b.test/gone: " in err
     assert "越位" in read("f.toml").features

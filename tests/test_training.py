@@ -42,12 +42,12 @@ def trained(*, entities: bool, plan: TrainingOptions = PLAN) -> TrainedClassifie
 
 @pytest.mark.parametrize("select", ["ig", "chi", "mi", "df"])
 def test_train_classifier_returns_tested_classifier(select: str) -> None:
-    found = trained(entities=False, plan=TrainingOptions(select, 30))
-    assert list(found.verdicts) == ["words", "words, calibrated"]
-    assert found.verdicts["words"].quality.f1 > 0.9
-    assert 0 < len(found.features) <= 30
-    assert found.expansion is None
-    assert found == trained(entities=False, plan=TrainingOptions(select, 30))
+    classifier = trained(entities=False, plan=TrainingOptions(select, 30))
+    assert list(classifier.verdicts) == ["words", "words, calibrated"]
+    assert classifier.verdicts["words"].quality.f1 > 0.9
+    assert 0 < len(classifier.features) <= 30
+    assert classifier.expansion is None
+    assert classifier == trained(entities=False, plan=TrainingOptions(select, 30))
 
 
 def test_train_classifier_entities_recognise_unseen_club() -> None:
@@ -65,9 +65,9 @@ def test_train_classifier_entities_recognise_unseen_club() -> None:
 def test_keep_shared_features_omits_words_of_one_entity() -> None:
     extractor = FeatureExtractor(MATCHER.segmenter, load_football(MATCHER.segmenter))
     pages = keep_shared_features(make_examples(map(text_document, ON), True, extractor), extractor)
-    kept = {item for page in pages for item in page.expansion}
-    assert "足球俱乐部" in kept and "曼联" in kept
-    assert "弗格森" not in kept  # only 曼联 has it
+    features = {item for page in pages for item in page.expansion}
+    assert "足球俱乐部" in features and "曼联" in features
+    assert "弗格森" not in features  # only 曼联 has it
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,20 @@ def test_read_pages_reads_folders_and_files(tmp_path: Path) -> None:
         '{"title": "丙", "text": "说话", "other": 1}\n\n{"html": "<title>丁</title>"}\n', "utf-8"
     )
     (tmp_path / "d.png").write_bytes(b"\x89PNG")
-    told: list[str] = []
-    texts = [page_text(page) for page in read_pages(tmp_path, told.append)]
+    messages: list[str] = []
+    texts = [page_text(page) for page in read_pages(tmp_path, messages.append)]
     assert [text[:1] for text in texts] == ["甲", "\n", "丙", "丁"] or len(texts) == 4
-    assert told == []
-    assert len(list(read_pages(tmp_path / "d.png", told.append))) == 1  # named: taken as it is
+    assert messages == []
+    assert len(list(read_pages(tmp_path / "d.png", messages.append))) == 1  # named: taken as it is
 
 
 def test_read_pages_malformed_line_is_reported_with_number(tmp_path: Path) -> None:
     file = tmp_path / "pages.jsonl"
     file.write_bytes(b'{"text": "a b"}\nnonsense\n{"text": 5}\n{}\n\xff\n{"html": "<p>x"}\n')
-    told: list[str] = []
-    assert len(list(read_pages(file, told.append))) == 2
+    messages: list[str] = []
+    assert len(list(read_pages(file, messages.append))) == 2
     expected = ["2", "3", "4", "5"]
-    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in told] == expected
+    assert [line.removeprefix(f"{file}:").partition(":")[0] for line in messages] == expected
 
 
 def test_read_pages_without_page_is_refused(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def page_text(page: Path) -> str:
 
 def sections(text: str) -> list[tuple[int, str]]:
     """(level of its heading, everything up to the next one) of each section."""
-    hidden = _FENCE.sub(lambda found: re.sub("#", "\0", found[0]), text)
-    starts = [found.start() for found in _HEADING.finditer(hidden)]
+    hidden = _FENCE.sub(lambda match: re.sub("#", "\0", match[0]), text)
+    starts = [match.start() for match in _HEADING.finditer(hidden)]
     return [
         (len(_HEADING.match(hidden, start)[1]), text[start:end])  # type: ignore[index]
         for start, end in zip(starts, [*starts[1:], len(text)], strict=True)
@@ -43,16 +43,16 @@ def sections(text: str) -> list[tuple[int, str]]:
 
 def code(section: str) -> list[str]:
     """Its blocks of code, without comments."""
-    blocks = [found[3] or found[4] for found in _FENCE.finditer(section)]
+    blocks = [match[3] or match[4] for match in _FENCE.finditer(section)]
     return [re.sub(r"(^| +)#.*", "", block, flags=re.M) for block in blocks]
 
 
 def figures(section: str) -> Counter[str]:
     """Its numbers outside blocks of code."""
-    found = _NUMBER.findall(_FENCE.sub("", section))
+    numbers = _NUMBER.findall(_FENCE.sub("", section))
     return Counter(
         str(round(float(digits.replace(",", "")) * _SCALE[unit.strip()])) if unit else digits
-        for digits, unit in found
+        for digits, unit in numbers
     )
 
 
@@ -76,18 +76,18 @@ def differences(english: str, chinese: str) -> Iterator[str]:
     if levels[0] != levels[1]:
         yield f"headings: {levels[0]} and {levels[1]}"
         return
-    for (_, one), (_, other) in zip(*pairs, strict=True):
-        title = one.partition("\n")[0]
-        if code(one) != code(other):
+    for (_, first), (_, second) in zip(*pairs, strict=True):
+        title = first.partition("\n")[0]
+        if code(first) != code(second):
             yield f"{title}: other code"
-        if figures(one) != figures(other):
-            less, more = figures(one) - figures(other), figures(other) - figures(one)
+        if figures(first) != figures(second):
+            less, more = figures(first) - figures(second), figures(second) - figures(first)
             yield f"{title}: figures {sorted(less)}, in Chinese {sorted(more)}"
-        if names(one) != names(other):
-            less, more = names(one) - names(other), names(other) - names(one)
+        if names(first) != names(second):
+            less, more = names(first) - names(second), names(second) - names(first)
             yield f"{title}: names {sorted(less)}, in Chinese {sorted(more)}"
-        if shape(one) != shape(other):
-            yield f"{title}: {shape(one)} paragraphs, items, rows; in Chinese {shape(other)}"
+        if shape(first) != shape(second):
+            yield f"{title}: {shape(first)} paragraphs, items, rows; in Chinese {shape(second)}"
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -113,7 +113,7 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chinese", "says"),
+    ("chinese", "message"),
     [
         ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status  # 看\n```\n", ""),
         ("# 甲\n\n`--to` 花 4 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "figures"),
@@ -123,10 +123,10 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
         ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n```sh\nfocus status\n```\n", "headings"),
     ],
 )
-def test_comparison_of_pages_reports_differences(chinese: str, says: str) -> None:
+def test_comparison_of_pages_reports_differences(chinese: str, message: str) -> None:
     english = "# A\n\n`--to` takes 3 s,\nof 1,000.\n\n## B\n\n```sh\nfocus status  # look\n```\n"
-    told = list(differences(english, chinese))
-    assert any(says in item for item in told) if says else not told
+    messages = list(differences(english, chinese))
+    assert any(message in item for item in messages) if message else not messages
 
 
 def test_numbers_in_millions_match_in_both_languages() -> None:

@@ -25,8 +25,8 @@ def host() -> Host:
 
 
 def reason(url: str, host: Host, **config: int) -> DropReason | None:
-    found = Traps(TrapConfig(**config), now=NOW).look(f"http://a.test{url}", host)
-    return None if found is None else found.reason
+    verdict = Traps(TrapConfig(**config), now=NOW).look(f"http://a.test{url}", host)
+    return None if verdict is None else verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_repeated_parameter_is_a_trap(host: Host) -> None:
 def test_endless_parameter_combinations_are_a_trap(host: Host) -> None:
     traps = Traps(TrapConfig(max_combinations=8), now=NOW)
     facets = ["color", "size", "brand", "sort", "price"]
-    found = []
+    verdicts = []
     for bits in range(1, 32):
         query = "&".join(f"{name}=1" for at, name in enumerate(facets) if bits >> at & 1)
-        found.append(traps.look(f"http://a.test/shop?{query}", host))
-    assert sum(item is not None for item in found) == 26 - 8
+        verdicts.append(traps.look(f"http://a.test/shop?{query}", host))
+    assert sum(item is not None for item in verdicts) == 26 - 8
     assert traps.look("http://a.test/shop?color=2&size=3", host) is None, "one of those it knows"
     assert traps.look("http://a.test/other?price=1&sort=2", host) is None, "another path"
 
@@ -103,10 +103,10 @@ def test_parameter_may_have_any_number_of_values(host: Host) -> None:
 def test_calendar_far_ahead_is_a_trap(form: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     months = [(2026 + at // 12, at % 12 + 1) for at in range(8, 400)]
-    found = [traps.look("http://a.test" + form.format(y=y, m=m), host) for y, m in months]
-    assert not any(found[:24]), "two years ahead are plans"
-    assert sum(item is not None for item in found[-300:]) >= 300 * 9 // 12
-    assert {item.reason for item in found if item} == {DropReason.TRAP_CALENDAR}
+    verdicts = [traps.look("http://a.test" + form.format(y=y, m=m), host) for y, m in months]
+    assert not any(verdicts[:24]), "two years ahead are plans"
+    assert sum(item is not None for item in verdicts[-300:]) >= 300 * 9 // 12
+    assert {item.reason for item in verdicts if item} == {DropReason.TRAP_CALENDAR}
 
 
 def test_it_can_be_switched_off(host: Host) -> None:

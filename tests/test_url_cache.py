@@ -69,8 +69,8 @@ def moved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return spill(memory)
 
     def recalling(memory: UrlCache) -> list[int]:
-        numbers.append(len(found := recall(memory)))
-        return found
+        numbers.append(len(loaded := recall(memory)))
+        return loaded
 
     monkeypatch.setattr(UrlCache, "MIN_PER_QUEUE", 1)
     monkeypatch.setattr(UrlCache, "evict", spilling)

@@ -275,11 +275,11 @@ def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
     ],
 )
 async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
-    ways, posts = [url.format(n=n) for n in range(1, 32)], [f"/post/{n}.html" for n in range(40)]
+    urls, posts = ([url.format(n=n) for n in range(1, 32)], [f"/post/{n}.html" for n in range(40)])
     web = TinyWeb()
     web.page(f"{HOST}/", links=["/posts/"])
-    web.page(f"{HOST}/posts/", links=[*ways, *posts], text=LONG)
-    for n, way in enumerate(ways):
+    web.page(f"{HOST}/posts/", links=[*urls, *posts], text=LONG)
+    for n, way in enumerate(urls):
         if "form" in url:
             text = f"没有第 {n} 天的记录" if "day" in url else "请先登录"
             web.page(f"{HOST}{way}", text=text, title=f"第 {n} 天", links=["/posts/"])

@@ -36,8 +36,8 @@ def test_depths_hops_and_queues_are_stored_and_restored() -> None:
         if hops:
             table.hops[number] = hops
     ids = range(len(table))
-    found = [(table.depth[item], table.hops[item], table.queue[item]) for item in ids]
-    assert found == rows
+    table_rows = [(table.depth[item], table.hops[item], table.queue[item]) for item in ids]
+    assert table_rows == rows
 
 
 def test_queue_numbers_over_65_536_are_distinct() -> None:

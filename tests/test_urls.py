@@ -63,10 +63,10 @@ def test_joiner_any_href_agrees_with_parser(href: str, base: str) -> None:
 @settings(deadline=None)
 def test_is_same_for_site_any_href_joins_alike_on_every_page(href: str, base: str) -> None:
     page = UrlJoiner(base)
-    other = UrlJoiner(urljoin(base, "/elsewhere/on/it.html"))
-    assert page.origin == other.origin
+    second = UrlJoiner(urljoin(base, "/elsewhere/on/it.html"))
+    assert page.origin == second.origin
     if page.is_same_for_site(href):
-        assert page.join(href) == other.join(href)
+        assert page.join(href) == second.join(href)
     assert not any(map(page.is_same_for_site, ("a", "?a", "", "/中?中")))
     assert page.is_same_for_site("/a") and page.is_same_for_site("http://h/a")
 
@@ -171,7 +171,7 @@ def test_duplicate_key_variants_of_one_page_are_equal(urls: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("http://h/a", "http://h/a/"),
         ("http://h/a", "http://h/A"),
@@ -188,8 +188,8 @@ def test_duplicate_key_variants_of_one_page_are_equal(urls: list[str]) -> None:
         ("http://h/index.html", "http://h/"),
     ],
 )
-def test_duplicate_key_different_pages_differ(one: str, other: str) -> None:
-    assert url_fingerprint(one) != url_fingerprint(other)
+def test_duplicate_key_different_pages_differ(first: str, second: str) -> None:
+    assert url_fingerprint(first) != url_fingerprint(second)
 
 
 def test_url_fingerprint_is_md5_of_duplicate_key() -> None:

@@ -91,12 +91,12 @@ async def test_remaining_news_is_fetched_by_next_visit(
     assert await site.visit() == ["/"], "one request is for robots.txt; /a was there before"
     site.front("/a", *(f"/new{n}" for n in range(5)), etag='"2"')
     monkeypatch.setattr("focus.alerts.visit.DAILY_REQUESTS", 4)
-    had = []
+    requested = []
     for visits in (1, 2):
-        had += [path for path in await site.visit() if path != "/"]
+        requested += [path for path in await site.visit() if path != "/"]
         assert (site.row.news_from is None) == (visits == 2)
         assert site.row.next_at <= time.time() + RETRY_S or visits == 2
-    assert sorted(had) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
+    assert sorted(requested) == [f"/new{n}" for n in range(5)], "each once, and none that was there"
 
 
 async def test_unchanged_sitemap_is_not_transferred_again(site: SiteFixture) -> None:
@@ -158,9 +158,9 @@ def test_chosen_hubs_cover_targets() -> None:
 )
 def test_chosen_hubs_leave_no_useful_page(links: dict[int, list[int]], expected: set[int]) -> None:
     chosen = revisits.choose_hubs(links, expected)
-    left = expected.difference(*(links[item] for item in chosen))
+    uncovered = expected.difference(*(links[item] for item in chosen))
     assert len(set(chosen)) == len(chosen)
-    assert all(len(left.intersection(row)) < revisits.MIN_CHILDREN for row in links.values())
+    assert all(len(uncovered.intersection(row)) < revisits.MIN_CHILDREN for row in links.values())
 
 
 def watch_pages(site: SiteFixture, **fresh: float) -> None:
@@ -239,8 +239,8 @@ async def test_revisit_lost_by_a_kill_is_made_by_the_next_visit(site: SiteFixtur
     watch_pages(site, a=0.1)
     with site.store.database.transaction() as db:
         db.execute("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
-        of = "SELECT id FROM url_found WHERE url = 'https://news.test/a'"
-        db.execute(f"UPDATE url_state SET state = ? WHERE id = ({of})", (int(UrlState.WAITING),))
+        sql = "SELECT id FROM url_found WHERE url = 'https://news.test/a'"
+        db.execute(f"UPDATE url_state SET state = ? WHERE id = ({sql})", (int(UrlState.WAITING),))
     assert await site.visit() == ["/a"]
     rows = site.rows("SELECT state FROM url WHERE url = 'https://news.test/a'")
     assert rows == [(int(UrlState.DONE),)]

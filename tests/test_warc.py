@@ -30,8 +30,8 @@ def record(number: int, size: int = 50) -> bytes:
 
 def read(data: bytes) -> tuple[list[str], list[str]]:
     notes: list[str] = []
-    found = list(read_records(io.BytesIO(data), notes.append))
-    return [one.headers.get("warc-target-uri", "").strip("<>") for one in found], notes
+    records = list(read_records(io.BytesIO(data), notes.append))
+    return [record.headers.get("warc-target-uri", "").strip("<>") for record in records], notes
 
 
 def names(*numbers: int) -> list[str]:
@@ -60,8 +60,10 @@ PACKINGS: dict[str, Callable[[], bytes]] = {
 
 
 def long_window(log: int) -> bytes:
-    of = zstd.CompressionParameter
-    packer = zstd.ZstdCompressor(options={of.window_log: log, of.hash_log: 10, of.chain_log: 10})
+    names = zstd.CompressionParameter
+    packer = zstd.ZstdCompressor(
+        options={names.window_log: log, names.hash_log: 10, names.chain_log: 10}
+    )
     return packer.compress(b"".join(RECORDS)) + packer.flush()
 
 
@@ -71,7 +73,7 @@ def framed() -> bytes:
 
 def framed_between() -> bytes:
     gap = zstd_skippable(b"seek table", 0x184D2A5E)
-    return b"".join(zstd.compress(one) + gap for one in RECORDS)
+    return b"".join(zstd.compress(record) + gap for record in RECORDS)
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -96,7 +98,7 @@ def test_truncated_tail_keeps_its_beginning(pack: Callable[[bytes], bytes], item
     file = io.BytesIO(data[: len(data) * 5 // 6])
     first, second, last = read_records(file, notes.append)
     expected = [(block, False) for block in blocks[:2]]
-    assert [(one.block, one.broken) for one in (first, second)] == expected
+    assert [(part.block, part.broken) for part in (first, second)] == expected
     assert last.broken and blocks[2].startswith(last.block) and len(last.block) > 100_000
     assert "record 3 breaks off" in notes
 
@@ -112,21 +114,21 @@ def test_damaged_file_is_read_up_to_the_damage(packing: str) -> None:
     data = bytearray(PACKINGS[packing]())
     at = data.index(data[:4], data.index(data[:4], 10) + 4) + 20  # in the third member
     data[at : at + 8] = b"\xff" * 8
-    found, notes = read(bytes(data))
-    assert found[:2] == names(0, 1) and len(found) <= 3
+    records, notes = read(bytes(data))
+    assert records[:2] == names(0, 1) and len(records) <= 3
     assert len(notes) == 1
 
 
 def test_bytes_between_plain_records_are_skipped() -> None:
     data = RECORDS[0] + b"junk\r\n\r\nmore\nWARC/1.0\r\nContent-Length: x\r\n\r\n" + RECORDS[1]
-    found, notes = read(data)
-    assert found == names(0, 1)
+    records, notes = read(data)
+    assert records == names(0, 1)
     assert notes
 
 
 def test_endless_header_is_not_buffered() -> None:
-    found, notes = read(RECORDS[0] + b"WARC/1.0\r\nX: " + b"y" * 3_000_000 + b"\n" + RECORDS[1])
-    assert found == names(0, 1)
+    records, notes = read(RECORDS[0] + b"WARC/1.0\r\nX: " + b"y" * 3_000_000 + b"\n" + RECORDS[1])
+    assert records == names(0, 1)
     assert notes
 
 
@@ -140,8 +142,8 @@ def test_huge_block_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.binary(max_size=300), st.sampled_from([b"WARC/", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"]))
 def test_arbitrary_bytes_end_in_records_or_notes(tail: bytes, magic: bytes) -> None:
-    found, notes = read(magic + tail)
-    assert found == [] or notes == []
+    records, notes = read(magic + tail)
+    assert records == [] or notes == []
 
 
 @given(st.integers(0, 5 * 90), st.binary(min_size=1, max_size=20))

@@ -438,8 +438,8 @@ def test_preview_lists_matches_with_reasons(focus: Focus, world: World) -> None:
     assert shown.out.startswith("The last 3 days would have sent 1 page (3 stored pages)")
     assert "1 more page without a date" in shown.out and "足球一" in shown.out
     assert "why: " in shown.out and "足球二" not in shown.out
-    found = json.loads(focus("preview", "足球", "--json").out)
-    assert [match["title"] for match in found["matches"]] == ["足球一"]
+    data = json.loads(focus("preview", "足球", "--json").out)
+    assert [match["title"] for match in data["matches"]] == ["足球一"]
 
 
 # -- the whole way --------------------------------------------------------------------

@@ -55,8 +55,8 @@ def is_wanted(web: PublishingWeb, article: Article, wish: Watched) -> bool:
         return False
     site = web.plan.sites[article.site]
     answer = web.respond(web.article_url(article), float("inf"))
-    found = _ARTICLE.search(answer.body)
-    text = b"".join(found.groups()).decode(site.kind.codec, "replace")
+    match = _ARTICLE.search(answer.body)
+    text = b"".join(match.groups()).decode(site.kind.codec, "replace")
     words = wish.alert.words
     if site.has("traditional"):
         words = words.translate(TO_TRADITIONAL)
@@ -91,13 +91,13 @@ class Score(NamedTuple):
 
 def score(web: PublishingWeb, wish: Watched, course: Course, *, until: float) -> Score:
     """Count for one alert what appeared before `until`: later pages may be on their way."""
-    told = [item for item in course.told if item.alert == wish.alert.name and item.at >= BEGIN]
+    sent = [item for item in course.messages if item.alert == wish.alert.name and item.at >= BEGIN]
     first: dict[str, float] = {}
-    for item in told:
+    for item in sent:
         first.setdefault(item.url, item.at)
     expected = due_texts(web, wish, until=until)
     missed = late = 0
-    repeated = len(told) - len(first)
+    repeated = len(sent) - len(first)
     delays = []
     for text in expected:
         times = sorted(first[url] for url in text.urls if url in first)

@@ -83,7 +83,7 @@ class WatchFixture:
             self.clock.reach(self.clock() + every_s)
         return runs
 
-    def told(self) -> set[str]:
+    def reported_urls(self) -> set[str]:
         """What was news to the alert."""
         return {
             url
@@ -151,12 +151,12 @@ async def test_outages_lose_no_news(
     begun = {
         url
         for (url,) in watch.store.database.fetch_rows("SELECT url FROM alert_match WHERE baseline")
-    } | watch.told()
+    } | watch.reported_urls()
     assert len(begun) == 3 or begin_s, "what was there is marked as seen, or told of as the best"
     watch.publish(ONE)
     watch.publish(OTHER)
     await watch.until(watch.clock() + 6 * HOUR, HOUR)
-    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
+    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.reported_urls()
 
 
 @pytest.mark.parametrize("kind", [K.UNREACHABLE, K.CONNECT])
@@ -168,9 +168,9 @@ async def test_news_of_days_offline_is_delivered_later(watch: WatchFixture, kind
     assert all(
         ran.has_only_failures for ran in await watch.until(watch.faults[0].end, HOUR) if ran.visited
     )
-    assert not watch.told() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
+    assert not watch.reported_urls() & {f"http://{ONE}/4", f"http://{OTHER}/5"}
     await watch.until(watch.clock() + 2 * HOUR)
-    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
+    assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.reported_urls()
 
 
 async def test_alerts_stay_due_without_network(watch: WatchFixture) -> None:
@@ -190,7 +190,7 @@ async def test_page_with_broken_connection_is_requested_again(watch: WatchFixtur
     at = watch.clock()
     watch.faults.append(NetworkFault(at + 0.9, at + 1800.0, frozenset({ONE}), K.CONNECT))
     await watch.until(at + 6 * HOUR)
-    assert f"http://{ONE}/4" in watch.told()
+    assert f"http://{ONE}/4" in watch.reported_urls()
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ async def test_server_without_network_loses_no_news(
         runs = await serve(end + 2 * HOUR)
         assert runs and not watch.remarks()
         if begin_s > HOUR:
-            assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.told()
+            assert {f"http://{ONE}/4", f"http://{OTHER}/5"} <= watch.reported_urls()
         if hosts is None and length_s > HOUR:
             back = min(hit.at for hit in watch.web.log if hit.at >= end) - end
             assert back <= server.BUSY_INTERVAL_S + 45.0

@@ -36,12 +36,12 @@ def summary(result: FetchResult) -> tuple[object, ...]:
 async def test_transport_in_memory_equals_sockets() -> None:
     web = make_web()
     urls = [f"http://a.test{path}" for path in URLS]
-    drawn = [summary(await web.fetch(url, robots="robots" in url)) for url in urls]
+    answers = [summary(await web.fetch(url, robots="robots" in url)) for url in urls]
     async with web.serve() as address:
         config = msgspec.structs.replace(SOCKETS, connect_to=address)
         async with WebFetcher(config) as fetcher:
             served = [summary(await fetcher.fetch(url, robots="robots" in url)) for url in urls]
-    assert drawn == served
+    assert answers == served
     assert web.urls(robots=True) == urls * 2
     assert len(web.urls()) == 2 * (len(urls) - 1)
 

@@ -69,8 +69,8 @@ def documented(got: Got, secret: str) -> bool:
 
 
 def documented_for_node(got: Got, secret: str) -> bool:
-    given = json.dumps([secret, got.headers, base64.b64encode(got.body).decode()])
-    run = f"const [s, h, b] = {given}; console.log(isOurs(s, h, Buffer.from(b, 'base64')));"
+    arguments = json.dumps([secret, got.headers, base64.b64encode(got.body).decode()])
+    run = f"const [s, h, b] = {arguments}; console.log(isOurs(s, h, Buffer.from(b, 'base64')));"
     command = ["node", "-e", documented_code("js") + run]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     return ran.stdout.strip() == "true"
@@ -310,9 +310,9 @@ async def test_address_with_token_is_sealed_in_database(here: OutboxFixture) -> 
 async def test_address_sealed_with_other_key_is_masked_and_not_sent_to(here: OutboxFixture) -> None:
     here.finds(here.alert("足球", "webhook:https://a.test/T0KEN"), "http://a.test/1")
     here.store.path.with_name("watch.db.key").unlink()
-    with outbox(here.store.path.parent) as other:
-        (owned,) = other.store.alerts.list_alerts(1)
+    with outbox(here.store.path.parent) as second:
+        (owned,) = second.store.alerts.list_alerts(1)
         assert [mask_channel(channel) for channel in owned.alert.channels] == ["webhook:***"]
-        assert (await other.deliver()).failures == {"webhook": outbox_relay.SEALED_WITH_OTHER_KEY}
+        assert (await second.deliver()).failures == {"webhook": outbox_relay.SEALED_WITH_OTHER_KEY}
         result = replace(owned.alert, name="renamed")
-        other.store.alerts.replace(owned.id, validate_alert(result), now=NOON)
+        second.store.alerts.replace(owned.id, validate_alert(result), now=NOON)

@@ -94,7 +94,7 @@ async def replaced(workers: WorkerPool) -> None:
 
 def on_each_loop(test: AsyncTest) -> Callable[..., None]:
     """Run a test on a loop of either kind, and look for leftovers."""
-    return with_fixtures_of(test, lambda run, **fixtures: run(lambda: test(**fixtures)), ["run"])
+    return copy_fixtures(test, lambda run, **fixtures: run(lambda: test(**fixtures)), ["run"])
 
 
 def pooled(workers: int = 1, *, limit_s: float = 60.0, may_be_silent: bool = False) -> Any:
@@ -110,7 +110,7 @@ def pooled(workers: int = 1, *, limit_s: float = 60.0, may_be_silent: bool = Fal
                 monkeypatch.setattr("focus.workers.pool.SILENCE_FACTOR", 10 * HANG_S)
             run(main)
 
-        return with_fixtures_of(test, run_test, ["run", "monkeypatch"], skipped=1)
+        return copy_fixtures(test, run_test, ["run", "monkeypatch"], skipped=1)
 
     return decorate
 
@@ -128,10 +128,10 @@ def by_hand(test: AsyncTest) -> Callable[..., None]:
             patch.setattr(asyncio.events, "_event_loop_policy", None, raising=False)
             runner.run(main())
 
-    return with_fixtures_of(test, run_test, [], skipped=2)
+    return copy_fixtures(test, run_test, [], skipped=2)
 
 
-def with_fixtures_of(
+def copy_fixtures(
     test: AsyncTest, run_test: Callable[..., None], own: list[str], skipped: int = 0
 ) -> Callable[..., None]:
     """Give `run_test` a test's name and fixtures, but the first ones, besides its own."""
@@ -184,11 +184,11 @@ def descriptors() -> int:
 
 def children() -> set[str]:
     """Child processes, zombies too (other tests of this process may have left some)."""
-    found: set[str] = set()
+    pids: set[str] = set()
     for file in Path("/proc/self/task").glob("*/children"):
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
-            found.update(file.read_text().split())
-    return found
+            pids.update(file.read_text().split())
+    return pids
 
 
 def pool(workers: int = 1, *, limit_s: float = 60.0, analyst: str = HOOKED) -> WorkerPool:
@@ -320,10 +320,10 @@ async def test_worker_output_of_libraries_does_not_break_replies(workers: Worker
 
 @pooled()
 async def test_score_exception_returns_failed_page(workers: WorkerPool) -> None:
-    (page, other) = await score_all(workers, [url(0, "fail=a%0Ab"), url(1)])
+    (page, second) = await score_all(workers, [url(0, "fail=a%0Ab"), url(1)])
     assert page.failure is FailureKind.PARSE_CRASH
     assert page.detail == "ValueError: a b"
-    assert other.failure is None and other.charset != ""
+    assert second.failure is None and second.charset != ""
 
 
 @pytest.mark.parametrize(
@@ -389,8 +389,8 @@ async def test_score_page_after_first_crash_is_retried(workers: WorkerPool, tmp_
 @pytest.mark.skipif(sys.platform != "linux", reason="address space limits of Linux")
 @pooled()
 async def test_score_memory_bomb_returns_failed_page(workers: WorkerPool) -> None:
-    page, other = await score_all(workers, [url(0, "allocate=100000"), url(1)])
-    assert (page.failure, other.failure) == (FailureKind.PARSE_CRASH, None)
+    page, second = await score_all(workers, [url(0, "allocate=100000"), url(1)])
+    assert (page.failure, second.failure) == (FailureKind.PARSE_CRASH, None)
     assert "MemoryError" in page.detail
 
 
@@ -539,8 +539,8 @@ async def test_close_during_replacement_leaves_no_process() -> None:
 
 @on_each_loop
 async def test_start_cancelled_leaves_no_process() -> None:
-    told: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    errors: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
     for number in (1, 2, 3, 5, 10, 20):
         starting = asyncio.create_task(pool(2).start())
         await turns(number)
@@ -549,7 +549,7 @@ async def test_start_cancelled_leaves_no_process() -> None:
             await starting
     del starting
     gc.collect()
-    assert not told
+    assert not errors
 
 
 @pooled()
@@ -628,11 +628,11 @@ def test_frame_decoder_any_split_gives_replies(cuts: list[int], titles: list[str
         *(ScoredPages([Page(title=title), Page()]) for title in titles),
     ]
     stream = b"".join(encode_frame(reply) for reply in replies)
-    unpacker, found = FrameDecoder(), []
+    unpacker, replies_found = FrameDecoder(), []
     for cut in cuts:
-        found += unpacker.decode(stream[:cut])
+        replies_found += unpacker.decode(stream[:cut])
         stream = stream[cut:]
-    assert found + unpacker.decode(stream) == replies
+    assert replies_found + unpacker.decode(stream) == replies
 
 
 @settings(deadline=None)

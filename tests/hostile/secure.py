@@ -38,10 +38,10 @@ class Authority:
     def context(self, kind: str, name: str) -> ssl.SSLContext:
         """What a server has that shows a certificate of that kind for a name."""
         if (kind, name) not in self._contexts:
-            self._contexts[kind, name] = self._made(kind, name)
+            self._contexts[kind, name] = self._create_context(kind, name)
         return self._contexts[kind, name]
 
-    def _made(self, kind: str, name: str) -> ssl.SSLContext:
+    def _create_context(self, kind: str, name: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority = self._strangers if kind == "unknown" else self._ours
         day, now = timedelta(days=1), datetime.now(UTC)
@@ -135,8 +135,8 @@ class Secured:
             if not (data := await self.read(65536)):
                 raise asyncio.IncompleteReadError(bytes(self._text), None)
             self._text += data
-        found, self._text = bytes(self._text[: at + len(end)]), self._text[at + len(end) :]
-        return found
+        head, self._text = bytes(self._text[: at + len(end)]), self._text[at + len(end) :]
+        return head
 
     async def read(self, size: int) -> bytes:
         return await self._do(lambda: self._tls.read(size))

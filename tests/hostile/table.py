@@ -15,7 +15,7 @@ GROUPS: dict[str, list[Case]] = {
 
 def table() -> dict[str, Case]:
     """Every behaviour under its id, which is unique."""
-    cases = [replace(case, group=group) for group, found in GROUPS.items() for case in found]
+    cases = [replace(case, group=group) for group, members in GROUPS.items() for case in members]
     by_id = {case.id: case for case in cases}
     assert len(by_id) == len(cases), "two behaviours have one id"
     return by_id

@@ -40,8 +40,8 @@ def _hosts() -> Script:
     """Each host links to two others that nobody has heard of before."""
 
     async def script(talk: Talk) -> None:
-        found = re.match(r"h(\d+)\.", talk.host)
-        last = int(found[1]) if found else 0
+        match = re.match(r"h(\d+)\.", talk.host)
+        last = int(match[1]) if match else 0
         links = [f"http://h{n}.trap-hosts.test:{talk.port}/" for n in (last + 1, last + 2)]
         await page(f"host {last}", *links, text=f"number {last} " * 9)(talk)
 
@@ -74,8 +74,8 @@ def _no_rules() -> Script:
 
 def _calendar() -> Script:
     async def script(talk: Talk) -> None:
-        found = re.search(r"/(\d+)/(\d+)$", talk.path)
-        year, month = (int(found[1]), int(found[2])) if found else (2026, 1)
+        match = re.search(r"/(\d+)/(\d+)$", talk.path)
+        year, month = (int(match[1]), int(match[2])) if match else (2026, 1)
         after, before = divmod(year * 12 + month, 12), divmod(year * 12 + month - 2, 12)
         links = [f"/cal/{y}/{m + 1}" for y, m in (after, before)]
         await page(f"{year}-{month}", *links, text="no events this month")(talk)

@@ -102,13 +102,13 @@ class Stage:
     def mail(self, to: str, expected: str) -> EmailMessage:
         """The mail to somebody with this in it, once it has come."""
 
-        def found() -> EmailMessage | None:
+        def find_mail() -> EmailMessage | None:
             for item in reversed(self.mails):
                 if to in str(item["To"]) and expected in mail_text(item):
                     return item
             return None
 
-        return until(found, f"mail to {to}")
+        return until(find_mail, f"mail to {to}")
 
 
 def mail_text(mail: EmailMessage, kind: str = "plain") -> str:
@@ -122,8 +122,8 @@ def until(look: Callable[[], Any], what: str) -> Any:
     """What is there as soon as it is; AssertionError after a while."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
-        if found := look():
-            return found
+        if value := look():
+            return value
         time.sleep(0.1)
     raise AssertionError(f"no {what} within {LIMIT_S:g} s")
 
@@ -131,8 +131,8 @@ def until(look: Callable[[], Any], what: str) -> Any:
 def portal(day: int, pages: int) -> DemoWeb:
     """The demo's web, so many days after the first; the last of them is today."""
     zero = date.today() - timedelta(DAYS)
-    of_plan = mock.patch.object(plan, "DAY_ZERO", zero)
-    with of_plan, mock.patch.object(publishing, "DAY_ZERO", zero):
+    plan_patch = mock.patch.object(plan, "DAY_ZERO", zero)
+    with plan_patch, mock.patch.object(publishing, "DAY_ZERO", zero):
         web = publishing.publishing(pages=pages, hosts=3, days=DAYS, daily=0.01)
         return web.at(publishing.BEGIN + timedelta(day).total_seconds())
 
@@ -205,8 +205,8 @@ async def _close_server(server: asyncio.Server) -> None:
 
 
 def _responds(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
 def main(db: str, port: str, demo: str, smtp: str) -> None:
@@ -251,9 +251,9 @@ class Browsing:
         self.page.goto(path if path.startswith("http") else self.here.home + path)
         self.look()
 
-    def press(self, name: str, *, of: str = "button") -> None:
+    def press(self, name: str, *, role: str = "button") -> None:
         """Press a button or link by its words, as a person does; the page is looked at."""
-        self.click(self.page.get_by_role(of, name=name, exact=True).first)
+        self.click(self.page.get_by_role(role, name=name, exact=True).first)
         self.look()
 
     def click(self, there: Any) -> None:
@@ -291,14 +291,14 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as tools:
-        found = tools.chromium.launch(
+        browser = tools.chromium.launch(
             executable_path=CHROMIUM,
             args=["--no-sandbox", "--disable-background-networking", "--hide-scrollbars"],
         )
         try:
-            yield found
+            yield browser
         finally:
-            found.close()
+            browser.close()
 
 
 def open_window(
@@ -320,8 +320,8 @@ def open_window(
 
 def layout_faults(page: Any) -> list[str]:
     """What is wrong with the layout of the page that is shown; [] if nothing is."""
-    found: list[str] = page.evaluate(_LOOK)
-    return found
+    problems: list[str] = page.evaluate(_LOOK)
+    return problems
 
 
 def focus_faults(page: Any) -> list[str]:
@@ -343,8 +343,8 @@ def focus_faults(page: Any) -> list[str]:
 class Keyboard:
     """Goes through pages by keys alone; what it reaches must show that it has the focus."""
 
-    def __init__(self, one: Browsing) -> None:
-        self.one, self.page = one, one.page
+    def __init__(self, browsing: Browsing) -> None:
+        self.browsing, self.page = browsing, browsing.page
 
     def to(self, words: str, *, link: bool = True) -> None:
         """Press Tab until what is called so (`Inbox…`: begins so) has the focus; AssertionError if
@@ -378,7 +378,7 @@ class Keyboard:
         """Press Enter where that leads to a page."""
         with self.page.expect_navigation():
             self.page.keyboard.press("Enter")
-        self.one.look()
+        self.browsing.look()
 
     def toggle(self, words: str, key: str = "Space") -> None:
         """Tick a box, or open what can be folded."""
@@ -454,7 +454,7 @@ class Words(NamedTuple):
     read: str
     stop: str
     name: str
-    found: str
+    search_result: str
     invite: str
 
 
@@ -472,110 +472,110 @@ SPOKEN = {
 Snap = Callable[[Browsing, str], None]
 
 
-def register(one: Browsing, invitation: str, mail: str, snap: Snap) -> None:
+def register(browsing: Browsing, invitation: str, mail: str, snap: Snap) -> None:
     """Somebody registers, and confirms their address by the mailed link."""
-    words = SPOKEN[one.language]
-    one.go(invitation)
-    one.fill(name=words.name, mail=mail, password=PASSWORD)
-    snap(one, "register")
-    one.press(words.register)
-    assert one.page.url.endswith("/inbox")
-    text = mail_text(one.here.mail(mail, "/confirm/"))
-    one.go(re.findall(r"http\S+/confirm/\S+", text)[0])
-    one.press(words.confirm)
-    one.see(mail)
+    words = SPOKEN[browsing.language]
+    browsing.go(invitation)
+    browsing.fill(name=words.name, mail=mail, password=PASSWORD)
+    snap(browsing, "register")
+    browsing.press(words.register)
+    assert browsing.page.url.endswith("/inbox")
+    text = mail_text(browsing.here.mail(mail, "/confirm/"))
+    browsing.go(re.findall(r"http\S+/confirm/\S+", text)[0])
+    browsing.press(words.confirm)
+    browsing.see(mail)
 
 
-def create_invitation(one: Browsing, snap: Snap) -> str:
+def create_invitation(browsing: Browsing, snap: Snap) -> str:
     """An administrator lets others in by invitation; the link for one of them."""
-    words = SPOKEN[one.language]
-    one.go("/admin")
-    one.page.select_option("[name=registration]", "invite")
-    one.press(words.save)
-    one.press(words.invite)
-    snap(one, "admin")
-    return str(one.page.inner_text("code"))
+    words = SPOKEN[browsing.language]
+    browsing.go("/admin")
+    browsing.page.select_option("[name=registration]", "invite")
+    browsing.press(words.save)
+    browsing.press(words.invite)
+    snap(browsing, "admin")
+    return str(browsing.page.inner_text("code"))
 
 
-def create_alert(one: Browsing, name: str, expected: str, snap: Snap) -> str:
+def create_alert(browsing: Browsing, name: str, expected: str, snap: Snap) -> str:
     """Somebody makes an alert; its address once its first check is over."""
-    words = SPOKEN[one.language]
-    one.go("/alerts/new")
-    one.fill(name=name, sites=SITE, words=expected)
-    assert one.page.is_checked("[name=mail]")
-    snap(one, "alert")
-    one.press(words.save)
-    path = one.page.url.partition("?")[0].removeprefix(one.here.home)
+    words = SPOKEN[browsing.language]
+    browsing.go("/alerts/new")
+    browsing.fill(name=name, sites=SITE, words=expected)
+    assert browsing.page.is_checked("[name=mail]")
+    snap(browsing, "alert")
+    browsing.press(words.save)
+    path = browsing.page.url.partition("?")[0].removeprefix(browsing.here.home)
     number = path.rpartition("/")[2]
     until(
-        lambda: one.here.rows(f"SELECT 1 FROM alert WHERE id = {number} AND checked_at > 0"),
+        lambda: browsing.here.rows(f"SELECT 1 FROM alert WHERE id = {number} AND checked_at > 0"),
         "first check",
     )
-    one.go(f"{path}?preview=1")
-    snap(one, "preview")
+    browsing.go(f"{path}?preview=1")
+    snap(browsing, "preview")
     return path
 
 
-def wait_for_news(one: Browsing, path: str) -> None:
+def wait_for_news(browsing: Browsing, path: str) -> None:
     """News has come in beside the five best of what there was."""
     number = path.rpartition("/")[2]
     sql = (
         f"SELECT count(*) FROM alert_match WHERE alert = {number} AND baseline <> 1 "
         "HAVING count(*) > 5"
     )
-    until(lambda: one.here.rows(sql), "news")
+    until(lambda: browsing.here.rows(sql), "news")
 
 
-def read_news(one: Browsing, path: str, snap: Snap) -> None:
+def read_news(browsing: Browsing, path: str, snap: Snap) -> None:
     """Somebody reads what is new, judges it, and looks for more."""
-    words, number = SPOKEN[one.language], path.rpartition("/")[2]
-    one.go(f"/inbox?alert={number}")
-    pages = one.page.locator(".item")
+    words, number = SPOKEN[browsing.language], path.rpartition("/")[2]
+    browsing.go(f"/inbox?alert={number}")
+    pages = browsing.page.locator(".item")
     assert pages.count() > 5
     pages.nth(1).locator("summary").click()
-    one.look()
-    one.page.evaluate("scrollTo(0, 0)")
-    snap(one, "inbox")
+    browsing.look()
+    browsing.page.evaluate("scrollTo(0, 0)")
+    snap(browsing, "inbox")
     for nth, pressed in ((0, words.relevant), (1, words.irrelevant), (0, words.read)):
         if not pages.nth(nth).locator("details[open]").count():
             pages.nth(nth).locator("summary").click()
-        one.click(pages.nth(nth).get_by_role("button", name=pressed, exact=True))
-    one.look()
-    assert one.page.locator("[aria-pressed=true]").count() == 2
+        browsing.click(pages.nth(nth).get_by_role("button", name=pressed, exact=True))
+    browsing.look()
+    assert browsing.page.locator("[aria-pressed=true]").count() == 2
     before = pages.count()
     pages.nth(2).get_by_role("checkbox").check()
-    one.click(one.page.locator(".bar [value=delete]"))
+    browsing.click(browsing.page.locator(".bar [value=delete]"))
     assert pages.count() == before - 1
-    one.click(one.page.locator("[action='/inbox/restore'] button"))
+    browsing.click(browsing.page.locator("[action='/inbox/restore'] button"))
     assert pages.count() == before
-    one.look()
-    one.go("/search")
-    one.fill(q="球队 -彩票")
-    one.press(words.search)
-    one.see(words.found)
-    assert one.page.locator("mark").count() > 3
-    snap(one, "search")
+    browsing.look()
+    browsing.go("/search")
+    browsing.fill(q="球队 -彩票")
+    browsing.press(words.search)
+    browsing.see(words.search_result)
+    assert browsing.page.locator("mark").count() > 3
+    snap(browsing, "search")
 
 
-def unsubscribe(one: Browsing, mail: EmailMessage, path: str, snap: Snap) -> None:
+def unsubscribe(browsing: Browsing, mail: EmailMessage, path: str, snap: Snap) -> None:
     """Somebody has enough of the mails, and says so by the link in one."""
-    words, number = SPOKEN[one.language], path.rpartition("/")[2]
+    words, number = SPOKEN[browsing.language], path.rpartition("/")[2]
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    one.go(str(mail["List-Unsubscribe"]).strip("<>"))
-    snap(one, "unsubscribe")
-    one.press(words.stop)
-    rows = one.here.rows(f"SELECT definition FROM alert WHERE id = {number}")
-    assert "mail:" not in rows[0][0], one.page.inner_text("main") + rows[0][0]
+    browsing.go(str(mail["List-Unsubscribe"]).strip("<>"))
+    snap(browsing, "unsubscribe")
+    browsing.press(words.stop)
+    rows = browsing.here.rows(f"SELECT definition FROM alert WHERE id = {number}")
+    assert "mail:" not in rows[0][0], browsing.page.inner_text("main") + rows[0][0]
 
 
-def show_mail(one: Browsing, mail: EmailMessage, snap: Snap) -> None:
+def show_mail(browsing: Browsing, mail: EmailMessage, snap: Snap) -> None:
     """Somebody reads the mail itself."""
     part = mail.get_body(("html",))
     assert part is not None
-    one.page.goto("about:blank")  # where our own policy does not hold
-    one.page.set_content(part.get_content())
+    browsing.page.goto("about:blank")  # where our own policy does not hold
+    browsing.page.set_content(part.get_content())
     assert not re.search(r"<(img|script|link|iframe)\b", part.get_content())
-    snap(one, "mail")
+    snap(browsing, "mail")
 
 
 if __name__ == "__main__":

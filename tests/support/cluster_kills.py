@@ -33,10 +33,10 @@ class Tormentor:
         self._mends: list[tuple[float, Role]] = []
         self.faults: list[Fault] = []
 
-    def run(self, faults: Sequence[str], most: int) -> bool:
+    def run(self, faults: Sequence[str], max_faults: int) -> bool:
         """Inject all faults, at most `most` requests apart; return whether the crawl ended."""
         for what in faults:
-            if not self._wait(self._rng.randint(1, most)):
+            if not self._wait(self._rng.randint(1, max_faults)):
                 break
             self._strike(what)
         self._wait(_REST)
@@ -90,7 +90,7 @@ class Tormentor:
     def _mend(self) -> None:
         for due, role in [pair for pair in self._mends if pair[0] <= time.monotonic()]:
             self._mends.remove((due, role))
-            if role not in (other for _, other in self._mends):
+            if role not in (taken_role for _, taken_role in self._mends):
                 role.at.mend()
                 role.freeze(is_frozen=False)
 
@@ -147,7 +147,7 @@ def cluster(
     pages, other_ends = done(db), differing_ends(rack.endings, endings(db))
     lost, said = len(rack.pages - pages), victim.said()
     gaps = host_gaps(log[begin:])
-    found = (
+    message = (
         f"{Counter(fault.what for fault in tormentor.faults)}; lost {lost} of {len(rack.pages)}; "
         f"{again.total()} requests made again, at most {in_flight} were in flight; "
         f"other ends {other_ends[:9]}; {len(log) - begin} requests, "
@@ -161,4 +161,4 @@ def cluster(
         "not_done": not is_done, "breakdowns": victim.breakdowns,
         "traceback": "Traceback" in said,
     }  # fmt: skip
-    return Verdict("cluster", found, [name for name, value in broken.items() if value])
+    return Verdict("cluster", message, [name for name, value in broken.items() if value])

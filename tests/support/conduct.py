@@ -24,14 +24,14 @@ class Conduct(NamedTuple):
 
     requests: int
     closest_s: float
-    most: int
+    max_open: int
     early: list[tuple[str, str, float]]
     forbidden: list[str]
     unasked: list[str]
 
     def faults(self, per_host: int) -> int:
         """How often it misbehaved."""
-        crowds = self.most > per_host
+        crowds = self.max_open > per_host
         return len(self.early) + len(self.forbidden) + len(self.unasked) + crowds
 
 
@@ -55,7 +55,7 @@ def conduct(web: DemoWeb, log: Iterable[LogEntry], delay_s: float) -> Conduct:
     return Conduct(
         requests=sum(map(len, hosts.values())),
         closest_s=min((gap for gap, _ in gaps), default=0.0),
-        most=max(map(_most_at_once, hosts.values()), default=0),
+        max_open=max(map(_most_at_once, hosts.values()), default=0),
         early=[
             (entry.host, entry.path, gap)
             for gap, entry in gaps
@@ -86,8 +86,8 @@ def _most_at_once(entries: list[LogEntry]) -> int:
     """Answers take their time: how many requests lay open together."""
     moments = [(entry.time, 1) for entry in entries]
     moments += [(entry.time + entry.elapsed_s, -1) for entry in entries]
-    now = most = 0
+    now = max_open = 0
     for _, change in sorted(moments, key=lambda item: (item[0], -item[1])):  # some take no time
         now += change
-        most = max(most, now)
-    return most
+        max_open = max(max_open, now)
+    return max_open

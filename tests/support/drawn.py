@@ -39,19 +39,19 @@ def link(
     """A link to a page; `anchor` is the relevance and the cosine of its anchor."""
     url = f"http://{host}/{name}"
     scores = {"anchor_score": anchor, "cosine_score": anchor, "euclid_score": anchor, **more}
-    return Link(url=url, key=key_of(url), host=host, pattern=pattern, **scores)  # type: ignore[arg-type]
+    return Link(url=url, key=fingerprint(url), host=host, pattern=pattern, **scores)  # type: ignore[arg-type]
 
 
-def key_of(url: str) -> bytes:
+def fingerprint(url: str) -> bytes:
     return hashlib.md5(url.encode()).digest()
 
 
 def page(*links: str | Link, relevance: float = 0.0) -> Drawn:
     """A page; "B C" stands for two plain links."""
-    found: list[Link] = []
-    for one in links:
-        found += [one] if isinstance(one, Link) else [link(name) for name in one.split()]
-    return Drawn(found, relevance)
+    page_links: list[Link] = []
+    for item in links:
+        page_links += [item] if isinstance(item, Link) else [link(name) for name in item.split()]
+    return Drawn(page_links, relevance)
 
 
 def order(
@@ -93,26 +93,26 @@ class Walk:
         )
         for seed in seeds:
             url = link(seed).url
-            row = UrlRow(-1, key_of(url), url, queue_id=-1, depth=0, priority=0.0)
+            row = UrlRow(-1, fingerprint(url), url, queue_id=-1, depth=0, priority=0.0)
             seed_id = self.link_handler.add_url(row)
             self.link_handler.raise_to(seed_id, self.strategy.seed(), SEED_PRIORITY, None)
 
     def run(self, limit: int) -> list[str]:
         names: list[str] = []
-        while len(names) < limit and (taken := self.frontier.next_candidate(0.0)) is not None:
-            name = taken.url.rpartition("/")[2]
+        while len(names) < limit and (candidate := self.frontier.next_candidate(0.0)) is not None:
+            name = candidate.url.rpartition("/")[2]
             names.append(name)
-            drawn = self.web.get(name, Drawn())
+            page_drawing = self.web.get(name, Drawn())
             url_table: dict[str, Any] = {
-                "id": taken.id,
+                "id": candidate.id,
                 "nth": len(names),
-                "depth": self.url_table.depth[taken.id],
-                "host": taken.host.name,
-                "pattern": self.frontier.queues[self.url_table.queue[taken.id]].pattern,
-                "link_evidence": self.url_table.link_evidence(taken.id),
+                "depth": self.url_table.depth[candidate.id],
+                "host": candidate.host.name,
+                "pattern": self.frontier.queues[self.url_table.queue[candidate.id]].pattern,
+                "link_evidence": self.url_table.link_evidence(candidate.id),
             }
-            relevant = drawn.relevance > THRESHOLD
-            parent = Parent(relevance=drawn.relevance, relevant=relevant, **url_table)
-            self.link_handler.add_links(parent, drawn.links)
-            self.unit_of_work.set_outcome(Outcome(taken.id, UrlState.DONE))
+            relevant = page_drawing.relevance > THRESHOLD
+            parent = Parent(relevance=page_drawing.relevance, relevant=relevant, **url_table)
+            self.link_handler.add_links(parent, page_drawing.links)
+            self.unit_of_work.set_outcome(Outcome(candidate.id, UrlState.DONE))
         return names

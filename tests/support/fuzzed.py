@@ -95,17 +95,17 @@ def charset(data: bytes) -> None:
 def page(data: bytes) -> None:
     """Any page is analysed, and all its links are normal."""
     choice, body = _chosen(data)
-    found = _analyst().score(BASE, body, TYPES[choice % len(TYPES)])
-    assert found.failure is None, found.detail
-    assert all(normalise(link.url) == link.url for link in found.links)
+    scored = _analyst().score(BASE, body, TYPES[choice % len(TYPES)])
+    assert scored.failure is None, scored.detail
+    assert all(normalise(link.url) == link.url for link in scored.links)
     parse(body.decode("latin-1"), max_links=3, context=True).extract_blocks()
 
 
 def dates(data: bytes) -> None:
     """A page has been published at some time, or does not say."""
     text = data.decode("utf-8", "replace")
-    found = read_publication_time(text, "http://a.test/" + text[:80], fetched_at=1.8e9, zone=UTC)
-    assert found is None or found <= 1.9e9
+    at = read_publication_time(text, "http://a.test/" + text[:80], fetched_at=1.8e9, zone=UTC)
+    assert at is None or at <= 1.9e9
     assert parse_date(text) >= 0.0
 
 
@@ -138,8 +138,8 @@ def listing(data: bytes) -> None:
     step = 1 + choice
     for start in range(0, len(body), step):
         reader.feed(body[start : start + step])
-    found = reader.finish()
-    assert found is None or len(found.entries) <= MAX_LINKS
+    rows = reader.finish()
+    assert rows is None or len(rows.entries) <= MAX_LINKS
 
 
 def coding(data: bytes) -> None:
@@ -185,9 +185,9 @@ def settings_file(data: bytes) -> None:
     """Any focus.toml is read, or its writer is told off."""
     with tempfile.TemporaryDirectory() as name, suppress(FocusError):
         (Path(name) / "focus.toml").write_bytes(data)
-        found = find_config_file(Path(name))
-        database_path(found)
-        command_defaults(found, cli.commands)
+        file = find_config_file(Path(name))
+        database_path(file)
+        command_defaults(file, cli.commands)
 
 
 # -- what they begin with ---------------------------------------------------------------

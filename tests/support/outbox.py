@@ -102,18 +102,18 @@ class OutboxFixture:
 
 def hit(alert: int, url: str, **fields: Any) -> Match:
     """A hit with something in each field."""
-    given: dict[str, Any] = {
+    fields_of_match: dict[str, Any] = {
         "page": 1, "title": f"标题 {url[-1]}", "language": "zh", "published_at": None,
         "found_at": NOON, "relevance": 0.8, "snippet": f"今天{M}足球{M}决赛", "why": {},
     }  # fmt: skip
-    return Match(alert, url=url, **{**given, **fields})
+    return Match(alert, url=url, **{**fields_of_match, **fields})
 
 
-def insert(db: Any, one: Match) -> int:
+def insert(db: Any, match: Match) -> int:
     """Write a hit; its id."""
     columns = [name for name in Match.__struct_encode_fields__ if name != "id"]
-    values = dict(zip(Match.__struct_encode_fields__, msgspec.structs.astuple(one), strict=True))
-    values["why"] = msgspec.json.encode(one.why).decode()
+    values = dict(zip(Match.__struct_encode_fields__, msgspec.structs.astuple(match), strict=True))
+    values["why"] = msgspec.json.encode(match.why).decode()
     marks = ", ".join("?" * len(columns))
     sql = f"INSERT INTO alert_match ({', '.join(columns)}) VALUES ({marks}) RETURNING id"
     return int(db.execute(sql, [values[name] for name in columns]).fetchone()[0])

@@ -158,12 +158,12 @@ def wait_until(done: Callable[[], bool], timeout_s: float) -> bool:
 
 def descendants(pid: int) -> list[int]:
     """Process ids of children and theirs (Linux; elsewhere none)."""
-    found = []
+    pids = []
     for task in Path("/proc").glob(f"{pid}/task/*/children"):
         with suppress(FileNotFoundError, ProcessLookupError):  # it has ended since
             for child in map(int, task.read_text().split()):
-                found += [child, *descendants(child)]
-    return found
+                pids += [child, *descendants(child)]
+    return pids
 
 
 def is_alive(pid: int) -> bool:

@@ -32,7 +32,7 @@ def answers() -> dict[str, bytes | str]:
     """Path -> body, or where it redirects to."""
     good = [f"/g/{n}" for n in range(GOOD)]
     bad = [f"/b/{n}" for n in range(BAD)]
-    found: dict[str, bytes | str] = {
+    pages: dict[str, bytes | str] = {
         "/": page("portal", *bad[:12], "/old", "/list/bad", "/dead"),
         "/old": "/list/good",
         "/list/good": page("足球 list", *good, "/g/0/index.html", *bad[12:18], text="足球"),
@@ -41,10 +41,10 @@ def answers() -> dict[str, bytes | str]:
         "/g/0/index.html": page("足球 0", "/", text="足球 足球"),
     }
     for n, path in enumerate(good):
-        found[path] = page(f"足球 {n}", "/", text="足球 " * 8 + 3 * chr(97 + n))
+        pages[path] = page(f"足球 {n}", "/", text="足球 " * 8 + 3 * chr(97 + n))
     for n, path in enumerate(bad):
-        found[path] = page(f"weather {n}", "/", *bad[n : n + 2], text="rain " + 3 * chr(97 + n))
-    return found
+        pages[path] = page(f"weather {n}", "/", *bad[n : n + 2], text="rain " + 3 * chr(97 + n))
+    return pages
 
 
 def record(folder: Path, more: dict[str, bytes | str] = {}) -> None:  # noqa: B006

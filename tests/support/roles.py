@@ -153,17 +153,17 @@ def crew(
     with ExitStack() as stack:
         broker = stack.enter_context(PrivateBroker(folder / "broker"))
         cables = stack.enter_context(Cables(broker.port))
-        found = Crew(broker, cables, folder)
-        stack.callback(found.end)
+        crew_of_roles = Crew(broker, cables, folder)
+        stack.callback(crew_of_roles.end)
         clocks = random.Random(0).choices(skews, k=1 + workers)
         options = [
             option
             for option in crawl_options(server, folder / "frontier.db", *more)[1:]
             if not option.startswith("--concurrency")
         ]
-        found.add("frontier", options, skew=clocks[0])
+        crew_of_roles.add("frontier", options, skew=clocks[0])
         for number in range(workers):
             arguments = ["--slots", str(slots), "--processes", "1", "--name", f"w{number + 1}"]
             arguments += ["--connect-to", f"127.0.0.1:{server.port}", "--allow-net", "127.0.0.0/8"]
-            found.add("worker", arguments, skew=clocks[1 + number])
-        yield found
+            crew_of_roles.add("worker", arguments, skew=clocks[1 + number])
+        yield crew_of_roles

@@ -169,7 +169,7 @@ class Course(NamedTuple):
     """
 
     requests: list[Request]
-    told: list[Told]
+    messages: list[Told]
     fetched: dict[str, float]
     hubs: int
     seconds: float
@@ -192,11 +192,11 @@ def virtual(clock: Clock, web: SimulatedWeb, log: list[Request]) -> Iterator[Non
 
 
 @contextmanager
-def recorded(told: list[Told], clock: Clock) -> Iterator[None]:
+def recorded(messages: list[Told], clock: Clock) -> Iterator[None]:
     """Messages are taken down instead of sent."""
 
     async def send(self: object, message: Message, *, user: int, channel: str) -> DeliveryOutcome:
-        told.extend(
+        messages.extend(
             Told(clock(), group.name, item.match.url)
             for group in message.sections
             for item in group.items
@@ -229,7 +229,7 @@ async def simulate(
     """Watch the web for so many days; `interval_s`: look at every page so often."""
     clock = Clock(BEGIN - 3600.0)
     log: list[Request] = []
-    told: list[Told] = []
+    messages: list[Told] = []
     began = time.perf_counter()
     with open_store(folder / "watch.db", now=clock(), language="zh", zone=ZONE) as store:
         for wish in wishes:
@@ -238,7 +238,7 @@ async def simulate(
             outbox_relay.deliver_due, store, settings.read(store), clock=clock, rng=Random(1)
         )
         visit = create_visit(store, PageSource(politeness=PolitenessConfig()), clock=clock)
-        with virtual(clock, web, log), recorded(told, clock), _fixed(interval_s):
+        with virtual(clock, web, log), recorded(messages, clock), _fixed(interval_s):
             await run_due(store, visit, deliver, clock=clock)
             first, at = len(log), BEGIN
             while at < BEGIN + length * 86_400.0:
@@ -246,12 +246,12 @@ async def simulate(
                 await run_due(store, visit, deliver, clock=clock)
                 at += cron_s
         looked = store.database.fetch_rows("SELECT count(*) FROM revisit")[0][0]
-    return Course(log[first:], told, _first_had(log), looked, time.perf_counter() - began)
+    return Course(log[first:], messages, _first_had(log), looked, time.perf_counter() - began)
 
 
 def _first_had(log: Sequence[Request]) -> dict[str, float]:
-    had: dict[str, float] = {}
+    first_seen: dict[str, float] = {}
     for request in log:
         if request.status == 200:
-            had.setdefault(request.url, request.at)
-    return had
+            first_seen.setdefault(request.url, request.at)
+    return first_seen

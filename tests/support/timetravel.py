@@ -84,11 +84,11 @@ class _Steady(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
     def select(self, timeout: float | None = None) -> Any:
         began = time.monotonic()
         self._loop.now += min(TURN_S, began - self._left_at)
-        found = super().select(timeout)
+        events = super().select(timeout)
         self._left_at = time.monotonic()
         waited = self._left_at - began
         self._loop.now += waited if timeout is None else min(waited, max(0.0, timeout))
-        return found
+        return events
 
 
 class _Patient(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
@@ -101,7 +101,7 @@ class _Patient(selectors.DefaultSelector):  # type: ignore[misc, valid-type]
     def select(self, timeout: float | None = None) -> Any:
         if timeout is None or timeout <= SETTLE_S or self._loop._away:
             return super().select(timeout)
-        found = super().select(SETTLE_S)
-        if not found:
+        events = super().select(SETTLE_S)
+        if not events:
             self._loop.travel(timeout - SETTLE_S)
-        return found
+        return events

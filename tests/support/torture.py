@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
     """One trial: what came of it, and which promises were broken."""
 
     trial: str
-    found: str
+    outcome: str
     broken: list[str]
 
 
@@ -93,10 +93,10 @@ class Rack:
         """The verdict when a trial's crawl has come to its end; `broken`: more promises."""
         lost, check = len(self.pages - done(folder / "focus.db")), integrity(folder / "focus.db")
         traces = (folder / "said").read_text(encoding="utf-8").count("Traceback")
-        found = f"{remark}; lost {lost} of {len(self.pages)}, integrity {check}, exit {code}"
+        outcome = f"{remark}; lost {lost} of {len(self.pages)}, integrity {check}, exit {code}"
         broken |= {"lost": lost > may_lose, "unsound": check != "ok", "failed": code}
         broken |= {"traceback": traces}
-        return Verdict(folder.name, found, [name for name, value in broken.items() if value])
+        return Verdict(folder.name, outcome, [name for name, value in broken.items() if value])
 
 
 def differing_ends(calm: dict[object, object], ended: dict[object, object]) -> list[object]:
@@ -163,9 +163,9 @@ def kills(rack: Rack, times: int, *, term: bool = False) -> Verdict:
     """
     folder, log = rack.folder("terms" if term else "kills"), rack.server.log
     lives: list[Life] = []
-    marks, most = [len(log)], max(1, int(1.7 * rack.asked / (times + 1)))
+    marks, step = [len(log)], max(1, int(1.7 * rack.asked / (times + 1)))
     while len(lives) < times:
-        life = _live(rack, folder, rack.rng.randint(1, most), term=term)
+        life = _live(rack, folder, rack.rng.randint(1, step), term=term)
         if life is None:
             break
         lives.append(life)

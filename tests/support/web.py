@@ -209,14 +209,14 @@ class TinyWeb:
             failure = FailureKind.REDIRECT if target is None else None
         elif failure is None and not robots:
             failure = _judge(answer)
-        came = answer.failure is None
+        has_answer = answer.failure is None
         return FetchResult(
-            url=url, fetched_at=asked_at, status=answer.status if came else None,
-            headers=tuple(answer.headers.items()) if came else (),
+            url=url, fetched_at=asked_at, status=answer.status if has_answer else None,
+            headers=tuple(answer.headers.items()) if has_answer else (),
             body=answer.body if failure is None and target is None else b"",
             raw_bytes=len(answer.body), elapsed_s=self._clock() - asked_at, failure=failure,
-            detail=str(answer.status) if came else "drawn to fail", redirect_to=target,
-            retry_after_s=wait_s, address="192.0.2.1" if came else None,
+            detail=str(answer.status) if has_answer else "drawn to fail", redirect_to=target,
+            retry_after_s=wait_s, address="192.0.2.1" if has_answer else None,
         )  # fmt: skip
 
     def _put(self, url: str, answer: Answer) -> None:

@@ -25,14 +25,14 @@ class Got(NamedTuple):
 
 @dataclass
 class Receiver:
-    """Answers with what it was told, one after the other, then 204; `says` is every body."""
+    """Answers with what it was told, one after the other, then 204; `reply` is every body."""
 
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     delay_s: float = 0.0
-    says: bytes = b""
+    reply: bytes = b""
     requests: list[Got] = field(default_factory=list)
     port: int = 0
-    _came: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_request: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def url(self) -> str:
@@ -45,17 +45,17 @@ class Receiver:
     async def has(self, number: int) -> None:
         """Until so many requests have come."""
         while len(self.requests) < number:
-            self._came.clear()
-            await self._came.wait()
+            self._has_request.clear()
+            await self._has_request.wait()
 
     async def take(self, request: web.Request) -> web.Response:
         body = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.requests.append(Got(request.path_qs, headers, body))
-        self._came.set()
+        self._has_request.set()
         await asyncio.sleep(self.delay_s)
         status, extra = self.answers.pop(0) if self.answers else (204, {})
-        return web.Response(status=status, headers=extra, body=self.says)
+        return web.Response(status=status, headers=extra, body=self.reply)
 
 
 @asynccontextmanager
