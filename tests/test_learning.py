@@ -84,6 +84,20 @@ def test_host_with_many_queues_updates_each_of_them_in_turn(walk: Walk) -> None:
     assert max(queues[p].bonus for p in patterns) < min(first) < 0.0
 
 
+def test_links_of_other_pages_rise_when_their_penalty_shrinks(walk: Walk) -> None:
+    """All links of the walk are links of a page that is not relevant."""
+    totals, hit_rates = walk.unit_of_work.totals, walk.link_handler.hit_rates
+    waiting = len(HOSTS)
+    totals.near, totals.near_yielded, totals.far = 100, 100.0, 100
+    assert not hit_rates.set_far_penalty()  # it has become larger
+    low = hit_rates._ranker.present_priority(waiting)
+    walk.frontier.set_priority(waiting, low)
+    totals.near_yielded = 1.0
+    count_request(walk, 0, None)
+    assert low < walk.url_table.priority[waiting] == 0.0
+    assert totals.urls_to_raise == 0
+
+
 def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:
     for number in range(6):
         count_request(walk, number, None)

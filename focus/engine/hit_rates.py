@@ -30,6 +30,7 @@ _NO_TALLY = Tally()
 _NO_RECENT = RecentTally()
 EXPLORATION_INTERVAL = 10  # one newcomer in this many has no bonus
 _MAX_QUEUES_UPDATED = 64  # per request
+_MAX_URLS_RAISED = 64  # per request
 
 
 class HitRates:
@@ -91,14 +92,28 @@ class HitRates:
         else:
             totals.far += 1
             totals.far_yielded += reward
-        self.set_far_penalty()
+        if self.set_far_penalty():
+            totals.urls_to_raise = len(self._url_table)
+        self._raise_far_urls()
 
-    def set_far_penalty(self) -> None:
-        """Give the strategy the hit rates of links of relevant pages and of other pages."""
+    def set_far_penalty(self) -> bool:
+        """Give the strategy the hit rates of near and far links; return whether far ones rise."""
         totals = self._unit_of_work.totals
-        self._strategy.set_far_penalty(
+        return self._strategy.set_far_penalty(
             Tally(totals.near, totals.near_yielded), Tally(totals.far, totals.far_yielded)
         )
+
+    def _raise_far_urls(self) -> None:
+        """Raise the priorities of some waiting URLs after the penalty of far links has shrunk.
+
+        The newest come first. Each request continues, so that none takes long.
+        """
+        totals, table = self._unit_of_work.totals, self._url_table
+        end = totals.urls_to_raise
+        totals.urls_to_raise = start = max(0, end - _MAX_URLS_RAISED)
+        for url_id in range(end - 1, start - 1, -1):
+            if table.state[url_id] == UrlState.WAITING:
+                self._raise_url(url_id, self._ranker.present_priority(url_id))
 
     @property
     def newcomers(self) -> Tally:
@@ -237,10 +252,15 @@ class HitRates:
             return
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
         for child in strategy.graph.out_links(hub):
-            if parent[child] != hub or state[child] != waiting:
-                continue
-            if table.priority[child] > DEFERRED_PRIORITY:
+            if parent[child] == hub and state[child] == waiting:
                 priority = strategy.priority(child, table.link_evidence(child)) + bonus
-                if priority > table.priority[child]:
-                    self._frontier.set_priority(child, priority)
-                    self._unit_of_work.update_priority(child)
+                self._raise_url(child, priority)
+
+    def _raise_url(self, url_id: int, priority: float) -> None:
+        """Set the priority of a waiting URL if it is higher than the present one.
+
+        Deferred URLs keep theirs.
+        """
+        if DEFERRED_PRIORITY < self._url_table.priority[url_id] < priority:
+            self._frontier.set_priority(url_id, priority)
+            self._unit_of_work.update_priority(url_id)

@@ -163,8 +163,12 @@ class Strategy:
         """Return whether a URL with this evidence is a link of a relevant page."""
         return False
 
-    def set_far_penalty(self, near: Tally, far: Tally) -> None:
-        """Set the penalty of links of other pages than relevant ones, from both tallies."""
+    def set_far_penalty(self, near: Tally, far: Tally) -> bool:
+        """Set the penalty of links of other pages than relevant ones, from both tallies.
+
+        Return whether it is smaller than before, so that priorities of waiting URLs rise.
+        """
+        return False
 
     def hub_bonus(self, hub: Tally) -> float:
         """Return the bonus for waiting URLs of a hub page, from the hit rate of its links."""

@@ -173,11 +173,13 @@ class Yield(BestLink):
     def is_near(self, link_evidence: LinkEvidence) -> bool:
         return link_evidence[_INHERITED] > _NEAR
 
-    def set_far_penalty(self, near: Tally, far: Tally) -> None:
+    def set_far_penalty(self, near: Tally, far: Tally) -> bool:
+        before = self._far_penalty
         k, p0 = self.params["k"], self.params["p0"]
         near_rate, far_rate = shrunk_rate(near, p0, k), shrunk_rate(far, p0, k)
         difference = _logit(far_rate) - _logit(near_rate)
         self._far_penalty = _penalty(self.params["far"] * (difference + _USUAL_DIFFERENCE))
+        return self._far_penalty > before
 
 
 def page_membership(parent: Parent) -> float:
