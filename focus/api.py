@@ -299,7 +299,9 @@ class Crawling:
                 while not pages.empty():  # make room for a batch that waits
                     pages.get_nowait()
                 self.report = await task
-                _warn_about_seeds(self.report)
+                # Whoever iterates over pages does not look at the report.
+                for seed, reason in self.report.seed_failures.items():
+                    _warn(msg("seed {seed}: {reason}", seed=seed, reason=reason))
 
     async def _start(self, stack: AsyncExitStack) -> None:
         """Mark the run as started; create a temporary database if the user gave none."""
@@ -316,12 +318,6 @@ class Crawling:
 
 def _warn(message: Msg) -> None:
     warnings.warn(translate(message), UserWarning, stacklevel=2)
-
-
-def _warn_about_seeds(report: RunReport) -> None:
-    """Warn of seeds that failed: whoever iterates over pages does not look at the report."""
-    for seed, reason in report.seed_failures.items():
-        _warn(msg("seed {seed}: {reason}", seed=seed, reason=reason))
 
 
 def _crawled_page(row: PageRow) -> CrawledPage:

@@ -115,14 +115,17 @@ class WebFetcher:
         grow    told how many bytes more of a body are to be kept; may have us wait
         """
         answer = IncomingResponse(self._config, robots, dict(conditions), grow, sent)
-        return await self._complete(
+        return await self._send_and_collect(
             url, answer, lambda started: self._request(url, answer, started)
         )
 
-    async def _complete(
+    async def _send_and_collect(
         self, url: str, answer: IncomingResponse, send: Callable[[float], Awaitable[str]]
     ) -> FetchResult:
-        """Return the result of a request; `send` gets its time and returns the detail."""
+        """Send a request and return its result.
+
+        `send` gets the start time and returns the detail of the result.
+        """
         started, begun = self._clock(), time.monotonic()
         failure: FailureKind | None = None
         try:
@@ -323,7 +326,7 @@ class WebPoster(WebFetcher):
                         await answer.read_body(response)
                     return f"{response.status} {response.reason}".strip()
 
-        return await self._complete(url, answer, send)
+        return await self._send_and_collect(url, answer, send)
 
 
 def _without_cookies(headers: Headers) -> Headers:

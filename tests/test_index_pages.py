@@ -17,58 +17,34 @@ def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:
     return ANALYST.score(url, html.encode(), "text/html; charset=utf-8")
 
 
+ROLES = {
+    Role.INDEX: """
+        / /index.html /tags/%E8%B6%B3%E7%90%83/ /blog/categories/Java/leetcode/ /tags
+        /en/news/ /%E6%A0%87%E7%AD%BE/x /wiki/Category:Football
+        /wiki/%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83 /archives/2020/05/ /2024/05/01/
+        /tag/es2015/ /?tag=x /w/index.php?title=Category:Football
+        /w/index.php?title=%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83 /tags.html
+        /zh-cn/archives.html /archives/2005/04/13/
+    """,
+    Role.PAGE: """
+        /news/goal/ /w/index.php?title=Football /2024/05/01/goal/ /archives/12345
+        /archives/12345.html /category/x/12345.html /categories/2020-05-01-goal/ /topics/123
+        /forum/ball-7/topic/goal-3/ /3/library/collections.html /archives/2005/04/13/goal/
+        /archives/2005/04/goal /?p=123 /p/504.html /p/2.html /p/1234 /wiki/P4 /page/about
+        /vintage/wine
+    """,
+    Role.CONTINUATION: """
+        /w/index.php?title=Category:Football&pagefrom=Goal /list?start=40 /page/2/
+        /tags/x/page/12 /tags/x/index_2.html /a?cat=3&page=2 /tags/x/p/2/ /list/p-2.html
+    """,
+}
+
+
 @pytest.mark.parametrize(
-    ("path", "is_what"),
-    [
-        ("/", Role.INDEX),
-        ("/index.html", Role.INDEX),
-        ("/tags/%E8%B6%B3%E7%90%83/", Role.INDEX),
-        ("/blog/categories/Java/leetcode/", Role.INDEX),
-        ("/tags", Role.INDEX),
-        ("/en/news/", Role.INDEX),
-        ("/news/goal/", Role.PAGE),
-        ("/%E6%A0%87%E7%AD%BE/x", Role.INDEX),
-        ("/wiki/Category:Football", Role.INDEX),
-        ("/wiki/%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83", Role.INDEX),
-        ("/archives/2020/05/", Role.INDEX),
-        ("/2024/05/01/", Role.INDEX),
-        ("/tag/es2015/", Role.INDEX),
-        ("/?tag=x", Role.INDEX),
-        ("/w/index.php?title=Category:Football", Role.INDEX),
-        ("/w/index.php?title=%E5%88%86%E7%B1%BB:%E8%B6%B3%E7%90%83", Role.INDEX),
-        ("/w/index.php?title=Category:Football&pagefrom=Goal", Role.CONTINUATION),
-        ("/list?start=40", Role.CONTINUATION),
-        ("/w/index.php?title=Football", Role.PAGE),
-        ("/page/2/", Role.CONTINUATION),
-        ("/tags/x/page/12", Role.CONTINUATION),
-        ("/tags/x/index_2.html", Role.CONTINUATION),
-        ("/a?cat=3&page=2", Role.CONTINUATION),
-        ("/2024/05/01/goal/", Role.PAGE),
-        ("/archives/12345", Role.PAGE),
-        ("/archives/12345.html", Role.PAGE),
-        ("/category/x/12345.html", Role.PAGE),
-        ("/categories/2020-05-01-goal/", Role.PAGE),
-        ("/topics/123", Role.PAGE),
-        ("/forum/ball-7/topic/goal-3/", Role.PAGE),
-        ("/3/library/collections.html", Role.PAGE),
-        ("/tags.html", Role.INDEX),
-        ("/zh-cn/archives.html", Role.INDEX),
-        ("/archives/2005/04/13/goal/", Role.PAGE),
-        ("/archives/2005/04/goal", Role.PAGE),
-        ("/archives/2005/04/13/", Role.INDEX),
-        ("/?p=123", Role.PAGE),
-        ("/tags/x/p/2/", Role.CONTINUATION),
-        ("/list/p-2.html", Role.CONTINUATION),
-        ("/p/504.html", Role.PAGE),
-        ("/p/2.html", Role.PAGE),
-        ("/p/1234", Role.PAGE),
-        ("/wiki/P4", Role.PAGE),
-        ("/page/about", Role.PAGE),
-        ("/vintage/wine", Role.PAGE),
-    ],
+    ("path", "role"), [(path, role) for role, paths in ROLES.items() for path in paths.split()]
 )
-def test_address_role_common_addresses(path: str, is_what: Role) -> None:
-    assert address_role(f"http://h{path}") is is_what
+def test_address_role_common_addresses(path: str, role: Role) -> None:
+    assert address_role(f"http://h{path}") is role
 
 
 def test_series_address_pages_of_one_index_are_equal() -> None:

@@ -83,7 +83,7 @@ def test_declared_option_as_flag_sets_its_field(option: Declared) -> None:
 @pytest.mark.parametrize("option", DECLARED, ids=NAMES)
 def test_option_as_variable_sets_its_field(option: Declared, monkeypatch: MonkeyPatch) -> None:
     typed, value = sample(option)
-    monkeypatch.setenv(option.variable, typed or "1")
+    monkeypatch.setenv(option.environment_variable, typed or "1")
     assert stored_value(option) == value
 
 

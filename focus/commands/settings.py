@@ -95,16 +95,12 @@ def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
     config, topic = _crawl_config(options, topic, seeds)
     is_anonymous = not (options["user_agent"] or options["contact"])
     endpoint = read_endpoint(options)
-    if config.terms == "none" or not _can_add_terms(config) or LLM in topic.sources.values():
+    uses_terms = config.analysis.relevance == AnalysisConfig().relevance
+    if config.terms == "none" or not uses_terms or LLM in topic.sources.values():
         endpoint = None
     if endpoint is not None and not config.terms:
         config = replace(config, terms=LLM)
     return CrawlPlan(config, paths, topic, is_anonymous, endpoint)
-
-
-def _can_add_terms(config: CrawlConfig) -> bool:
-    """Return whether the relevance model uses related terms."""
-    return config.analysis.relevance == AnalysisConfig().relevance
 
 
 # -- seeds and topic ----------------------------------------------------------------

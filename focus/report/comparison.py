@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import asdict
 
@@ -169,11 +169,8 @@ def _recall_series(comparison: Comparison, group: VariantGroup) -> list[Series]:
         for number, score in enumerate(group.scores)
     ]
     points = zip(*(topic.oracle for topic in comparison.topics), strict=True)
-    return [*lines, _oracle_series([sum(point) / len(point) for point in points])]
-
-
-def _oracle_series(curve: Sequence[float]) -> Series:
-    return Series(say("oracle (no crawl exceeds it)"), -1, curve)
+    oracle = [sum(point) / len(point) for point in points]
+    return [*lines, Series(say("oracle (no crawl exceeds it)"), -1, oracle)]
 
 
 def _ranking_row(comparison: Comparison, score: VariantScore) -> list[str]:

@@ -103,7 +103,7 @@ def _preceding_urls(db: sqlite3.Connection, *, crawl: int, why: Why) -> Precedin
     """Return the pages fetched before a page, or the waiting URLs before a waiting URL."""
     if why.page is not None and len(why.path) > 1:
         (since,) = db.execute(_PARENT, (*id_range(crawl), why.path[-2].url)).fetchone() or (0,)
-        return _summarise(db.execute(_BETWEEN, (crawl, since, why.page.nth)).fetchall())
+        return _summarise_preceding(db.execute(_BETWEEN, (crawl, since, why.page.nth)).fetchall())
     if why.state == UrlState.WAITING.name.lower():
         db.execute(_PRESENT)
         db.executemany(
@@ -112,11 +112,11 @@ def _preceding_urls(db: sqlite3.Connection, *, crawl: int, why: Why) -> Precedin
         values = (*id_range(crawl), UrlState.WAITING, why.priority + why.place)
         rows = db.execute(_BEFORE, values).fetchall()
         db.execute("DROP TABLE temp.present")
-        return _summarise(rows)
+        return _summarise_preceding(rows)
     return None
 
 
-def _summarise(rows: Sequence[tuple[str, str, float]]) -> PrecedingUrls:
+def _summarise_preceding(rows: Sequence[tuple[str, str, float]]) -> PrecedingUrls:
     """Summarise rows of (URL, host, priority)."""
     hosts = Counter(host for _, host, _ in rows).most_common(_MAX_SHOWN)
     return PrecedingUrls(

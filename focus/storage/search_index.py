@@ -114,7 +114,7 @@ class SearchIndex:
         with self.index_errors():
             self._sync_crawls()
             self._rebuild_if_stale()
-            todo = self._pages_to_index()
+            todo = [(crawl, n) for crawl, n in self.db.execute(_PENDING) if n]
             done, total = 0, sum(number for _, number in todo)
 
             def indexed(number: int) -> None:
@@ -132,9 +132,6 @@ class SearchIndex:
         """Return the crawls of the index, including those without pages so far."""
         with self.index_errors():
             return [IndexedCrawl(*row) for row in self.db.execute("SELECT * FROM crawl_seen")]
-
-    def _pages_to_index(self) -> list[tuple[int, int]]:
-        return [(crawl, n) for crawl, n in self.db.execute(_PENDING) if n]
 
     def _sync_crawls(self) -> None:
         """Remove deleted or replaced crawls from the index and add new ones."""

@@ -23,7 +23,6 @@ from focus.records import (
     NewRelevance,
     Outcome,
     Page,
-    PageChange,
     PageRow,
     PriorityChange,
     QueueRow,
@@ -181,7 +180,13 @@ def batch_statements(crawl: int, batch: Batch) -> Iterator[tuple[str, list[Row]]
     )
     yield _PAGE_VALIDATORS, [(base | number, *tags) for number, *tags in batch.page_validators]
     yield _REVISIT, [_revisit_state(base, row) for row in batch.revisit_states]
-    yield _PAGE_CHANGE, [_page_change(base, row) for row in batch.page_changes]
+    yield (
+        _PAGE_CHANGE,
+        [
+            (base | row.id, row.at, row.kinds, row.new_links, row.detail)
+            for row in batch.page_changes
+        ],
+    )
     yield (
         _DISCOVERY,
         [(base | number, n) for number, n in Counter(batch.discovery_page_ids).items()],
@@ -292,10 +297,6 @@ def _matches(new: NewRelevance | Page) -> Row:
 def _revisit_state(base: int, row: RevisitState) -> Row:
     instants = row.first_fetched_at, row.checked_at, row.tried_at, row.changed_at, row.gone_at
     return base | row.id, *instants, row.observed_s, row.changes, row.failure or None
-
-
-def _page_change(base: int, row: PageChange) -> Row:
-    return base | row.id, row.at, row.kinds, row.new_links, row.detail
 
 
 def _page_text(base: int, row: PageRow) -> Row:

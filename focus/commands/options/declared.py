@@ -50,8 +50,8 @@ class Declared(NamedTuple):
         return self.name.replace("-", "_")
 
     @property
-    def variable(self) -> str:
-        """The environment variable that sets the option, too: `FOCUS_MAX_BODY`."""
+    def environment_variable(self) -> str:
+        """The environment variable of the option: `FOCUS_MAX_BODY`."""
         return variable_name(self.name)
 
     @property
@@ -137,7 +137,7 @@ def changed_options(ctx: click.Context, *, excluded: Container[str]) -> list[str
             items = value if declaration.is_many else [declaration.as_typed(value)]
             text = re.sub(r"//[^/@]*@", "//", ",".join(map(str, items)))
             text = "…" if declaration.kind == "secret" else text
-            source_text = _SOURCES[source].format(declaration.variable)
+            source_text = _SOURCES[source].format(declaration.environment_variable)
             dashes = "" if declaration.setting.section == FILE_ONLY else "--"
             value_text = "" if declaration.type is bool else f" {text}"
             texts.append(f"{dashes}{declaration.name}{value_text}{source_text}")
