@@ -155,7 +155,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
         tuple[str, ...],
         Setting(
             NETWORK_SECTION,
-            "Allow a private network such as 127.0.0.0/8 (repeatable).",
+            "Allow private networks such as 127.0.0.0/8 (repeatable).",
             kind="network",
         ),
     ] = ()

@@ -109,7 +109,7 @@ async def test_sitemap_xml_is_tried_where_none_is_named(web: TinyWeb) -> None:
 
 async def test_no_sitemap_is_requested_without_the_option(web: TinyWeb) -> None:
     web.robots("a.test", "Sitemap: http://a.test/all.xml")
-    await crawl(web, "http://a.test/", wanted=False)
+    await crawl(web, "http://a.test/", is_enabled=False)
     assert web.urls() == ["http://a.test/"]
 
 

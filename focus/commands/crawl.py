@@ -108,6 +108,7 @@ _OUTPUT_OPTIONS = [
         is_flag=False,
         flag_value=ANY_KIND,
         kind="failures",
+        is_rare=True,
         help="Fetch URLs again that failed in an earlier run, all or of these kinds, such as "
         "timeout,http-5xx.",
     ),
