@@ -309,6 +309,11 @@ def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "1.html").write_text(html("足球", "足球射门，越位，裁判吹哨"), encoding="utf-8")
     (folder / "notes.pdf").write_bytes(b"%PDF")
+    links = "".join(f"<li><a href=/2026/{n}.html>足球新闻{n}</a>" for n in range(30))
+    Path("list.html").write_text(f"<meta charset=utf-8><title>足球</title>{links}", "utf-8")
+    given = ("--example", "on", "--example", "list.html", "--example", "http://a.test/")
+    _, _, err = focus(*NEW, *given, "--archive", "web.warc.gz", "-o", "g.toml")
+    assert "that list other pages (2 of 3): list.html, http://a.test/." in err
     code, _, err = focus(*NEW, "--example", "on", "--relevance", "cosine", "-o", "f.toml")
     assert code == 0
     assert "of 1 example" in err
@@ -328,6 +333,7 @@ def test_topic_new_examples_from_archive(focus: Focus) -> None:
     code, _, err = focus(*NEW, *options, *off, "--archive", "web.warc.gz", "-o", "f.toml")
     assert code == 0
     assert "of 3 examples and 1 others" in err and "http://b.test/gone: " in err
+    assert "list other pages" not in err
     assert "越位" in read("f.toml").features
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,17 @@ import click
 from click.core import ParameterSource
 
 from focus.commands.crawl import network_options
-from focus.commands.options.option import DB, add_options, option
+from focus.commands.options.option import DB, add_options, option, print_note
 from focus.errors import ConfigError
 from focus.text.formatting import printable
 
 if TYPE_CHECKING:
     from focus.learn.kb.knowledge_base import KnowledgeBase
     from focus.learn.page_sources import PageSources, StoredCrawls
+    from focus.learn.topic_building import SourcedPage
+    from focus.topic.topic import Topic
+
+_MAX_NAMED = 3  # pages named in a note
 
 ARCHIVE = option(
     "--archive",
@@ -82,6 +87,25 @@ def open_knowledge_base(path: Path | None, stack: ExitStack) -> KnowledgeBase | 
     from focus.learn.kb.knowledge_base import open_knowledge_base
 
     return stack.enter_context(open_knowledge_base(path))
+
+
+def collect_examples(
+    places: Sequence[str], sources: PageSources, subject: Topic
+) -> list[SourcedPage]:
+    """Return the pages of --example, and warn of those that list other pages."""
+    from focus.learn.page_sources import collect_pages, find_index_pages
+
+    pages = collect_pages(places, sources, subject, print_complaint)
+    if lists := find_index_pages(pages):
+        print_note(
+            "Example pages that list other pages ({count} of {total}): {pages}. Their words are "
+            "those of many articles; give articles on the topic instead, and use the lists "
+            "as seeds",
+            count=len(lists),
+            total=len(pages),
+            pages=", ".join([*lists[:_MAX_NAMED], *["…"] * (len(lists) > _MAX_NAMED)]),
+        )
+    return pages
 
 
 def print_complaint(line: str) -> None:

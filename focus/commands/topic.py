@@ -13,6 +13,7 @@ import click
 from focus.commands.crawl import llm_options
 from focus.commands.example_pages import (
     KB,
+    collect_examples,
     example_options,
     make_sources,
     open_knowledge_base,
@@ -121,7 +122,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     _check_output(target, force=options["force"])
     subject = _topic_from_options(name, options)
     paths = make_sources(ctx, options)
-    on = collect_pages(options["example"], paths, subject, print_complaint)
+    on = collect_examples(options["example"], paths, subject)
     off = collect_pages(options["not_example"], paths, subject, print_complaint)
     if options["example"] and not on:
         raise ConfigError("none of the pages given with --example could be read")
@@ -327,7 +328,7 @@ def suggest(ctx: click.Context, /, file: str, **options: Any) -> None:
     if options["output"] is not None and options["output"] != Path(file):
         _check_output(options["output"], force=options["force"])
     paths = make_sources(ctx, options)
-    on = collect_pages(options["example"], paths, subject, print_complaint)
+    on = collect_examples(options["example"], paths, subject)
     off = collect_pages(options["not_example"], paths, subject, print_complaint)
     with ExitStack() as stack:
         base = open_knowledge_base(options["base"], stack)

@@ -27,11 +27,15 @@ ReportProblem = Callable[[str], None]
 
 def read_pages(path: Path, report_problem: ReportProblem) -> Iterator[Document]:
     """Return the pages of `read_named_pages`, without their names."""
-    return (page for _, page in read_named_pages(path, report_problem))
+    return (page for _, page, _ in read_named_pages(path, report_problem))
 
 
-def read_named_pages(path: Path, report_problem: ReportProblem) -> Iterator[tuple[str, Document]]:
-    """Yield the pages of a folder and its subfolders, of one file, or of a .jsonl file, with names.
+def read_named_pages(
+    path: Path, report_problem: ReportProblem
+) -> Iterator[tuple[str, Document, str]]:
+    """Yield the pages of a folder and its subfolders, of one file, or of a .jsonl file.
+
+    They are returned as name, document and HTML source ("" for a text).
 
     A .html or .txt file is a page. A line of a .jsonl file is a page: an object with "html" or
     "text" (and "title"). The name of a page is its file, with the line number if there is one.
@@ -56,7 +60,7 @@ def read_named_pages(path: Path, report_problem: ReportProblem) -> Iterator[tupl
 
 def _read_file(
     file: Path, report_problem: ReportProblem, *, is_named: bool
-) -> Iterator[tuple[str, Document]]:
+) -> Iterator[tuple[str, Document, str]]:
     suffix = file.suffix.lower()
     if not file.is_file() or not (is_named or suffix in HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl"}):
         return
@@ -68,9 +72,10 @@ def _read_file(
     if suffix == ".jsonl":
         yield from _read_json_lines(file, data, report_problem)
     elif suffix in TEXT_SUFFIXES:
-        yield str(file), text_document(decode(data, "text/plain")[0])
+        yield str(file), text_document(decode(data, "text/plain")[0]), ""
     else:
-        yield str(file), html_document(decode(data, None)[0])
+        html = decode(data, None)[0]
+        yield str(file), html_document(html), html
 
 
 class _JsonPage(msgspec.Struct, frozen=True):
@@ -83,7 +88,7 @@ class _JsonPage(msgspec.Struct, frozen=True):
 
 def _read_json_lines(
     file: Path, data: bytes, report_problem: ReportProblem
-) -> Iterator[tuple[str, Document]]:
+) -> Iterator[tuple[str, Document, str]]:
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
@@ -94,9 +99,9 @@ def _read_json_lines(
             report_problem(f"{file}:{number}: is no page: {printable(str(error), 100)}")
             continue
         if page.html:
-            yield f"{file}:{number}", html_document(page.html)
+            yield f"{file}:{number}", html_document(page.html), page.html
         elif page.text or page.title:
-            yield f"{file}:{number}", text_document(page.text, page.title)
+            yield f"{file}:{number}", text_document(page.text, page.title), ""
         else:
             report_problem(f'{file}:{number}: is no page: neither "html" nor "text" in it')
 

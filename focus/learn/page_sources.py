@@ -9,14 +9,17 @@ from pathlib import Path
 
 import msgspec
 
+from focus.config import AnalysisConfig
 from focus.learn.corpus import HTML_SUFFIXES, TEXT_SUFFIXES, ReportProblem, read_named_pages
 from focus.learn.memory_crawl import PageSource, fetch_pages
 from focus.learn.topic_building import SourcedPage, make_sourced_page
+from focus.score.analysis import PageScorer
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
-from focus.topic.topic import Topic
+from focus.topic.topic import Topic, from_words, to_builtins
 from focus.urls.normal_form import seed_candidates, url_fingerprint
 
+_FILE_URL = "http://file.invalid/page.html"  # the address of a file, which tells nothing
 _SUFFIXES = HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl", ".toml"}
 
 
@@ -52,10 +55,26 @@ def collect_pages(
             samples += [pages[place]] if place in pages else []
         else:
             samples += [
-                SourcedPage(name, "", page)
-                for name, page in read_named_pages(Path(place), report_problem)
+                SourcedPage(name, "", page, html)
+                for name, page, html in read_named_pages(Path(place), report_problem)
             ]
     return samples
+
+
+def find_index_pages(pages: Sequence[SourcedPage]) -> list[str]:
+    """Return the sources of the pages that list others, such as archives and home pages."""
+    topic = to_builtins(from_words("x"))
+    scorer = PageScorer(AnalysisConfig(topic=topic, url_patterns=True))
+    sources = [
+        (page.source, page.source if page.host else _FILE_URL, page.html.encode())
+        for page in pages
+        if page.html
+    ]
+    return [
+        source
+        for source, url, html in sources
+        if scorer.score(url, html, "text/html; charset=utf-8", software=None).is_index_page
+    ]
 
 
 def _is_url(place: str) -> bool:

@@ -61,7 +61,7 @@ def count_effect(
     before, after = ModelSet(topic), ModelSet(wide)
     on_pages, newly_on_pages = Counter[str](), Counter[str]()
     total = newly_relevant = 0
-    for _, _, page in pages:
+    for page in (sourced.page for sourced in pages):
         total += 1
         words = finder.keyword_counts(fold_body(f"{page.title}\n{page.content}"))
         on_pages.update(words.keys())

@@ -51,18 +51,19 @@ MAX_RELEVANT, MAX_IRRELEVANT = 2000, 4000  # maximum numbers of stored pages
 
 
 class SourcedPage(NamedTuple):
-    """A page with its source; `host` stands for the site that made it."""
+    """A page with its source; `host` stands for the site that made it, "" for a file."""
 
     source: str
     host: str
     page: Document
+    html: str = ""
 
 
 def make_sourced_page(url: str, html: str) -> SourcedPage:
     """Return a fetched page with its source."""
     page = html_document(html)
     page.url_words = url_words(url)
-    return SourcedPage(url, url_host(url), page)
+    return SourcedPage(url, url_host(url), page, html)
 
 
 # -- building -----------------------------------------------------------------------
