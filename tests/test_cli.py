@@ -577,7 +577,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch
     [
         (["crwl"], "No such command 'crwl'. Did you mean 'crawl'? (see `focus --help`)"),
         (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
-        (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space; "),
+        (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space or "),
         (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
         (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
         (

@@ -360,8 +360,12 @@ def test_report_command_with_dash_writes_to_stdout(path: Path) -> None:
     assert run("--db", str(path), "-o", "-").stdout.startswith("<!doctype html>")
 
 
-def test_report_json_has_the_figures_of_the_page(path: Path, figures: CrawlFigures) -> None:
+def test_report_json_has_the_figures_of_the_page(
+    path: Path, figures: CrawlFigures, tmp_path: Path
+) -> None:
     result = run("--db", str(path), "--json")
+    assert run("--db", str(path), "-o", str(tmp_path / "r.JSON")).exit_code == 0
+    assert (tmp_path / "r.JSON").read_text("utf-8") == result.stdout
     assert msgspec.json.decode(result.stdout.encode(), type=CrawlFigures) == figures
     assert '"schema": "focus-report/2"' in result.stdout
 
@@ -375,6 +379,7 @@ def test_report_json_has_the_figures_of_the_page(path: Path, figures: CrawlFigur
         (["--db", "focus.db", "--crawl", "7"], ConfigError, "no crawl 7 in focus.db"),
         (["--db", "empty.db"], ConfigError, "has no crawl yet"),
         (["--db", "focus.db", "-o", "no/r.html"], ConfigError, "no/r.html: there is no folder"),
+        (["--db", "focus.db", "-o", "r.pdf"], ConfigError, "r.pdf: cannot be written as .pdf"),
         (["--db", "focus.db", "-o", "focus.db"], ConfigError, "is the database itself"),
     ],
 )

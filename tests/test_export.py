@@ -231,6 +231,13 @@ def test_choose_format_by_extension(chosen: str | None, name: str | None, file_f
     assert choose_format(chosen, None if name is None else Path(name)) == file_format
 
 
+@pytest.mark.parametrize("name", ["best.csv.gz", "best.XLSX", "a.tsv", "a.html"])
+def test_choose_format_other_extension_raises(name: str) -> None:
+    for chosen in (None, "csv"):
+        with pytest.raises(ConfigError, match=f"^{name}: cannot be written as .* ends in .jsonl,"):
+            choose_format(chosen, Path(name))
+
+
 def test_choose_format_contradiction_raises() -> None:
     with pytest.raises(ConfigError, match=r"--format jsonl contradicts the name of best\.csv"):
         choose_format("jsonl", Path("best.csv"))

@@ -307,7 +307,8 @@ _ZIPPED = gzip.compress(PAGE)
 )  # fmt: skip
 @pytest.mark.parametrize("is_whole", [True, False])
 async def test_fetch_odd_head_keeps_page(headers: list[str], body: bytes, is_whole: bool) -> None:
-    head = "\r\n".join(["HTTP/1.1 200 OK", "Content-Type: text/html", *headers, "", ""])
+    status = "HTTP/1.1 200 OK" if is_whole else "http/1.1  200\tOK"
+    head = "\r\n".join([status, "Content-Type: text/html", *headers, "", ""])
     response = head.encode("latin-1") + body
     early = b"HTTP/1.1 103 Early\r\nLink : </x>\r\n\r\n"
     pieces = [response] if is_whole else [early, *[bytes([byte]) for byte in response[:-50]]]

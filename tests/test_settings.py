@@ -251,6 +251,7 @@ def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
             "no URL to start from; give one, as in `focus crawl example.org --topic WORDS`",
         ),
         (["--seed", "a.test"], "no topic; give one with --topic"),
+        ([*BASE, "--seed", "a.test,http://b.test"], "contains white space or several URLs"),
         ([*BASE, "--seed", "ftp://a.test/"], "only http and https can be crawled, not ftp:"),
         ([*BASE, "--topic", "，"], "contains no word"),
         ([*BASE, "--topic", "no.toml"], "topic file no.toml: cannot be read: No such file"),
@@ -304,6 +305,8 @@ def test_seeds_file_comments_and_duplicates_are_ignored(ordered: Ordered, home: 
     (home / "seeds.txt").write_text(lines, encoding="utf-8")
     seeds = ordered(*BASE, "--seeds-file", str(home / "seeds.txt")).config.seeds
     assert seeds == ("a.test", "b.test", "http://a.test/#x", "c.test")
+    with pytest.raises(ConfigError, match=r"seeds\.txt': is a file; give it with --seeds-file"):
+        ordered("--topic", "x", "--seed", str(home / "seeds.txt"))
 
 
 def test_seeds_file_dash_reads_input(ordered: Ordered, monkeypatch: MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ _STDOUT = Path("-")
     type=click.Path(allow_dash=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     show_default="report.html, or standard output with --json",
-    help="Write to FILE; - is standard output.",
+    help="Write to FILE, as JSON if its name ends in .json; - is standard output.",
 )
 @option("--json", "as_json", is_flag=True, help="Write the figures as JSON instead of the page.")
 def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_json: bool) -> None:
@@ -39,11 +39,13 @@ def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_jso
     Example:
         focus report -o football.html
     """
-    from focus.report.export import write_bytes
+    from focus.report.export import check_extension, write_bytes
 
     out = output or (_STDOUT if as_json else Path("report.html"))
+    as_json = as_json or out.suffix.lower() == ".json"
     if out != _STDOUT:
         _check_output(out, db)
+        check_extension(out, (".json",) if as_json else (".html", ".htm"))
     figures = _read_figures([path.expanduser() for path in db], crawl)
     write_bytes(_render_report(figures, as_json), None if out == _STDOUT else out)
     if out != _STDOUT:

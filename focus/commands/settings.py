@@ -108,6 +108,9 @@ def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
 
 def _read_seeds(typed_seeds: Sequence[str], file: Path | None) -> tuple[str, ...]:
     """Return the seeds of the command line, then those of the file, without repetitions."""
+    for seed in typed_seeds:
+        if "://" not in seed and Path(seed.strip()).is_file():
+            raise ConfigError("seed {seed!r}: is a file; give it with --seeds-file", seed=seed)
     lines = [] if file is None else read_text(file, "seeds file").splitlines()
     file_lines = (line.partition(" #")[0].strip() for line in lines)
     seeds = (*typed_seeds, *(line for line in file_lines if line and not line.startswith("#")))

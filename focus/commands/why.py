@@ -41,7 +41,7 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     from focus.storage.reader import DatabaseReader
     from focus.urls.normal_form import seed_candidates, url_fingerprint
 
-    candidates = seed_candidates(url.replace(" ", "%20") if "://" in url else url)
+    candidates = seed_candidates(url.strip().replace(" ", "%20") if "://" in url else url)
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
         explanation = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))

@@ -331,7 +331,7 @@ class _CountingHandler(ResponseHandler):
         while not exchange.has_headers and (size := find_head_end(self._head, searched)):
             head, searched = bytes(self._head[:size]), 0
             del self._head[:size]
-            if not head.lstrip(b"\r\n").startswith(b"HTTP/"):
+            if head.lstrip(b"\r\n")[:5].upper() != b"HTTP/":
                 return head
             exchange.status_line = head.strip(b"\r\n").split(b"\n", 1)[0].rstrip(b"\r")
             super().data_received(repair_head(head))

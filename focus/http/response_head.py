@@ -20,7 +20,7 @@ def find_head_end(data: bytes | bytearray, start: int = 0) -> int:
     `start` is where the search begins: the bytes before it were searched earlier.
     """
     first = bytes(data[:64]).lstrip(b"\r\n")
-    if not _START.startswith(first[: len(_START)]):
+    if not _START.startswith(first[: len(_START)].upper()):
         return len(data)
     blank = min(len(data), 64) - len(first)
     match = _HEAD_END.search(data, max(blank, start - len(b"\r\n\r")))
@@ -30,6 +30,7 @@ def find_head_end(data: bytes | bytearray, start: int = 0) -> int:
 def repair_head(head: bytes) -> bytes:
     """Return a head without malformed headers and with one statement of the body's length.
 
+    - The status line has single spaces and its version capital letters.
     - White space before a colon is removed. A line whose name is not a token (RFC 9110, 5.6.2) or
       that has no colon is dropped with its continuation lines.
     - Content-Length is dropped beside `Transfer-Encoding: chunked` (RFC 9112, 6.3) and if it is not
@@ -49,6 +50,8 @@ def repair_head(head: bytes) -> bytes:
         is_dropped = not colon or not _TOKEN.fullmatch(name)
         if not is_dropped:
             fields.append((name, value))
+    version, *rest = status_line.split(None, 2)
+    status_line = b" ".join([version.upper(), *rest])
     repaired = [status_line, *[b"%s:%s" % field for field in _repair_framing(fields)]]
     return b"\r\n".join(repaired) + b"\r\n\r\n"
 

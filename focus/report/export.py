@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -74,9 +74,13 @@ def write_rows(
 def choose_format(chosen: str | None, out: Path | None) -> str:
     """Return the chosen format, else that of the file's extension, else JSON lines.
 
-    Raises ConfigError if the extension is that of another format than the chosen one.
+    Raises ConfigError if the extension is that of another format than the chosen one, or of one
+    that cannot be written.
     """
-    by_name = _EXTENSIONS.get(out.suffix.lower()) if out is not None else None
+    by_name = None
+    if out is not None:
+        check_extension(out, _EXTENSIONS)
+        by_name = _EXTENSIONS.get(out.suffix.lower())
     if chosen and by_name and chosen != by_name:
         raise ConfigError(
             "--format {chosen} contradicts the name of {file}; leave one of them out",
@@ -84,6 +88,18 @@ def choose_format(chosen: str | None, out: Path | None) -> str:
             file=out,
         )
     return chosen or by_name or "jsonl"
+
+
+def check_extension(out: Path, allowed: Collection[str]) -> None:
+    """Raise ConfigError if the file's extension is that of a well-known format not in `allowed`."""
+    extension = out.suffix.lower()
+    if extension not in allowed and extension in _OTHER_EXTENSIONS | _EXTENSIONS.keys():
+        raise ConfigError(
+            "{file}: cannot be written as {extension}; choose a name that ends in {allowed}",
+            file=out,
+            extension=extension,
+            allowed=", ".join(allowed),
+        )
 
 
 def write_bytes(data: bytes, out: Path | None) -> None:
@@ -214,6 +230,9 @@ _EXTENSIONS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet",
     ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite",
 }  # fmt: skip
+_OTHER_EXTENSIONS = frozenset(
+    ".7z .bz2 .docx .gz .htm .html .md .ods .pdf .tar .tsv .xls .xlsx .xml .xz .zip .zst".split()
+)
 
 
 def _iter_chunks(rows: Iterable[ExportRow], max_rows: int) -> Iterator[list[ExportRow]]:

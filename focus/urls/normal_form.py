@@ -354,8 +354,10 @@ def seed_candidates(text: str) -> list[str]:
     seed = text.strip()
     if not seed:
         raise ConfigError("seed: is empty; give a web address such as https://example.com/")
-    if re.search(r"[\s\x00-\x1f]", seed):
-        raise ConfigError("seed {seed!r}: contains white space; give one URL per seed", seed=seed)
+    if re.search(r"[\s\x00-\x1f]|[,;]https?://", seed):
+        raise ConfigError(
+            "seed {seed!r}: contains white space or several URLs; give one URL per seed", seed=seed
+        )
     scheme = _SCHEME.match(seed)
     if scheme and scheme[1].lower() not in ("http", "https"):
         raise ConfigError(
