@@ -164,12 +164,6 @@ def test_registered_names_have_nothing_to_do_with_each_other(suffix: str) -> Non
     assert crowd.domains.has_room(f"fresh.{suffix}")
 
 
-def test_nor_have_addresses() -> None:
-    crowd = Crowd()
-    asked = [crowd.ask(f"9.9.{n}.7:8080") for n in range(250)]
-    assert not any(map(crowd.domains.is_spent, asked))
-
-
 def test_hosts_that_bring_nothing_are_known_up_to_a_number() -> None:
     crowd = Crowd()
     for name in hosts("trap.test", KNOWN_HOSTS):

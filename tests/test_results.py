@@ -56,32 +56,6 @@ def test_page_is_followed_stored_and_counted(crawl: Crawl) -> None:
     assert kinds(intents) == ["RememberText", "FollowLinks", "MarkDone", "LearnFromResult"]
 
 
-def test_noindex_page_is_followed_and_dropped(crawl: Crawl) -> None:
-    _, follow, drop, _ = decided(crawl, Page(noindex=True, links=[link(f"{SEED}1")]), status=200)
-    assert isinstance(follow, i.FollowLinks) and follow.row is None and follow.links
-    assert drop == i.DropUrl(0, DropReason.NOINDEX, "meta robots or X-Robots-Tag")
-
-
-def test_redirect_target_replaces_url_with_one_more_hop(crawl: Crawl) -> None:
-    enter, drop = decided(crawl, status=301, redirect_to="/there")
-    assert isinstance(enter, i.EnterRedirect) and enter.row.url == "http://a.test/there"
-    assert (enter.row.hops, enter.row.parent_id, enter.source) == (1, 0, 0)
-    assert drop == i.DropUrl(0, DropReason.REDIRECTED, "http://a.test/there")
-
-
-def test_redirect_to_other_scheme_is_the_same_url(crawl: Crawl) -> None:
-    (requeue,) = decided(crawl, status=301, redirect_to="https://a.test/")
-    assert requeue == i.RequeueUrl(0, "https://a.test/", hops=1, source=SEED)
-
-
-def test_temporary_failure_is_retried_and_pauses_its_host(crawl: Crawl) -> None:
-    retry, blame, rest, count = decided(crawl, failure=FailureKind.TIMEOUT, detail="10 s")
-    assert isinstance(retry, i.RetryUrl) and (retry.tries, retry.at) == (1, 110.0)
-    assert isinstance(blame, i.CountFailure)
-    assert isinstance(rest, i.PauseHost) and rest.until == 110.0
-    assert count == i.LearnFromResult(0, None)
-
-
 def test_too_many_failures_abandon_the_host(crawl: Crawl) -> None:
     crawl.frontier.host("a.test").failures = 5
     crawl.requests[0].tries = 1

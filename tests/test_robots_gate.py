@@ -73,12 +73,6 @@ def test_sitemaps_returns_the_scheme_whose_file_names_some_else_the_first() -> N
     assert gate.sitemaps(host) == ("http", ("http://h0.test/s.xml",))
 
 
-def test_robots_txt_is_requested_once() -> None:
-    site = Site(SHUT, 2, 1000)
-    assert [site.forbids(number) for number in (0, 1, 0, 1)] == [True] * 4
-    assert site.asked == 2
-
-
 def test_least_recently_used_rules_are_evicted_and_requested_again() -> None:
     site = Site(SHUT, 3, 2 * len(SHUT))
     assert all(site.forbids(number) for number in (0, 1, 0, 2))

@@ -288,17 +288,6 @@ def test_patterns_are_tracked_for_large_hosts_only() -> None:
     assert (traps.wants_patterns(small), traps.wants_patterns(large)) == (False, True)
 
 
-async def test_crawl_skips_growing_path() -> None:
-    web = TinyWeb()
-    web.page("http://a.test/", links=["x/"])
-    for depth in range(1, 9):
-        web.page("http://a.test/" + "x/" * depth, links=["x/", "../y"])
-    run = await crawl(web, ["http://a.test/"])
-    assert "http://a.test/x/x/" in web.urls()
-    assert "http://a.test/x/x/x/" not in web.urls()
-    assert run.crawl.unit_of_work.drops[DropReason.TRAP_PATH] == 1
-
-
 async def test_waiting_urls_of_spent_queue_are_dropped() -> None:
     web = TinyWeb()
     web.page("http://a.test/", links=[f"/{n}" for n in range(60)])
