@@ -45,12 +45,11 @@ docs: .venv/.docs  ## the documentation as a site, in both languages: build/docs
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@
 
-mutation: build/mutation/bin/python  ## change the code at random, see whether tests notice: hours
-	$(BIN)/python -m bench.mutation --python $(CURDIR)/$< --mutants $(or $(MUTANTS),400)
+mutation: build/mutation  ## change the code at random, see whether tests notice: minutes to hours
+	$(BIN)/python -m bench.mutation --mutants $(or $(MUTANTS),400)
 
-build/mutation/bin/python: .venv/.installed
-	$(PYTHON) -m venv build/mutation
-	build/mutation/bin/python -m pip install --quiet cosmic-ray==8.7.0
+build/mutation: .venv/.installed
+	$(BIN)/python -m pip install --quiet --target $@ cosmic-ray==8.7.0 coverage==7.17.5
 
 virtual-soak: install  ## watch for a day of a virtual clock, with kills and outages
 	$(BIN)/python -m bench.virtual_soak

@@ -1,20 +1,35 @@
-"""Changes the code in places drawn at random and runs the tests of its area (mutation testing).
+"""Changes the code in places drawn at random and runs the tests of each (mutation testing).
 
-    python -m bench.mutation [AREAS …] [--mutants 400] [--seed 1] [--python PYTHON]
+    python -m bench.mutation [AREAS …] [--mutants 400] [--seed 1] [--tools build/mutation]
 
-Cosmic Ray, which PYTHON has installed (`make mutation`), changes one place of a copy of the last
-commit at a time. Printed are the changes that no test noticed, and for each area how many one did.
-AREAS are names of `TESTS`, by default all. Annotations and the signs in front of arguments are no
-places: nothing evaluates the former, and a change of the latter is an error of syntax.
+Cosmic Ray and coverage, installed in TOOLS (`make mutation`), make the changes of the last commit
+and find the tests of each line. The quick tests of the areas run twice; then a fork of this process
+makes a change in memory and runs its tests, the fastest first, until one notices. At most
+`MAX_TEST_S` of tests are tried, so that the share of noticed changes is a lower bound. Printed are
+the changes that no test noticed, and for each area how many one did. AREAS are names of `TESTS`,
+by default all. Annotations and the signs in front of arguments are no places: nothing evaluates the
+former, and a change of the latter is an error of syntax.
 """
 
-import json
-import sqlite3
+import gc
+import inspect
+import os
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from difflib import unified_diff
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from random import Random
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+import pytest
+from _pytest.runner import runtestprotocol
 
 from bench.script import read_options, table
 
@@ -29,68 +44,215 @@ TESTS = {
     "storage/writer.py": "store resume",
 }
 """Test files by area of the code."""
+MAX_TEST_S, HANG_S = 20.0, 300.0
+
+
+class Mutant(NamedTuple):
+    """A change: area, file, line (from 1), and which place of which operator of Cosmic Ray."""
+
+    area: str
+    file: Path
+    line: int
+    operator: str
+    occurrence: int
+
+
+class Mutation:
+    """Plugin of pytest that runs all tests, and then those of each change in a fork.
+
+    outcomes  change -> whether a test noticed it
+    """
+
+    def __init__(self, mutants: list[Mutant]) -> None:
+        self._mutants, self.outcomes = mutants, dict[Mutant, bool]()
+        self._seconds: dict[str, float] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests twice, leave out those that fail the second time, and try the changes."""
+        data = self._measure(session)
+        items = {item.nodeid: item for item in session.items if _passes([item])}
+        for mutant in self._mutants:
+            tests = [items[name] for name in self._tests_of(mutant, data) if name in items]
+            is_noticed = self.outcomes[mutant] = bool(tests) and _is_noticed(mutant, tests)
+            print(f"{mutant} with {len(tests)} tests:", "noticed" if is_noticed else _diff(mutant))
+        return True
+
+    def _measure(self, session: pytest.Session) -> Any:
+        """Return the coverage of each test, and note their seconds."""
+        from coverage import Coverage
+
+        coverage = Coverage(data_file=None, include=["focus/*"])
+        coverage.start()
+        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+            coverage.switch_context(item.nodeid)
+            began = time.process_time()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self._seconds[item.nodeid] = time.process_time() - began
+        coverage.stop()
+        assert not session.testsfailed, "the tests fail without a change"
+        return coverage.get_data()
+
+    def _tests_of(self, mutant: Mutant, data: Any) -> list[str]:
+        """Return the tests that execute the changed line, the fastest first."""
+        contexts = data.contexts_by_lineno(str(mutant.file.resolve()))
+        names = {name for tests in contexts.values() for name in tests}  # of a line of no function
+        for line in range(mutant.line, 0, -1):
+            if contexts.get(line):
+                names = set(contexts[line])
+                break
+        ordered = sorted(names & self._seconds.keys(), key=self._seconds.__getitem__)
+        total, chosen = 0.0, list[str]()
+        for name in ordered:
+            total += self._seconds[name]
+            if total > MAX_TEST_S and chosen:
+                break
+            chosen.append(name)
+        return chosen
+
+
+def _is_noticed(mutant: Mutant, items: list[pytest.Item]) -> bool:
+    """Return whether a test fails, crashes or hangs after the change."""
+    source = mutant.file.read_text("utf-8")
+    child = os.fork()
+    if child == 0:
+        _try_change(mutant, source, items)
+    deadline, status = time.monotonic() + HANG_S, 1
+    while time.monotonic() < deadline:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            break
+        time.sleep(0.02)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    mutant.file.write_text(source, "utf-8")
+    return status != 0
+
+
+def _try_change(mutant: Mutant, source: str, items: list[pytest.Item]) -> None:
+    """Make the change in this process and run the tests; never returns."""
+    code = 1
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, 1)
+        os.dup2(sink, 2)
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used + 4 * MAX_TEST_S + 10),) * 2)
+        changed = _change(mutant, source)
+        if not _replace_functions(mutant.file, source, changed):
+            mutant.file.write_text(changed, "utf-8")
+            tests = [item.nodeid for item in items]
+            command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", *tests]
+            os.execv(sys.executable, command)
+        gc.collect = lambda *_: 0  # each module of tests calls it
+        code = not _passes(items)
+    finally:
+        os._exit(code)
+
+
+def _passes(items: list[pytest.Item]) -> bool:
+    """Return whether all tests pass; ends with the first that does not."""
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item._initrequest()  # type: ignore[attr-defined]  # its fixtures were set up before
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            return False
+    return True
+
+
+def _replace_functions(file: Path, source: str, changed: str) -> bool:
+    """Give the functions of a module their changed code; False if others than functions changed."""
+    pairs = dict(_changed_code(compile(source, str(file), "exec"), compile(changed, "x", "exec")))
+    if not all(old.co_flags & inspect.CO_OPTIMIZED for old in pairs):
+        return False
+    by_place = {(old.co_qualname, old.co_firstlineno): new for old, new in pairs.items()}
+    gc.unfreeze()
+    path = str(file.resolve())
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename == path:
+            place = thing.__code__.co_qualname, thing.__code__.co_firstlineno
+            if place in by_place:
+                thing.__code__ = by_place[place]
+        elif isinstance(thing, _lru_cache_wrapper):
+            thing.cache_clear()
+    return True
+
+
+def _changed_code(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """Yield functions (with those around them) that differ, and other code whose own part does."""
+    nested = [
+        [const for const in code.co_consts if isinstance(const, CodeType)] for code in (old, new)
+    ]
+    is_function = bool(old.co_flags & inspect.CO_OPTIMIZED)
+    own = [
+        (code.co_code, code.co_names, [c for c in code.co_consts if not isinstance(c, CodeType)])
+        for code in (old, new)
+    ]
+    if old != new if is_function else repr(own[0]) != repr(own[1]):
+        yield old, new
+    for pair in zip(*nested, strict=False):
+        yield from _changed_code(*pair)
+
+
+def _change(mutant: Mutant, source: str) -> str:
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    return str(mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence))
+
+
+def _diff(mutant: Mutant) -> str:
+    source = mutant.file.read_text("utf-8")
+    lines = [text.splitlines(keepends=True) for text in (source, _change(mutant, source))]
+    return "".join(unified_diff(lines[0], lines[1], str(mutant.file), "changed", n=2))
+
+
+def _mutants(area: str, rng: Random) -> Iterator[Mutant]:
+    """Yield a change of each place of an area, drawn among those that are possible."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    path = Path("focus", area)
+    for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        text = file.read_text("utf-8")
+        lines, tree = text.splitlines(), get_ast(text)
+        by_place: dict[tuple[int, int], list[Mutant]] = {}
+        for name in sorted(operator_names()):
+            kind = get_operator(name)
+            if kind.arguments():
+                continue
+            nodes = list(ast_nodes(tree))
+            positions = [at for node in nodes for at, _ in kind().mutation_positions(node)]
+            for occurrence, (row, column) in enumerate(positions):
+                before = lines[row - 1][:column].rstrip()
+                is_sign = "BinaryOperator" in name and (
+                    "_BitOr_" in name or before[-1:] in ("", "(", ",", "[")
+                )
+                if not is_sign:
+                    mutant = Mutant(area, file, row, name, occurrence)
+                    by_place.setdefault((row, column), []).append(mutant)
+        yield from (rng.choice(by_place[place]) for place in sorted(by_place))
 
 
 def main() -> None:
     """Draw the changes, try them and print a row for each area."""
     options = read_options(__doc__)
+    sys.path.append(str(options.tools.resolve()))
     rng = Random(options.seed)
-    areas, rows = options.areas or list(TESTS), []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    areas = options.areas or list(TESTS)
+    with tempfile.TemporaryDirectory() as folder:
         subprocess.run(f"git archive HEAD | tar -xC {folder}", shell=True, check=True)
-        places = [place for area in areas for place in _places(area, folder, options.python, rng)]
-        chosen = dict.fromkeys(rng.sample(places, min(options.mutants, len(places))))
-        for area in areas:
-            jobs = json.dumps([job for place, job in chosen if place == area])
-            for kind in ("mutation_specs", "work_items"):
-                unused = f"DELETE FROM {kind} WHERE job_id NOT IN (SELECT value FROM json_each(?))"
-                _query(folder, area, unused, jobs)
-            _cosmic_ray("baseline", area, folder, options.python)  # the tests pass without a change
-            _cosmic_ray("exec", area, folder, options.python)
-            results = _query(folder, area, "SELECT test_outcome, diff FROM work_results")
-            missed = [diff for outcome, diff in results if outcome == "SURVIVED"]
-            print(*missed, sep="\n", flush=True)
-            rows.append((area, len(results), len(results) - len(missed)))
+        os.chdir(folder)
+        sys.path.insert(0, folder)
+        places = [mutant for area in areas for mutant in _mutants(area, rng)]
+        plugin = Mutation(rng.sample(places, min(options.mutants, len(places))))
+        names = sorted({name for area in areas for name in TESTS[area].split()})
+        files = [f"tests/test_{name}.py" for name in names]
+        pytest.main(["-q", "-s", "-n", "0", "-m", "not slow", *files], plugins=[plugin])
+    results = [(mutant.area, noticed) for mutant, noticed in plugin.outcomes.items()]
+    rows = [(a, len(r := [n for area, n in results if area == a]), sum(r)) for a in areas]
     tried, noticed = (sum(row[at] for row in rows) for at in (1, 2))
     print(table(("area", "changes", "noticed"), [*rows, ("all", tried, noticed)]))
     print(f"{noticed / max(1, tried):.1%}")
-
-
-def _places(area: str, folder: Path, python: str, rng: Random) -> list[tuple[str, str]]:
-    """Return one change of each place of an area, as area and job."""
-    files = " ".join(f"tests/test_{name}.py" for name in TESTS[area].split())
-    command = f"{sys.executable} -m pytest -x -q -n 0 -m 'not slow' {files}"
-    (folder / f"{Path(area).stem}.toml").write_text(
-        f'[cosmic-ray]\nmodule-path = "focus/{area}"\ntimeout = 200.0\nexcluded-modules = []\n'
-        f'test-command = "{command}"\ndistributor.name = "local"\n'
-    )
-    _cosmic_ray("init", area, folder, python)
-    jobs: dict[tuple[str, str, str], list[str]] = {}
-    for path, row, column, operator, job in _query(
-        folder, area,
-        "SELECT module_path, start_pos_row, start_pos_col, operator_name, job_id"
-        " FROM mutation_specs ORDER BY 1, 2, 3, 4, occurrence",
-    ):  # fmt: skip
-        before = (
-            (folder / path).read_text("utf-8").splitlines()[int(row) - 1][: int(column)].rstrip()
-        )
-        is_operator = "BinaryOperator" in operator
-        if not (is_operator and ("_BitOr_" in operator or before[-1:] in ("", "(", ",", "["))):
-            jobs.setdefault((path, row, column), []).append(job)
-    return [(area, rng.choice(mutants)) for mutants in jobs.values()]
-
-
-def _cosmic_ray(command: str, area: str, folder: Path, python: str) -> None:
-    name = Path(area).stem
-    session = [f"{name}.sqlite"] if command != "baseline" else []
-    module = [python, "-m", "cosmic_ray.cli", command, f"{name}.toml", *session]
-    subprocess.run(module, cwd=folder, check=True)
-
-
-def _query(folder: Path, area: str, query: str, *values: str) -> list[tuple[str, ...]]:
-    with sqlite3.connect(folder / f"{Path(area).stem}.sqlite") as connection:
-        return connection.execute(query, values).fetchall()
 
 
 if __name__ == "__main__":
