@@ -131,7 +131,7 @@ def test_library_is_packed_from_its_sources() -> None:
     assert LIBRARY_FILE.stat().st_size <= 600_000
 
 
-@pytest.mark.parametrize("name", ["足球", "Soccer", " football ", "footballs"])
+@pytest.mark.parametrize("name", ["足球", "Soccer", " football ", "footballs", "足球新闻", "football tips"])
 def test_find_topic_by_any_name_returns_names_and_terms(name: str) -> None:
     topic = find_topic(name)
     assert {"足球", "football"} <= set(topic.names)
@@ -139,7 +139,7 @@ def test_find_topic_by_any_name_returns_names_and_terms(name: str) -> None:
     assert {"世界杯", "英超"} <= set(topic.narrower)
 
 
-@pytest.mark.parametrize("name", ["", "|", "越位", "no such topic"])
+@pytest.mark.parametrize("name", ["", "|", "越位", "no such topic", "新闻资讯产业", "业"])
 def test_find_topic_other_word_returns_none(name: str) -> None:
     assert find_topic(name) is None
 

@@ -7,6 +7,7 @@ for 数据库), often none; Chinese terms; English terms. A topic is found by an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,11 @@ from focus.topic.topic import Topic
 LIBRARY_FILE = Path(__file__).parent / "library.zst"
 _MAX_BYTES = 10_000_000  # of the unpacked text
 _NAME_WEIGHT = 0.8  # of another name, which may have a second meaning
+_KINDS = (
+    *("新闻", "资讯", "知识", "教程", "行业", "产业"),
+    *(" news", " tutorial", " guide", " tips", " industry"),
+)
+"""Kinds of pages and views of a subject: 足球新闻 is searched for as 足球, too."""
 _NARROWER_WEIGHT = 0.4
 """Weight of a narrower subject: a page with it in the title and in the text is relevant."""
 
@@ -40,19 +46,32 @@ class LibraryTopic(NamedTuple):
 
 
 def find_topic(name: str) -> LibraryTopic | None:
-    """Return the topic with this name, in singular or plural, or None.
+    """Return the topic with this name, in singular or plural and with or without a kind, or None.
+
+    Examples: databases, 足球新闻, 畜牧 (in the library as 畜牧业).
 
     Raises ConfigError for a damaged library.
     """
     text = library_text()
-    forms = [f"|{fold(form)}|" for form in phrase_forms(name.strip())] if name.strip() else []
-    start = max(map(text.find, forms), default=-1)
+    starts = (text.find(f"|{fold(form)}|") for form in _name_forms(name.strip()))
+    start = next((start for start in starts if start >= 0), -1)
     if start < 0:
         return None
     names, narrower, *terms = text[text.rfind("\n", 0, start) + 1 :].split("\n", 4)[:4]
     return LibraryTopic(
         tuple(names.strip("|").split("|")), _split_words(narrower), _split_words(",".join(terms))
     )
+
+
+def _name_forms(name: str) -> Iterator[str]:
+    """Yield the forms under which the library may have a name, the likeliest first."""
+    forms = phrase_forms(name) if name else ()
+    yield from forms
+    for form in forms:
+        for kind in _KINDS:
+            if form.endswith(kind) and len(form) >= len(kind) + 2:
+                yield from phrase_forms(form.removesuffix(kind))
+    yield f"{name}业"
 
 
 def _split_words(line: str) -> tuple[str, ...]:
