@@ -1,6 +1,7 @@
 """Databases: every SQL statement about crawls and alerts.
 
-    schema, file_check — the tables with all columns explained; errors of a database file
+    schema, crawl_tables.sql — views, versions and row ids; the tables with all columns explained
+    file_check — errors of a database file
     lock, private — one crawl at a time per database; files with mode 0600
     writer, statements — functions behind `focus.store`; a batch as SQL statements
     columns, url_log — millions of URLs read at a restart; the logs that they are read from

@@ -8,7 +8,7 @@
 
 Modules:
 
-    schema — the tables
+    alert_tables.sql — the tables
     records — the records that methods receive and return
     database — one connection with short transactions
     store — `AlertStore`: the classes below over one connection; `open_store`
