@@ -72,7 +72,7 @@ class Mutation:
         data = self._measure(session)
         items = {item.nodeid: item for item in session.items if _passes([item])}
         for mutant in self._mutants:
-            tests = [items[name] for name in self._tests_of(mutant, data) if name in items]
+            tests = [items[name] for name in self._select_tests(mutant, data) if name in items]
             is_noticed = self.outcomes[mutant] = bool(tests) and _is_noticed(mutant, tests)
             print(f"{mutant} with {len(tests)} tests:", "noticed" if is_noticed else _diff(mutant))
         return True
@@ -92,7 +92,7 @@ class Mutation:
         assert not session.testsfailed, "the tests fail without a change"
         return coverage.get_data()
 
-    def _tests_of(self, mutant: Mutant, data: Any) -> list[str]:
+    def _select_tests(self, mutant: Mutant, data: Any) -> list[str]:
         """Return the tests that execute the changed line, the fastest first."""
         contexts = data.contexts_by_lineno(str(mutant.file.resolve()))
         names = {name for tests in contexts.values() for name in tests}  # of a line of no function

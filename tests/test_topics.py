@@ -311,8 +311,8 @@ def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
     (folder / "notes.pdf").write_bytes(b"%PDF")
     links = "".join(f"<li><a href=/2026/{n}.html>足球新闻{n}</a>" for n in range(30))
     Path("list.html").write_text(f"<meta charset=utf-8><title>足球</title>{links}", "utf-8")
-    given = ("--example", "on", "--example", "list.html", "--example", "http://a.test/")
-    _, _, err = focus(*NEW, *given, "--archive", "web.warc.gz", "-o", "g.toml")
+    options = ("--example", "on", "--example", "list.html", "--example", "http://a.test/")
+    _, _, err = focus(*NEW, *options, "--archive", "web.warc.gz", "-o", "g.toml")
     assert "that list other pages (2 of 3): list.html, http://a.test/." in err
     code, _, err = focus(*NEW, "--example", "on", "--relevance", "cosine", "-o", "f.toml")
     assert code == 0

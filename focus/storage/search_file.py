@@ -19,22 +19,22 @@ CACHE_KIB = 64 * 1024
 MAX_WAL_ATTEMPTS = 100  # times 50 ms
 
 _SCHEMA = """
--- Spelt as in `spelling`; `words`: pairs that are words. Its rows are numbered as in doc.
+-- Spelling is folded; `words` has the pairs of ideographs that are words. Row ids equal doc.id.
 CREATE VIRTUAL TABLE text_index USING fts5(title, text, words, content = '', tokenize = 'ascii');
--- What a row of text_index is: a page; NULL: the page is another by now, or gone.
+-- The pages of the rows of text_index; NULL if the page has changed since or is gone.
 CREATE TABLE doc (
     id        INTEGER PRIMARY KEY,
     page      INTEGER UNIQUE,
-    published REAL             -- Unix seconds; NULL: the page does not say
+    published REAL             -- Unix seconds; NULL: unknown
 );
--- How much of a crawl is in the index.
+-- The indexed part of each crawl.
 CREATE TABLE crawl_seen (
     crawl      INTEGER PRIMARY KEY,
-    begun      TEXT NOT NULL,     -- digest and begin of the crawl: another one is not it
-    nth        INTEGER NOT NULL,  -- the last request whose page is here
-    stamp      TEXT NOT NULL,     -- of the crawl when the next two were found
-    pagerank   REAL NOT NULL,     -- largest of its pages
-    relevance  REAL NOT NULL      -- the same
+    begun      TEXT NOT NULL,     -- digest and start of the crawl, to recognise a replaced crawl
+    nth        INTEGER NOT NULL,  -- last request whose page is indexed
+    stamp      TEXT NOT NULL,     -- state of the crawl when the next two were computed
+    pagerank   REAL NOT NULL,     -- largest PageRank of its pages
+    relevance  REAL NOT NULL      -- largest relevance of its pages
 );
 """
 

@@ -45,18 +45,18 @@ _SENSE = re.compile(r"\s*[(（][^()（）]*[)）]$")  # 苹果（水果）
 
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS entity (
-    id   INTEGER PRIMARY KEY,  -- in the order of the dump
-    name TEXT NOT NULL,        -- several rows may have one: their facts are put together
-    size INTEGER NOT NULL      -- how many facts: the better known comes first
+    id   INTEGER PRIMARY KEY,  -- in order of the dump
+    name TEXT NOT NULL,        -- several rows may have the same name; their facts are combined
+    size INTEGER NOT NULL      -- number of facts; larger entities come first
 );
--- Apart, so that looking names up reads narrow rows only.
+-- Facts have their own table, so that a search for names reads short rows only.
 CREATE TABLE IF NOT EXISTS fact (
     id    INTEGER PRIMARY KEY,  -- = entity.id
     facts TEXT NOT NULL         -- JSON: [[attribute, value], ...]
 );
--- Every name an entity goes by, folded; its own among them.
+-- All folded names of an entity, including its own.
 CREATE TABLE IF NOT EXISTS alias (text TEXT NOT NULL, entity INTEGER NOT NULL);
--- How names begin: the first {HEAD_CHARS} characters, and as bits the lengths of such names.
+-- First {HEAD_CHARS} characters of names, and the lengths of these names as bits.
 CREATE TABLE IF NOT EXISTS head (text TEXT PRIMARY KEY, lengths INTEGER NOT NULL) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
