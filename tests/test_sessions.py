@@ -108,6 +108,8 @@ def test_store_cookies_enabled_sends_cookie_back() -> None:
     assert sessions.request_headers("https://a.test/x") == {"Cookie": "sid=1"}
     assert sessions.request_headers("https://b.test/") == {}
     assert not sessions.store_cookies("https://a.test/", ["sid=1; Path=/"])  # nothing new
+    sessions.store_cookies("https://a.test/", ["sid=2; Path=/", "sid=3; Path=/; Max-Age=0"])
+    assert sessions.request_headers("https://a.test/x") == {}
 
 
 @pytest.mark.parametrize(
@@ -138,6 +140,13 @@ def test_store_cookies_domain_is_limited_to_site(domain: str, is_kept: bool) -> 
         ("sid=1; Expires=Tue, 01-Jan-69 00:00:00 GMT", "", "sid=1"),
         ("sid=1; Expires=soon", "", "sid=1"),
         ("sid=1; Max-Age=0", "", ""),
+        ("sid=1; Max-Age=1x; Path=x; Domain=; Expires=", "", "sid=1"),
+        ("sid=1; Max-Age=0; max-age = 60;;", "", "sid=1"),
+        ("__Host-a=1; Secure; Path=/", "", "__Host-a=1"),
+        ("__Host-a=1; Secure", "", ""),
+        ("__host-a=1; Secure; Path=/; Domain=b.test", "", ""),
+        ("__Secure-a=1; Secure; Domain=b.test", "__Secure-a=1", "__Secure-a=1"),
+        ("__Secure-a=1", "", ""),
         ("sid=a\x01b", "", ""),
         ('sid="a b"; Path=/', "", 'sid="a b"'),
         ("sid=\udce9", "", "sid=\udce9"),

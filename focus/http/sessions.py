@@ -34,7 +34,11 @@ MAX_DOMAINS = 10_000
 Headers = tuple[tuple[str, str], ...]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_EXPIRES = re.compile(r"(;\s*expires\s*=)([^;]*)", re.I)
+_VALID_ATTRIBUTES = {
+    "max-age": re.compile(r"-?\d+"),
+    "path": re.compile("/.*"),
+    "domain": re.compile(".+"),
+}
 _DATE_PART = re.compile(
     r"(?<!\d)(?P<time>\d{1,2}:\d{1,2}:\d{1,2})(?!\d)|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep"
     r"|oct|nov|dec)\w*|(?<![\d:])(?P<number>\d{1,4})(?![\d:])",
@@ -111,20 +115,21 @@ class Sessions:
 
         Without `store_cookies` nothing is stored.
         """
+        if not self._stores_cookies:
+            return False
+        scheme, host = _scheme_and_host(url)
         values = [
-            _EXPIRES.sub(lambda match: match[1] + _fix_date(match[2]), value)
+            _repair_attributes(value, is_secure=scheme == "https")
             for value in values
             if len(value) <= MAX_COOKIE_CHARS and not _CONTROL.search(value)
         ]
-        if not self._stores_cookies or not values:
-            return False
-        response = _CookieResponse(values[:MAX_COOKIES])
-        host = _scheme_and_host(url)[1]
         site, has_new = registrable_domain(host), False
-        for cookie in self._jar.make_cookies(response, _CookieRequest(url)):  # type: ignore[arg-type]
-            domain = cookie.domain.lstrip(".")
-            if domain in (host, site) or domain.endswith("." + site):
-                has_new |= self._store_cookie(cookie)
+        for value in values[:MAX_COOKIES]:  # one by one: a later one may delete an earlier one
+            response, request = _CookieResponse([value]), _CookieRequest(url)
+            for cookie in self._jar.make_cookies(response, request):  # type: ignore[arg-type]
+                domain = cookie.domain.lstrip(".")
+                if domain in (host, site) or domain.endswith("." + site):
+                    has_new |= self._store_cookie(cookie)
         return has_new
 
     def _store_cookie(self, cookie: Cookie) -> bool:
@@ -185,6 +190,30 @@ def _parse_cookie_line(line: str) -> Cookie | None:
     return Cookie(
         *(0, name, "".join(values), None, False, domain, has_subdomains, has_subdomains),
         *(path, True, is_secure, expires, is_session, None, None, {}),
+    )
+
+
+def _repair_attributes(value: str, *, is_secure: bool) -> str:
+    """Return a Set-Cookie value whose attributes cookiejar reads as browsers do (RFC 6265bis).
+
+    Of repeated attributes the last counts, and invalid ones are left out. The result is empty if
+    the name promises what the cookie does not have (`__Secure-`, `__Host-`).
+    """
+    pair, *parts = value.split(";")
+    attributes: dict[str, str] = {}
+    for part in parts:
+        name, _, text = (piece.strip() for piece in part.partition("="))
+        pattern = _VALID_ATTRIBUTES.get(name.lower())
+        if pattern is None or pattern.fullmatch(text):
+            attributes[name.lower()] = _fix_date(text) if name.lower() == "expires" else text
+    name = pair.strip().lower()
+    is_host_only = "domain" not in attributes and attributes.get("path") == "/"
+    if name.startswith(("__secure-", "__host-")) and not (
+        is_secure and "secure" in attributes and (is_host_only or name.startswith("__secure-"))
+    ):
+        return ""
+    return "; ".join(
+        [pair, *(f"{key}={text}" if text else key for key, text in attributes.items())]
     )
 
 
