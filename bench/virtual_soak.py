@@ -34,7 +34,7 @@ from focus.alerts import settings
 from focus.alerts.outbox_relay import deliver_due
 from focus.alerts.run import run_due, watch_lock
 from focus.alerts.visit import create_visit
-from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
+from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths, ScopeConfig
 from focus.demo.site import Response
 from focus.learn.memory_crawl import PageSource
 from focus.serve.request import COOKIE
@@ -43,7 +43,7 @@ from focus.session import Watcher, run
 from focus.storage.alerts.store import open_store
 from focus.storage.search_index import SearchIndex
 from focus.topic.topic import from_words, to_builtins
-from tests.support.processes import integrity, present_mib
+from tests.support.processes import ENDLESS, integrity, present_mib
 from tests.support.publishing import BEGIN, PublishingWeb, publishing
 from tests.support.simulated import ZONE, Clock, Told, alerts, recorded, virtual
 
@@ -53,6 +53,7 @@ REFRESH_S = 3600.0
 REFRESHED = CrawlConfig(
     seeds=("http://www.haixia.example/", "http://blog.laochen.example/"),
     analysis=AnalysisConfig(topic=to_builtins(from_words("电影,足球"))),
+    scope=ScopeConfig(deny=ENDLESS),
     workers=1,
     max_offline_s=0.0,
     refresh_s=REFRESH_S,
