@@ -252,7 +252,7 @@ def test_recording_is_valid_and_marks_truncated_bodies(hostile_crawl: HostileCra
     assert cut[f"http://drip-body.test:{port}/x"] == "time"
     assert cut[f"http://reset-in-body.test:{port}/x"] == "disconnect"
     assert cut[f"http://endless-film.test:{port}/x"] == "unspecified"
-    assert cut[f"http://gzip-tail.test:{port}/x"] == ""
+    assert cut[f"http://html-as-image.test:{port}/x"] == ""
 
 
 def test_messages_contain_no_terminal_controls(hostile_crawl: HostileCrawl) -> None:
