@@ -22,6 +22,7 @@ import msgspec
 from bench import growth, race
 from bench.resources import machine
 from bench.script import read_options, write_figures
+from bench.site import build
 
 
 def parts(options: Any) -> dict[str, Callable[[], dict[str, object]]]:
@@ -30,7 +31,11 @@ def parts(options: Any) -> dict[str, Callable[[], dict[str, object]]]:
     whole = max(200, 3 * pages // 10)
     return {
         "race": lambda: race.measure(
-            site, pages=max(200, pages // 10), full=whole, rounds=rounds, peers=options.peers
+            build(site, pages=whole),
+            pages=max(200, pages // 10),
+            full=whole,
+            rounds=rounds,
+            peers=options.peers,
         ),
         "growth": lambda: growth.measure(
             site.parent / "growth",

@@ -1,13 +1,14 @@
 """Measures CPU, speed, memory and disk of `focus` and other crawlers on the same site.
 
     python -m bench.race [--pages 2000] [--full 20000] [--rounds 3] [--peers PYTHON]
-        [--site build/bench/site] [--json FILE]
+        [--site build/bench/site] [--kind portal|articles] [--web ARCHIVE] [--json FILE]
 
-Each round runs every crawler once to `--pages` pages and, except the slowest, once to `--full`
-pages, where the start has little weight. Crawlers of `ONCE` run in the first round only. `focus`
-runs with its defaults (yield, evidence), with topic-pagerank, and with topic-pagerank and position
-(P1), always with robots.txt, politeness accounting (delay 0), the durable frontier and compressed
-pages. All figures are medians over rounds. CPU per page includes the start of the program.
+The site is generated (`bench.site`, two kinds), or with --web it is a recorded web, of which only
+the recorded hosts are crawled. Each round runs every crawler once to `--pages` pages and, except
+the slowest, once to `--full` pages, where the start has little weight. The slowest runs in the
+first round only. `focus` runs with its defaults, always with robots.txt, politeness accounting
+(delay 0), the durable frontier and compressed pages. All figures are medians over rounds. CPU per
+page includes the start of the program.
 """
 
 import shutil
@@ -24,7 +25,7 @@ import msgspec
 from bench.resources import Usage, run
 from bench.script import read_options, table, write_figures
 from bench.serving import Web, serving
-from bench.site import TOPIC, Site, build
+from bench.site import TOPIC, Site, build, recorded
 from tests.support.processes import read_copy
 
 CONCURRENCY = 64
@@ -33,14 +34,8 @@ PEERS = {
     "Scrapy, LinkExtractor": "scrapy_links",
     "Crawlee, BeautifulSoup": "crawlee_soup",
 }
-FORMS: dict[str, tuple[str, ...]] = {
-    "focus": (),
-    "focus, topic-pagerank": ("--strategy", "topic-pagerank"),
-    "focus, P1's pair": ("--strategy", "topic-pagerank", "--relevance", "position"),
-}
-"""Name of a row -> options of `focus crawl`."""
-SHORT_ONLY = frozenset(("Crawlee, BeautifulSoup",))
 ONCE = frozenset(("Crawlee, BeautifulSoup",))
+"""These run to `--pages` only, in the first round."""
 WHOLE = ", whole site"
 _ROOT = Path(__file__).parent
 
@@ -82,16 +77,16 @@ def focus_command(course: Course, db: Path, pages: int, *more: str) -> list[str]
     return [
         *(sys.executable, "-m", "focus", "crawl", *seeds),
         *("--topic", TOPIC, "--delay", "0", "--concurrency", str(CONCURRENCY)),
-        *("--max-pages", str(pages)),
+        *("--max-pages", str(pages), "--scope", "host" if course.site.recorded_hosts else "any"),
         *("--connect-to", f"127.0.0.1:{course.web.port}", "--allow-net", "127.0.0.0/8"),
         *("--db", str(db), *more),
     ]
 
 
-def focus_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
+def focus_lap(course: Course, folder: Path, pages: int) -> Lap:
     """Crawl with focus; the pages are those in its database."""
     db = folder / "focus.db"
-    usage = run(focus_command(course, db, pages, *FORMS[name]), log=folder / "log")
+    usage = run(focus_command(course, db, pages), log=folder / "log")
     if usage.code:
         raise SystemExit((folder / "log").read_text(encoding="utf-8"))
     return Lap(int(str(read_copy(db, "SELECT count(*) FROM page_text")[0][0])), usage)
@@ -102,6 +97,7 @@ def peer_lap(course: Course, folder: Path, name: str, pages: int) -> Lap:
     (folder / "seeds").write_text("\n".join(course.site.seeds), encoding="utf-8")
     script = _ROOT / "peers" / f"{PEERS[name]}.py"
     arguments = [folder / "seeds", course.web.port, pages, CONCURRENCY, folder]
+    arguments += ["host"] if course.site.recorded_hosts else []
     usage = run([str(course.peers), str(script), *map(str, arguments)], log=folder / "log")
     lines = folder / "pages.jsonl"
     return Lap(lines.read_bytes().count(b"\n") if lines.exists() else 0, usage)
@@ -117,15 +113,15 @@ def why_missing(course: Course, name: str) -> str:
 
 
 def race(course: Course, *, rounds: int, full: int) -> list[Row]:
-    """Return a row for every form of focus and every peer, to `pages` and over the whole site."""
+    """Return a row for focus and every peer, to `pages` and over the whole site."""
     laps: dict[str, list[Lap]] = {}
     disk: dict[str, list[float]] = {}
     missing = {name: why_missing(course, name) for name in PEERS}
     entries = [
         (name, pages, name + end)
         for pages, end in ((course.pages, ""), (full, WHOLE))
-        for name in (*FORMS, *PEERS)
-        if not (end and name in SHORT_ONLY)
+        for name in ("focus", *PEERS)
+        if not (end and name in ONCE)
     ]
     for number in range(rounds):
         for name, pages, row in entries:
@@ -133,7 +129,10 @@ def race(course: Course, *, rounds: int, full: int) -> list[Row]:
                 continue
             with tempfile.TemporaryDirectory(prefix="focus-bench-") as tmp:
                 folder = Path(tmp)
-                lap = (peer_lap if name in PEERS else focus_lap)(course, folder, name, pages)
+                if name in PEERS:
+                    lap = peer_lap(course, folder, name, pages)
+                else:
+                    lap = focus_lap(course, folder, pages)
                 if not lap.pages:
                     missing[name] = (folder / "log").read_text(errors="replace")[-200:]
                     continue
@@ -167,10 +166,9 @@ def _row(name: str, laps: Sequence[Lap], disk: Sequence[float]) -> Row:
 
 
 def measure(
-    folder: Path, *, pages: int, full: int, rounds: int, peers: Path | None
+    site: Site, *, pages: int, full: int, rounds: int, peers: Path | None
 ) -> dict[str, object]:
     """Return the race as JSON values."""
-    site = build(folder, pages=full)
     with serving(site) as web:
         rows = race(Course(site, web, pages, peers), rounds=rounds, full=full)
         served = web.name
@@ -181,6 +179,7 @@ def measure(
             "bytes_mean": site.bytes_mean,
             "links_mean": site.links_mean,
             "served_by": served,
+            "kind": site.kind,
         },
         "rounds": rounds,
         "concurrency": CONCURRENCY,
@@ -216,8 +215,14 @@ def main() -> None:
     options = read_options(__doc__)
     if options.peers is not None and not shutil.which(str(options.peers)):
         raise SystemExit(f"--peers {options.peers}: not a program")
+    kind = options.kind or "portal"
+    site = (
+        recorded(options.web, options.full)
+        if options.web
+        else build(options.site, pages=options.full, kind=kind)
+    )
     figures = measure(
-        options.site,
+        site,
         pages=options.pages,
         full=options.full,
         rounds=options.rounds,

@@ -1,13 +1,15 @@
-"""Serves the generated site with nginx if it is installed, else with a server of this module.
+"""Serves a site with nginx if it is installed, else with a server of this module.
 
     with serving(site) as web:     web.port, web.name
 
 One loopback port serves all hosts by their Host header. Both servers run in one process and read
-the same files.
+the same files. A site of articles or a recorded web is served by the server of this module, which
+answers after 5 to 50 ms and closes a connection after 100 requests.
 """
 
 import argparse
 import asyncio
+import random
 import re
 import resource
 import shutil
@@ -24,6 +26,7 @@ from typing import NamedTuple
 import uvloop
 
 from bench.site import Site
+from focus.archive.replay import Archive
 
 _NGINX = """\
 daemon off; master_process off; worker_processes 1; pid {tmp}/pid; error_log {tmp}/error warn;
@@ -60,7 +63,8 @@ def _max_open_files() -> int:
 @contextmanager
 def serving(site: Site, *, own: bool = False) -> Iterator[Web]:
     """Serve the site on a loopback port; `own` uses the server of this module in any case."""
-    nginx = None if own else shutil.which("nginx")
+    is_portal = site.kind == "portal"
+    nginx = shutil.which("nginx") if is_portal and not own else None
     with tempfile.TemporaryDirectory() as name:
         tmp, port = Path(name), _free_port()
         if nginx:
@@ -73,6 +77,7 @@ def serving(site: Site, *, own: bool = False) -> Iterator[Web]:
             command = [nginx, "-p", name, "-c", str(conf), "-g", "user root;"]
         else:
             command = [sys.executable, "-m", "bench.serving", str(site.folder), str(port)]
+            command += [] if is_portal else ["slow"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
             try:
                 _wait_until_open(port, server)
@@ -103,8 +108,10 @@ def _wait_until_open(port: int, server: subprocess.Popen[bytes], limit_s: float 
 # -- the server of this module ----------------------------------------------------
 
 _REQUEST = re.compile(
-    rb"GET (?:http://[^/ ]+)?(/[^ ?]*)[^\r]*\r\n(?:.*\r\n)?host: ([^\r:]+)", re.I | re.S
+    rb"GET (?:http://[^/ ]+)?(/[^ ?]*)([^ ]*)[^\r]*\r\n(?:.*\r\n)?host: ([^\r:]+)", re.I | re.S
 )
+_LATENCY_S = (0.005, 0.05)
+_MAX_REQUESTS = 100  # per connection of a slow server
 
 
 class Files:
@@ -119,13 +126,17 @@ class Files:
         request = _REQUEST.match(head)
         if request is None:
             return self._missing
-        path, host = request[1].decode(), request[2].decode()
+        path, host = request[1].decode(), request[3].decode()
         name = f"{self._www}/{host}{path}{'index.html' if path == '/' else ''}"
-        return self._read(name) or self._missing
+        return self._read(name, b" br" in head) or self._missing
 
-    def _read(self, name: str) -> bytes:
+    def _read(self, name: str, accepts_br: bool) -> bytes:
         kind = "text/plain" if name.endswith(".txt") else "text/html"
-        for suffix, coding in (("", ""), (".gz", "Content-Encoding: gzip\r\n")):
+        for suffix, coding in (
+            ("", ""),
+            (".br" if accepts_br else "", "Content-Encoding: br\r\n"),
+            (".gz", "Content-Encoding: gzip\r\n"),
+        ):
             try:
                 with open(name + suffix, "rb", buffering=0) as file:  # noqa: PTH123 (speed)
                     body = file.read()
@@ -136,11 +147,32 @@ class Files:
         return b""
 
 
+class RecordedPages:
+    """Responses of a recorded web. Its links lead to http."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    def answer(self, head: bytes) -> bytes:
+        """Return the whole response to a request head."""
+        request = _REQUEST.match(head)
+        assert request is not None
+        path, query, host = (part.decode() for part in request.groups())
+        page = self._archive.lookup(f"http://{host}{path}{query}", robots=path == "/robots.txt")
+        body = page.body.replace(b"https://", b"http://")
+        lines = [f"HTTP/1.1 {page.status or 404} Recorded", f"Content-Length: {len(body)}"]
+        lines.append(f"Content-Type: {page.header('content-type') or 'text/html'}")
+        if page.redirect_to:
+            lines.append(f"Location: {page.redirect_to.replace('https://', 'http://')}")
+        return "\r\n".join((*lines, "", "")).encode() + body
+
+
 class _Connection(asyncio.Protocol):
     """A connection whose client sends one request at a time."""
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, files: Files | RecordedPages, *, is_slow: bool) -> None:
+        self._files, self._is_slow = files, is_slow
+        self._requests = 0
         self._head = b""
         self._transport: asyncio.WriteTransport
 
@@ -151,13 +183,30 @@ class _Connection(asyncio.Protocol):
         self._head += data
         if self._head.endswith(b"\r\n\r\n"):
             head, self._head = self._head, b""
-            if not self._transport.is_closing():
-                self._transport.write(self._files.answer(head))
+            self._requests += 1
+            if self._is_slow:
+                latency_s = random.uniform(*_LATENCY_S)
+                asyncio.get_running_loop().call_later(latency_s, self._answer, head)
+            else:
+                self._answer(head)
+
+    def _answer(self, head: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        answer = self._files.answer(head)
+        is_last = self._is_slow and self._requests >= _MAX_REQUESTS
+        if is_last:
+            answer = answer.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+        self._transport.write(answer)
+        if is_last:
+            self._transport.close()
 
 
-async def _serve(files: Files, port: int) -> None:
+async def _serve(files: Files | RecordedPages, port: int, *, is_slow: bool) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(files), "127.0.0.1", port, backlog=4096)
+    server = await loop.create_server(
+        lambda: _Connection(files, is_slow=is_slow), "127.0.0.1", port, backlog=4096
+    )
     await server.serve_forever()
 
 
@@ -173,9 +222,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.serving")
     parser.add_argument("folder", type=Path)
     parser.add_argument("port", type=int)
+    parser.add_argument("speed", nargs="?", default="fast")
     options = parser.parse_args()
     _raise_file_limit()
-    uvloop.run(_serve(Files(options.folder), options.port))
+    is_recorded, folder = options.folder.is_file(), options.folder
+    files = RecordedPages(Archive.open(folder)) if is_recorded else Files(folder)
+    uvloop.run(_serve(files, options.port, is_slow=options.speed == "slow"))
 
 
 if __name__ == "__main__":

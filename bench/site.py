@@ -1,12 +1,13 @@
 """Generates the site that the speed measurements crawl; equal seeds yield equal sites.
 
-    python -m bench.site FOLDER [--pages 20000] [--hosts 200] [--seed 1]
+    python -m bench.site FOLDER [--pages 20000] [--hosts 200] [--seed 1] [--kind portal|articles]
 
 FOLDER/www/HOST/index.html, p/N.html and robots.txt, read by `bench.serving`. A page has
 about 32 KB of Chinese text, markup and scripts and about 97 links: half to its own host, half to
 popular pages of other hosts. Anchors are the titles of their targets. A fifth of the hosts sends
-GBK, half of them gzip. No two pages have the same text. Words are drawn from jieba's dictionary by
-their frequency; one page in ten is about football.
+GBK, half of them gzip. A page of the kind `articles` has three times as much text in deeper markup
+and fewer links; the other half of the hosts sends br. No two pages have the same text. Words are
+drawn from jieba's dictionary by their frequency; one page in ten is about football.
 """
 
 import gzip
@@ -17,10 +18,13 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
+import brotli
 import jieba
 
 from bench.script import read_options
+from focus.archive.replay import Archive
 
 TITLES = 50_000
 SENTENCES = 20_000
@@ -31,11 +35,14 @@ _SECTIONS = "首页 新闻 体育 财经 科技 娱乐 汽车 房产 教育 健�
 _ROBOTS = "User-agent: *\n" + "".join(
     f"Disallow: /{name}/\n" for name in ("private", "admin", "cgi-bin", "search", "login", "tmp")
 )
-_VERSION = 8
+_VERSION = 9
 
 
 class Site(NamedTuple):
-    """A site on disk; `bytes_mean` is the mean size of a page before gzip."""
+    """A site on disk; `bytes_mean` is the mean size of a page before compression.
+
+    kind  portal, articles, or recorded: then `folder` is the file of a recorded web
+    """
 
     folder: Path
     pages: int
@@ -43,11 +50,14 @@ class Site(NamedTuple):
     seed: int
     bytes_mean: int = 0
     links_mean: float = 0.0
+    kind: str = "portal"
+    recorded_hosts: tuple[str, ...] = ()
 
     @property
     def seeds(self) -> list[str]:
-        """Front pages of the first hosts."""
-        return [f"http://{host_name(n)}/" for n in range(min(SEEDS, self.hosts))]
+        """Front pages of the first hosts, of a recorded web of all hosts."""
+        hosts = self.recorded_hosts or [host_name(n) for n in range(min(SEEDS, self.hosts))]
+        return [f"http://{host}/" for host in hosts]
 
 
 def host_name(number: int) -> str:
@@ -93,7 +103,8 @@ def _dictionary() -> tuple[list[str], list[int]]:
 class Builder:
     """Writes the pages of one site."""
 
-    def __init__(self, pages: int, hosts: int, seed: int) -> None:
+    def __init__(self, pages: int, hosts: int, seed: int, kind: str) -> None:
+        self.is_portal = kind == "portal"
         self.rng = random.Random(seed)
         self.words = _Words(self.rng)
         self.pages, self.hosts = pages, hosts
@@ -140,7 +151,7 @@ class Builder:
             f'<main class="main"><article><h1>{title}</h1>',
             *self._article(number, host),
             "</article></main><aside class=side><h2>热门推荐</h2>",
-            *self._list(self._cross, 34),
+            *self._list(self._cross, 34 if self.is_portal else 4),
             "</aside><footer><h3>友情链接</h3>",
             *self._list(self._cross, 8),
             f'<a href="/private/{number}.html">登录</a><a href="mailto:a@b.cn">联系我们</a>'
@@ -151,15 +162,18 @@ class Builder:
 
     def _article(self, number: int, host: int) -> Iterator[str]:
         rng, sentences = self.rng, self.words.sentences
-        for _ in range(rng.randint(6, 12)):
+        few, many, links, depth = (6, 12, (26, 40), 0) if self.is_portal else (30, 45, (4, 12), 9)
+        for _ in range(rng.randint(few, many)):
             text = "".join(rng.choices(sentences, k=rng.randint(4, 8)))
             if self.is_topical(number):
                 text = f"{rng.choice(_TOPICAL)}{text}{rng.choice(_TOPICAL)}。"
             target = self._local(host)
+            yield '<div class="block">' * depth
             yield f'<p class="text">{text}<a href="{target[0]}">{target[1]}</a></p>'
+            yield "</div>" * depth
             self.links += 1
         yield "<h2>相关阅读</h2>"
-        yield from self._list(lambda: self._local(host), rng.randint(26, 40))
+        yield from self._list(lambda: self._local(host), rng.randint(*links))
 
     def _list(self, draw: object, number: int) -> Iterator[str]:
         assert callable(draw)
@@ -193,14 +207,16 @@ class Builder:
         return f"http://{host_name(page % self.hosts)}{self._path(page)}", self.title(page)
 
 
-def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
+def build(
+    folder: Path, *, pages: int, hosts: int = 200, seed: int = 1, kind: str = "portal"
+) -> Site:
     """Write a site unless the folder has an equal one."""
-    settings = [_VERSION, pages, hosts, seed]
+    settings = [_VERSION, pages, hosts, seed, kind]
     description = folder / "site.json"
-    if description.exists() and (stored := json.loads(description.read_text()))[:4] == settings:
-        return Site(folder, pages, hosts, seed, stored[4], stored[5])
+    if description.exists() and (stored := json.loads(description.read_text()))[:5] == settings:
+        return Site(folder, pages, hosts, seed, stored[5], stored[6], kind)
     shutil.rmtree(folder, ignore_errors=True)
-    builder = Builder(pages, hosts, seed)
+    builder = Builder(pages, hosts, seed, kind)
     for host in range(hosts):
         where = folder / "www" / host_name(host)
         (where / "p").mkdir(parents=True)
@@ -208,10 +224,19 @@ def build(folder: Path, *, pages: int, hosts: int = 200, seed: int = 1) -> Site:
         for number in range(host, pages, hosts):
             data = builder.page(number)
             name = "index.html" if number == host else f"p/{number}.html"
-            _write(where / name, data, packed=is_gzip(host))
-    site = Site(folder, pages, hosts, seed, builder.bytes // pages, builder.links / pages)
+            if not (builder.is_portal or is_gzip(host)):
+                (where / f"{name}.br").write_bytes(brotli.compress(data, quality=4))
+            _write(where / name, data, packed=is_gzip(host) or not builder.is_portal)
+    site = Site(folder, pages, hosts, seed, builder.bytes // pages, builder.links / pages, kind)
     description.write_text(json.dumps([*settings, site.bytes_mean, round(site.links_mean, 1)]))
     return site
+
+
+def recorded(file: Path, pages: int) -> Site:
+    """Return the site of a recorded web, of which `pages` pages are crawled."""
+    with Archive.open(file) as archive:
+        hosts = tuple(dict.fromkeys(urlsplit(url).netloc for url in archive.urls()))
+    return Site(file, pages, len(hosts), 0, kind="recorded", recorded_hosts=hosts)
 
 
 def _write(file: Path, data: bytes, *, packed: bool) -> None:
@@ -224,7 +249,8 @@ def _write(file: Path, data: bytes, *, packed: bool) -> None:
 def main() -> None:
     """Write a site and print its size."""
     options = read_options(__doc__)
-    print(build(options.folder, pages=options.pages, hosts=options.hosts, seed=options.seed))
+    size = {"pages": options.pages, "hosts": options.hosts, "seed": options.seed}
+    print(build(options.folder, **size, kind=options.kind or "portal"))
 
 
 if __name__ == "__main__":

@@ -9,13 +9,17 @@ import sys
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+import brotli
 import pytest
 
 from bench import quality, race
 from bench.resources import run
 from bench.script import read_options, table
-from bench.serving import Files, serving
-from bench.site import Site, build, host_name, is_gbk, is_gzip
+from bench.serving import Files, RecordedPages, serving
+from bench.site import Site, build, host_name, is_gbk, is_gzip, recorded
+from focus.archive.recorder import Recorder
+from focus.archive.replay import Archive
+from focus.records import FetchResult
 
 ROOT = Path(__file__).parents[1]
 PAGES, HOSTS = 40, 10
@@ -87,6 +91,38 @@ def test_servers_respond_for_all_hosts(site: Site, own: bool) -> None:
             assert packed == is_gzip(page % HOSTS)
             text = gzip.decompress(data) if packed else data
             assert text.decode("gb18030" if is_gbk(page % HOSTS) else "utf-8") == body(site, page)
+
+
+def test_articles_are_sent_as_br_or_gzip_and_connections_end(tmp_path: Path) -> None:
+    articles = build(tmp_path, pages=4, hosts=2, kind="articles")
+    assert articles == build(tmp_path, pages=4, hosts=2, kind="articles")
+    with serving(articles) as web:
+        connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=600)
+        closes = []
+        for number in range(100):
+            headers = {"Host": host_name(number % 2), "Accept-Encoding": "gzip, br"}
+            connection.request("GET", "/", headers=headers)
+            answer = connection.getresponse()
+            unpack = (brotli.decompress, gzip.decompress)[number % 2]
+            assert unpack(answer.read()).startswith(b"<!DOCTYPE html>")
+            closes.append(answer.getheader("Connection") == "close")
+        assert closes == [*[False] * 99, True]
+
+
+def test_recorded_web_is_served_with_links_to_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    file = tmp_path / "web.warc.gz"
+    body = b'<a href="https://a.test/2">two</a>'
+    page = FetchResult("http://a.test/?q=1", 0.0, 200, (("content-type", "text/html"),), body)
+    with Recorder(file, software="test") as recorder:
+        recorder.record(page)
+    assert recorded(file, 1).seeds == ["http://a.test/"]
+    with Archive.open(file) as archive:
+        request = b"GET /?q=1 HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        answer = RecordedPages(archive).answer(request)
+    assert answer.endswith(b'<a href="http://a.test/2">two</a>')
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

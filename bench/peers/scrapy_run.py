@@ -1,11 +1,14 @@
 """Arguments, settings and start of the Scrapy peers.
 
-python PEER.py SEEDS_FILE PORT PAGES CONCURRENCY FOLDER
+python PEER.py SEEDS_FILE PORT PAGES CONCURRENCY FOLDER [host]
+
+With `host` only the hosts of the seeds are requested.
 """
 
 import os
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import scrapy
 from scrapy.crawler import CrawlerProcess
@@ -30,6 +33,8 @@ SETTINGS = {
 
 def run(spider: type[scrapy.Spider]) -> None:
     """Run a spider until it ends."""
+    if sys.argv[6:]:
+        spider.allowed_domains = [urlsplit(url).netloc for url in URLS]
     process = CrawlerProcess(SETTINGS)
     process.crawl(spider)
     process.start()

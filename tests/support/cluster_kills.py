@@ -152,7 +152,7 @@ def cluster(
         f"{again.total()} requests made again, at most {in_flight} were in flight; "
         f"other ends {other_ends[:9]}; {len(log) - begin} requests, "
         f"shortest time between two of a host {min(gaps):.3f} s"
-        f"{said.partition('Traceback')[2][-400:]!r}"
+        f"{said.partition('Traceback')[2][:4000]!r}"
     )
     broken = {
         "lost": lost, "extra": pages - rack.pages, "other_ends": other_ends,
