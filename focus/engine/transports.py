@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _UTF8_HTML = "text/html; charset=utf-8"
 SOURCE_CHUNK = 1000  # links of a sitemap or feed that are scored at once
 UNBOUNDED = 1 << 60
-MAX_UNSCORED = 16  # pages that may wait for a worker while their hosts are requested again
+MAX_UNSCORED = 64  # pages that may wait for a worker while their hosts are requested again
 MAX_DOCUMENTS = 8  # documents with routes that are kept
 
 
