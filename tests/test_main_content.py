@@ -96,11 +96,23 @@ def test_main_text_names_of_a_framework_are_no_parts() -> None:
     assert main_text_from_html(page).count("home team") == 30
 
 
-def test_main_text_forum_keeps_all_posts() -> None:
-    post = "<div class='comment thread'><div class=byline>user {n}</div><p>Post {n}. {text}</div>"
-    page = "".join(post.format(n=n, text=ENGLISH) for n in range(8))
-    text = main_text_from_html(page)
-    assert text.count("Post") == 8 and "user" not in text
+def test_main_text_series_of_posts_is_their_texts() -> None:
+    post = (
+        "<div class=row><h4><a href=/u{n}>user {n}</a></h4><dl><dt>Joined<dd>May {n}, 2020</dl>"
+        "<article class='message m{n}'><p>Post {n}. {text}</p><p>{quote}</p></article>"
+        "<div class=signature><p>All is well, says {n}.</div></div>"
+    )
+    page = "".join(post.format(n=n, text=ENGLISH, quote=f"Post 0. {ENGLISH}") for n in range(6))
+    assert main_text_from_html(f"<main><h1>Cup</h1>{page}</main>").splitlines() == [
+        f"Post {n}. {ENGLISH}".strip() for n in range(6)
+    ]
+
+
+def test_main_text_filter_and_fallback_of_video_are_left_out() -> None:
+    facets = "".join(f"<li>Wool {kind} ({kind})</li>" for kind in range(10, 30))
+    video = "<video>Your browser does not support the video tag.</video>"
+    page = f"<main><ul>{facets}</ul>{video}<p>{ENGLISH}</p></main>"
+    assert main_text_from_html(page) == ENGLISH.strip()
 
 
 def test_main_text_comments_in_code_stay() -> None:

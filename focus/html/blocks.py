@@ -8,18 +8,21 @@ import msgspec
 from selectolax.lexbor import LexborNode
 
 from focus.html import page_parts
-from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A, tag_ids
+from focus.html.dom import BLOCKS, BR, HIDDEN, TEXT, A, P, tag_ids
 from focus.html.page_parts import PLAIN, element_role, hidden_elements, role_by_tag
 from focus.text.visible import fold_white_space
 
 _TEXT_TAGS = frozenset((TEXT, BR))
-_UNREAD_TAGS = (HIDDEN.keys() | tag_ids("rt rp").keys()) - tag_ids("noscript").keys()
+_UNREAD_TAGS = (HIDDEN.keys() | tag_ids("rt rp video audio canvas").keys()) - tag_ids(
+    "noscript"
+).keys()
 _UNNAMED_TAGS = tag_ids(
     "a abbr acronym b bdi bdo big code dd del dt em font h1 h2 h3 h4 h5 h6 i ins kbd li mark q ruby"
     " s samp small strike strong sub sup tbody td th thead tr tt u var wbr"
 )
 """Elements whose names tell nothing; not to read their attributes saves a quarter of the time. In
 code, comments are elements with that name."""
+_DIGITS = "0123456789"
 _NON_WORD = re.compile(r"[\W_]")
 
 
@@ -48,6 +51,7 @@ class Root(msgspec.Struct, gc=False):
     """A run of blocks in an element that may enclose the main content."""
 
     certainty: int  # `ElementRole.root`
+    kind: str  # tag and first class: equal for the posts of a forum
     start: int
     end: int = 0
 
@@ -67,13 +71,11 @@ class BlockReader:
 
     start_nodes   the first text node of each block
     roots         elements that may enclose the main content
-    forum_names   number of elements with the name of a forum
     """
 
     def __init__(self) -> None:
         self.start_nodes: list[LexborNode] = []
         self.roots: list[Root] = []
-        self.forum_names = 0
         self._blocks: list[Block] = []
         self._pieces: list[str] = []
         self._linked_pieces: list[str] = []
@@ -133,11 +135,12 @@ class BlockReader:
         tag = BLOCKS.get(tag_id)
         if role is PLAIN:
             return (context if tag is None else _Context(tag, context.parts)), None
-        self.forum_names += role.is_forum
         root = None
-        if role.root:
+        if role.root and tag_id != P:
             self._end_block()
-            root = Root(role.root, len(self._blocks))
+            first_class = (attributes.get("class") or "").split(maxsplit=1)[:1]
+            kind = f"{tag_id} {first_class[0].rstrip(_DIGITS) if first_class else ''}"
+            root = Root(role.root, kind, len(self._blocks))
             self.roots.append(root)
         return _Context(tag or context.tag, page_parts.enter(context.parts, role)), root
 

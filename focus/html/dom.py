@@ -22,7 +22,7 @@ def tag_ids(names: str) -> dict[int, str]:
 
 
 TEXT = LexborHTMLParser("x").body.first_child.tag_id  # type: ignore[union-attr]
-A, BODY, BR, IMG, NOSCRIPT, SVG = tag_ids("a body br img noscript svg")
+A, BODY, BR, IMG, NOSCRIPT, P, SVG = tag_ids("a body br img noscript p svg")
 HEADING_LEVELS = {tag: int(name[1]) for tag, name in tag_ids("h1 h2 h3 h4 h5 h6").items()}
 BLOCKS = tag_ids(
     "address article aside blockquote body button caption center dd details dialog dir div dl dt"

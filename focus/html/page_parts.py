@@ -21,9 +21,9 @@ from focus.html.dom import Attributes, tag_ids
 
 PARTS = {
     "consent": 1.0, "hidden": 0.6, "noscript": 0.5,
-    "nav": 0.7, "menu": 0.7, "footer": 0.5, "aside": 0.5, "form": 0.5, "select": 0.7,
-    "button": 0.5, "dialog": 0.9, "figcaption": 0.3, "role": 0.5,
-    "overlay": 0.5, "navigation": 0.5, "imprint": 0.4, "sidebar": 0.4, "comments": 0.5,
+    "nav": 0.7, "menu": 0.7, "footer": 0.8, "aside": 0.5, "form": 0.5, "select": 0.7,
+    "button": 0.5, "dialog": 0.9, "figcaption": 0.3, "role": 0.8,
+    "overlay": 0.8, "navigation": 0.5, "imprint": 0.4, "sidebar": 0.4, "comments": 0.5,
     "reviews": 0.6, "related": 0.4, "promotion": 0.3, "sharing": 0.3, "byline": 0.3,
     "caption": 0.3, "toolbar": 0.3, "tags": 0.3,
 }  # fmt: skip
@@ -79,7 +79,7 @@ _PART_NAME = re.compile(
     | (?P<sharing>shar(?:e|ing)\w*|social\w*|follow-?us|addthis|sharedaddy|addtoany|bdshare\w*)
     | (?P<overlay>modal|popup|overlay|lightbox)
     | (?P<byline>byline|author-?(?:info|bio|box|name|meta)?|post-?meta|entry-?meta|article-?meta
-        |meta|dateline|timestamp|posted-on|credits?|zebian)
+        |meta|dateline|timestamp|posted-on|credits?|zebian|signature)
     | (?P<caption>caption|wp-caption-text)
     | (?P<toolbar>toolbar|print)
     | (?P<tags>tags?|tag-?list|tags-?links|cat-links)
@@ -93,13 +93,6 @@ _BODY_NAME = re.compile(
     )(?=$|[\s_-])""",
     re.VERBOSE,
 )
-_FORUM_NAME = re.compile(
-    r"""(?:^|[\s_-])(?:
-      forums?|phpbb|discourse|xenforo|vbulletin|threads?|topic-?(?:body|posts?|stream)
-      |post-?stream|questions?-page|question-?(?:header|body)|commentarea|discussion
-    )(?=$|[\s_-])|discussionforumposting|qapage|/question""",
-    re.VERBOSE,
-)
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _MAX_NAME_CHARS = 260
 
@@ -107,15 +100,13 @@ _MAX_NAME_CHARS = 260
 class ElementRole(NamedTuple):
     """What an element encloses.
 
-    part      bit of the part in `PARTS`, 0 for none
-    root      how surely it encloses the main content: 3 an article's text by schema.org, 2 by its
-              name, 1 `<main>` and `<article>`, 0 not at all
-    is_forum  whether its name is one of a forum or a page of questions
+    part  bit of the part in `PARTS`, 0 for none
+    root  how surely it encloses the main content: 3 an article's text by schema.org, 2 by its
+          name, 1 `<main>` and `<article>`, 0 not at all
     """
 
     part: int = 0
     root: int = 0
-    is_forum: bool = False
 
 
 PLAIN = ElementRole()
@@ -144,7 +135,7 @@ def element_role(tag_id: int, attributes: Attributes) -> ElementRole:
     css_class, css_id = get("class"), get("id")
     if len(attributes) == (css_class is not None) + (css_id is not None):
         return _role_by_names(tag_id, css_class, css_id)
-    return _role_by_names(tag_id, css_class, css_id, get("role"), get("itemprop"), get("itemtype"))
+    return _role_by_names(tag_id, css_class, css_id, get("role"), get("itemprop"))
 
 
 @lru_cache(maxsize=256)
@@ -162,24 +153,22 @@ def _role_by_names(
     css_id: str | None,
     role: str | None = None,
     item_property: str | None = None,
-    item_type: str | None = None,
 ) -> ElementRole:
     name = f"{css_class or ''} {css_id or ''}"[:_MAX_NAME_CHARS].lower()
-    is_forum = _FORUM_NAME.search(f"{name} {(item_type or '').lower()}") is not None
     by_tag = role_by_tag(tag_id)
     if role in _OUTSIDE_ROLES:
-        return ElementRole(_BITS["role"], 0, is_forum)
+        return ElementRole(_BITS["role"], 0)
     if item_property == "articleBody":
-        return ElementRole(0, 3, is_forum)
+        return ElementRole(0, 3)
     if by_tag.part:
-        return ElementRole(by_tag.part, 0, is_forum)
+        return ElementRole(by_tag.part, 0)
     if _BODY_NAME.search(name):
-        return ElementRole(0, 2, is_forum)
+        return ElementRole(0, 2)
     match = None if by_tag.root else _PART_NAME.search(name)
     if match and match.lastgroup:
-        return ElementRole(_BITS[match.lastgroup], 0, is_forum)
+        return ElementRole(_BITS[match.lastgroup], 0)
     root = by_tag.root or int(role in ("main", "article"))
-    return ElementRole(0, root, is_forum) if root or is_forum else PLAIN
+    return ElementRole(0, root) if root else PLAIN
 
 
 def enter(parts: int, role: ElementRole) -> int:
@@ -192,7 +181,7 @@ def enter(parts: int, role: ElementRole) -> int:
     return parts | role.part
 
 
-def excluded_parts(sums: Mapping[int, tuple[int, int]], *, is_forum: bool) -> int:
+def excluded_parts(sums: Mapping[int, tuple[int, int]]) -> int:
     """Return the bits of the parts to leave out of a page.
 
     sums   by the parts of a block: characters outside links, and size of the text
@@ -211,7 +200,7 @@ def excluded_parts(sums: Mapping[int, tuple[int, int]], *, is_forum: bool) -> in
         part = [total for parts, total in sums.items() if parts & bit and not parts & excluded]
         own, size = (sum(total[at] for total in part) for at in (0, 1))
         is_small = own <= max_share * own_left and size <= max_share * size_left
-        if is_small or (bit == COMMENTS and not is_forum and own_left - own >= MIN_ARTICLE_CHARS):
+        if is_small or (bit == COMMENTS and own_left - own >= MIN_ARTICLE_CHARS):
             excluded |= bit
             own_left, size_left = own_left - own, size_left - size
     return excluded
