@@ -1,6 +1,7 @@
 """What pages say of themselves for machines: author, last change; and Markdown."""
 
 import builtins
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,6 +49,25 @@ def test_read_metadata_author_sources(html: str) -> None:
     assert metadata(html).author == "李雷"
 
 
+BYLINES = """文/李雷; 文 | 李雷 编辑｜王五; 撰文：李雷 摄影：王五; 作者｜李雷
+本文作者 李雷; 编辑/李雷; 【编辑:李雷】; 記者李雷／台北報導; （记者李雷 通讯员韩梅梅）昨天
+作者：[美]李雷; 作者：李雷（教授）; 供稿：李雷 审核：王五; 记者 李雷 报道"""
+SCRIPTS = """{"description": "a // b", /* of the text */ "author": "李雷"} // the end
+{"name": "it\\'s", "author": "李雷"} {"@type": "Person", "name": "王五"}
+{"@graph": {"@type": "Article", "author": {"givenName": "李雷"}}}
+[{"@type": "Article", "author": "#a"}, {"@type": "Person", "@id": "#a", "name": "李雷"}]"""
+
+
+@pytest.mark.parametrize("line", re.split("; |\n", BYLINES))
+def test_read_metadata_chinese_bylines(line: str) -> None:
+    assert metadata(f"<p>{line}</p>").author == "李雷"
+
+
+@pytest.mark.parametrize("script", SCRIPTS.splitlines())
+def test_read_metadata_json_ld_as_sites_write_it(script: str) -> None:
+    assert metadata(f'<script type="application/ld+json">{script}</script>').author == "李雷"
+
+
 @pytest.mark.parametrize(
     ("html", "author"),
     [
@@ -55,6 +75,15 @@ def test_read_metadata_author_sources(html: str) -> None:
          "Li, L., Wu, D."),
         ("<h1>A</h1><p>By Jane Doe and John Roe</p>", "Jane Doe, John Roe"),
         ("<p>作者：Tom Li、王五</p>", "Tom Li, 王五"),
+        ("<p>Von Jane Doe</p>", "Jane Doe"), ("<p>Автор: Иван Петров</p>", "Иван Петров"),
+        ("<p>Story by Jane Doe, reporter</p>", "Jane Doe"), ("<p>By Monday, all is well", None),
+        ("<p>记者采访了很多人</p><p>我们的编辑：欢迎大家投稿</p><p>作者：佚名</p>", None),
+        ("<meta name=author content='Jane Doe and John Roe'>", "Jane Doe, John Roe"),
+        ("<meta name=author content='Food & Wine'>", "Food & Wine"),
+        ("<meta name=author content='admin'><meta name=byl content='By Jane Doe'>", "Jane Doe"),
+        ("<p><a rel=author>A Doe</a> <a rel=author>B Roe</a></p><p><a rel=author>C Poe</a>",
+         "A Doe, B Roe"),
+        ("<p>The cup was won.<div id=comments><p>By Jane Doe</p></div>", None),
         ("<p>The cup was won by Jane Doe</p><div class=author>li@a.test</div>", None),
     ],
 )  # fmt: skip

@@ -18,9 +18,14 @@ import msgspec
 MAX_JSON_LD = 300_000
 """Characters of the longest script that is read."""
 
-_OPENING, _CLOSING = " \t\r\n/*<!-", " \t\r\n/*>;-"
-"""Characters of marks around a script: comments of HTML and JavaScript, a semicolon."""
-_TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
+_STRING_OR_JUNK = re.compile(
+    r'("(?:[^"\\]|\\.)*+"?)|/\*.*?(?:\*/|\Z)|//[^\n]*|<!--|-->|<!\[CDATA\[|\]\]>|,\s*(?=[}\]])',
+    re.S,
+)
+"""A string, or what is not JSON: comments of JavaScript, HTML and XML, a comma before a bracket."""
+_WRONG_ESCAPE = re.compile(r'\\(\\|[^"/bfnrtu])')
+_OPENING = re.compile(r"[{\[]")
+_DECODER = json.JSONDecoder(strict=False)
 _OWN_TYPE = re.compile(
     "(?:Article|Posting|Report|Review|Recipe|Product|Event|Question|Course|Book|Dataset"
     "|CreativeWork|Thesis)$"
@@ -34,23 +39,19 @@ JsonObject = dict[str, Any]
 def parse_json_ld(text: str) -> Iterator[JsonObject]:
     """Yield the outermost objects of a JSON-LD script; none if it cannot be read.
 
-    Marks of comments and CDATA around it, a semicolon after it, raw line breaks in strings and
-    commas before a closing bracket are accepted.
+    Comments, CDATA, text around it, several objects, raw line breaks and wrong escapes in strings
+    and commas before a closing bracket are accepted.
     """
     if len(text) > MAX_JSON_LD:
         return
     try:
         value = msgspec.json.decode(text.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
-        try:
-            plain = _TRAILING_COMMA.sub("", _unwrap(text))
-            value = json.loads(plain, strict=False)
-        except (ValueError, RecursionError):
-            return
+        value = [*_decode_leniently(text)]
     pending = [value]
     while pending:
         item = pending.pop()
-        if isinstance(item, dict) and isinstance(item.get("@graph"), list):
+        if isinstance(item, dict) and isinstance(item.get("@graph"), list | dict):
             item = item["@graph"]
         if isinstance(item, list):
             pending += reversed(item)
@@ -58,13 +59,21 @@ def parse_json_ld(text: str) -> Iterator[JsonObject]:
             yield item
 
 
-def _unwrap(text: str) -> str:
-    """Return a script without comment marks, CDATA and a semicolon around it."""
-    text = text.lstrip(_OPENING)
-    inner = text.removeprefix("[CDATA[")
-    if inner == text:
-        return text.rstrip(_CLOSING)
-    return inner.lstrip(_OPENING).rstrip(_CLOSING).removesuffix("]]").rstrip(_CLOSING)
+def _decode_leniently(text: str) -> Iterator[object]:
+    """Yield the values of a script one after the other, up to the first that cannot be read."""
+    plain = _STRING_OR_JUNK.sub(_clean_string, text)
+    end = 0
+    try:
+        while start := _OPENING.search(plain, end):
+            value, end = _DECODER.raw_decode(plain, start.start())
+            yield value
+    except (ValueError, RecursionError):
+        return
+
+
+def _clean_string(match: re.Match[str]) -> str:
+    """Return a string without wrong escapes, and nothing for a comment."""
+    return _WRONG_ESCAPE.sub(lambda m: m[0] if m[1] == "\\" else m[1], match[1] or "")
 
 
 def schema_types(json_object: JsonObject) -> Iterator[str]:

@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 from focus.html.blocks import Block
 from focus.html.dom import fold, node_text
 from focus.html.json_ld import JsonObject, as_list
+from focus.html.page_parts import FOREIGN
 from focus.html.publication_date import (
     MetadataSources,
     find_modification,
@@ -26,49 +27,79 @@ MAX_NAME = 200
 """Characters of the authors' names at most."""
 
 _AUTHOR_METAS = (
-    "author", "article:author", "dc.creator", "dcterms.creator", "dc.contributor",
-    "parsely-author", "sailthru.author", "byl", "article:author_name", "twitter:creator",
+    "author", "article:author", "citation_authors", "dc.creator", "dcterms.creator",
+    "dc.contributor", "parsely-author", "sailthru.author", "byl", "article:author_name",
 )  # fmt: skip
 _AUTHOR_SELECTOR = (
     '[itemprop~="author"] [itemprop~="name"],[itemprop~="author"],[rel~="author"],'
     ".author-name,.author_name,.byline-name,.byline__name,.p-author,.article-author,.post-author,"
     ".byline,.author"
 )
-_WEB_ADDRESS = re.compile(r"\s*(?:https?:)?//|\s*www\.|\s*@\w+\s*$", re.I)
-_MAIL = re.compile(r"\s*[(<\[]?\S+@\S+\.\w+[)>\]]?\s*")
+_WEB_ADDRESS = re.compile(r"\s*(?:https?:)?//|\s*www\.|\s*@\w+\s*$|#", re.I)
+_MAIL = re.compile(r"\s*(?:mailto:)?[(<\[]?\S+@\S+\.\w+[)>\]]?\s*")
 _MAIL_NAME = re.compile(r"\S+@\S+\.\w+ \(([^()]+)\)")
 _TAG = re.compile(r"<[^<>]*>")
+_NO_NAME = re.compile(
+    r"(?:admin(?:istrator)?|root|anonym(?:ous|e)?|unknown|author|editor|null|none|undefined|guest"
+    r"|佚名|匿名|未知|管理员|管理員|小编|编辑|作者)?",
+    re.I,
+)
+_BY_WORD = "(?:(?:written|post(?:ed)?|story|words|text|guide|review(?:ed)?|report(?:ed)?) )?"
 _BY = re.compile(
-    r"^\W*(?:(?:written |posted |reported )?(?:by|von|par|por|di|door|автор)\b[:\s]+"
-    r"|(?:作者|记者|文|编辑)\s*[:：/]\s*)",
+    rf"^\W*(?:{_BY_WORD}(?:by|von|par|por|di|door|author|autor(?:in|e)?|auteur|автор)\b[:\s]+"
+    r"|(?:作者|记者|記者|文|编辑|編輯)\s*[:：/|｜\s]\s*)",
     re.I,
 )
 _BYLINE_END = re.compile(
-    r"\s*(?:[|·•,/–—-]\s|\bon\b|\bpublished\b|\bupdated\b|\bposted\b|\d|\n|$).*", re.I | re.S
+    r"\s*(?:[|·•»,/–—-]\s|\bon\b|\bpublished\b|\bupdated\b|\bposted\b|\d|\n|$).*", re.I | re.S
 )
-_ENGLISH_BYLINE = re.compile(
-    r"^(?i:(?:written |story |words )?by:?) "
-    r"((?:[A-Z][\w.'’-]+ ?|(?:and|&|de|van|von|der|la) |, ){1,12})"
+_LATIN_WORD = r"[A-ZÀ-ÞА-Я][\w.'’-]+"
+_LATIN_NAMES = (
+    rf"(?P<names>{_LATIN_WORD}(?: (?:{_LATIN_WORD}|and|und|et|&|de|van|von|der|la|di|da)|,"
+    rf"(?= {_LATIN_WORD} {_LATIN_WORD}))*)"
 )
-_NAME_SEPARATOR = re.compile(r"[、,，/　]+|(?<=[一-鿿]) (?=[一-鿿])")
-_NAME = r"(?:(?!\w{1,6}\s*[:：])[^\s|｜:：()（）【】\d，、。；/]{2,20})"
-_NAMES = rf"(?P<names>{_NAME}(?:[ 、　/]{_NAME}){{0,3}})"
-_HAN_NAME = r"(?:(?!\w{1,6}\s*[:：])[一-鿿·]{2,8})"
-_HAN_NAMES = rf"(?P<names>{_HAN_NAME}(?:[ 、　/]{_HAN_NAME}){{0,3}})"
-_CHINESE_BYLINES = tuple(
-    (signs, re.compile(pattern))
+_NATIONALITY = r"(?:[\[【（(〔][一-鿿]{1,3}[\]】）)〕]\s*)?"
+_NAME_START = (
+    r"(?!编辑|編輯|[责責摄攝图]|来源|來源|校对|审核|通讯员|报道|報道|報導|实习|发布"
+    r"|\w{1,6}\s*[:：|｜])"
+)
+_NAME = rf"(?:{_NAME_START}[^\s|｜:：()（）【】\[\]\d，、。；/]{{2,20}})"
+_HAN_NAME = rf"(?:{_NAME_START}[一-鿿]{{1,8}}(?:·[一-鿿]{{1,8}})+|{_NAME_START}[一-鿿]{{2,4}})"
+_START, _SIGN = r"(?:^|[\s|｜【\[(（])", r"\s*[:：/|｜丨]\s*"
+_BYLINES = tuple(
+    (signs, re.compile(pattern, re.M))
     for signs, pattern in (
-        ("者", rf"(?:^|[\s|｜【(（])作\s?者\s*[:：]\s*{_NAMES}"),
         (
-            "者",
-            r"(?:^|[\s|｜【(（])(?:本报|本网|新华社|特约|见习|全媒体)*记者\s*[:：]?\s*"
-            rf"{_HAN_NAMES}(?=[)）】|｜\s]|报道|摄|文|$)",
+            "者文稿",
+            rf"{_START}(?:本文)?(?:作\s?者|撰文|撰稿|文字?|图文){_SIGN}"
+            rf"{_NATIONALITY}(?P<names>{_NAME}(?:[ 、　/]{_NAME}){{0,3}})"
+            rf"|^(?:本文)?作者\s+(?P<names2>{_HAN_NAME})(?=\s|$)",
         ),
-        ("编編", rf"(?:责任|責任|本文)?(?:编辑|編輯|责编|責編)\s*[:：]\s*{_HAN_NAMES}"),
+        (
+            "者员",
+            rf"{_START}(?:(?:本报|本网|新华社|特约|见习|全媒体)*(?:记者|記者)|通讯员)\s*[:：|｜]?\s*"
+            rf"(?P<names>{_HAN_NAME}(?:[ 、　/]{_HAN_NAME}){{0,3}})"
+            r"(?=[)）】|｜\s／/]|报道|報導|報道|摄|攝|文|$)",
+        ),
+        (
+            "编編稿者",
+            rf"{_START}(?:责任|責任|本文)?(?:编辑|編輯|责编|責編|供稿|发布者){_SIGN}"
+            rf"(?P<names>{_HAN_NAME}(?:[ 、　/]{_HAN_NAME}){{0,3}})(?=[^\w，。]|$)",
+        ),
+        (
+            "",
+            rf"^(?:(?i:{_BY_WORD}(?:by|von|par|por|di|door))"
+            r" (?=\S*\w (?:(?:de|van|von|der|la|di|da)\b|[A-ZÀ-ÞА-Я]))"
+            r"|(?i:(?:written )?by|author|autor(?:in|e)?|auteur|автор)\s*: ?)"
+            rf"{_LATIN_NAMES}(?= ?(?:$|[|·•»,–—(-]|\d|(?i:on|published|updated|for)\b))",
+        ),
     )
 )
-"""The author, the reporter, the editor: the first that a page names counts; each pattern with
-signs of which a text that matches has one."""
+"""The author, the reporter, the editor, a byline in another script: the first that a page names
+counts. A text that matches has one of the signs."""
+_HAN_SEPARATOR = re.compile(r"[、,，/;；|｜　]+|(?<=[一-鿿])\s+(?=[一-鿿])")
+_HAN = re.compile("[一-鿿]")
+_AND = re.compile(r"\s*,?\s+(?:and|und|et|y|e|&)\s+|\s*[;|]\s*", re.I)
 
 
 class PageMetadata(msgspec.Struct, frozen=True):
@@ -116,7 +147,7 @@ def _find_author(sources: MetadataSources) -> str | None:
         ),
         (
             node.attributes.get("content") or ""
-            for node in sources.tree.css('[name="citation_author" i]')
+            for node in sources.tree.css('[name="citation_author" i],[name="dc.creator" i]')
         ),
         *([meta] for meta in metas),
         (name for node in pages for name in _entity_names(node.get("author"), by_id)),
@@ -129,48 +160,58 @@ def _find_author(sources: MetadataSources) -> str | None:
 
 def _entity_names(value: Any, by_id: dict[str, JsonObject]) -> Iterator[str]:
     """Yield the names of one or several persons or organisations."""
-    entities = (inner for entity in as_list(value) for inner in as_list(entity))
-    for entity in entities:
-        if isinstance(entity, dict):
-            named = entity if "name" in entity else by_id.get(str(entity.get("@id")), {})
-            yield from (name for name in as_list(named.get("name")) if isinstance(name, str))
-        elif isinstance(entity, str):
-            yield entity
+    for entity in (inner for outer in as_list(value) for inner in as_list(outer)):
+        named = entity if isinstance(entity, dict) else by_id.get(str(entity), {"name": entity})
+        if "name" not in named:
+            named = by_id.get(str(named.get("@id")), named)
+        name = named.get("name") or f"{named.get('givenName', '')} {named.get('familyName', '')}"
+        yield from (name for name in as_list(name) if isinstance(name, str))
 
 
 def _join_names(names: Iterable[str]) -> str | None:
     """Return cleaned names, each once, separated by commas; None if there is none."""
-    cleaned = dict.fromkeys(filter(None, map(_clean_name, names)))
-    return ", ".join(cleaned)[:MAX_NAME] or None
+    cleaned = (_clean_name(name) for text in names for name in _split_names(text))
+    return ", ".join(dict.fromkeys(filter(None, cleaned)))[:MAX_NAME] or None
+
+
+def _split_names(text: str) -> list[str]:
+    """Return the names in a text: 李雷、韩梅梅, Jane Doe and John Roe, but not Food & Wine."""
+    text = fold(_TAG.sub(" ", unescape(text)), MAX_NAME)
+    if _HAN.search(text):
+        return _HAN_SEPARATOR.split(_BY.sub("", text))
+    names = _AND.split(text)
+    return names if all(" " in name for name in names) else [text]
 
 
 def _clean_name(name: str) -> str:
-    """Return a name without HTML, mail address and "By"; "" for a URL."""
-    text = fold(_TAG.sub(" ", unescape(name)), MAX_NAME)
-    if match := _MAIL_NAME.fullmatch(text):
-        text = match[1]
-    text = _BY.sub("", _MAIL.sub(" ", text)).strip(" ,;|·-–—:：")
-    return "" if _WEB_ADDRESS.match(text) else " ".join(text.split())
+    """Return a name without mail address and "By"; "" for a URL and for "admin"."""
+    if match := _MAIL_NAME.fullmatch(name):
+        name = match[1]
+    name = _BY.sub("", _MAIL.sub(" ", name)).strip(" ,;|·-–—:：")
+    is_name = not _WEB_ADDRESS.match(name) and not _NO_NAME.fullmatch(name)
+    return " ".join(name.split()) if is_name else ""
 
 
 def _shown_author(tree: LexborHTMLParser) -> str | None:
-    """Return the names in the first element with the property or name of an author."""
+    """Return the names in the first elements with the property or name of an author."""
+    names: list[str] = []
+    parent = None
     for node in islice(tree.css(_AUTHOR_SELECTOR), 20):
+        above = node.parent.mem_id if node.parent is not None else None
+        if names and above != parent:  # of another article
+            break
         text = node.attributes.get("content") or node_text(node, MAX_NAME)
-        name = _clean_name(_BYLINE_END.sub("", _BY.sub("", text)))
-        if 1 < len(name) <= 80 and not is_foreign(node):
-            return name
-    return None
+        name = _join_names([_BYLINE_END.sub("", _BY.sub("", text))])
+        if name and 1 < len(name) <= 80 and not is_foreign(node):
+            names.append(name)
+            parent = above
+    return ", ".join(dict.fromkeys(names)) or None
 
 
 def _byline(blocks: list[Block]) -> str | None:
     """Return the names in a line such as 作者：李雷, （记者 李雷） or By Jane Doe."""
-    texts = [block.text for block in blocks]
-    for signs, pattern in _CHINESE_BYLINES:
-        for text in (text for text in texts for sign in signs if sign in text):
-            if match := pattern.search(text[:120]) or pattern.search(text[-60:]):
-                return _join_names(_NAME_SEPARATOR.split(match["names"]))
-    for text in texts:
-        if match := _ENGLISH_BYLINE.match(text[:120]):
-            return _join_names(re.split(r"\s*(?:,|\band\b|&)\s*", match[1]))
+    text = "\n".join(block.text for block in blocks if not block.parts & FOREIGN)
+    for signs, pattern in _BYLINES:
+        if (not signs or any(sign in text for sign in signs)) and (match := pattern.search(text)):
+            return _join_names([match[match.lastgroup or "names"]])
     return None
