@@ -1,6 +1,7 @@
 """Documents become pages: what they say, what they link to, and what is wrong with bad ones."""
 
 import io
+import re
 import sys
 import zipfile
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from focus.admission.scope import Scope
 from focus.config import AnalysisConfig, ScopeConfig
 from focus.documents import pdf
 from focus.documents.convert import MAX_FILES, MAX_UNPACKED_BYTES, to_html
-from focus.documents.html_writer import MAX_CHARS, HtmlWriter, to_linked_html
+from focus.documents.html_writer import MAX_CHARS, HtmlWriter, clean_title, to_linked_html
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, DocumentError, document_kind
 from focus.html.parser import parse
 from focus.html.reader import ParsedPage
@@ -59,15 +60,10 @@ def test_to_html_every_kind_contains_its_links(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "title"),
     [
-        ("pdf", "足球"),
-        ("docx", "足球报告"),
-        ("epub", "足球史"),
-        ("odt", "足球文"),
-        ("rtf", "Report"),
-        ("xlsx", "积分"),
-        ("txt", "足球比赛"),
+        ("pdf", "足球"), ("docx", "足球报告"), ("epub", "足球史"), ("odt", "足球文"),
+        ("rtf", "Report"), ("xlsx", "积分"), ("txt", "足球比赛"),
     ],
-)
+)  # fmt: skip
 def test_to_html_title_is_declared_or_first_line(kind: str, title: str) -> None:
     assert read(kind, ALL[kind]).title == title
 
@@ -263,14 +259,20 @@ def test_to_html_encrypted_zip_raises() -> None:
         to_html("docx", bytes(body))
 
 
+NO_TITLES = """untitled; Sans titre-1; Microsoft Word - Document1; 文档 1; scan0001; IMG_2034.jpg
+PowerPoint Presentation; 20261121_1200.pdf; (anonymous)"""
+
+
 @pytest.mark.parametrize(
     ("title", "expected"),
     [
+        *((title, "") for title in re.split("; |\n", NO_TITLES)),
         ("Microsoft Word - 2026 Report.docx", "2026 Report"),
         ("Microsoft PowerPoint - 足球.ppt", "足球"),
-        ("untitled", ""),
-        ("Word processing in 1990", "Word processing in 1990"),
+        ("C:\\Users\\li\\report.doc", "report"),
+        ("Word - a history", "Word - a history"),
+        ("Print media in 2026", "Print media in 2026"),
     ],
 )
 def test_clean_title_names_no_program(title: str, expected: str) -> None:
-    assert pdf.clean_title(title) == expected
+    assert clean_title(title) == expected

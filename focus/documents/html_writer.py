@@ -14,6 +14,21 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'「」，。；、（）【】《》]{
 _TRAILING = ".,;:!?)]}"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
+_FILE_NAME = re.compile(
+    r"^(?:Microsoft (?:Office )?(?:Word|PowerPoint|Excel|Publisher|Visio)|(?:Adobe )?InDesign"
+    r"|(?:Adobe )?PageMaker) - |^(?:file:|[a-z]:[\\/]|/|\\\\).*[\\/]"
+    r"|\.(?:docx?|pptx?|xlsx?|rtf|odt|pdf|indd|wps|dvi|tex|html?|txt|jpe?g|png|tiff?|qxd|pages)$",
+    re.I,
+)
+_NO_TITLE = re.compile(
+    r"(?:(?:untitled|unbenannt|sans titre|sin título|senza titolo|无标题|未命名)(?:\W?\w+)?\W?\d*"
+    r"|(?:no )?title|print|\(?anonymous\)?|powerpoint (?:presentation|演示文稿)|新建.{0,20}文档"
+    r"|(?:document|book|slide|presentation|layout|文档|工作簿|演示文稿|幻灯片) ?\d*"
+    r"|scan(?:ned document|_?\d+)|(?:img|dsc)_?\d+|[\d_-]{6,}|(?:pii|doi):\s?\S+)",
+    re.I,
+)
+"""Titles that programs and scanners give to every document."""
+
 
 class HtmlWriter:
     """Builder of one page; readers stop when it `is_full`."""
@@ -36,8 +51,8 @@ class HtmlWriter:
         return bool(self._first_line)
 
     def set_title(self, text: str | None) -> None:
-        """Set the title; a document without one gets its first line as title."""
-        self._title = clean_text(text)[:300]
+        """Set the title; a document without a `clean_title` gets its first line as title."""
+        self._title = clean_title(clean_text(text))[:300]
 
     def add_meta(self, name: str, content: str | datetime | None) -> None:
         """Add a `<meta>` element unless its content is empty."""
@@ -81,6 +96,15 @@ class HtmlWriter:
 def clean_text(text: str | None) -> str:
     """Return a text without characters that HTML forbids, white space folded."""
     return " ".join(_UNPRINTABLE.sub("", text).split()) if text else ""
+
+
+def clean_title(title: str) -> str:
+    """Return a title without the program and the path of the file; "" for a default of a program.
+
+    Example: `Microsoft Word - 2026 Report.docx` is `2026 Report`; `untitled` is none.
+    """
+    title = _FILE_NAME.sub("", title.strip())
+    return "" if _NO_TITLE.fullmatch(title) else title
 
 
 def to_linked_html(text: str, links: Iterable[tuple[str, str]] = ()) -> str:

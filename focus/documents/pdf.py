@@ -20,12 +20,6 @@ MAX_PAGES = 100
 _MAX_LINKS = 2000
 _MAX_ADDRESS = 2083
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?)?")
-_PROGRAM_TITLE = re.compile(
-    r"^(?:Microsoft (?:Office )?(?:Word|PowerPoint|Excel)|(?:Adobe )?(?:InDesign|PageMaker)) - "
-    r"|\.(?:docx?|pptx?|xlsx?|rtf|odt|pdf|indd|wps|dvi|tex)$"
-    r"|^(?:untitled\S*|slide 1|powerpoint presentation|无标题\S*|幻灯片 ?1|文档 ?1)$",
-    re.I,
-)
 _SENTENCE_END = re.compile(r"[.!?。！？：:]$")
 _SHORT_LINE = 60  # characters; a shorter line may end a paragraph
 
@@ -71,16 +65,8 @@ def parse_pdf_date(text: str) -> datetime | None:
         return None
 
 
-def clean_title(title: str) -> str:
-    """Return a title without the program and the file name that printed it; "" for none.
-
-    Example: `Microsoft Word - 2026 Report.docx` is `2026 Report`; `untitled` is none.
-    """
-    return _PROGRAM_TITLE.sub("", title.strip())
-
-
 def _write_metadata(metadata: dict[str, str], writer: HtmlWriter) -> None:
-    writer.set_title(clean_title(metadata.get("Title", "")))
+    writer.set_title(metadata.get("Title"))
     writer.add_meta("author", metadata.get("Author"))
     writer.add_meta("description", metadata.get("Subject"))
     writer.add_meta("keywords", metadata.get("Keywords"))

@@ -10,6 +10,9 @@ _SEPARATOR = re.compile(
     r"\s*[|｜_–—·•»«]+\s*|\s+[-:/~]+\s+|\s*::\s*|\s*-+(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])-+\s*"
 )
 
+_NAME_SEPARATOR = re.compile(r"\s*[|｜_–—·•»«:：>/~－-]+\s*")
+_NAME_TRIMMINGS = re.compile(r"^the\b|^www\.|\.[a-z]{2,4}$|[\W_]+")
+
 
 def hash_text(text: str) -> int:
     """Return the hash by which a repeated text is recognised: the same in every process."""
@@ -36,12 +39,20 @@ def split_title(title: str, affix: str, name: str = "") -> tuple[str, str]:
         affix: End or beginning of the titles of the site; empty if none was learned.
         name: Name of the site by the metadata of the page; empty if there is none.
     """
-    for outer in (affix, *(outer_affixes(title) if name else ())):
-        outer_name = next(filter(None, _SEPARATOR.split(outer)), "")
-        if outer and (outer == affix or outer_name.casefold() == name.casefold()):
-            rest = title.removesuffix(outer)
-            if rest == title:
-                rest = title.removeprefix(outer)
+    if affix and affix != title:
+        for rest in (title.removesuffix(affix), title.removeprefix(affix)):
             if rest not in ("", title):
-                return rest, outer_name
+                return rest, next(filter(None, _SEPARATOR.split(affix)), "")
+    if key := _name_key(name):
+        for match in reversed(list(_NAME_SEPARATOR.finditer(title))):
+            before, after = title[: match.start()], title[match.end() :]
+            if before and _name_key(after) == key:
+                return before, after
+            if after and _name_key(before) == key:
+                return after, before
     return title, name
+
+
+def _name_key(name: str) -> str:
+    """Return a name for comparison: The City-News and citynews.com are the same."""
+    return _NAME_TRIMMINGS.sub("", name.casefold())
