@@ -1,5 +1,6 @@
 """Dates of publication as pages say them, and snippets of their text."""
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -80,6 +81,9 @@ def test_read_publication_time_day_beside_byline_counts(byline: str) -> None:
         "<h1>决赛</h1><p>发表于 <time>2026-11-21</time></p>",
         "<h1>决赛</h1><time> 2026-11-21 </time>",
         "<h1>决赛</h1><div><span>2026-11-21</span> · 1 min</div>",
+        "<h1>决赛</h1><p>新华社北京2026年11月21日电</p>",
+        "<h1>决赛</h1><p>2026年11月21日 星期六</p>",
+        "<h1>A</h1><relative-time datetime=2026-11-21>now</relative-time>",
     ],
 )
 def test_read_publication_time_standalone_day_counts(html: str) -> None:
@@ -234,34 +238,33 @@ def test_parse_date_epoch_seconds_and_milliseconds(moment: datetime) -> None:
         assert parse_date(text, SHANGHAI) == datetime.fromtimestamp(seconds, UTC)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("16.12.2012", "2012-12-16 00:00"),
-        ("16. Dezember 2012, 14:30 Uhr", "2012-12-16 14:30"),
-        ("le 1er août 2020 à 14h30", "2020-08-01 14:30"),
-        ("21 de noviembre de 2020", "2020-11-21 00:00"),
-        ("3 de março de 2020", "2020-03-03 00:00"),
-        ("3 maggio 2019", "2019-05-03 00:00"),
-        ("20 februari 2020", "2020-02-20 00:00"),
-        ("3 мая 2019 в 10:05", "2019-05-03 10:05"),
-        ("21 Kasım 2020", "2020-11-21 00:00"),
-        ("5 września 2020", "2020-09-05 00:00"),
-        ("2020年1月5日（月）09時30分", "2020-01-05 09:30"),
-        ("2020년 1월 5일 오후 3:20", "2020-01-05 15:20"),
-        ("2026年11月21日（星期六）11时18分", "2026-11-21 11:18"),
-        ("2026-11-21 周六 晚8：00", "2026-11-21 20:00"),
-        ("2026年11月21日 中午12:30", "2026-11-21 12:30"),
-        ("2026/11/21 下午 02:26:26", "2026-11-21 14:26"),
-        ("2026 年 11 月 21 日", "2026-11-21 00:00"),
-        ("21/11/2026", "2026-11-21 00:00"),
-        ("Sat Nov 21 08:30:00 CST 2026", "2026-11-21 08:30"),
-        ("32.12.2012, 31 Foo 2012", None),
-    ],
-)
-def test_parse_date_languages(text: str, expected: str | None) -> None:
-    date = parse_date(text, UTC)
-    assert (date and date.strftime("%Y-%m-%d %H:%M")) == expected
+DAYS = """21.11.2026; 21 de noviembre del 2026; 21 de novembro de 2026; 21 novembre 2026
+21/Nov/2026; 21 november 2026; 21 ноября 2026 г.; 21 листопада 2026; 21 Kasım 2026
+21 ноември 2026; 21. studenoga 2026.; 21. novembra 2026; 21. новембар 2026; 2026. november 21.
+2026 m. lapkričio 21 d.; 21 tháng 11 năm 2026; 21 พฤศจิกายน 2569; 21 בנובמבר 2026; 21 नवंबर 2026
+٢١ نوفمبر ٢٠٢٦; ۲۱ نوامبر ۲۰۲۶; 21/11/2026; 2026 年 11 月 21 日; 二〇二六年十一月二十一日
+２０２６年１１月２１日; 令和8年11月21日; 民國115年11月21日; 21st of November 2026"""
+MOMENTS = """16. Dezember 2012, 14:30 Uhr: 2012-12-16 14:30; 1er août 2020 à 14h30: 2020-08-01 14:30
+3 мая 2019 в 10:05: 2019-05-03 10:05; 2020年1月5日（月）09時30分: 2020-01-05 09:30
+2020년 1월 5일 오후 3:20: 2020-01-05 15:20; 2026年11月21日（星期六）11时18分: 2026-11-21 11:18
+2026-11-21 周六 晚8：00: 2026-11-21 20:00; 2026年11月21日 中午12:30: 2026-11-21 12:30
+2026/11/21 下午 02:26:26: 2026-11-21 14:26; Sat Nov 21 08:30:00 CST 2026: 2026-11-21 08:30
+3 maggio 2019 ore 8:30: 2019-05-03 08:30; 5 września 2020: 2020-09-05 00:00"""
+
+
+@pytest.mark.parametrize("text", re.split("; |\n", DAYS))
+def test_parse_date_of_a_day_in_many_languages(text: str) -> None:
+    assert parse_date(text, UTC) == datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("text", "moment"), re.findall("([^;\n]+): ([-0-9 :]{16})", MOMENTS))
+def test_parse_date_with_time_of_day(text: str, moment: str) -> None:
+    date = parse_date(text.strip(), UTC)
+    assert date is not None and date.strftime("%Y-%m-%d %H:%M") == moment
+
+
+def test_parse_date_other_numbers_are_none() -> None:
+    assert parse_date("32.12.2012, 31 Foo 2012", UTC) is None
 
 
 def test_parse_date_slashes_depend_on_the_language() -> None:

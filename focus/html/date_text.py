@@ -36,6 +36,14 @@ lokakuuta marraskuuta joulukuuta
 νοεμβρίου δεκεμβρίου
 januari februari maret april mei juni juli agustus september oktober november desember
 يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر
+януари февруари март април май юни юли август септември октомври ноември декември
+siječnja veljače ožujka travnja svibnja lipnja srpnja kolovoza rujna listopada studenoga prosinca
+januára februára marca apríla mája júna júla augusta septembra októbra novembra decembra
+јануар фебруар март април мај јун јул август септембар октобар новембар децембар
+sausio vasario kovo balandžio gegužės birželio liepos rugpjūčio rugsėjo spalio lapkričio gruodžio
+มกราคม กุมภาพันธ์ มีนาคม เมษายน พฤษภาคม มิถุนายน กรกฎาคม สิงหาคม กันยายน ตุลาคม พฤศจิกายน ธันวาคม
+בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר
+ژانویه فوریه مارس آوریل مه ژوئن ژوئیه اوت سپتامبر اکتبر نوامبر دسامبر
 जनवरी फरवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर
 """.split()
 MONTH_FIRST_LANGUAGES = ("", "en", "en-us")
@@ -53,26 +61,27 @@ _WEEKDAY = (
     r"(?:[（(]?(?:星期|周|週)[一二三四五六日天][）)]?|[（(][月火水木金土日월화수목금토일][）)])"
 )
 _CLOCK = (
-    rf"(?:[t ,，|·•–-]{{0,4}}(?:{_WEEKDAY}[ ,，]{{0,2}})?"
-    r"(?:at |um |à |às |a las |alle |kl\.? |о |в )?"
+    rf"(?:[ ,，]{{0,2}}{_WEEKDAY})?(?:[t ,，|·•–-]{{0,4}}"
+    r"(?:at |um |à |às |a las |alle |ore |saat |klo? |kl\. |о |в )?"
     rf"{_NOON} ?(?P<H>\d{{1,2}}) ?[:：时時点點시h] ?(?P<M>\d{{2}})(?!\d)"
     r"(?: ?[:：分분] ?(?P<S>\d{2})(?!\d)秒?)?(?:[.,]\d{1,9})?[分분]? ?(?P<half>[ap])?\.?(?(half)m)"
     r" ?(?P<zone>(?:gmt|utc)?[+-]\d{2}:?\d{2}(?!\d)|z(?![a-z])|utc|gmt|[a-z]{3,4}(?![a-z]))?)?"
 )
 _YEAR = r"(?<![\d.])(?P<y>(?:19|20)\d\d)"
 _YEAR_LAST = r"(?P<y>(?:19|20)\d\d)(?!\d)"
-_MONTH = r"(?P<month>[^\W\d_]{3,12})\.?"
+_MONTH = r"(?P<month>[^\W\d_](?:[^\W\d_]|[\u0900-\u0dff\u0e31-\u0e4e]){2,14})\.?"  # and vowel signs
 _NUMERIC = re.compile(
     rf"{_YEAR} ?(?:[年년][ .]?(?P<m1>\d{{1,2}}) ?[月월] ?(?P<d1>\d{{1,2}})(?!\d) ?[日일]?"
-    rf"|(?P<sign>[-/.]) ?(?P<m2>\d{{1,2}})(?P=sign) ?(?P<d2>\d{{1,2}})(?!\d)){_CLOCK}"
+    rf"|(?P<sign>[-/.]) ?(?P<m2>\d{{1,2}})(?P=sign) ?(?P<d2>\d{{1,2}})(?!\d)"
+    rf"|\.?(?: m\.)? {_MONTH} (?P<d3>\d{{1,2}})(?!\d)){_CLOCK}"
 )
 _COMPACT = re.compile(
     r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<m>\d\d)(?P<d>\d\d)"
     r"(?:t?(?P<H>\d\d):?(?P<M>\d\d):?(?P<S>\d\d)?)?(?P<zone>z|[+-]\d{2}:?\d{2})?(?!\d)"
 )
 _DAY_FIRST = re.compile(
-    rf"(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|º|ª)?\.?[ -]?(?:de |of )?{_MONTH}"
-    rf",?[ -]?(?:del? )?{_YEAR_LAST}{_CLOCK}"
+    rf"(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th|er|º|ª)?\.?[ /-]?(?:de |of )?{_MONTH}"
+    rf",?[ /-]?(?:del? )?{_YEAR_LAST}{_CLOCK}"
 )
 _MONTH_FIRST = re.compile(
     rf"(?<![^\W\d_]){_MONTH} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?:{_YEAR_LAST}{_CLOCK}"
@@ -85,6 +94,19 @@ _YEAR_LAST_NUMERIC = re.compile(
 _SHORT_YEAR = re.compile(
     r"(?<![\d./-])(?P<p1>\d{1,2})(?P<sign>[./])(?P<p2>\d{1,2})(?P=sign)(?P<y>[0-4]\d)(?![\d./])"
 )
+_ERAS = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911}
+_ERA_YEAR = re.compile(rf"({'|'.join(_ERAS)})(\d{{1,3}}|元)年")
+_THAI_YEAR = re.compile(r"(?<=[\u0e00-\u0e7f.] )25\d\d(?!\d)")
+_NUMBERED_MONTH = re.compile(r"(\d{1,2}) tháng (\d{1,2})(?:,| năm)? (?=\d{4})")
+_HAN_DAY = re.compile(
+    "([〇○零一二三四五六七八九]{4})年([一二三四五六七八九十]{1,3})月([一二三四五六七八九十]{1,3})日"
+)
+_DIGITS = {
+    ord(sign): str(at)
+    for signs in ("〇一二三四五六七八九", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९")
+    for at, sign in enumerate(signs)
+} | {ord("○"): "0", ord("零"): "0"}
+_FOREIGN_DIGITS = {sign: digit for sign, digit in _DIGITS.items() if sign < 0x3000}
 _EPOCH = re.compile(r"\s*(\d{10})(\d{3})?\s*")
 DAY_FORMS = (_NUMERIC, _DAY_FIRST, _MONTH_FIRST, _YEAR_LAST_NUMERIC)
 _ALL_FORMS = (*DAY_FORMS, _COMPACT)
@@ -112,6 +134,32 @@ _MONTHS = (
 )
 
 
+def fold_date_signs(text: str) -> str:
+    """Return a text in lower case with dates in digits of ASCII and years of the common era.
+
+    Example: `二〇二六年十一月二十一日`, `令和8年` and `２１ พฤศจิกายน 2569` become
+    `2026年11月21日`, `2026年` and `21 พฤศจิกายน 2026`.
+    """
+    text = text.lower()
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text).translate(_FOREIGN_DIGITS)
+    text = _HAN_DAY.sub(
+        lambda m: f"{m[1].translate(_DIGITS)}年{_han_number(m[2])}月{_han_number(m[3])}日", text
+    )
+    text = _ERA_YEAR.sub(lambda m: f"{_ERAS[m[1]] + int(m[2].replace('元', '1'))}年", text)
+    text = _THAI_YEAR.sub(lambda m: str(int(m[0]) - 543), text)
+    return _NUMBERED_MONTH.sub(r"\1/\2/", text)
+
+
+def _han_number(text: str) -> int:
+    """Return a number below 100 in Chinese numerals: 二十一 is 21."""
+    tens, ten, units = text.rpartition("十")
+    return 10 * bool(ten) * int((tens or "一").translate(_DIGITS)) + int(
+        (units or "〇").translate(_DIGITS)
+    )
+
+
 def parse_date(
     text: str,
     zone: tzinfo,
@@ -130,7 +178,7 @@ def parse_date(
     Example: `Sat, 21 Nov 2026 08:30:00 GMT`, `2026年11月21日 16:30` in Shanghai and
     `1795249800` are the same time; the first has the zone UTC.
     """
-    text = text.lower().replace("\\u002b", "+").replace("\xa0", " ")
+    text = fold_date_signs(text).replace("\\u002b", "+").replace("\xa0", " ")
     if epoch := _EPOCH.fullmatch(text):
         return datetime.fromtimestamp(float(epoch[1]), STATED_UTC)
     forms = (*_ALL_FORMS, _SHORT_YEAR) if short else _ALL_FORMS
@@ -149,7 +197,7 @@ def match_date(
     groups = match.groupdict()
     get = groups.get
     year = int(get("y") or get("y2") or 0)
-    month, day = get("m") or get("m1") or get("m2"), get("d") or get("d1") or get("d2")
+    month, day = get("m") or get("m1") or get("m2"), get("d") or get("d1") or get("d2") or get("d3")
     if get("p1"):
         day, month = groups["p1"], groups["p2"]
         if int(month) > 12 or (get("sign") == "/" and language in MONTH_FIRST_LANGUAGES):

@@ -33,7 +33,13 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from focus.html.blocks import Block
-from focus.html.date_text import DAY_FORMS, STATED_UTC, match_date, parse_date
+from focus.html.date_text import (
+    DAY_FORMS,
+    STATED_UTC,
+    fold_date_signs,
+    match_date,
+    parse_date,
+)
 from focus.html.dom import node_text
 from focus.html.json_ld import JsonObject, own_nodes, parse_json_ld
 from focus.html.main_content import read_blocks
@@ -95,7 +101,7 @@ _SEPARATED = re.compile(r"(?:^|[,|•·/–—-] ?)\n|\n ?(?:$|[,|•·/–—])
 """A separator, or nothing, on one side of a date, which is at the line break."""
 _HAN = re.compile("[一-鿿]")
 _BYLINE = re.compile(
-    r"\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b|von\b|par\b)"
+    r"[电電讯訊]|\W{0,4}(?:来源|來源|作者|责任?编辑|責任?編輯|编辑|編輯|记者|source\b|by\b|author\b|von\b|par\b)"
 )
 _DATE_SELECTOR, _OTHER_SELECTOR = (
     ",".join(f'[{key}*="{name}" i]' for key in ("class", "id") for name in names.split())
@@ -243,10 +249,10 @@ class _DateFinder:
         numbers_before = range(start - 1, max(-1, start - 1 - before), -1)
         for number in (*numbers_after, *numbers_before):
             text = blocks[number].text
-            if len(text) > _MAX_LINE_CHARS or not _HAS_YEAR.search(text):
+            if len(text) > _MAX_LINE_CHARS or not _HAS_YEAR.search(text := fold_date_signs(text)):
                 continue
             previous = blocks[number - 1].text[-20:].lower() + " " if number else ""
-            yield from self._beside(previous, text.lower(), is_heading=number == start)
+            yield from self._beside(previous, text, is_heading=number == start)
 
     def _beside(self, previous: str, text: str, *, is_heading: bool) -> Iterator[datetime | None]:
         """Yield the dates in a block that are not part of a sentence."""
@@ -297,7 +303,7 @@ class _DateFinder:
         """Yield dates after a label or with a time of day, anywhere in the text."""
         previous = ""
         for block in blocks:
-            text = block.text.lower()
+            text = fold_date_signs(block.text)
             for match in _find_days(text) if _HAS_YEAR.search(text) else ():
                 before = f"{previous[-20:]} {text[max(0, match.start() - 40) : match.start()]}"
                 if label.search(before) or match["H"]:
@@ -378,7 +384,7 @@ def _time_element_dates(tree: LexborHTMLParser, *, shown: bool = False) -> Itera
     before: list[str] = []
     after: list[str] = []
     section = before
-    for node in islice(tree.css('h1,time,abbr[title],span[title*="20"],[pubdate]'), 60):
+    for node in islice(tree.css('h1,time,[datetime],abbr[title],span[title*="20"],[pubdate]'), 60):
         attributes = node.attributes
         if node.tag == "h1":
             section = after
