@@ -69,15 +69,10 @@ def test_breadcrumb_similar_lists_are_ignored(html: str) -> None:
 @pytest.mark.parametrize(
     "items",
     [
-        None,
-        7,
-        [7, None, {}],
-        [{"item": "/c/5"}],
-        [{"item": {"@id": 7, "name": "x"}}],
-        [{"item": "  ", "name": "x"}],
-        [{"item": {"@id": "/c/5", "name": ["x"]}}],
+        None, 7, [7, None, {}], [{"item": "/c/5"}], [{"item": {"@id": 7, "name": "x"}}],
+        [{"item": "  ", "name": "x"}], [{"item": {"@id": "/c/5", "name": ["x"]}}],
     ],
-)
+)  # fmt: skip
 def test_breadcrumb_invalid_json_ld_is_ignored(items: object) -> None:
     assert [*parse_crumbs({"@type": "BreadcrumbList", "itemListElement": items})] == []
 

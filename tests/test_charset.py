@@ -186,15 +186,13 @@ def test_decode_as_large_broken_body_uses_no_callbacks() -> None:
 @pytest.mark.parametrize(
     ("html", "encoding"),
     [
-        (b"<meta charset=gbk>", "gbk"),
-        (b"<META\nCHARSET = 'Big5' >", "big5"),
+        (b"<meta charset=gbk>", "gbk"), (b"<META\nCHARSET = 'Big5' >", "big5"),
         (b"<meta/charset=utf-8>", "utf-8"),
         (b'<meta http-equiv="Content-Type" content="text/html; charset=gb2312">', "gbk"),
         (b'<meta content="text/html; charset=gb2312" http-equiv=content-type>', "gbk"),
         (b"<meta content='charset=gb2312'>", None),
         (b"<meta http-equiv=refresh content='charset=gb2312'>", None),
-        (b"<meta charset=utf-16le>", "utf-8"),
-        (b"<meta charset=x-user-defined>", "windows-1252"),
+        (b"<meta charset=utf-16le>", "utf-8"), (b"<meta charset=x-user-defined>", "windows-1252"),
         (b"<meta charset=nonsense><meta charset=gbk>", "gbk"),
         (b"<meta charset=gbk charset=big5>", "gbk"),
         (b"<!-- <meta charset=gbk> --><meta charset=big5>", "big5"),
@@ -202,18 +200,14 @@ def test_decode_as_large_broken_body_uses_no_callbacks() -> None:
         (b"<a title='<meta charset=gbk>'><meta charset=big5>", "big5"),
         (b"<a title=<meta charset=gbk>", None),
         (b"</p <meta charset=gbk><meta charset=big5>", "big5"),
-        (b"<? x ><meta charset=gbk>", "gbk"),
-        (b"<metadata charset=gbk>", None),
-        (b"<meta charset='gbk", None),
-        (b"<meta charset=gbk", None),
+        (b"<? x ><meta charset=gbk>", "gbk"), (b"<metadata charset=gbk>", None),
+        (b"<meta charset='gbk", None), (b"<meta charset=gbk", None),
         (b'<?xml version="1.0" encoding="gb2312"?><p>', "gbk"),
-        (b'<?xml version="1.0" encoding="utf-16"?><p>', "utf-8"),
-        (b"<\0?\0x\0m\0l\0", "utf-16le"),
-        (b" " * 3000 + b"<meta charset=gbk>", "gbk"),
-        (b" " * 20000 + b"<meta charset=gbk>", None),
+        (b'<?xml version="1.0" encoding="utf-16"?><p>', "utf-8"), (b"<\0?\0x\0m\0l\0", "utf-16le"),
+        (b" " * 3000 + b"<meta charset=gbk>", "gbk"), (b" " * 20000 + b"<meta charset=gbk>", None),
         (b"", None),
     ],
-)
+)  # fmt: skip
 def test_prescan_encoding_declarations(html: bytes, encoding: str | None) -> None:
     assert prescan_encoding(html) == encoding
 

@@ -155,19 +155,13 @@ def test_parse_links_in_noscript_but_not_in_template() -> None:
 @pytest.mark.parametrize(
     ("inside", "anchor"),
     [
-        ("  足球 \n 新闻\u3000&nbsp; ", "足球 新闻"),
-        ("足<b>球</b>", "足球"),
-        ("<h3>标题</h3><p>摘要</p>", "标题 摘要"),
-        ("<span><div>a</div>b</span>c", "a bc"),
-        ("a<br>b", "a b"),
-        ("<style>.x{}</style>text<script>x()</script>", "text"),
-        ("<img src=x alt=' 图 片 '>", "图 片"),
-        ("<img src=x><img src=y alt=second>", "second"),
-        ("<img src=x alt=pic> text", "text"),
-        ("球" * 500, "球" * 200),
-        ("", "title"),
+        ("  足球 \n 新闻\u3000&nbsp; ", "足球 新闻"), ("足<b>球</b>", "足球"),
+        ("<h3>标题</h3><p>摘要</p>", "标题 摘要"), ("<span><div>a</div>b</span>c", "a bc"),
+        ("a<br>b", "a b"), ("<style>.x{}</style>text<script>x()</script>", "text"),
+        ("<img src=x alt=' 图 片 '>", "图 片"), ("<img src=x><img src=y alt=second>", "second"),
+        ("<img src=x alt=pic> text", "text"), ("球" * 500, "球" * 200), ("", "title"),
     ],
-)
+)  # fmt: skip
 def test_parse_anchor_text_sources(inside: str, anchor: str) -> None:
     assert only_link(f"<a href=/x title=title>{inside}</a>").anchor == anchor
 

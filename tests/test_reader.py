@@ -168,21 +168,16 @@ def test_quality_relevance_below_one_is_not_scaled() -> None:
 @pytest.mark.parametrize(
     ("selection", "numbers"),
     [
-        (Selection(), [1, 2, 3, 4, 5, 6]),
-        (Selection(sort="relevance"), [3, 1, 4, 5, 6, 2]),
+        (Selection(), [1, 2, 3, 4, 5, 6]), (Selection(sort="relevance"), [3, 1, 4, 5, 6, 2]),
         (Selection(sort="quality"), [3, 4, 1, 2, 5, 6]),
-        (Selection(sort="fetched", limit=2), [6, 5]),
-        (Selection(relevant=True), [1, 3, 4, 5]),
+        (Selection(sort="fetched", limit=2), [6, 5]), (Selection(relevant=True), [1, 3, 4, 5]),
         (Selection(min_relevance=0.6, sort="relevance"), [3, 1, 4, 5]),
-        (Selection(since=86400.0 * 5), [5, 6]),
-        (Selection(host="sport.example"), [1, 2, 4, 5]),
+        (Selection(since=86400.0 * 5), [5, 6]), (Selection(host="sport.example"), [1, 2, 4, 5]),
         (Selection(host="B.sport.example"), [2, 5]),
-        (Selection(host="example"), [1, 2, 3, 4, 5, 6]),
-        (Selection(host="ort.example"), []),
-        (Selection(limit=0), []),
-        (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
+        (Selection(host="example"), [1, 2, 3, 4, 5, 6]), (Selection(host="ort.example"), []),
+        (Selection(limit=0), []), (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
     ],
-)
+)  # fmt: skip
 def test_iter_rows_selects_pages(path: Path, selection: Selection, numbers: list[int]) -> None:
     assert select_rows(path, selection) == numbers
 
@@ -280,16 +275,11 @@ def test_iter_rows_unfinished_holds_no_lock(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("7d", 1_000_000 - 7 * 86400),
-        ("1.5h", 1_000_000 - 5400),
-        ("30m", 1_000_000 - 1800),
-        ("2w", 1_000_000 - 14 * 86400),
-        ("1970-01-02", 86400),
-        ("1970-01-01T01:00", 3600),
-        ("1970-01-01T01:00:00+01:00", 0),
-        ("1970-01-01T00:00:10Z", 10),
+        ("7d", 1_000_000 - 7 * 86400), ("1.5h", 1_000_000 - 5400), ("30m", 1_000_000 - 1800),
+        ("2w", 1_000_000 - 14 * 86400), ("1970-01-02", 86400), ("1970-01-01T01:00", 3600),
+        ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:10Z", 10),
     ],
-)
+)  # fmt: skip
 def test_parse_since_dates_and_spans(text: str, seconds: float) -> None:
     assert parse_since(text, now=1_000_000.0) == seconds
 

@@ -220,21 +220,13 @@ def test_read_url_source_unterminated_markup_is_skipped(noise: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("2026-01-01", DAY),
-        ("2026", DAY),
-        ("2026-01", DAY),
-        ("2026-01-01T12:00Z", NOON),
-        ("2026-01-01T12:00:00.000+00:00", NOON),
-        ("2026-01-01T20:00:00+08:00", NOON),
-        ("Thu, 1 Jan 2026 12:00:00 +0000", NOON),
-        ("Thu, 1 Jan 2026 07:00:00 EST", NOON),
-        ("", 0.0),
-        ("0001-01-01", 0.0),
-        ("9999-99-99", 0.0),
-        ("9999-12-31T23:59:59-23:59", 253402387139.0),
+        ("2026-01-01", DAY), ("2026", DAY), ("2026-01", DAY), ("2026-01-01T12:00Z", NOON),
+        ("2026-01-01T12:00:00.000+00:00", NOON), ("2026-01-01T20:00:00+08:00", NOON),
+        ("Thu, 1 Jan 2026 12:00:00 +0000", NOON), ("Thu, 1 Jan 2026 07:00:00 EST", NOON), ("", 0.0),
+        ("0001-01-01", 0.0), ("9999-99-99", 0.0), ("9999-12-31T23:59:59-23:59", 253402387139.0),
         ("x" * 999, 0.0),
     ],
-)
+)  # fmt: skip
 def test_parse_date_valid_or_zero(text: str, seconds: float) -> None:
     assert parse_date(text) == seconds
 

@@ -173,21 +173,15 @@ def test_duplicate_key_variants_of_one_page_are_equal(urls: list[str]) -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("http://h/a", "http://h/a/"),
-        ("http://h/a", "http://h/A"),
-        ("http://h/?a=1&b=2", "http://h/?b=2&a=1"),
-        ("http://h/?a=", "http://h/?a"),
-        ("http://h/a%2Fb", "http://h/a/b"),
-        ("http://h/?q=a%26b", "http://h/?q=a&b"),
-        ("http://h/?q=a+b", "http://h/?q=a%2Bb"),
-        ("http://www.h/", "http://h/"),
-        ("http://h:8080/", "http://h/"),
-        ("http://h/?sid=12", "http://h/"),
-        ("http://h/?raid=1", "http://h/"),
-        ("http://h/?xutm_source=1", "http://h/"),
+        ("http://h/a", "http://h/a/"), ("http://h/a", "http://h/A"),
+        ("http://h/?a=1&b=2", "http://h/?b=2&a=1"), ("http://h/?a=", "http://h/?a"),
+        ("http://h/a%2Fb", "http://h/a/b"), ("http://h/?q=a%26b", "http://h/?q=a&b"),
+        ("http://h/?q=a+b", "http://h/?q=a%2Bb"), ("http://www.h/", "http://h/"),
+        ("http://h:8080/", "http://h/"), ("http://h/?sid=12", "http://h/"),
+        ("http://h/?raid=1", "http://h/"), ("http://h/?xutm_source=1", "http://h/"),
         ("http://h/index.html", "http://h/"),
     ],
-)
+)  # fmt: skip
 def test_duplicate_key_different_pages_differ(first: str, second: str) -> None:
     assert url_fingerprint(first) != url_fingerprint(second)
 
@@ -206,18 +200,13 @@ def test_url_host_and_url_origin_normalised_url() -> None:
 @pytest.mark.parametrize(
     ("host", "domain"),
     [
-        ("sports.sina.com.cn", "sina.com.cn"),
-        ("a.b.example.com:8080", "example.com"),
-        ("someone.github.io", "someone.github.io"),
-        ("github.io", "github.io"),
-        ("127.0.0.1:80", "127.0.0.1"),
-        ("[::1]:80", "[::1]"),
-        ("[::1]", "[::1]"),
-        ("localhost", "localhost"),
-        ("a.b.intranet", "b.intranet"),
+        ("sports.sina.com.cn", "sina.com.cn"), ("a.b.example.com:8080", "example.com"),
+        ("someone.github.io", "someone.github.io"), ("github.io", "github.io"),
+        ("127.0.0.1:80", "127.0.0.1"), ("[::1]:80", "[::1]"), ("[::1]", "[::1]"),
+        ("localhost", "localhost"), ("a.b.intranet", "b.intranet"),
         ("www.xn--fiqs8s.xn--fiqs8s", "xn--fiqs8s.xn--fiqs8s"),
     ],
-)
+)  # fmt: skip
 def test_registrable_domain_common_hosts(host: str, domain: str) -> None:
     assert registrable_domain(host) == domain
 
