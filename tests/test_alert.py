@@ -82,6 +82,7 @@ def test_query_of_any_text_parses_or_raises(text: str) -> None:
         ("weekly mon 07:30", "2026-03-01T10:00", "2026-03-02T07:30"),
         ("30 7 * * 1-5", "2026-03-06T08:00", "2026-03-09T07:30"),
         ("auto", "2026-03-01T10:00", "2026-03-01T10:15"),
+        ("0 0 */31 2 1#5", "2026-03-01T10:00", "2027-03-02T10:00"),  # never due
     ],
 )
 def test_schedule_gives_next_time(text: str, after: str, due: str) -> None:

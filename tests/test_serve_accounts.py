@@ -25,25 +25,13 @@ from tests.test_serve import group as group  # the fixture
 # -- names --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "existing"),
-    [
-        ("ANA", "ana"),
-        ("ａｎａ", "ana"),
-        ("сосо", "coco"),
-        ("ВОВ", "bob"),
-        ("κ0κ0", "koko"),
-        ("lvan", "Ivan"),
-        ("Ivan", "lvan"),
-        ("b0b", "bob"),
-        ("rnary", "mary"),
-        ("ınes", "ines"),
-        ("strasse", "straße"),
-        ("1ocaI", "local"),
-        ("安 娜".replace(" ", ""), "安娜"),
-    ],
-)
-def test_is_confusable_lookalike_names_returns_true(name: str, existing: str) -> None:
+LOOKALIKES = "ANA=ana ａｎａ=ana сосо=coco ВОВ=bob κ0κ0=koko lvan=Ivan b0b=bob rnary=mary ınes=ines"
+LOOKALIKES += " strasse=straße 1ocaI=local 安娜=安娜"
+
+
+@pytest.mark.parametrize("pair", LOOKALIKES.split())
+def test_is_confusable_lookalike_names_returns_true(pair: str) -> None:
+    name, existing = pair.split("=")
     assert names.is_confusable(name, [existing])
     assert names.is_confusable(existing, [name])
 
@@ -134,12 +122,6 @@ def test_mail_change_requires_password(
     assert SECRET not in client.get("/settings").text
 
 
-def test_first_mail_address_requires_password(group: Group, letters: list[tuple[str, str]]) -> None:
-    client = group.member("ana")
-    assert client.post("/settings", data={**PROFILE, "mail": "a@a.test"}).status_code == 400
-    assert not letters
-
-
 def test_other_settings_require_no_password(group: Group, letters: list[tuple[str, str]]) -> None:
     client = group.member("ana", "ana@a.test")
     typed = {**PROFILE, "mail": "ana@a.test"}
@@ -147,13 +129,6 @@ def test_other_settings_require_no_password(group: Group, letters: list[tuple[st
     client.post("/settings", data={**typed, "mail": "new@a.test", "current_password": SECRET})
     assert client.post("/settings", data={**typed, "mail": "new@a.test"}).status_code == 303
     assert client.post("/settings", data=typed).status_code == 303, "the new one is taken back"
-
-
-def test_mail_change_attempts_are_limited(group: Group) -> None:
-    client = group.member("ana", "ana@a.test")
-    typed = {**PROFILE, "mail": "b@a.test", "current_password": "guess"}
-    pages = [client.post("/settings", data=typed).text for _ in range(8)]
-    assert "Too many attempts" in pages[-1]
 
 
 def test_previous_mail_address_is_notified(group: Group, letters: list[tuple[str, str]]) -> None:
@@ -183,13 +158,17 @@ def test_change_notice_names_account_not_new_value(monkeypatch: pytest.MonkeyPat
     assert not mailed[0]["link"]
 
 
-@pytest.mark.parametrize("typed", [{"phone": "+4915123"}, {"phone": ""}, {"name": "anna"}])
+CHANGES = [{"phone": "+4915123"}, {"phone": ""}, {"name": "anna"}, {"mail": "b@a.test"}]
+
+
+@pytest.mark.parametrize("typed", CHANGES)
 def test_phone_and_name_change_require_password(group: Group, typed: dict[str, str]) -> None:
     client = group.member("ana", "ana@a.test")
     with group.app_state.store() as store:
         store.users.set_address(group.number("ana"), "phone", "+4915000")
     profile = {**PROFILE, "mail": "ana@a.test", "phone": "+4915000", **typed}
-    assert "password is wrong" in client.post("/settings", data=profile).text
+    pages = [client.post("/settings", data=profile).text for _ in range(8)]
+    assert "password is wrong" in pages[0] and "Too many attempts" in pages[-1]
     expected = [("ana", "+4915000")]
     assert group.rows("SELECT name, phone FROM user WHERE mail IS NOT NULL") == expected
 
@@ -226,6 +205,8 @@ def test_pending_address_ends_with_password_or_account(
     client.post("/settings", data=typed)
     [pending] = [secret for mail, secret in letters if mail == "thief@a.test"]
     number = group.number("ana")
+    with group.app_state.store() as store:
+        tokens.create_token(store, "invite", user=number, now=group.clock())
     if how == "change":
         client.post("/settings/password", data={"old": SECRET, "new": "another good one"})
     elif how == "reset":

@@ -18,25 +18,10 @@ def test_logout_clears_storage_of_browser(group: Group) -> None:
 @pytest.mark.parametrize(
     ("agent", "name"),
     [
-        (
-            "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 (KHTML, like Gecko) "
-            "Chrome/142.0.0.0 Mobile Safari/537.36",
-            "Chrome, Android",
-        ),
-        (
-            "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
-            "Firefox, Linux",
-        ),
-        (
-            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
-            "Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0",
-            "Edge, Windows",
-        ),
-        (
-            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like "
-            "Gecko) Version/26.0 Safari/605.1.15",
-            "Safari, macOS",
-        ),
+        ("(Linux; Android 16) Chrome/142.0.0.0 Mobile Safari/537.36", "Chrome, Android"),
+        ("(X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", "Firefox, Linux"),
+        ("(Windows NT 10.0) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0", "Edge, Windows"),
+        ("(Macintosh; Mac OS X 10_15_7) Version/26.0 Safari/605.1.15", "Safari, macOS"),
         ("curl/8", "?"),
     ],
 )

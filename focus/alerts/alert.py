@@ -107,8 +107,11 @@ def to_json(alerts: Iterable[Alert]) -> bytes:
     return text + b"\n"
 
 
-def from_json(data: bytes, where: str) -> list[Alert]:
-    """Return the alerts of a file. Raises ConfigError with file, alert and problem."""
+def from_json(data: bytes, where: str, *, maximum: int | None = None) -> list[Alert]:
+    """Return the alerts of a file. Raises ConfigError with file, alert and problem.
+
+    A file of more than `maximum` alerts is refused before they are checked, which takes time.
+    """
     try:
         with refuse_deep_nesting():
             rows: list[dict[str, Any]] = msgspec.json.decode(data, type=list[dict[str, Any]])
@@ -116,6 +119,8 @@ def from_json(data: bytes, where: str) -> list[Alert]:
         raise ConfigError(
             "{where}: no JSON list of alerts ({error})", where=where, error=error
         ) from None
+    if maximum is not None and len(rows) > maximum:
+        raise ConfigError("You can have at most {n} alerts.", n=maximum)
     alerts = []
     for number, row in enumerate(rows, 1):
         try:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from itertools import islice, pairwise
+from functools import lru_cache
+from itertools import islice, pairwise, takewhile
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -23,6 +24,7 @@ MIN_REVISIT_S, MAX_REVISIT_S = 15 * 60.0, 7 * 86400.0
 feed nor have validators."""
 MIN_INTERVAL_S = 60.0
 """Shortest interval of an alert, and shortest time between two visits of a host."""
+_MAX_INTERVAL_S = 366 * 86400.0
 SLACK_S = 10.0
 """Time by which a check or visit may be early, since cron starts at uneven seconds."""
 
@@ -30,7 +32,8 @@ _UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _EXAMPLES = "1m, hourly, daily 07:30, weekly mon 07:30, a cron expression or auto"
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DAY = 24 * 60
-_CHECKED_TIMES = 100  # times of a cron expression; they cover its shortest interval
+_CHECKED_TIMES, _CHECKED_SPAN = 100, timedelta(days=731)
+"""Times of a cron expression that cover its shortest interval, and the time that they may cover."""
 
 
 class Schedule(msgspec.Struct, frozen=True):
@@ -50,12 +53,17 @@ class Schedule(msgspec.Struct, frozen=True):
         return self.every_s is None and self.cron is None
 
     def next(self, after: float, zone: ZoneInfo) -> float:
-        """Return the next time after `after`, in Unix seconds; for `auto` the earliest."""
+        """Return the next time after `after`, in Unix seconds; for `auto` the earliest.
+
+        A cron expression that is never due returns a time in a year, so that no alert stops others.
+        """
         if self.cron is None:
             return after + (self.every_s or MIN_REVISIT_S)
-        return next(CronSim(self.cron, datetime.fromtimestamp(after, zone))).timestamp()
+        times = CronSim(self.cron, datetime.fromtimestamp(after, zone))
+        return next((time.timestamp() for time in times), after + _MAX_INTERVAL_S)
 
 
+@lru_cache(maxsize=1_000)
 def parse(text: str) -> Schedule:
     """Return the schedule that a text describes. Raises ConfigError if it is invalid."""
     normalised = " ".join(text.lower().split())
@@ -80,7 +88,7 @@ def parse(text: str) -> Schedule:
 
 
 def _interval_schedule(text: str, seconds: float) -> Schedule:
-    if not MIN_INTERVAL_S <= seconds <= 366 * 86400.0:
+    if not MIN_INTERVAL_S <= seconds <= _MAX_INTERVAL_S:
         raise ConfigError("schedule {text!r}: not between 1m and 366d", text=text)
     return Schedule(text, every_s=seconds, is_quick=seconds < MIN_REVISIT_S)
 
@@ -111,16 +119,21 @@ def _cron_schedule(text: str, normalised: str) -> Schedule:
                 text=text,
                 examples=_EXAMPLES,
             )
-        schedule_times = CronSim(normalised, datetime(2024, 1, 1, tzinfo=ZoneInfo("UTC")))
-        times = list(islice(schedule_times, _CHECKED_TIMES))
+        times = _first_times(normalised)
     except CronSimError as error:
         reason = str(error).lower()
         raise ConfigError(
             "schedule {text!r}: not a cron expression ({reason})", text=text, reason=reason
         ) from None
-    shortest = min((later - sooner for sooner, later in pairwise(times)), default=None)
-    is_quick = shortest is not None and shortest.total_seconds() < MIN_REVISIT_S
-    return Schedule(text, cron=normalised, is_quick=is_quick)
+    gaps = ((later - sooner).total_seconds() for sooner, later in pairwise(times))
+    return Schedule(text, cron=normalised, is_quick=any(gap_s < MIN_REVISIT_S for gap_s in gaps))
+
+
+def _first_times(cron: str) -> list[datetime]:
+    """Return the first times of a cron expression, within two years: rare times take long."""
+    times = islice(CronSim(cron, datetime(2024, 1, 1, tzinfo=ZoneInfo("UTC"))), _CHECKED_TIMES)
+    first = next(times, datetime.max.replace(tzinfo=ZoneInfo("UTC")))
+    return [first, *takewhile(lambda time: time - first < _CHECKED_SPAN, times)]
 
 
 def find_zone(name: str) -> ZoneInfo:

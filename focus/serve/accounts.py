@@ -187,8 +187,12 @@ def _log_access(store: AlertStore, actor: str, act: str, address: str, *, now: f
 
 
 def login_key(number: int, name: str) -> str:
-    """Return the key that counts wrong passwords: of the account's id, or of an unknown name."""
-    return backoff.attempt_key("user", f"#{number}" if number else names.normalise_name(name))
+    """Return the key that counts wrong passwords: of the account's id, or of an unknown name.
+
+    No name has the key of an account, and equal names have equal keys whether they are known.
+    """
+    known_or_typed = f"#{number}" if number else f"?{names.normalise_name(name)}"
+    return backoff.attempt_key("user", known_or_typed)
 
 
 def require_attempt(store: AlertStore, keys: Sequence[str], *, now: float) -> None:

@@ -32,6 +32,7 @@ from focus.serve import (
 )
 from focus.serve.accounts import InvalidInput
 from focus.serve.app_state import AppState
+from focus.serve.backoff import attempt_key
 from focus.serve.request import RequestContext
 from focus.serve.request_guard import RequestGuard, plain_response, preferred_language
 from focus.serve.upload import FILE, MAX_FORM, OTHER
@@ -99,6 +100,7 @@ _UNPARSED_PATHS = ("/unsubscribe/{token}",)
 
 _SLOW_PATHS: dict[str, tuple[bytes, ...]] = {
     "/alerts/new": (b"try",),
+    "/alerts/import": (),
     "/alerts/{alert:id}": (b"preview", b"saved"),
     "/alerts/{alert:id}/edit": (b"try",),
     "/alerts/{alert:id}/test": (b"channel",),
@@ -110,28 +112,57 @@ _SLOW_PATHS: dict[str, tuple[bytes, ...]] = {
 
 () means every request.
 """
+_PASSWORD_PATHS: dict[str, tuple[bytes, ...]] = {
+    "/login": (b"password",),
+    "/register": (b"password",),
+    "/reset/{token}": (b"password",),
+    "/settings/password": (),
+    "/settings/sessions": (),
+    "/settings/second-factor": (),
+    "/settings/second-factor/off": (),
+    "/settings/delete": (),
+}
+"""Paths that hash a password or estimate how easy it is to guess -> fields as above."""
 MAX_SLOW_REQUESTS = 8  # at the same time; other requests have threads of their own
+MAX_PASSWORD_REQUESTS = 2  # at the same time, beside these
 MAX_SLOW_REQUESTS_PER_USER = 2
+MAX_SLOW_REQUESTS_PER_ADDRESS = 4  # of clients that have not logged in
 
 
 class SlowRequests:
-    """The slow requests in progress: few for each user, and few in all."""
+    """The slow requests in progress: few for each client, and few in all."""
 
     def __init__(self) -> None:
-        self.limiter = CapacityLimiter(MAX_SLOW_REQUESTS)
-        self._counts: Counter[int] = Counter()
+        self._limiters = (
+            (_SLOW_PATHS, CapacityLimiter(MAX_SLOW_REQUESTS)),
+            (_PASSWORD_PATHS, CapacityLimiter(MAX_PASSWORD_REQUESTS)),
+        )
+        self._counts: Counter[str] = Counter()
+
+    def limiter(self, path: str, request: Request, body: bytes) -> CapacityLimiter | None:
+        """Return the limiter of a request that may be slow, else None.
+
+        The name of a field may also stand in a value.
+        """
+        text = unquote_to_bytes(request.scope["query_string"] + b"&" + body)
+        for paths, limiter in self._limiters:
+            fields = paths.get(path)
+            if fields is not None and (not fields or any(field in text for field in fields)):
+                return limiter
+        return None
 
     @contextmanager
-    def count(self, user: int) -> Iterator[bool]:
-        """Count a request of a user while it is in progress; False if there are too many."""
-        if self._counts[user] >= MAX_SLOW_REQUESTS_PER_USER:
+    def count(self, client: str, maximum: int) -> Iterator[bool]:
+        """Count a request of a client while it is in progress; False if there are too many."""
+        if self._counts[client] >= maximum:
             yield False
             return
-        self._counts[user] += 1
+        self._counts[client] += 1
         try:
             yield True
         finally:
-            self._counts[user] -= 1
+            self._counts[client] -= 1
+            self._counts += Counter()  # without clients that have no request
 
 
 class IdConvertor(Convertor[int]):
@@ -205,17 +236,19 @@ def _endpoint(
             if len(body) > MAX_FORM:
                 return _plain_error(request, msg("The request is too large."), 413)
         call = partial(_call_handler, app_state, path, handler, access, request, body)
-        is_slow = _is_slow(path, request, body)
-        if is_slow and not user:
+        limiter = slow.limiter(path, request, body)
+        if limiter is not None and not user:
             user = await run_in_threadpool(session_owner, request)
-        if not is_slow or not user:  # without a session the handler only redirects
-            return await run_in_threadpool(call)
-        with slow.count(user) as is_allowed:
+        if limiter is None or not (user or access == "all"):
+            return await run_in_threadpool(call)  # without a session the handler only redirects
+        address = attempt_key("address", request.client.host if request.client else "")
+        maximum = MAX_SLOW_REQUESTS_PER_USER if user else MAX_SLOW_REQUESTS_PER_ADDRESS
+        with slow.count(str(user or address), maximum) as is_allowed:
             if not is_allowed:
                 return _plain_error(
                     request, msg("Your other requests are still in progress. Try again soon."), 429
                 )
-            return await to_thread.run_sync(call, limiter=slow.limiter)
+            return await to_thread.run_sync(call, limiter=limiter)
 
     def session_owner(request: Request) -> int:
         """Return the id of the user who is logged in; 0 without a session."""
@@ -224,14 +257,6 @@ def _endpoint(
             return user.id if user else 0
 
     return endpoint
-
-
-def _is_slow(path: str, request: Request, body: bytes) -> bool:
-    """Return whether a request may be slow; the name of a field may also stand in a value."""
-    if (fields := _SLOW_PATHS.get(path)) is None:
-        return False
-    text = unquote_to_bytes(request.scope["query_string"] + b"&" + body)
-    return not fields or any(field in text for field in fields)
 
 
 def _reject_body(request: Request, path: str) -> Response | None:

@@ -30,16 +30,17 @@ FREE_ATTEMPTS = {
 """Kind of key -> attempts without waiting."""
 MAX_WAIT_S = 900.0
 FORGET_AFTER_S = 86400.0
+_MAX_KEY = 300  # characters; names are cut at 64, which without case may be three times as long
 
 
 def attempt_key(kind: str, who: str) -> str:
     """Return the key of an attempt: `user:ana`, `address:192.0.2.1`; for IPv6 the /64 network."""
     if kind != "address" and kind != "register":
-        return f"{kind}:{who.casefold()[:64]}"
+        return f"{kind}:{who.casefold()[:_MAX_KEY]}"
     try:
         address = ip_address(who)
     except ValueError:
-        return f"{kind}:{who[:64]}"
+        return f"{kind}:{who[:_MAX_KEY]}"
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return f"{kind}:{address.ipv4_mapped}"

@@ -29,7 +29,8 @@ def export_alerts(request: RequestContext) -> Response:
 def import_alerts(request: RequestContext) -> Response:
     """Import all alerts of an uploaded file, or none."""
     try:
-        imported = from_json(request.form.get("file", "").encode(), msg("File of alerts (JSON)"))
+        data, where = request.form.get("file", "").encode(), msg("File of alerts (JSON)")
+        imported = from_json(data, where, maximum=alerts.MAX_ALERTS)
         replace = "replace" in request.form
         allowed = [_with_allowed_channels(request, alert) for alert in imported]
         for alert in allowed:

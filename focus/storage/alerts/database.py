@@ -116,6 +116,7 @@ def connect_database(
         with file_check.store_errors(path):
             _prepare_connection(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.create_function("casefold", 1, str.casefold, deterministic=True)
     except BaseException:
         connection.close()
         raise

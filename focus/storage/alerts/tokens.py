@@ -112,10 +112,10 @@ class Tokens(Statements):
         )
 
     def revoke_access(self, user: int) -> None:
-        """Delete all sessions, remembered browsers, pending links and codes of a user."""
+        """Delete all sessions, remembered browsers, invitations, links and codes of a user."""
         self._db.execute(
             "DELETE FROM token WHERE user = ? AND kind IN "
-            "('session', 'device', 'log_in', 'reset', 'mail', 'phone', 'totp_setup')",
+            "('session', 'device', 'log_in', 'reset', 'mail', 'phone', 'totp_setup', 'invite')",
             (user,),
         )
 

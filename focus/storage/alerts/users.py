@@ -31,15 +31,15 @@ class Users(Statements):
 
     def load_login(self, name: str) -> tuple[int, str | None]:
         """Return (id, password hash) of an active account; (0, None) if there is none."""
-        sql = "SELECT id, password FROM user WHERE name = ? AND disabled = 0"
+        sql = "SELECT id, password FROM user WHERE casefold(name) = casefold(?) AND disabled = 0"
         login: tuple[int, str | None] = self._db.fetch_row(sql, (name,)) or (0, None)
         return login
 
     def find_by_mail(self, name: str) -> tuple[int, str, str] | None:
         """Return (id, address, language) of an active account with a mail address, or None."""
         user: tuple[int, str, str] | None = self._db.fetch_row(
-            "SELECT id, mail, language FROM user WHERE name = ? AND disabled = 0 "
-            "AND password IS NOT NULL AND mail IS NOT NULL",
+            "SELECT id, mail, language FROM user WHERE casefold(name) = casefold(?) "
+            "AND disabled = 0 AND password IS NOT NULL AND mail IS NOT NULL",
             (name,),
         )
         return user
