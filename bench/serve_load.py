@@ -1,16 +1,15 @@
 """Measures `focus serve` with many readers and half a million stored pages, beside a crawl.
 
     python -m bench.serve_load FOLDER [--pages 500000] [--json FILE]
-                                      [--readers 200] [--pause 10] [--seconds 60] [--nice 0]
+                                      [--readers 200] [--pause 10] [--seconds 60] [--rounds 3]
 
 FOLDER/load.db holds 50 sites of the demo's generated web, with one crawl each. One page in
 `COPIES` is generated; the others repeat its text under another address, with another simhash, date
 and rank. Each of 200 users has 20 alerts on one to three of the sites, with up to 100 matches per
 alert. Indexing 500,000 pages takes about a quarter of an hour; an existing database is reused.
 
-Each of `--readers` people opens a page every `--pause` seconds, first alone and then while
-`focus crawl` fetches `bench.site` from this machine into the same database, with its default delay
-and under `nice -n N` (--nice).
+Each of `--readers` people opens a page every `--pause` seconds, in turns alone and while
+`focus crawl` fetches `bench.site` from this machine into the same database, with its default delay.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from bench.resources import cpu_s
@@ -278,33 +277,45 @@ def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]
     """Return response times of many readers without and with a crawl in the same database."""
     path = folder / "load.db"
     secrets, paths = _log_in_all(path), list(paths_by_kind(path, 400).values())
-    figures: dict[str, dict[str, Any]] = {}
+    samples: dict[str, list[_Sample]] = {"readers": [], "readers and a crawl": []}
     with serve_site(build(folder / "site", pages=20_000, hosts=200, seed=1)) as web:
-        for case in ("readers", "readers and a crawl"):
-            with (
-                serving(path) as (port, pid),
-                _crawling(path, web.port, options.nice if case != "readers" else None) as count,
-            ):
+        for case in [*samples] * options.rounds:
+            with serving(path) as (port, pid), _crawling(path, web.port, case) as count:
                 with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
                     for _ in range(20):  # warm up
                         _timed_page(client, "/inbox", secrets[0])
                 before = cpu_s(pid)
                 times = _read(port, secrets, paths, options)
-                figures[case] = {
-                    "p50_ms": round(1000 * times[len(times) // 2], 1),
-                    "p99_ms": round(1000 * times[int(0.99 * len(times))], 1),
-                    "requests": len(times),
-                    "server_cpu": round((cpu_s(pid) - before) / options.seconds, 2),
-                    "crawled": count(),
-                    "load": os.getloadavg()[0],
-                }
-    alone, beside = figures.values()
+                cpu = (cpu_s(pid) - before) / options.seconds
+                samples[case].append(_Sample(times, cpu, count(), os.getloadavg()[0]))
+    alone, beside = figures = [_figures(rounds) for rounds in samples.values()]
     ratio = {key: round(beside[key] / alone[key], 2) for key in ("p50_ms", "p99_ms")}
-    return {**figures, "ratio": ratio}
+    return {**dict(zip(samples, figures, strict=True)), "ratio": ratio}
+
+
+class _Sample(NamedTuple):
+    """One round: response times, cores that the server used, pages crawled, load of the machine."""
+
+    times: list[float]
+    server_cpu: float
+    crawled: int
+    load: float
+
+
+def _figures(rounds: list[_Sample]) -> dict[str, Any]:
+    times = sorted(time_s for sample in rounds for time_s in sample.times)
+    return {
+        "p50_ms": round(1000 * times[len(times) // 2], 1),
+        "p99_ms": round(1000 * times[int(0.99 * len(times))], 1),
+        "requests": len(times),
+        "server_cpu": [round(sample.server_cpu, 2) for sample in rounds],
+        "crawled": [sample.crawled for sample in rounds],
+        "load": [round(sample.load, 1) for sample in rounds],
+    }
 
 
 @contextmanager
-def _crawling(path: Path, port: int, nice: int | None) -> Iterator[Callable[[], int]]:
+def _crawling(path: Path, port: int, case: str) -> Iterator[Callable[[], int]]:
     """Crawl the site into a database; yields a function that counts the pages so far."""
 
     def count_pages() -> int:
@@ -313,13 +324,12 @@ def _crawling(path: Path, port: int, nice: int | None) -> Iterator[Callable[[], 
 
     stored = 0
     stored = count_pages()
-    if nice is None:
+    if case == "readers":
         yield count_pages
         return
     seeds = [part for n in range(SEEDS) for part in ("--seed", f"http://{host_name(n)}/")]
     where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8", "--db", str(path)]
-    focus = ["nice", "-n", str(nice), sys.executable, "-m", "focus"]
-    command = [*focus, "crawl", *seeds, "--topic", TOPIC, "--fresh", *where]
+    command = [sys.executable, "-m", "focus", "crawl", *seeds, "--topic", TOPIC, "--fresh", *where]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
         while count_pages() < WARM_PAGES:
             assert crawl.poll() is None, "the crawl ended"
@@ -330,7 +340,7 @@ def _crawling(path: Path, port: int, nice: int | None) -> Iterator[Callable[[], 
 
 
 def _read(port: int, secrets: list[str], paths: list[list[str]], options: Any) -> list[float]:
-    """Let each reader open pages for a while; sorted response times."""
+    """Let each reader open pages for a while; return the response times."""
     times: list[float] = []
     end = time.monotonic() + options.seconds
 
@@ -351,7 +361,7 @@ def _read(port: int, secrets: list[str], paths: list[list[str]], options: Any) -
         thread.start()
     for thread in threads:
         thread.join()
-    return sorted(times)
+    return times
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from pytest import CaptureFixture, MonkeyPatch
 from focus.__main__ import main
 from focus.config import MAX_URL_LENGTH
 from focus.records import DropReason, FailureKind
+from focus.session import priority
+from focus.storage.lock import database_lock, server_lock_path
 from tests.support.web import TinyWeb
 from tests.test_settings import BASE, Ordered, home, ordered
 
@@ -73,3 +76,30 @@ async def test_status_names_reached_limits(tmp_path: Path, capsys: CaptureFixtur
         DropReason.URL_TOO_LONG,
     ):
         assert f"{name} 1" in out, out
+
+
+async def test_crawl_beside_a_server_has_low_priority(
+    tmp_path: Path, monkeypatch: MonkeyPatch
+) -> None:
+    lowered: asyncio.Queue[int] = asyncio.Queue()
+    monkeypatch.setattr(priority, "lower_priority", lowered.put_nowait)
+    monkeypatch.setattr(priority, "CHECK_INTERVAL_S", 0.0)
+    with priority.yield_to_server(tmp_path / "focus.db"):
+        await asyncio.sleep(0)
+        assert lowered.empty()
+        with database_lock(server_lock_path(tmp_path / "focus.db"), pid=1):  # it starts later
+            assert await lowered.get() == os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_lower_priority_includes_children() -> None:
+    parent = (
+        "import subprocess as s; c = s.Popen('cat', stdin=s.PIPE); print(c.pid, flush=1); input()"
+    )
+    command = [sys.executable, "-c", parent]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        pids = [process.pid, int(process.stdout.readline())]
+        priority.lower_priority(process.pid)
+        assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in pids] == [priority.NICENESS] * 2
+        process.communicate(b"\n")

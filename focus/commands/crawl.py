@@ -214,9 +214,14 @@ def _run_crawl(plan: CrawlPlan, options: dict[str, Any]) -> int:
 
     with defer_certificate_loading():  # aiohttp makes two contexts when it is imported
         from focus import session
+        from focus.session.priority import yield_to_server
+
+    async def crawl(plan: CrawlPlan, watcher: Any) -> RunReport:
+        with yield_to_server(plan.paths.db):
+            return await session.run(plan.config, plan.paths, watcher)
 
     def work(plan: CrawlPlan, watcher: Any) -> RunReport:
-        return run_loop(session.run(plan.config, plan.paths, watcher))
+        return run_loop(crawl(plan, watcher))
 
     return run_crawl_command(plan, options, work, notes=misspelt_variables(os.environ))
 

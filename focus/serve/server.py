@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from ipaddress import ip_address
 
@@ -16,12 +16,13 @@ import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from focus.errors import ConfigError
+from focus.errors import ConfigError, StoreLocked
 from focus.serve import accounts, tokens
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState
 from focus.serve.connections import Connection, Connections
 from focus.serve.scheduler import CONTINUES, SchedulerOptions
+from focus.storage.lock import database_lock, server_lock_path
 from focus.text.formatting import printable
 
 POLL_INTERVAL_S = 5.0  # between two checks for due work
@@ -113,7 +114,9 @@ def serve(app_state: AppState, options: SchedulerOptions, bound: socket.socket) 
         forwarded_allow_ips=",".join(PROXIES),
         timeout_graceful_shutdown=GRACE_S,
     )
-    with bound:
+    with bound, ExitStack() as stack:
+        with suppress(StoreLocked):  # of another server on this database
+            stack.enter_context(database_lock(server_lock_path(app_state.path), pid=os.getpid()))
         uvicorn.Server(config).run(sockets=[bound])
 
 
@@ -173,7 +176,7 @@ async def _run_process(module: str, options: SchedulerOptions) -> int | None:
     try:
         await process.communicate(msgspec.json.encode(options, enc_hook=str))
     except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             process.terminate()
         try:
             await asyncio.wait_for(process.wait(), GRACE_S)

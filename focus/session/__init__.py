@@ -5,6 +5,7 @@
     revisit — schedules the pages of earlier runs that are due for another request
     runtime — transport, scorer processes and store of a crawl on this machine
     process_limits — open files, memory and garbage collection of this process
+    priority — low priority beside `focus serve` on the same database
     signals — stops a crawl in good order at Ctrl-C and SIGTERM
     watcher — the interface that receives the events of a run
     report — the report of a run

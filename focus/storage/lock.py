@@ -39,6 +39,11 @@ def lock_path(database: Path) -> Path:
     return database.with_name(database.name + ".lock")
 
 
+def server_lock_path(database: Path) -> Path:
+    """Return the path whose lock `focus serve` holds, so that crawls see that it is running."""
+    return database.with_name(database.name + ".serve")
+
+
 @contextmanager
 def database_lock(database: Path, *, pid: int) -> Iterator[None]:
     """Hold the lock of `database`; StoreLocked within 0.1 s if another process has it."""
