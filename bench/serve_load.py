@@ -14,7 +14,6 @@ Each of `--readers` people opens a page every `--pause` seconds, in turns alone 
 
 import asyncio
 import http.client
-import json
 import multiprocessing
 import os
 import random
@@ -32,7 +31,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from bench.resources import cpu_s
-from bench.script import read_options
+from bench.script import read_options, write_figures
 from bench.serving import serving as serve_site
 from bench.site import SEEDS, TOPIC, build, host_name
 from focus.demo.site import DemoWeb, generate
@@ -381,8 +380,7 @@ def main() -> None:
     print("| case | figures |\n|---|---|")
     for name, row in figures.items():
         print(f"| {name} | {', '.join(f'{key} {value}' for key, value in row.items())} |")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_figures(figures, options.json, quiet=True)
 
 
 if __name__ == "__main__":
