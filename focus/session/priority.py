@@ -15,7 +15,7 @@ from pathlib import Path
 
 from focus.storage.lock import lock_holder_pid, server_lock_path
 
-NICENESS = 10  # with 19 a busy machine gives the crawl next to nothing
+NICENESS = 19
 CHECK_INTERVAL_S = 5.0  # a server, a worker or a browser may have started meanwhile
 
 
@@ -39,7 +39,7 @@ def yield_to_server(database: Path) -> Iterator[None]:
 
 
 def lower_priority(pid: int) -> None:
-    """Give a process and its children a low priority, with all their threads.
+    """Give a process and its children the lowest priority, with all their threads.
 
     On Linux a priority belongs to a thread, and it counts within a session only: other sessions
     compare the priority of the whole session (autogroup), and each scorer worker has its own.
