@@ -107,6 +107,7 @@ LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
         (OG + LD % "Article", CARDS, False),
         ("", CARDS, True),
         ("", '<article class="comment-body">a</article>' * 9, False),
+        ("", f"<article>a</article><aside>{'<article>b</article>' * 9}</aside>", False),
         ("", "".join(f'<a href="?post={n}">{n}</a>' for n in range(12)), False),
         (OG, CARDS, False),  # related articles below one
         (LD % "NewsArticle", CARDS, False),

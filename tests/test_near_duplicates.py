@@ -187,7 +187,7 @@ async def test_mirror_of_short_pages_has_no_further_results() -> None:
     run = await crawl(web, ["http://a.test/"])
     relevant = [event.url for event in run.events if event.relevant]
     assert relevant == [f"http://a.test/{name}" for name in names]
-    assert len(run.pages) == 49  # then the patterns of the mirrors are dropped
+    assert len(run.pages) == 39  # then the patterns of the mirrors are dropped
 
 
 async def test_soft_404_is_no_page(web: TinyWeb) -> None:

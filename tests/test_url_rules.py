@@ -1,6 +1,7 @@
 """URL rules that a crawl learns: what is deferred, dropped, probed, and comes back."""
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from itertools import permutations, product
 from pathlib import Path
@@ -21,6 +22,7 @@ from focus.admission.url_rules import (
     UrlRules,
     Waste,
     spelling_changes,
+    split_identity,
     url_kinds,
 )
 from focus.records import Page
@@ -40,12 +42,13 @@ LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" *
         ("/post/12", ["/post/N"]),
         ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom"]),
         ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
-        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:"]),
+        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:", "*/wiki/", "*/X"]),
         ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
         ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
+        ("/lists/20@a.test/t.mbox.gz", ["/lists/N@a.test/S.gz", "*/lists/", "*/t.mbox.gz"]),
         (
             "/blog/tag/goal/feed/",
-            ["/blog/S/goal/feed/", "*/tag/", "*/feed"],
+            ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/feed"],
         ),
     ],
 )
@@ -126,6 +129,43 @@ def test_number_of_folder_names_with_a_record_is_bounded() -> None:
         count(rules, f"/notes/{first}{second}/1", None)
     folders = [row for row in rules.take_changes() if row.kind.startswith("*/")]
     assert len(folders) == MAX_FOLDERS < len(letters) ** 2
+
+
+@pytest.mark.parametrize(
+    ("path", "identity", "kind"),
+    [
+        ("/annotate/7/src/goal-2.txt?line=5&a", "goal-2.txt", "+annotate a line"),
+        ("/wiki/cup-final/_history", "cup-final", "+_history"),
+        ("/log/7?from=3", "log/7", "+log from"),
+    ],
+)
+def test_identity_and_view_of_a_url(path: str, identity: str, kind: str) -> None:
+    assert split_identity(HOST + path) == (identity, kind)
+
+
+@pytest.mark.parametrize("has_list", [False, True])
+async def test_views_of_a_page_are_dropped_and_its_further_pages_are_not(has_list: bool) -> None:
+    """A view has the text of its page beside its own; a list of whole texts is no page."""
+    web, names = TinyWeb(), [f"goal-{n}.txt" for n in range(60)]
+    goal, menu = (
+        "Player {} of team {} scored a fine goal.".format,
+        "This is what all pages say. " * 9,
+    )
+    texts = [" ".join(goal(k, n) for k in range(40)) for n in range(60)]
+    web.page(
+        f"{HOST}/",
+        links=["/whole-texts.txt"] * has_list + [f"/a-long-name/{name}" for name in names],
+    )
+    web.page(f"{HOST}/whole-texts.txt", text=" ".join(texts))
+    for name, text in zip(names, texts, strict=True):
+        page, view = f"/a-long-name/{name}", f"/blame/{name}"
+        web.page(f"{HOST}{page}", text=menu + text, links=[view, f"{page}/more"])
+        web.page(f"{HOST}{page}/more", text=menu + text.replace("scored", "missed"))
+        web.page(f"{HOST}{view}", text=f"{menu}{text} This line was changed by {view} long ago.")
+    run = await crawl(web, [f"{HOST}/"], strategy="bfs")
+    counts = Counter(url.split("/")[3] for url in run.pages)
+    assert counts["a-long-name"] == 120
+    assert has_list or counts["blame"] <= DROP_AFTER + 4
 
 
 async def test_filters_of_a_known_list_bring_nothing_although_they_come_first() -> None:
@@ -224,11 +264,11 @@ async def test_parameter_that_changes_only_the_links_of_lists_stays() -> None:
     assert sum("/file/" in url for url in run.web.urls()) == 40
 
 
-async def test_parameter_of_pages_found_without_their_plain_url_is_removed() -> None:
+async def test_permalinks_of_pages_found_without_their_plain_url_are_dropped() -> None:
     web = forum(40, 6, "?post=")
     web.page(f"{HOST}/", links=[f"/topic/{n}/?post={6 * n}" for n in range(40)])
     run = await crawl(web, [f"{HOST}/"], strategy="dfs")
-    assert len(run.pages) <= 41 + 6
+    assert len(run.pages) <= 41 + DROP_AFTER + 4
 
 
 async def test_parameter_that_changes_some_pages_stays() -> None:

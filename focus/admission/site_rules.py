@@ -241,16 +241,29 @@ def is_unwritten(link: Link, parent_host: str, software: str) -> bool:
 def strip_params(url: str, software: str) -> str:
     """Return a URL without the parameters that do not change the page.
 
-    Example: `/2026/goal/?replytocom=5` is `/2026/goal/` everywhere.
+    Example: `/2026/goal/?replytocom=5` is `/2026/goal/` everywhere, and `/goods/?ordering=-price`,
+    the same list in another order, is `/goods/`.
     """
     address, mark, query = url.partition("?")
     if not mark:
         return url
     params = _params(software)
-    others = [part for part in query.split("&") if part.partition("=")[0] not in params]
+    others = [
+        part
+        for part in query.split("&")
+        if part.partition("=")[0] not in params and not _SORTING.fullmatch(part)
+    ]
     if len(others) == query.count("&") + 1:
         return url
     return f"{address}?{'&'.join(others)}" if others else address
+
+
+_SORTING = re.compile(
+    r"(?:sort|order)(?:ing|[-_]?(?:by|dir|direction|order|field|column))?=(?:[-+]|%2B)?[a-z_.,:-]*"
+    r"|(?:dir|direction)=(?:asc|desc)",
+    re.IGNORECASE,
+)
+"""Parameter with the order of a list; a number, as of `order=17`, is not the name of one."""
 
 
 @lru_cache(64)

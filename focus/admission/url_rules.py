@@ -8,7 +8,7 @@
 A URL belongs to several kinds: its URL pattern, its parameters, its wiki namespace, the names of
 its folders, and the name at the end of a long path. A few useless responses in a row defer the
 other URLs of a kind behind all others of the crawl. When nothing else waits, they are requested
-until twenty in a row were of no use; then the rest is put behind them, except for a few probes, and
+until ten in a row were of no use; then the rest is put behind them, except for a few probes, and
 dropped in the end. A useful response ends the row. So a calendar, a reply form or an "edit" link
 costs a few requests, and a section that begins with dead links is still read.
 
@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from itertools import combinations
+from operator import itemgetter
 from urllib.parse import unquote
 from zlib import crc32
 
@@ -40,7 +41,7 @@ from focus.urls.patterns import url_pattern
 
 DEFER_AFTER = 4
 """Useless responses in a row after which a kind of URL is deferred."""
-DROP_AFTER = 20
+DROP_AFTER = 10
 """Useless responses in a row after which a kind of URL is dropped."""
 MIN_TRIES = 1
 """Responses of a pattern before it is dropped because of what its URLs share with others."""
@@ -63,6 +64,13 @@ CANONICAL = ">canonical"
 MAX_RECORDS = 200_000
 MAX_FOLDERS = 200
 """Maximum number of folder names of a host with a record."""
+MIN_IDENTITY = 8
+"""Minimum characters of a name that identifies a page."""
+MIN_SENTENCES = 2
+CONTAINED = 0.6
+"""Minimum share of sentences of its page in those of a view that no other page has."""
+MAX_REMEMBERED = 20_000
+"""Maximum number of identities of pages, and of sentences, that are remembered."""
 DEFERRED = "deferred"
 """Kind of all URLs of a host that were deferred when they were requested."""
 
@@ -142,6 +150,7 @@ class UrlRules:
     """Records of the kinds of URLs of each host of one crawl."""
 
     def __init__(self) -> None:
+        self._identities: dict[int, int] = {}  # hash of host and identity -> of the first path
         self._records: dict[tuple[int, str], Record] = {}
         self._changed: set[tuple[int, str]] = set()
         self._blamed_hosts: set[int] = set()  # hosts with kinds that are or were deferred
@@ -166,7 +175,8 @@ class UrlRules:
         counted = [own]
         for kind in (*shared, DEFERRED) if was_deferred else shared:
             record = self._records.get((host, kind))
-            is_blamed = record is None or not record.useful or was_useful or kind == DEFERRED
+            is_blamed = record is None or not record.useful or was_useful
+            is_blamed |= kind == DEFERRED or kind.startswith("+")
             if waste is None or is_blamed:
                 counted.append(kind)
         has_improved = [self._count(host, kind, waste, was_useful) for kind in counted]
@@ -191,6 +201,23 @@ class UrlRules:
         if kind == DEFERRED:
             record.useful = 0  # a useful one brings its own kind back; others must prove themselves
         return record.treatment < before
+
+    def view_kind(self, host: int, url: str) -> str:
+        """Return the kind of a further view of a page that is known, "" if the URL is none."""
+        identity, kind = split_identity(url)
+        path = self._identities.get(_host_key(host, identity)) if identity else None
+        return "" if path in (None, _host_key(host, url)) else kind
+
+    def kinds(self, host: int, url: str) -> list[str]:
+        """Return the kinds of a URL, the last one that of a view of a known page if it is one."""
+        view = self.view_kind(host, url)
+        return [*url_kinds(url), view] if view else url_kinds(url)
+
+    def add_identity(self, host: int, url: str) -> None:
+        """Remember that a page is known, so that other URLs with its name are views of it."""
+        if identity := split_identity(url)[0]:
+            key, path = _host_key(host, identity), _host_key(host, url.partition("?")[0])
+            _add_bounded(self._identities, {key: self._identities.get(key, path)})
 
     def reason(self, host: int, url: str) -> str:
         """Return why a URL is not requested, for people."""
@@ -220,10 +247,13 @@ class UrlRules:
                 and shared_record.treatment > judged[0]
             ):
                 judged = shared_record.treatment, kind, shared_record
+        view = self.view_kind(host, url)
+        if view and (view_record := self._records.get((host, view))) is not None:
+            judged = max(judged, (view_record.treatment, view, view_record), key=itemgetter(0))
         deferred = self._records.get((host, DEFERRED))
         if judged[0] is Treatment.DEFER and deferred and deferred.treatment is Treatment.DROP:
             judged = Treatment.DROP, *judged[1:]
-        is_ending = judged[1].startswith("*/") and not _is_folder(judged[1])
+        is_ending = judged[1][0] in "*+" and not _is_folder(judged[1])
         is_tried = record.row + record.useful >= MIN_TRIES or is_ending
         if judged[0] is Treatment.DROP and not is_tried:
             judged = Treatment.DEFER, *judged[1:]
@@ -323,19 +353,56 @@ def url_kinds(url: str) -> list[str]:
 
     Example: `/wiki/Special:Log/X?user=Y&action=raw` gives `/wiki/S?action=raw&user=S Special:Log`,
     `Special:`, `?action=raw` and `?user`: a parameter that selects a template counts with its
-    value. `/blog/tag/goal/feed/` gives `/blog/S/goal/feed/`, `*/tag/`, a folder that the pattern
-    hides, and `*/feed`, the last name of three or more.
+    value. `/blog/tag/goal/feed/` gives `/blog/S/goal/feed/`, `*/blog/`, the first folder of three
+    or more names, `*/tag/`, a folder that the pattern hides, and `*/feed`, the last name.
     """
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
     path = url[url.find("/", 8) :].partition("?")[0]
     folders = dict.fromkeys(_FOLDER.findall(path))
-    parameters += [f"*/{name}/" for name in folders if f"/{name}/" not in own]
+    first = path.split("/", 3)[1] if path.count("/") > 2 else ""
+    parameters += [f"*/{name}/" for name in folders if name == first or f"/{name}/" not in own]
     if ending := _ENDING.search(url, url.find("/", 8)):
         parameters.append(f"*/{ending[1]}")
     if match := _NAMESPACE.search(url, url.find("/", 8)):
         return [f"{own} {match[1]}:{match[2] or ''}", f"{match[1]}:", *parameters]
     return [own, *parameters]
+
+
+def split_identity(url: str) -> tuple[str, str]:
+    """Return the name in a URL that identifies a page, and the kind of view that the URL is.
+
+    The name is the last long one with digits or signs, else the whole path; that of a home page is
+    "". What follows it tells views apart, else what the path begins with, and the names of
+    parameters.
+
+    Example: `/annotate/7/src/goal-2.txt?line=5` gives `goal-2.txt` and `+annotate line`,
+    `/wiki/cup-final/_history` gives `cup-final` and `+_history`.
+    """
+    path, _, query = url[url.find("/", 8) :].partition("?")
+    names = path.split("/")[1:]
+    candidates = [
+        name for name in names if len(name) >= MIN_IDENTITY and not _VIEW_NAME.fullmatch(name)
+    ]
+    identity, words = path[1:], list[str]()
+    if candidates:
+        identity = candidates[-1]
+        words = [name for name in names[names.index(identity) + 1 :] if _VIEW_NAME.fullmatch(name)]
+    if not words and _VIEW_NAME.fullmatch(names[0]):
+        words = names[:1]
+    words += sorted(part.partition("=")[0] for part in query.split("&") if part)
+    return identity, "+" + " ".join(words)
+
+
+def _host_key(host: int, text: str) -> int:
+    return crc32(text.encode(), host)
+
+
+def _add_bounded(numbers: dict[int, int], added: dict[int, int]) -> None:
+    """Add numbers to those that are remembered; the oldest are forgotten."""
+    numbers.update(added)
+    while len(numbers) > MAX_REMEMBERED:
+        del numbers[next(iter(numbers))]
 
 
 def kinds_from_pattern(pattern: str) -> list[str]:
@@ -355,6 +422,7 @@ _NAMESPACE = re.compile(
     r"(?:/|\b(?:title|id|page|name)=)([A-Za-z]{2,20})(?::|%3A)(?:([A-Za-z]+)(?=[/&]|$))?"
 )
 """Namespace of a wiki page, and its name if it has plain letters."""
+_VIEW_NAME = re.compile(r"_?[A-Za-z][a-z]{0,15}(?:\.(?:atom|rss|xml|mbox|gz|json))*")
 _FOLDER = re.compile(r"/([a-z]{2,16})(?=/.)")
 """Name of a folder with another one or a page below it."""
 
@@ -363,7 +431,9 @@ def _is_folder(kind: str) -> bool:
     return kind.startswith("*/") and kind.endswith("/")
 
 
-_ENDING = re.compile(r"/[^/?]+/[^/?]+/([a-z]{2,16})/?(?=\?|\Z)")
+_ENDING = re.compile(
+    r"/[^/?]+/[^/?]+/((?:_?[a-z]{2,16}|[A-Za-z])(?:\.(?:atom|rss|xml|mbox|gz|json))*)/?(?=\?|\Z)"
+)
 
 
 def parameter_names(url: str) -> list[str]:
@@ -455,20 +525,12 @@ _SPELLED_PARTS = re.compile(r"\Ahttps?://(?:www\.)*|(?:/(?:index\.(?:html?|php))
 
 
 class KnownTexts:
-    """Main texts of the pages of each host, 24 bytes each or so."""
+    """Main texts of the pages of each host, 20 bytes each or so."""
 
     def __init__(self) -> None:
         self._fingerprints = Fingerprints()
         self._ids = array("I")
-        self._forms = array("I")  # address form of the first page
-
-    def is_same_form(self, host: int, page: Page, url: str) -> bool:
-        """Return whether the first page with this text has the path and parameters of a URL.
-
-        Only the values of their parameters may then differ.
-        """
-        number = self._fingerprints.find(_fingerprint(host, page.text_digest))
-        return number >= 0 and self._forms[number] == _address_form(url)
+        self._owners: dict[int, int] = {}  # sentence of recent pages that are no lists -> identity
 
     def find(self, host: int, page: Page) -> int:
         """Return the id of the first page of a host with this main text, -1 if there is none."""
@@ -486,16 +548,34 @@ class KnownTexts:
         is_short = 0 < page.text_length < MIN_TEXT
         return is_short and self._fingerprints.find(_fingerprint(host, page.text_digest)) >= 0
 
-    def add(self, url_id: int, host: int, text_digest: int, url: str = "") -> None:
+    def shows_again(self, host: int, url: str, page: Page) -> bool:
+        """Return whether a page has most sentences of a known page with the same identity.
+
+        Sentences of pages with other identities, such as those of the site's template, do not
+        count.
+        """
+        owner = _host_key(host, split_identity(url)[0])
+        owners = [self._owners.get(number ^ host) for number in page.sentences]
+        known, new = owners.count(owner), owners.count(None)
+        return known >= max(MIN_SENTENCES, CONTAINED * (known + new))
+
+    def add_sentences(self, host: int, url: str, page: Page) -> None:
+        """Remember the identity of the page that has each sentence, 0 if there are several."""
+        owner = _host_key(host, split_identity(url)[0])
+        keys = [number ^ host for number in page.sentences]
+        _add_bounded(
+            self._owners, {key: owner * (self._owners.get(key, owner) == owner) for key in keys}
+        )
+
+    def add(self, url_id: int, host: int, text_digest: int) -> None:
         """Remember the main text of a page, unless it is known for the host."""
         fingerprint = _fingerprint(host, text_digest)
         if text_digest and self._fingerprints.find(fingerprint) < 0:
             self._fingerprints.add(fingerprint)
             self._ids.append(url_id)
-            self._forms.append(_address_form(url))
 
     def restore(self, ids: Column, hosts: Column, text_digests: Column) -> None:
-        """Add the pages of an earlier run in order of request; their forms are not known."""
+        """Add the pages of an earlier run in order of request."""
         import numpy as np
 
         has_text = text_digests != 0
@@ -504,12 +584,6 @@ class KnownTexts:
         self._fingerprints.extend(mixed[firsts])
         self._fingerprints.build_index()
         self._ids.frombytes(ids[has_text][firsts].astype(np.uint32).tobytes())
-        self._forms.frombytes(bytes(4 * len(firsts)))
-
-
-def _address_form(url: str) -> int:
-    path, mark, _ = url.partition("?")
-    return crc32(f"{path}{mark}{'&'.join(parameter_names(url))}".encode())
 
 
 def _fingerprint(host: int, text_digest: int) -> bytes:

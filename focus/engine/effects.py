@@ -23,7 +23,6 @@ from focus.admission.url_rules import (
     parameter_names,
     returns_to,
     spelling_changes,
-    url_kinds,
 )
 from focus.engine import intents as i
 from focus.engine.links import LinkHandler
@@ -473,7 +472,8 @@ class Effects:
         if known >= 0 or is_log_in:
             waste = Waste.LOG_IN if is_log_in else Waste.REDIRECT
             was_deferred = self._view.request(intent.source).is_deferred
-            self._count_response(host, url_kinds(intent.url), waste, was_deferred=was_deferred)
+            kinds = self._unit_of_work.url_rules.kinds(host.id, intent.url)
+            self._count_response(host, kinds, waste, was_deferred=was_deferred)
         if typed is not None and known < 0:
             self._seeds.typed[target] = typed
 
@@ -530,20 +530,21 @@ class Effects:
         with new pages, as the plain list has them as well: it is of use if nothing else waits.
         """
         view, page, waste = self._view, response.page, response.waste
-        host, kinds = view.queue(url_id).host, url_kinds(response.url)
+        host, rules = view.queue(url_id).host, self._unit_of_work.url_rules
+        kinds = rules.kinds(host.id, response.url)
         self._learn_rewritings(url_id, host, response)
         if waste is Waste.DUPLICATE and "?" not in response.url:
             pattern = view.queue(response.original_id).pattern
             if "?" in pattern:
                 waste = None
                 duplicate_kinds = kinds_from_pattern(pattern)
-                rules = self._unit_of_work.url_rules
                 rules.count(host.id, duplicate_kinds, Waste.DUPLICATE, was_useful=True)
         if page is not None and waste is Waste.NOINDEX:
             if page.is_index_page and self._has_new_links():
                 return
         elif page is not None and waste is None:
-            repeats = view.known_texts.repeats_short_text(host.id, page)
+            texts = view.known_texts
+            repeats = texts.repeats_short_text(host.id, page)
             repeats |= repeats_wording and page.text_length < FORM_TEXT
             is_filtered = self._is_filtered_list(page, response.url)
             is_dated = page.is_index_page and url_pattern(response.url).rstrip("/").endswith("/D")
@@ -552,7 +553,13 @@ class Effects:
             )
             if is_filtered and waste is None and not response.was_deferred:
                 kinds = []
-            view.known_texts.add(url_id, host.id, page.text_digest, response.url)
+            if not page.is_index_page:
+                is_view = kinds[-1:] and kinds[-1].startswith("+")
+                if is_view and waste is None and texts.shows_again(host.id, response.url, page):
+                    waste = Waste.DUPLICATE
+                texts.add_sentences(host.id, response.url, page)
+                rules.add_identity(host.id, response.url)
+            texts.add(url_id, host.id, page.text_digest)
         if kinds:
             self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
 
@@ -589,11 +596,7 @@ class Effects:
         for name, spell in SPELLINGS.items():
             if not rules.is_refuted(host.id, name) and spell(url) != url:
                 rules.confirm(host.id, name, agrees=False)
-        names, texts = parameter_names(url), self._view.known_texts
-        is_duplicate = len(names) == 1 and response.waste is Waste.DUPLICATE
-        if is_duplicate and texts.is_same_form(host.id, page, url):
-            return rules.confirm(host.id, f"-{names[0]}", agrees=True)
-        for name in names:
+        for name in parameter_names(url):
             plain = apply_rewriting(f"-{name}", url)
             known = self._url_table.find(url_fingerprint(plain))
             known, *_ = self._aliases.get(known, (known,))

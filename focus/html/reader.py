@@ -94,7 +94,7 @@ class ParsedPage:
     headings       texts of h1 to h3
     generator      software that the page names, a line for each
     feed_urls      of its RSS and Atom feeds except feeds of comments, `MAX_FEEDS` at most
-    article_count, paragraph_count  numbers of `<article>` and `<p>` elements
+    article_count, paragraph_count  numbers of `<article>` in the body and of `<p>`
     is_article, is_index_page       by its metadata for machines: Open Graph, JSON-LD
     """
 
@@ -167,9 +167,11 @@ class ElementReader:
         self.page.language = fold(root.attributes.get("lang"), MAX_LANGUAGE)
         get_handler = _HANDLERS.get
         for node in root.traverse():
-            handler = get_handler(node.tag_id)
+            handler = get_handler(tag_id := node.tag_id)
             if handler is not None:
                 handler(self, node)
+            elif tag_id > _MAX_HTML_TAG:  # <b-nav-item href>: scripts make a link of it
+                self._link(node)
         self.page.description = self.page.description or self.og_description
         if len(self.trail_crumbs) <= MAX_TRAIL_LINKS:
             self.page.crumbs[:0] = self.trail_crumbs
@@ -242,8 +244,9 @@ class ElementReader:
             self._add_link(node, url, "")
 
     def _article(self, node: LexborNode) -> None:
-        names = node.attributes.get("class") or ""
-        self.page.article_count += "comment" not in names  # as themes of WordPress mark them
+        is_comment = "comment" in (node.attributes.get("class") or "")  # in themes of WordPress
+        in_body = self.ancestries.ancestry(node).region == Region.BODY
+        self.page.article_count += in_body and not is_comment
 
     def _paragraph(self, node: LexborNode) -> None:
         self.page.paragraph_count += 1
@@ -346,6 +349,7 @@ _HANDLER_BY_TAG = (
     | tag_ids("article script")
     | dict.fromkeys(HEADING_LEVELS, "heading")
 )
+_MAX_HTML_TAG = 0xFFFF  # elements that HTML does not define have greater numbers
 _HANDLERS: dict[int, Callable[[ElementReader, LexborNode], None]] = {
     tag: getattr(ElementReader, f"_{name}") for tag, name in _HANDLER_BY_TAG.items()
 }
