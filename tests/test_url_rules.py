@@ -305,15 +305,10 @@ def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "/posts/?sort=c{n}&up={n}",
-        "/posts/2024/05/{n}/",
-        "/reply/{n}/",
-        "/answer/{n}/",
-        "/form/{n}/",
-        "/calendar/form?day={n}",
-        "/t/x{n}/y{n}/rss/",
+        "/posts/?sort=c{n}&up={n}", "/posts/2024/05/{n}/", "/reply/{n}/", "/answer/{n}/",
+        "/form/{n}/", "/calendar/form?day={n}", "/t/x{n}/y{n}/rss/",
     ],
-)
+)  # fmt: skip
 async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
     urls, posts = ([url.format(n=n) for n in range(1, 32)], [f"/post/{n}.html" for n in range(40)])
     web = TinyWeb()
