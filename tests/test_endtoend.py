@@ -109,7 +109,7 @@ def test_crawl_runs_in_environment_of_cron(server: DemoServer, tmp_path: Path) -
 
 
 def assert_polite(observed: Conduct) -> None:
-    assert (observed.early, observed.most, observed.forbidden) == ([], 1, [])
+    assert (observed.early, observed.max_open, observed.forbidden) == ([], 1, [])
     assert observed.unasked == []
 
 
@@ -128,7 +128,7 @@ def test_concurrent_requests_to_a_host_are_a_delay_apart(web: DemoWeb, tmp_path:
     with served(web, latency_s=1.0) as server:
         assert Crawl(server, tmp_path, *options).end() == 0
         observed = conduct(web, server.log, 0.3)
-    assert 2 <= observed.most <= 3
+    assert 2 <= observed.max_open <= 3
     assert observed.forbidden == []
     sent: dict[str | None, list[float]] = defaultdict(list)
     with archive.open("rb") as stream:

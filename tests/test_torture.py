@@ -48,6 +48,6 @@ def rack() -> Iterator[Rack]:
 )
 def test_trial_loses_no_data(trial: Callable[[Rack], Verdict], rack: Rack) -> None:
     verdict = trial(rack)
-    if verdict.found.startswith("skipped"):
-        pytest.skip(verdict.found)
-    assert not verdict.broken, verdict.found
+    if verdict.outcome.startswith("skipped"):
+        pytest.skip(verdict.outcome)
+    assert not verdict.broken, verdict.outcome

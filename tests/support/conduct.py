@@ -16,7 +16,7 @@ class Conduct(NamedTuple):
     """How a crawler behaved towards the hosts of a web.
 
     closest_s   shortest time from one request to the next of the same host
-    most        requests to one host at once
+    max_open    requests to one host at once
     early       (host, path, seconds after the request before) under the host's delay
     forbidden   what robots.txt forbids and was asked for all the same
     unasked     hosts of which something was fetched before their robots.txt
