@@ -143,6 +143,14 @@ def test_identity_and_view_of_a_url(path: str, identity: str, kind: str) -> None
     assert split_identity(HOST + path) == (identity, kind)
 
 
+def test_page_that_is_filed_twice_is_no_view() -> None:
+    rules = UrlRules()
+    rules.add_identity(0, f"{HOST}/电影/欧美/盗梦空间-2010/")
+    rules.add_identity(0, f"{HOST}/src/7/goal-2.txt")
+    assert rules.view_kind(0, f"{HOST}/电影/高分/盗梦空间-2010/") == ""
+    assert rules.view_kind(0, f"{HOST}/blame/7/goal-2.txt") == "+blame"
+
+
 @pytest.mark.parametrize("has_list", [False, True])
 async def test_views_of_a_page_are_dropped_and_its_further_pages_are_not(has_list: bool) -> None:
     """A view has the text of its page beside its own; a list of whole texts is no page."""

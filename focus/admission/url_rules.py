@@ -203,9 +203,12 @@ class UrlRules:
         return record.treatment < before
 
     def view_kind(self, host: int, url: str) -> str:
-        """Return the kind of a further view of a page that is known, "" if the URL is none."""
+        """Return the kind of a further view of a page that is known, "" if the URL is none.
+
+        A kind without a word would be that of all pages that are filed in two folders.
+        """
         identity, kind = split_identity(url)
-        path = self._identities.get(_host_key(host, identity)) if identity else None
+        path = self._identities.get(_host_key(host, identity)) if identity and kind != "+" else None
         return "" if path in (None, _host_key(host, url)) else kind
 
     def kinds(self, host: int, url: str) -> list[str]:
