@@ -45,12 +45,11 @@ def lower_priority(pid: int) -> None:
     compare the priority of the whole session (autogroup), and each scorer worker has its own.
     """
     with suppress(OSError):
-        niceness = max(NICENESS, os.getpriority(os.PRIO_PROCESS, pid))
-        os.setpriority(os.PRIO_PROCESS, pid, niceness)
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
         if os.getsid(pid) == pid:
-            Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
+            Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
     for thread in Path(f"/proc/{pid}/task").glob("*"):
         with suppress(OSError):  # it has ended
-            os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), NICENESS)
             for child in (thread / "children").read_text().split():
                 lower_priority(int(child))
