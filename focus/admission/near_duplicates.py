@@ -123,8 +123,14 @@ def text_digest(text: str) -> int:
 
 def sentence_sample(text: str) -> tuple[int, ...]:
     """Return 32-bit hashes of a quarter of the sentences of a text, the same ones in every text."""
-    hashes = (crc32(sentence.encode("utf-8", "replace")) for sentence in _SENTENCE.findall(text))
-    return tuple({number: None for number in hashes if number & 3 == 0})[:MAX_SENTENCES]
+    sample: dict[int, None] = {}
+    for match in _SENTENCE.finditer(text):
+        number = crc32(match[0].encode("utf-8", "replace"))
+        if number & 3 == 0:
+            sample[number] = None
+            if len(sample) == MAX_SENTENCES:
+                break
+    return tuple(sample)
 
 
 _SENTENCE = re.compile(r"[^\s.!?。！？;；][^\n.!?。！？;；]{11,}")

@@ -154,7 +154,7 @@ class PageScorer:
             index_topic_score=self._topic_in_name(document) if index else 0.0,
             text_digest=text_digest(document.full_content),
             text_length=len(document.full_content),
-            sentences=sentence_sample(document.full_content),
+            sentences=() if index else sentence_sample(document.full_content),
             full_title=parsed.title if title != parsed.title else "",
             site=site,
             keyword_blocks=document.keyword_blocks(self.matcher) if may_repeat_words else (),
