@@ -477,7 +477,7 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
         ("mail.a.test", "a@a.test", "write it like smtp://"),
         ("smtp://a.test:x", "a@a.test", "write it like smtp://"),
         ("smtp://a.test/path", "a@a.test", "write it like smtp://"),
-        ("smtp://a.test", "", "set FOCUS_MAIL_FROM"),
+        ("smtp://me:geheim@a.test", "", "set FOCUS_MAIL_FROM"),
         ("smtp://a.test", "a@a.test\r\nBcc: b@b.test", "set FOCUS_MAIL_FROM"),
         ("smtp://a.test?starttls=maybe", "a@a.test", "on or off"),
         ("smtp://a.test?tls=1", "a@a.test", "unknown 'tls'"),
@@ -488,6 +488,10 @@ def test_invalid_mail_url_raises(url: str, sender: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as error:
         settings.parse_mail_url(url, sender)
     assert "geheim" not in str(error.value)
+
+
+def test_mail_server_without_user_has_a_sender_of_this_machine() -> None:
+    assert settings.parse_mail_url("smtp://a.test", "").sender.startswith("focus@")
 
 
 @pytest.mark.parametrize(

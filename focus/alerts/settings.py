@@ -12,6 +12,7 @@ The key that seals them is in a file of its own (`keyfile`).
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -162,8 +163,8 @@ def parse_mail_url(url: str, sender: str) -> MailSettings:
     """Return the mail server of `smtp[s]://[user:password@]host[:port][?starttls=off][&ca=FILE]`.
 
     An unencrypted connection is allowed to this machine, or with `starttls=off` without a password.
-    `sender` may be omitted if the user name is an address. Raises ConfigError, which never contains
-    the password.
+    `sender` may be empty: then the user name must be an address, or without a user name it is
+    `focus@` and the name of this machine. Raises ConfigError, which never contains the password.
     """
     where = msg("mail server {address!r}", address=mask_url(url))
     parts, port = _split_server_url(url, where)
@@ -182,7 +183,7 @@ def parse_mail_url(url: str, sender: str) -> MailSettings:
         raise ConfigError(
             "{where}: the password would be sent unencrypted; remove starttls=off", where=where
         )
-    sender = sender or user
+    sender = sender or user or f"focus@{socket.gethostname()}"
     if not is_mail_address(sender):
         raise ConfigError(
             "{where}: {sender!r} is not a sender address; set FOCUS_MAIL_FROM",

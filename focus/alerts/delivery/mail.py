@@ -106,7 +106,7 @@ class Mail(Channel):
             "mail-from",
             "ADDRESS",
             "Sender address of mails.",
-            show_default="the mail server's user",
+            show_default="the mail server's user, or focus@ this machine",
         ),
     )
 
