@@ -461,6 +461,18 @@ def test_inbox_shows_details_of_matches(group: Group) -> None:
     assert "title: 足球" in page and "https://a.test/2" not in page
 
 
+def test_examples_of_the_first_check_are_marked_and_no_news(group: Group) -> None:
+    client = group.member("ana")
+    number = alert(client)
+    group.finds(number, "https://a.test/1", baseline=2)
+    group.finds(number, "https://a.test/2")
+    page = client.get("/inbox").text
+    assert (page.count("existed before the alert"), page.count('class="item new"')) == (1, 1)
+    assert "https://a.test/1" not in client.get("/inbox?unread=on").text
+    for text in (">1<span", "New pages 1 (unread 1)"):
+        assert text in client.get("/alerts").text
+
+
 def test_inbox_filter_limits_matches(group: Group) -> None:
     client = group.member("ana")
     first, two = alert(client), alert(client, name="英超")

@@ -57,8 +57,9 @@ def test_alerts_are_filtered_by_tag_and_trouble(group: Group) -> None:
     alert(client, name="two", sites="https://b.test/", tags="sport")
     with group.app_state.store() as store:
         site = store.sites.find_by_host("b.test")
-        store.sites.record_trouble(site.id, "refused", now=NOON)
+        store.sites.record_trouble(site.id, "https://b.test/: dns: NXDOMAIN", now=NOON)
     page = client.get("/alerts").text
+    assert "b.test/: the host name does not exist: NXDOMAIN" in page
     counts = re.findall(r">([^<>]+) \((\d)\)</a>", page)
     assert counts == [("All", "2"), ("In trouble", "1"), ("Berlin", "1"), ("sport", "2")]
     assert ">one</a>" not in client.get("/alerts?trouble=1").text

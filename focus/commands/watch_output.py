@@ -138,6 +138,8 @@ def inbox_lines(entries: Sequence[InboxEntry], zone: ZoneInfo) -> Iterator[str]:
         yield "No such page"
     for entry in entries:
         new = "new, " if entry.match.read_at is None else ""
+        if entry.match.is_example:
+            new = f"{say('existed before the alert')}, "
         yield f"[{new}{printable(entry.alert, 60)}]"
         yield from match_lines(entry.match, zone, entry.similar)
 

@@ -21,7 +21,7 @@ DEFAULT_VALUES = {
 }  # fmt: skip
 
 SCHEDULE_LABELS = {
-    "auto": msg("automatically, when new pages are likely"),
+    "auto": msg("automatic, when news is likely"),
     "1m": msg("every minute, if the site allows it"),
     "15m": msg("every 15 minutes"),
     "hourly": msg("every hour"),

@@ -25,7 +25,7 @@ from focus.serve.tokens import LIFETIMES_S
 from focus.storage.alerts.records import User
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import printable
-from focus.text.reason_labels import reason_label
+from focus.text.reason_labels import explain_codes, reason_label
 from focus.text.templates import make_environment
 
 COOKIE, DEVICE_COOKIE = "focus_session", "focus_browser"
@@ -259,5 +259,6 @@ _TEMPLATES.filters.update(
     part=lambda name, language: translate(_PART_LABELS.get(str(name), str(name)), language),
     strength=_relevance_label,
     state=lambda state, language: translate(STATES[state], language),  # of an alert or message
+    explained=lambda text, language: explain_codes(translate(text, language), language),
     reason=lambda kind, language: translate(reason_label(kind), language),
 )

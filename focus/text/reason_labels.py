@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from focus.i18n import msg
+import re
+
+from focus.i18n import msg, translate
 
 REASON_LABELS = {
     "dns": msg("the host name does not exist"),
@@ -36,3 +38,11 @@ REASON_LABELS = {
 def reason_label(code: str) -> str:
     """Return the meaning of a code as a message, or the code itself if it has no label."""
     return REASON_LABELS.get(code, code)
+
+
+_CODE = re.compile(rf"(?<![^ ;])({'|'.join(map(re.escape, REASON_LABELS))})(?=: |;|$)")
+
+
+def explain_codes(text: str, language: str) -> str:
+    """Return a text such as `https://a.example/: dns: …` with the meanings of its codes."""
+    return _CODE.sub(lambda code: translate(REASON_LABELS[code[1]], language), text)

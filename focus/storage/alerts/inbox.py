@@ -42,10 +42,10 @@ class Inbox(Statements):
         return [InboxEntry(match_from_row(row[:-2]), row[-2], row[-1]) for row in rows]
 
     def count_unread(self, user: int) -> int:
-        """Return the number of unread matches of a user."""
+        """Return the number of unread matches of a user, without examples of existing pages."""
         sql = (
             f"SELECT count(*) FROM alert_match WHERE {_MINE} "
-            "AND deleted = 0 AND duplicate_of IS NULL AND baseline <> 1 AND read_at IS NULL"
+            "AND deleted = 0 AND duplicate_of IS NULL AND baseline = 0 AND read_at IS NULL"
         )
         return int(self._db.fetch_value(sql, {"user": user}))
 
@@ -114,7 +114,7 @@ def _conditions(user: int, inbox_filter: InboxFilter) -> tuple[str, dict[str, ob
     if inbox_filter.since:
         tests.append("m.found_at >= :since")
     if inbox_filter.unread:
-        tests.append("m.read_at IS NULL")
+        tests.append("m.read_at IS NULL AND m.baseline <> 2")
     if not inbox_filter.existing:
         tests.append("m.baseline <> 1")
     for number, word in enumerate(inbox_filter.words.split()[:10]):

@@ -84,10 +84,10 @@ class Matches(Statements):
 
     def count_matches(self, alert: int) -> MatchCount:
         """Return the numbers of matches of an alert."""
-        is_new = "baseline <> 1 AND duplicate_of IS NULL"
+        is_new = "baseline = 0 AND duplicate_of IS NULL"
         sql = (
             f"SELECT total({is_new}), total(duplicate_of IS NOT NULL), "
-            f"total({is_new} AND read_at IS NULL), max(CASE WHEN baseline <> 1 THEN found_at END) "
+            f"total({is_new} AND read_at IS NULL), max(CASE WHEN baseline = 0 THEN found_at END) "
             "FROM alert_match WHERE alert = ? AND deleted = 0"
         )
         [(news, folded, unread, last_at)] = self._db.fetch_rows(sql, (alert,))
