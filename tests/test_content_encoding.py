@@ -38,6 +38,7 @@ def decode(coding: str, data: bytes, step: int = 1 << 20) -> bytes:
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
 def test_decoder_all_codings_in_any_pieces_round_trip(coding: str, step: int) -> None:
     assert decode(coding, CODES[coding](TEXT), step) == TEXT
+    assert decode("gzip", zlib.compress(TEXT), step) == TEXT
 
 
 @pytest.mark.parametrize("coding", CODES)

@@ -287,6 +287,7 @@ async def test_fetch_redirect_is_reported_not_followed(location: str, target: st
 
 _CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE)
 _ZIPPED = gzip.compress(PAGE)
+_ODD_CHUNKS = b"%x ; a = b\r\n%s\r\n00\r\nX Y : 1\r\n\r\n" % (len(PAGE), PAGE)
 
 
 @pytest.mark.parametrize(
@@ -303,12 +304,17 @@ _ZIPPED = gzip.compress(PAGE)
         (["Transfer-Encoding: identity", f"Content-Length: {len(PAGE)}"], PAGE),
         (["Connection: close", "Content-Encoding: gzip", "Content-Encoding: identity"], _ZIPPED),
         ([f"Content-Length: {len(PAGE)}", "Content-Encoding: gzip"], _ZIPPED),
+        (["X-A: one\rtwo\r", f"Content-Length: {len(PAGE)}"], PAGE),
+        (["Connection: close", f"Content-Length: {2**63}"], PAGE),
+        (["Transfer-Encoding: chunked"], b"%X\n%s\n0\n\n" % (len(PAGE), PAGE)),
+        (["Transfer-Encoding: chunked"], _ODD_CHUNKS),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_whole", [True, False])
 async def test_fetch_odd_head_keeps_page(headers: list[str], body: bytes, is_whole: bool) -> None:
-    status = "HTTP/1.1 200 OK" if is_whole else "http/1.1  200\tOK"
-    head = "\r\n".join([status, "Content-Type: text/html", *headers, "", ""])
+    status = "HTTP/1.1 200 OK" if is_whole else "http/2  200\tOK"
+    types = ["Content-Type: image/png", "Content-Type: text/html", "Content-Type: x"]
+    head = "\r\n".join([status, *types, *headers, "", ""])
     response = head.encode("latin-1") + body
     early = b"HTTP/1.1 103 Early\r\nLink : </x>\r\n\r\n"
     pieces = [response] if is_whole else [early, *[bytes([byte]) for byte in response[:-50]]]

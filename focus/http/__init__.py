@@ -3,7 +3,7 @@
     semantics — what status, headers and first bytes mean for a crawl
     requests — sends requests over the connections of aiohttp, without its session
     response — reads a response as far as it is needed
-    response_head — repairs malformed header lines as browsers do
+    response_head, chunk_framing — repair malformed headers and chunks as browsers do
     content_encoding, zstd — decode gzip, deflate, brotli and zstd piece by piece, up to a cap
     connection — limits bytes and time of each exchange below the HTTP parser
     dns — resolves host names, one thread per lookup

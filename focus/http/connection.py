@@ -32,6 +32,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
 
 from focus.config import FetchConfig
+from focus.http.chunk_framing import ChunkRepairer
 from focus.http.network_errors import TOO_MANY_HEADERS
 from focus.http.response_head import find_head_end, repair_head
 from focus.http.ssrf_guard import NOT_PUBLIC
@@ -46,6 +47,7 @@ _TLS_OVERHEAD_BYTES = 64 * 1024  # handshake and framing, besides a share of the
 _TLS_OVERHEAD_DIVISOR = 16
 _TCP_INFO_SIZE = 136
 _INT = struct.Struct("i")
+_TRANSFER, _CHUNKED = b"\r\nTransfer-Encoding:", b"chunked\r\n\r\n"  # in a repaired head
 _BYTES_RECEIVED = struct.Struct("128xQ")  # linux/tcp.h: tcpi_bytes_received
 
 _CURRENT_EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")
@@ -293,6 +295,7 @@ class _CountingHandler(ResponseHandler):
         self.sockets: list[socket.socket] = []
         self.request_count = 0
         self._head = bytearray()  # of a response whose head is not complete
+        self._chunks: ChunkRepairer | None = None  # of a chunked body
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -304,6 +307,7 @@ class _CountingHandler(ResponseHandler):
         self.exchange.attach(self)
         self.request_count += 1
         self._head.clear()
+        self._chunks = None
         super().set_response_params(**options)
 
     def data_received(self, data: bytes) -> None:
@@ -316,6 +320,8 @@ class _CountingHandler(ResponseHandler):
         is_body = exchange.has_headers
         if not is_body:
             data = self._feed_heads(exchange, data)
+        if self._chunks is not None:
+            data = self._chunks.repair(data)
         if data or is_body:  # aiohttp passes b"" to parse on after a pause
             super().data_received(data)
         exchange.check_bytes()
@@ -334,7 +340,10 @@ class _CountingHandler(ResponseHandler):
             if head.lstrip(b"\r\n")[:5].upper() != b"HTTP/":
                 return head
             exchange.status_line = head.strip(b"\r\n").split(b"\n", 1)[0].rstrip(b"\r")
-            super().data_received(repair_head(head))
+            head = repair_head(head)
+            is_chunked = _TRANSFER in head and head.endswith(_CHUNKED)
+            self._chunks = ChunkRepairer() if is_chunked else None
+            super().data_received(head)
         body = bytes(self._head) if exchange.has_headers else b""
         if body:
             self._head.clear()

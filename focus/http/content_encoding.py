@@ -224,15 +224,14 @@ def _make_zstd_frame() -> _Frame:
     return ZstdDecompressor(options={DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
 
 
-_GZIP = (partial(_FramedDecoder, partial(zlib.decompressobj, 31), b"\x1f\x8b"),)
+_ZLIB = partial(_FramedDecoder, partial(zlib.decompressobj, 15))
+# Some servers send the zlib format under the name gzip; curl and wget take it.
+_GZIP = (partial(_FramedDecoder, partial(zlib.decompressobj, 31), b"\x1f\x8b"), _ZLIB)
 _DECODERS: dict[str, tuple[Callable[[], _FramedDecoder], ...]] = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
     # RFC 9110 requires the zlib format, but old servers send the bare stream.
-    "deflate": (
-        partial(_FramedDecoder, partial(zlib.decompressobj, 15)),
-        partial(_FramedDecoder, partial(zlib.decompressobj, -15)),
-    ),
+    "deflate": (_ZLIB, partial(_FramedDecoder, partial(zlib.decompressobj, -15))),
     "br": (partial(_FramedDecoder, _BrotliFrame),),
     "zstd": (partial(_FramedDecoder, _make_zstd_frame, b"\x28\xb5\x2f\xfd"),),
 }

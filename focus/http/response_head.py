@@ -10,6 +10,7 @@ import re
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _START = b"HTTP/"
+_MAX_DIGITS = 18  # of a length that a signed number of 64 bits can hold
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 
@@ -30,14 +31,18 @@ def find_head_end(data: bytes | bytearray, start: int = 0) -> int:
 def repair_head(head: bytes) -> bytes:
     """Return a head without malformed headers and with one statement of the body's length.
 
-    - The status line has single spaces and its version capital letters.
+    - The status line has single spaces, and its version is 1.0 or 1.1.
+    - A carriage return within a line becomes a space (RFC 9112, 2.2).
     - White space before a colon is removed. A line whose name is not a token (RFC 9110, 5.6.2) or
       that has no colon is dropped with its continuation lines.
     - Content-Length is dropped beside `Transfer-Encoding: chunked` (RFC 9112, 6.3) and if it is not
-      a number. Equal lengths become one; different ones stay, so that the parser rejects them.
+      a number of 63 bits. Equal lengths become one; different ones stay, so that the parser rejects
+      them.
+    - Of several media types in Content-Type lines the last stays (Fetch Standard, 3.5).
     - `Transfer-Encoding: identity` and repetitions of a transfer coding are dropped.
     """
-    status_line, *lines = [line.rstrip(b"\r") for line in head.strip(b"\r\n").split(b"\n")]
+    lines = [line.rstrip(b"\r") for line in head.strip(b"\r\n").split(b"\n")]
+    status_line, *lines = [line.replace(b"\r", b" ") for line in lines]
     fields: list[tuple[bytes, bytes]] = []
     is_dropped = True
     for line in lines:
@@ -51,19 +56,22 @@ def repair_head(head: bytes) -> bytes:
         if not is_dropped:
             fields.append((name, value))
     version, *rest = status_line.split(None, 2)
-    status_line = b" ".join([version.upper(), *rest])
+    is_old = version.upper() in (b"HTTP/0.9", b"HTTP/1", b"HTTP/1.0")
+    status_line = b" ".join([b"HTTP/1.0" if is_old else b"HTTP/1.1", *rest])
     repaired = [status_line, *[b"%s:%s" % field for field in _repair_framing(fields)]]
     return b"\r\n".join(repaired) + b"\r\n\r\n"
 
 
 def _repair_framing(fields: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    types = [f for f in fields if f[0].lower() == b"content-type" and b"/" in f[1]]
+    fields = [f for f in fields if f not in types[:-1]]
     codings = _list_values(fields, b"transfer-encoding")
     lengths = _list_values(fields, b"content-length")
     others = [f for f in fields if f[0].lower() not in (b"transfer-encoding", b"content-length")]
     codings = [coding for coding in codings if coding != b"identity"]
     if codings:
         return [*others, (b"Transfer-Encoding", b", ".join(codings))]
-    if not all(map(bytes.isdigit, lengths)):
+    if not all(length.isdigit() and len(length.lstrip(b"0")) <= _MAX_DIGITS for length in lengths):
         lengths = []
     return [*others, *[(b"Content-Length", length) for length in lengths]]
 
