@@ -48,3 +48,30 @@ def test_queue_numbers_over_65_536_are_distinct() -> None:
     restored.restore(columns(0, [(0, 0, 65_535)]))
     restored.restore(columns(1, [(0, 0, 65_536), (0, 0, 3)]))
     assert list(added.queue) == list(restored.queue) == [65_535, 65_536, 3]
+
+
+def test_link_evidence_is_shared_by_urls_and_changed_for_one() -> None:
+    rng = random.Random(7)
+    table, expected = UrlTable(2), []
+    for number in range(300):
+        table.add(number.to_bytes(16, "little"), 0, 0)
+        expected.append((rng.choice((0.0, 0.5)), rng.choice((0.0, 0.25, 1.0))))
+        table.set_link_evidence(number, expected[number])
+    for number in rng.sample(range(300), 100):
+        expected[number] = (2.0, expected[number][1])
+        table.set_link_evidence(number, (2.0,))
+    assert [table.link_evidence(number) for number in range(300)] == expected
+    assert table.improves(0, (3.0, 0.0)) and not table.improves(0, expected[0])
+    assert len(table._evidence._rows) <= 2 * 10
+
+
+def test_restored_link_evidence_is_replaced_by_what_was_added_later() -> None:
+    table = UrlTable(2)
+    evidence = np.array([[1, 0], [1, 0], [2, 5], [1, 0]], np.float32)
+    table.restore(columns(0, [(0, 0, 0)] * 4)._replace(link_evidence=evidence))
+    added = np.array([[3.0, 0.0], [4.0, 0.0]], np.float32)
+    table.apply_link_evidence(np.array([1, 1]), np.array([-1, 2]), np.zeros(2), added)
+    values = [table.link_evidence(number) for number in range(4)]
+    assert values == [(1.0, 0.0), (4.0, 0.0), (2.0, 5.0), (1.0, 0.0)]
+    table.apply_link_evidence(np.array([2]), np.array([-1]), np.zeros(1), added[:1, :1])
+    assert table.link_evidence(2) == (3.0, 5.0)

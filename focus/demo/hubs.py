@@ -21,15 +21,7 @@ from focus.demo.hosts import DemoHost, Section
 from focus.demo.plan import Special
 from focus.demo.writing import OFTEN, TITLED, Draft, sentences, title
 
-LURES = (
-    "足球友谊赛",
-    "篮球公开课",
-    "电影放映会",
-    "美食市集",
-    "健康讲座",
-    "旅游推介会",
-    "科技体验日",
-)
+LURES = tuple("足球友谊赛 篮球公开课 电影放映会 美食市集 健康讲座 旅游推介会 科技体验日".split())
 """Events of the endless calendar: they sound relevant, and lead nowhere new."""
 
 

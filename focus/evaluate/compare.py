@@ -52,15 +52,7 @@ from focus.learn.library import choose_terms
 from focus.score.strategy.base import OPTIONAL_LINK_SCORES
 
 RUNS_FILE = "runs.jsonl"
-_REPORTED_SETTINGS = (
-    "terms",
-    "budget",
-    "seed_orders",
-    "concurrency",
-    "eager",
-    "delay_s",
-    "baseline",
-)
+_REPORTED_SETTINGS = "terms budget seed_orders concurrency eager delay_s baseline".split()
 
 
 def _ignore_progress(what: str, done: int, total: int) -> None: ...

@@ -15,29 +15,15 @@ from focus.errors import ConfigError
 from focus.i18n import msg
 
 # IANA's special-purpose registries, without the entries that are global after all.
-_CLOSED_V4 = tuple(
-    map(
-        IPv4Network,
-        (
-            "0.0.0.0/8",  # this network; 0.0.0.0 reaches this machine
-            "10.0.0.0/8",
-            "100.64.0.0/10",  # shared by carriers; Alibaba's metadata server
-            "127.0.0.0/8",
-            "168.63.129.16/32",  # Azure's host, reached from inside only
-            "169.254.0.0/16",  # link-local; metadata servers of most clouds
-            "172.16.0.0/12",
-            "192.0.0.0/24",
-            "192.0.2.0/24",
-            "192.88.99.0/24",  # 6to4 relays, retired
-            "192.168.0.0/16",
-            "198.18.0.0/15",
-            "198.51.100.0/24",
-            "203.0.113.0/24",
-            "224.0.0.0/4",
-            "240.0.0.0/4",
-        ),
-    )
-)
+# 0.0.0.0 reaches this machine; 100.64.0.0 is shared by carriers, with Alibaba's metadata server;
+# 168.63.129.16 is Azure's host, reached from inside only; 169.254.0.0 is link-local, with metadata
+# servers of most clouds; 192.88.99.0 were 6to4 relays.
+_CLOSED_V4_TEXT = """
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12
+192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24
+203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+"""
+_CLOSED_V4 = tuple(map(IPv4Network, _CLOSED_V4_TEXT.split()))
 # Global unicast is 2000::/3. Everything outside is closed: loopback, fc00::/7,
 # fe80::/10, multicast, ::ffff:0:0/96 and 64:ff9b::/96, which wrap an IPv4 address.
 _GLOBAL_V6 = IPv6Network("2000::/3")

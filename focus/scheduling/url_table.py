@@ -1,8 +1,8 @@
 """URL table: every known URL of a crawl, with its state, in compact columns.
 
 A row is addressed by the URL's id; ids are dense and in order of discovery. A URL takes about
-15 bytes in the fingerprint table, 16 in the columns and 4 for each float of link evidence; a
-Python object would take several hundred.
+15 bytes in the fingerprint table and 20 in the columns; a Python object would take several hundred.
+Link evidence takes 4 bytes for each float, once for all URLs that share it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _SHARDS = 256
 _FIRST_SLOTS = 16
 _MAX_LOAD = 0.66
 _HEAD = Struct("=Q")
+_MAX_RECENT_ROWS = 4096
 _LAST_NARROW = 65_535  # largest number that fits into 2 bytes
 _SLACK = 1e-6
 """Link evidence is better if it exceeds the stored float32 by more than this."""
@@ -177,6 +178,69 @@ class SparseNumbers(dict[int, int]):
         return 0
 
 
+class EvidenceRows:
+    """Link evidence per id: `width` float32 numbers, stored once for ids that share them.
+
+    Most links of a page give their targets the same evidence. A row that no id uses any longer
+    stays until the next start; each URL leaves hardly any, because most have one in-link.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._format = Struct(f"{width}f")
+        self._rows = array("f", bytes(4 * width))  # the first is that of new ids
+        self._numbers = array("I")  # of the row of each id
+        self._recent: dict[bytes, int] = {}  # numbers of the rows added last
+
+    def append(self) -> None:
+        """Add the next id, with zeros."""
+        self._numbers.append(0)
+
+    def __getitem__(self, url_id: int) -> tuple[float, ...]:
+        return self._format.unpack_from(self._rows, self._numbers[url_id] * self._format.size)
+
+    def __setitem__(self, url_id: int, values: Sequence[float]) -> None:
+        row = array("f", values)
+        row.extend(self[url_id][len(row) :])
+        key = row.tobytes()
+        number = self._recent.get(key)
+        if number is None:
+            if len(self._recent) == _MAX_RECENT_ROWS:
+                self._recent.clear()
+            number = self._recent[key] = self._add_rows(row)
+        self._numbers[url_id] = number
+
+    def _add_rows(self, rows: array[float]) -> int:
+        """Add rows and return the number of the first."""
+        first = len(self._rows) // self.width if self.width else 0
+        self._rows.extend(rows)
+        return first
+
+    def extend(self, rows: Column) -> None:
+        """Add the next ids with their rows."""
+        self._numbers.frombytes(self._add_runs(rows).tobytes())
+
+    def replace(self, ids: Column, values: Column) -> None:
+        """Replace the first numbers of different ids, as many as `values` has columns."""
+        import numpy as np
+
+        numbers = np.frombuffer(self._numbers, np.uint32)
+        rows = np.frombuffer(self._rows, np.float32).reshape(-1, self.width)[numbers[ids]]
+        width = min(self.width, values.shape[1])
+        rows[:, :width] = values[:, :width]
+        numbers[ids] = self._add_runs(rows)
+
+    def _add_runs(self, rows: Column) -> Column:
+        """Add rows, those in succession that are equal once, and return the number of each."""
+        import numpy as np
+
+        rows = np.ascontiguousarray(rows, np.float32)
+        is_new = np.ones(len(rows), bool)
+        is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        first = self._add_rows(array("f", rows[is_new].tobytes()))
+        return (first - 1 + np.cumsum(is_new)).astype(np.uint32)
+
+
 class UrlColumns(NamedTuple):
     """Columns of consecutive URLs in order of id, as loaded from the database.
 
@@ -212,9 +276,7 @@ class UrlTable:
         self.queue = array("H")  # "I" from the 65,537th queue on
         self.hops = SparseNumbers()
         self.parent = array("i")
-        self._link_evidence = array("f")
-        self._zero_evidence = array("f", [0.0]) * width
-        self._evidence_format = Struct(f"{width}f")
+        self._evidence = EvidenceRows(width)
         self._fingerprints = Fingerprints()
         self.counts = [0] * len(UrlState)
 
@@ -242,7 +304,7 @@ class UrlTable:
 
             self._append_queues(np.array([queue]))
         self.parent.append(-1)
-        self._link_evidence.extend(self._zero_evidence)
+        self._evidence.append()
         self.counts[state] += 1
         return url_id
 
@@ -261,7 +323,7 @@ class UrlTable:
         ids = (len(self) + redirected).tolist()
         self.hops.update(zip(ids, urls.hops[redirected].tolist(), strict=True))
         self._fingerprints.extend(urls.heads)
-        self._link_evidence.frombytes(evidence.tobytes())
+        self._evidence.extend(evidence)
         self.state.frombytes(urls.states.tobytes())
         self.priority.frombytes(urls.priorities.tobytes())
         self._append_queues(urls.queues)
@@ -288,9 +350,8 @@ class UrlTable:
 
         last = _last_positions(ids)
         np.frombuffer(self.priority)[ids[last]] = priorities[last]
-        if width := min(self.width, values.shape[1]):
-            table = np.frombuffer(self._link_evidence, np.float32).reshape(-1, self.width)
-            table[ids[last], :width] = values[last, :width]
+        if self.width:
+            self._evidence.replace(ids[last], values[last])
         has_parent = np.flatnonzero(parents >= 0)
         has_parent = has_parent[_last_positions(ids[has_parent])]
         np.frombuffer(self.parent, np.int32)[ids[has_parent]] = parents[has_parent]
@@ -301,24 +362,18 @@ class UrlTable:
 
     def link_evidence(self, url_id: int) -> tuple[float, ...]:
         """Return the link evidence of a URL."""
-        return self._evidence_format.unpack_from(
-            self._link_evidence, url_id * self._evidence_format.size
-        )
+        return self._evidence[url_id]
 
     def improves(self, url_id: int, link_evidence: Sequence[float]) -> bool:
         """Return whether any of these values is better than the stored one."""
-        stored, at = self._link_evidence, url_id * self.width
-        for value in link_evidence:
-            if value > stored[at] + _SLACK:
+        for value, stored in zip(link_evidence, self._evidence[url_id], strict=False):
+            if value > stored + _SLACK:
                 return True
-            at += 1
         return False
 
     def set_link_evidence(self, url_id: int, link_evidence: Sequence[float]) -> None:
         """Replace the link evidence of a URL."""
-        start = url_id * self.width
-        for offset, value in enumerate(link_evidence):
-            self._link_evidence[start + offset] = value
+        self._evidence[url_id] = link_evidence
 
     def set_state(self, url_id: int, state: UrlState) -> None:
         """Set the state of a URL."""

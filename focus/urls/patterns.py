@@ -144,22 +144,7 @@ tags thread title topic topics u user users video videos w wiki writing writings
 _COLLECTIONS: Final = frozenset(_COLLECTION_WORDS.split())
 """Segments whose children are named by authors and users instead of the site's designers."""
 _TEMPLATE_PARAMETERS: Final = frozenset(
-    {
-        "a",
-        "ac",
-        "act",
-        "action",
-        "c",
-        "do",
-        "m",
-        "mod",
-        "module",
-        "op",
-        "option",
-        "r",
-        "route",
-        "view",
-    }
+    "a ac act action c do m mod module op option r route view".split()
 )
 """Parameters whose value names the template: ?mod=viewthread."""
 
