@@ -162,7 +162,15 @@ class GeneratedWeb:
         body = self._body if self._remaining else b""
         self.body_bytes += len(body)
         unique = list({link.key: link for link in links}.values())
-        page = Page(title="一个网页", relevance=0.3, links=unique, body_zstd=body)
+        page = Page(
+            title="一个网页",
+            relevance=0.3,
+            links=unique,
+            text_digest=self._rng.getrandbits(64) or 1,  # a page without a new text is a trap
+            wording_hash=self._rng.getrandbits(64),
+            text_length=1000,
+            body_zstd=body,
+        )
         fetch = FetchResult(task.url, now, status=200, raw_bytes=30_000, elapsed_s=0.01)
         return Result(task, fetch, page)
 

@@ -33,6 +33,7 @@ PEERS = {
     "Scrapy, lean spider": "scrapy_lean",
     "Scrapy, LinkExtractor": "scrapy_links",
     "Crawlee, BeautifulSoup": "crawlee_soup",
+    "mudfish (Rust, links only)": "mudfish_links",
 }
 ONCE = frozenset(("Crawlee, BeautifulSoup",))
 """These run to `--pages` only, in the first round."""
