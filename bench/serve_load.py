@@ -10,6 +10,10 @@ alert. Indexing 500,000 pages takes about a quarter of an hour; an existing data
 
 Each of `--readers` people opens a page every `--pause` seconds, in turns alone and while
 `focus crawl` fetches `bench.site` from this machine into the same database, with its default delay.
+
+With 25,000 pages, the first run takes about 4 minutes of CPU time to write database and site. Each
+of the 2 * rounds turns takes `--seconds` and 10 to 60 s more, at most 6 minutes more on a busy
+machine. A request without an answer counts with its time limit of 60 s.
 """
 
 import asyncio
@@ -52,6 +56,7 @@ SITES, USERS, ALERTS_PER_USER, MATCHES_PER_ALERT = 50, 200, 20, 100
 COPIES = 25
 BATCH = 500
 WARM_PAGES = 200  # of the crawl before the readers begin
+START_S, STOP_S, REQUEST_S = 120.0, 30.0, 60.0  # time limits
 DAY_S = 86_400.0
 NOW = 1_795_251_600.0
 SUBJECTS = "足球 欧冠 英超 球队 篮球 股市 房价 手机 芯片 电影 票房 旅游 酒店 健康 医生 美食".split()
@@ -220,16 +225,22 @@ def serving(path: Path) -> Iterator[tuple[int, int]]:
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(path, port))
     process.start()
     try:
-        for _ in range(300):
-            with closing(socket.socket()) as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
+        end = time.monotonic() + START_S
+        while not _is_open(port):
+            if time.monotonic() > end:
+                raise SystemExit(f"the server did not start within {START_S:.0f} s")
             time.sleep(0.1)
         assert process.pid is not None
         yield port, process.pid
     finally:
         process.terminate()
-        process.join(30)
+        process.join(STOP_S)
+        process.kill()
+
+
+def _is_open(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def paths_by_kind(path: Path, number: int) -> dict[str, list[str]]:
@@ -280,7 +291,7 @@ def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]
     with serve_site(build(folder / "site", pages=20_000, hosts=200, seed=1)) as web:
         for case in [*samples] * options.rounds:
             with serving(path) as (port, pid), _crawling(path, web.port, case) as count:
-                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as client:
+                with closing(http.client.HTTPConnection("127.0.0.1", port, REQUEST_S)) as client:
                     for _ in range(20):  # warm up
                         _timed_page(client, "/inbox", secrets[0])
                 before = cpu_s(pid)
@@ -330,12 +341,18 @@ def _crawling(path: Path, port: int, case: str) -> Iterator[Callable[[], int]]:
     where = ["--connect-to", f"127.0.0.1:{port}", "--allow-net", "127.0.0.0/8", "--db", str(path)]
     command = [sys.executable, "-m", "focus", "crawl", *seeds, "--topic", TOPIC, "--fresh", *where]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as crawl:
-        while count_pages() < WARM_PAGES:
+        killer = threading.Timer(STOP_S, crawl.kill)
+        try:
+            end = time.monotonic() + START_S
+            while count_pages() < WARM_PAGES and time.monotonic() < end:
+                assert crawl.poll() is None, "the crawl ended"
+                time.sleep(0.5)
+            yield count_pages
             assert crawl.poll() is None, "the crawl ended"
-            time.sleep(0.5)
-        yield count_pages
-        assert crawl.poll() is None, "the crawl ended"
-        crawl.terminate()
+        finally:
+            crawl.terminate()
+            killer.start()
+    killer.cancel()
 
 
 def _read(port: int, secrets: list[str], paths: list[list[str]], options: Any) -> list[float]:
@@ -349,10 +366,13 @@ def _read(port: int, secrets: list[str], paths: list[list[str]], options: Any) -
         source = (f"127.0.0.{2 + number // 50}", 0)
         time.sleep(rng.uniform(0, options.pause))
         while time.monotonic() < end:
-            client = http.client.HTTPConnection("127.0.0.1", port, 60, source_address=source)
+            client = http.client.HTTPConnection("127.0.0.1", port, REQUEST_S, source_address=source)
             with closing(client):
                 secret = secrets[number % len(secrets)]
-                times.append(_timed_page(client, rng.choice(rng.choice(paths)), secret))
+                try:
+                    times.append(_timed_page(client, rng.choice(rng.choice(paths)), secret))
+                except TimeoutError:
+                    times.append(REQUEST_S)
             time.sleep(rng.expovariate(1 / options.pause))
 
     threads = [threading.Thread(target=read, args=(n,)) for n in range(options.readers)]

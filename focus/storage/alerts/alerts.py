@@ -51,7 +51,7 @@ class Alerts(Statements):
         sql = "SELECT 1 FROM alert WHERE user = ? AND name = ? AND id <> ?"
         if self._db.fetch_row(sql, (user, name, except_id)):
             raise ConfigError(
-                "an alert {name!r} already exists; choose another name, or use `focus watch edit`",
+                "an alert {name!r} already exists; choose another name, or change that alert",
                 name=name,
             )
 
