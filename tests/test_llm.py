@@ -20,6 +20,7 @@ from focus.learn.llm import (
     propose_terms,
 )
 from focus.storage.reader import DatabaseReader
+from focus.topic.terms import add_terms
 from focus.topic.topic import Topic, from_words
 from tests.support.command import Focus, record, runner, settle
 from tests.support.timetravel import OWN_TIME, REAL_TIME
@@ -168,12 +169,12 @@ def test_add_llm_terms_drops_unusable_and_everyday_words() -> None:
             *(f"term{n}" for n in range(99)),
         ],
     )
-    topic = add_llm_terms(from_words("足球"), answer)
-    expected = [*("足球", "soccer", "name0", "name1", "name2")]
+    topic = add_llm_terms(add_terms(from_words("足球"), ["name0"], "llm"), answer)
+    expected = [*("足球", "soccer", "name1", "name2")]
     assert [keyword.text for keyword in topic.keywords] == expected
     assert {keyword.weight for keyword in topic.keywords[1:]} == {0.5}
-    assert list(topic.terms)[:4] == ["越位", "回答是", "own goal", "term0"]
-    assert len(topic.terms) == 2 + 30
+    assert list(topic.terms)[:5] == ["name0", "越位", "回答是", "own goal", "term0"]
+    assert len(topic.terms) == 3 + 30
     assert set(topic.sources.values()) == {"llm"}
 
 

@@ -141,7 +141,7 @@ def add_aliases(topic: Topic, kb: KnowledgeBase, pages: Sequence[SourcedPage]) -
     for keyword in topic.keywords:
         name = _choose_meaning(fold(keyword.text), kb, words)
         entity = kb.load_entity(name) if name else None
-        names = sorted(list_names(entity.name, entity.facts)) if entity else []
+        names = sorted(list_names(entity.name, entity.facts) - topic.terms.keys()) if entity else []
         bearers = kb.entities_by_name(names)
         for alias in [n for n in names if n not in keywords and is_linkable(n)][:MAX_ALIASES]:
             share = ALIAS_WEIGHT if len(bearers.get(alias, ())) < 2 else SHARED_WEIGHT

@@ -62,8 +62,8 @@ def add_terms(
 
 
 def add_names(topic: Topic, names: Iterable[str], source: str, *, weight: float) -> Topic:
-    """Return the topic with further names as keywords, without those that it has already."""
-    known = {_fold(word) for word in (topic.name, *(keyword.text for keyword in topic.keywords))}
+    """Return the topic with further names as keywords, without its words: a term stays one."""
+    known = {_fold(w) for w in (topic.name, *(k.text for k in topic.keywords), *topic.terms)}
     added = {_fold(name): Keyword(name.strip(), weight) for name in names}
     keywords = [keyword for folded, keyword in added.items() if folded not in known]
     return msgspec.structs.replace(
