@@ -203,6 +203,13 @@ class ScopeConfig(msgspec.Struct, frozen=True):
         bool,
         Setting(SCOPE_SECTION, "Also read PDF, Office, EPUB and text files (extra documents)."),
     ] = False
+    ocr: Annotated[
+        str,
+        Setting(
+            SCOPE_SECTION,
+            "Read scanned PDF with tesseract in these languages, such as eng+chi_sim.",
+        ),
+    ] = ""
     max_url: Annotated[
         int,
         Setting(
@@ -265,6 +272,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         ),
     ] = None
     documents: bool = False  # as `ScopeConfig.documents`
+    ocr: str = ""  # as `ScopeConfig.ocr`
     hash_routes: bool = False  # read links to #/route: pages are rendered
     max_links: Annotated[
         int, Setting(FILE_ONLY, "Maximum number of links that are read from a page.", minimum=0)

@@ -2,19 +2,23 @@
 
 import io
 import re
+import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from focus.admission.scope import Scope
 from focus.config import AnalysisConfig, ScopeConfig
-from focus.documents import pdf
+from focus.documents import ocr, pdf
 from focus.documents.convert import MAX_FILES, MAX_UNPACKED_BYTES, to_html
 from focus.documents.html_writer import MAX_CHARS, HtmlWriter, clean_title, to_linked_html
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, DocumentError, document_kind
+from focus.errors import ConfigError
 from focus.html.parser import parse
 from focus.html.reader import ParsedPage
 from focus.http.semantics import HTML_TYPES, is_html
@@ -231,6 +235,75 @@ def test_to_html_pdf_without_text_names_the_fault(body: bytes) -> None:
 def test_to_html_long_pdf_is_bounded() -> None:
     page = to_html("pdf", documents.pdf(pages=pdf.MAX_PAGES + 20))
     assert page.count(f">{documents.TEXT}</a>") == pdf.MAX_PAGES
+
+
+_READ_IN_WORKER = """
+import os, resource, sys
+from focus.documents.convert import to_html
+resource.setrlimit(resource.RLIMIT_AS, (1536 << 20, 1536 << 20))
+if not (child := os.fork()):
+    os._exit(bool(to_html("pdf", sys.stdin.buffer.read())))
+print(os.wait4(child, 0)[2].ru_maxrss >> 10)
+"""
+
+
+def test_to_html_in_worker_memory_is_bounded() -> None:
+    body = documents.pdf(packed_drawing=zlib.compress(b"0 0 m 5 5 l S " * 6_000_000))
+    command = [sys.executable, "-c", _READ_IN_WORKER]
+    peak_mib = int(subprocess.run(command, input=body, capture_output=True, check=True).stdout)
+    assert len(body) < 500_000 and 400 < peak_mib < 700
+
+
+# -- scans ------------------------------------------------------------------------------------
+
+SCAN = documents.pdf(" ")
+Programs = Callable[..., None]
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    """Function that puts shell scripts on PATH, by name and text, and no other programs."""
+
+    def install(**scripts: str) -> None:
+        for name, script in scripts.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}")
+            (tmp_path / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+        monkeypatch.setattr("shutil.which", lambda name: scripts.get(name))
+
+    return install
+
+
+def test_to_html_scan_is_read_with_ocr(programs: Programs) -> None:
+    programs(pdftoppm="printf '足 球 比 赛 2 0'", tesseract='cat; printf " $4"')
+    page = parse(to_html("pdf", SCAN, None, "chi_sim"))
+    assert plain_text(page) == "足球比赛 2 0 chi_sim"
+
+
+@pytest.mark.parametrize(
+    ("scripts", "message"),
+    [
+        ({"pdftoppm": "exec tail -f /dev/null", "tesseract": ":"}, "has no text, like a scan"),
+        ({"pdftoppm": ":"}, "--ocr needs tesseract"),
+    ],
+)
+def test_to_html_scan_that_cannot_be_read_says_why(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str], message: str
+) -> None:
+    monkeypatch.setattr(ocr, "MAX_SECONDS", 0.05)
+    programs(**scripts)
+    with pytest.raises(DocumentError, match=message):
+        to_html("pdf", SCAN, None, "eng")
+
+
+@pytest.mark.parametrize(
+    ("languages", "message"), [("eng+chi_sim", "language chi_sim;"), ("eng", "needs pdftoppm:")]
+)
+def test_check_ocr_names_what_is_missing(programs: Programs, languages: str, message: str) -> None:
+    tools = {} if languages == "eng" else {"pdftoppm": ":"}
+    programs(tesseract="echo List:; echo eng", **tools)
+    with pytest.raises(ConfigError, match=message):
+        ocr.check_ocr(languages, documents=True)
 
 
 def test_html_writer_long_text_is_bounded() -> None:

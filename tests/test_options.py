@@ -30,6 +30,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "network": ("10.0.0.0/8", "10.0.0.0/8"), "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
     "proxy": ("http://proxy.test:80", "http://proxy.test:80"), "secret": ("a=1", "a=1"),
     "share": ("0.02", 0.02), "file": ("web.warc", Path("web.warc")), "flag": ("", True),
+    "text": ("eng", "eng"),
 }  # fmt: skip
 
 
@@ -53,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "web.warc").touch()
     monkeypatch.setattr("focus.commands.settings._check_documents", lambda: None)  # an extra
+    monkeypatch.setattr("focus.commands.settings.check_ocr", lambda *_, **__: None)  # programs
     for option in crawl.params:
         monkeypatch.delenv(str(option.envvar), raising=False)
     return tmp_path

@@ -30,6 +30,7 @@ from focus.config import (
     RunPaths,
 )
 from focus.documents.kinds import KIND_BY_MEDIA_TYPE, LIBRARIES
+from focus.documents.ocr import check_ocr
 from focus.errors import ConfigError, TopicError
 from focus.learn.library import choose_terms
 from focus.learn.memory_crawl import PageSource
@@ -218,6 +219,7 @@ def _crawl_config(
             as_published=config.as_published,
             agent=agent,
             documents=config.scope.documents,
+            ocr=config.scope.ocr,
             hash_routes=config.render.mode != "never",
         ),
     )
@@ -230,6 +232,8 @@ def _fetch_config(options: Mapping[str, Any]) -> FetchConfig:
         raise ConfigError("--proxy and --connect-to exclude each other; give one of them")
     agent = make_user_agent(options["user_agent"], options["contact"])
     config = replace(fill_record(FetchConfig, options), user_agent=agent)
+    if options.get("ocr"):
+        check_ocr(options["ocr"], documents=options["documents"])
     if options.get("documents"):
         _check_documents()
         config = replace(config, content_types=(*config.content_types, *KIND_BY_MEDIA_TYPE))

@@ -3,6 +3,7 @@
     kinds — the kinds of documents: media types, file name extensions, first bytes
     convert — `to_html`, which calls the reader of the kind
     pdf — PDF, with pdfium
+    ocr — scanned PDF, with the installed programs pdftoppm and tesseract
     office — DOCX, XLSX and PPTX, with python-docx, openpyxl and python-pptx
     opendocument — ODT: texts of LibreOffice and others
     rtf — Rich Text Format

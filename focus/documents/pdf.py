@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from focus.documents import ocr
 from focus.documents.html_writer import HtmlWriter
 from focus.documents.kinds import DocumentError
 
@@ -24,8 +25,11 @@ _SENTENCE_END = re.compile(r"[.!?。！？：:]$")
 _SHORT_LINE = 60  # characters; a shorter line may end a paragraph
 
 
-def read_pdf(body: bytes, writer: HtmlWriter) -> None:
-    """Write the text, links and metadata; raise DocumentError if encrypted or damaged."""
+def read_pdf(body: bytes, writer: HtmlWriter, languages: str = "") -> None:
+    """Write the text, links and metadata; raise DocumentError if encrypted or damaged.
+
+    languages  read a document without text with tesseract in these languages; "" does not
+    """
     import pypdfium2 as pdfium
 
     try:
@@ -40,6 +44,10 @@ def read_pdf(body: bytes, writer: HtmlWriter) -> None:
             if writer.is_full:
                 break
             _read_page(document, number, writer)
+        if languages and not writer.has_text:
+            for text in ocr.read_pages(body, len(document), languages):
+                for paragraph in _join_paragraphs(text):
+                    writer.add_paragraph(paragraph)
         if not writer.has_text and len(document):
             raise DocumentError("PDF: it has no text, like a scan")
     finally:

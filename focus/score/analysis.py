@@ -168,7 +168,8 @@ class PageScorer:
         """
         kind = document_kind(content_type, body) if self.config.documents else None
         if kind is not None:
-            return to_html(kind, body, content_type).encode("utf-8", "replace"), "utf-8"
+            html = to_html(kind, body, content_type, self.config.ocr)
+            return html.encode("utf-8", "replace"), "utf-8"
         return to_utf8(body, content_type)
 
     def _make_document(self, url: str, parsed: ParsedPage, template: SiteTemplate) -> Document:

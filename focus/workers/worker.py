@@ -127,9 +127,10 @@ class Worker(asyncio.SubprocessProtocol):
             self._stdin.write(encode_frame(request))
 
     def kill(self) -> None:
-        """Kill the process; `connection_lost` follows."""
+        """Kill the process and the programs that it runs; `connection_lost` follows."""
         with suppress(ProcessLookupError):
-            self._transport.kill()
+            if self._transport.get_returncode() is None:
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
 
     def has_ended(self) -> bool:
         """Return whether the event loop has noticed the end of the process."""

@@ -107,10 +107,21 @@ def slides() -> bytes:
     return _saved(show)
 
 
-def pdf(text: str = TEXT, *, pages: int = 1, encrypt: bytes = b"", kids: str = "") -> bytes:
-    """A PDF with this text and a link over it on every page; `kids` names others than it has."""
+def pdf(
+    text: str = TEXT,
+    *,
+    pages: int = 1,
+    encrypt: bytes = b"",
+    kids: str = "",
+    packed_drawing: bytes = b"",
+) -> bytes:
+    """A PDF with this text and a link over it on every page; `kids` names others than it has.
+
+    packed_drawing  compressed content of every page instead of the text
+    """
     shown = text.encode("utf-16-be").hex().encode()
-    content = b"BT /F1 24 Tf 72 700 Td <" + shown + b"> Tj ET"
+    content = packed_drawing or b"BT /F1 24 Tf 72 700 Td <" + shown + b"> Tj ET"
+    coding = b"/Filter /FlateDecode" if packed_drawing else b""
     first = 8
     kids = kids or " ".join(f"{first + n} 0 R" for n in range(pages))
     page = (
@@ -120,7 +131,7 @@ def pdf(text: str = TEXT, *, pages: int = 1, encrypt: bytes = b"", kids: str = "
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>".encode(),
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
+        b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), coding, content),
         b"<< /Type /Font /Subtype /Type0 /BaseFont /STSong-Light /Encoding /UniGB-UCS2-H "
         b"/DescendantFonts [5 0 R] >>",
         b"<< /Type /Font /Subtype /CIDFontType0 /BaseFont /STSong-Light /CIDSystemInfo "
