@@ -91,6 +91,12 @@ def test_main_text_frame_of_an_article_is_left_out(page: str) -> None:
         assert main == text.strip()
 
 
+def test_main_text_short_article_beside_cloud_of_tags_is_its_text() -> None:
+    tags = "<h3>Tags</h3>" + "".join(f"<a href=/{n}>tag number {n}</a> " for n in range(200))
+    page = f"<aside>{tags}</aside><article><p>{TEXT[:60]}</p></article><aside>{tags}</aside>"
+    assert main_text_from_html(page) == TEXT[:60].strip()
+
+
 def test_main_text_names_of_a_framework_are_no_parts() -> None:
     page = "".join(f"<div class='caption box'><p>{n} {ENGLISH}</div>" for n in range(5))
     assert main_text_from_html(page).count("home team") == 30

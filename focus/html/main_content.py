@@ -40,6 +40,7 @@ IMPRINT_COST = 40  # a copyright line ends the content unless much more text fol
 MIN_TEXT_WEIGHT = 200  # a lighter text is replaced by a list of twice its weight
 MENU_WORD_BYTES = 10  # UTF-8 bytes of a word in a menu: ten letters, three ideographs
 MIN_ROOT_SHARES = {1: 0.6, 2: 0.3}  # of the remaining text, by certainty of the root
+MIN_MARKED_CHARS = 50  # outside links in a root, beside which the links of an aside do not count
 MIN_ROOT_SIZE = 500  # size of an article's text by schema.org
 MIN_POSTS = {1: 5, 2: 2, 3: 5}  # of a series, by certainty of its roots
 MIN_SERIES_SHARE = 0.4  # of the remaining text in the series
@@ -112,7 +113,7 @@ def select_main(blocks: Sequence[Block], roots: Sequence[Root]) -> None:
         sizes.append(size)
         total = sums.get(block.parts, (0, 0))
         sums[block.parts] = (total[0] + own, total[1] + size)
-    out = excluded_parts(sums)
+    out = excluded_parts(sums, has_marked_text=_has_marked_text(blocks, roots))
     for at, block in enumerate(blocks):
         block.parts &= out
         if block.parts:
@@ -130,6 +131,15 @@ def select_main(blocks: Sequence[Block], roots: Sequence[Root]) -> None:
         block.is_main = False
     for block in _without_repetitions(main, MIN_QUOTE_CHARS if posts else MIN_REPEATED_CHARS):
         block.is_main = True
+
+
+def _has_marked_text(blocks: Sequence[Block], roots: Iterable[Root]) -> bool:
+    """Return whether an element for the main content has a text of its own."""
+    return any(
+        sum(len(block.text) - block.link_chars for block in inside if not block.parts)
+        >= MIN_MARKED_CHARS
+        for inside in (blocks[root.start : root.end] for root in roots)
+    )
 
 
 def _find_frame(blocks: Sequence[Block]) -> tuple[Sequence[Block], list[bool]]:

@@ -33,19 +33,8 @@ _BITS = {name: 1 << at for at, name in enumerate(PARTS)}
 HIDDEN, COMMENTS = _BITS["hidden"], _BITS["comments"]
 INVISIBLE = HIDDEN | _BITS["noscript"]
 """Parts that a reader does not see."""
-FOREIGN = sum(
-    _BITS[name]
-    for name in (
-        "nav",
-        "footer",
-        "aside",
-        "imprint",
-        "sidebar",
-        "comments",
-        "related",
-        "navigation",
-    )
-)
+_LISTS = sum(map(_BITS.__getitem__, ("nav", "footer", "aside", "sidebar", "navigation")))
+FOREIGN = _LISTS | _BITS["imprint"] | COMMENTS | _BITS["related"]
 """Parts that contain texts of other authors and pages."""
 MIN_ARTICLE_CHARS = 1500
 """Characters outside comments that make comments of any length a part of their own."""
@@ -181,10 +170,12 @@ def enter(parts: int, role: ElementRole) -> int:
     return parts | role.part
 
 
-def excluded_parts(sums: Mapping[int, tuple[int, int]]) -> int:
+def excluded_parts(sums: Mapping[int, tuple[int, int]], *, has_marked_text: bool = False) -> int:
     """Return the bits of the parts to leave out of a page.
 
     sums   by the parts of a block: characters outside links, and size of the text
+    has_marked_text  an element that encloses main content has text: the links of sidebars and
+                     footers, such as a cloud of tags, do not count then
 
     Example: navigation of 300 characters beside a text of 700 is left out. In a page with 700
     characters in elements named `caption` and 300 elsewhere captions are no part.
@@ -199,7 +190,8 @@ def excluded_parts(sums: Mapping[int, tuple[int, int]]) -> int:
             continue
         part = [total for parts, total in sums.items() if parts & bit and not parts & excluded]
         own, size = (sum(total[at] for total in part) for at in (0, 1))
-        is_small = own <= max_share * own_left and size <= max_share * size_left
+        is_list = has_marked_text and bit & _LISTS  # its links do not count
+        is_small = own <= max_share * own_left and (is_list or size <= max_share * size_left)
         if is_small or (bit == COMMENTS and own_left - own >= MIN_ARTICLE_CHARS):
             excluded |= bit
             own_left, size_left = own_left - own, size_left - size
