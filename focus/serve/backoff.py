@@ -15,18 +15,9 @@ from ipaddress import IPv6Address, ip_address
 from focus.storage.alerts.store import AlertStore
 
 FREE_ATTEMPTS = {
-    "user": 5,
-    "device": 5,
-    "address": 20,
-    "test": 10,
-    "try": 10,
-    "check": 10,
-    "reset": 3,
-    "register": 5,
-    "mail": 3,
-    "sms": 3,
-    "code": 3,
-}
+    "user": 5, "device": 5, "address": 20, "test": 10, "try": 10, "check": 10, "reset": 3,
+    "register": 5, "mail": 3, "sms": 3, "code": 3,
+}  # fmt: skip
 """Kind of key -> attempts without waiting."""
 MAX_WAIT_S = 900.0
 FORGET_AFTER_S = 86400.0

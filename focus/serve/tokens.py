@@ -8,19 +8,10 @@ from typing import Any
 from focus.storage.alerts.store import AlertStore
 
 LIFETIMES_S: dict[str, float | None] = {
-    "session": 14 * 86400.0,
-    "device": 180 * 86400.0,
-    "forgot": 600.0,
-    "reset": 3600.0,
-    "invite": 7 * 86400.0,
-    "mail": 86400.0,
-    "phone": 900.0,
-    "log_in": 600.0,
-    "totp_setup": 900.0,
-    "totp": None,
-    "recovery": None,
-    "feed": None,
-}
+    "session": 14 * 86400.0, "device": 180 * 86400.0, "forgot": 600.0, "reset": 3600.0,
+    "invite": 7 * 86400.0, "mail": 86400.0, "phone": 900.0, "log_in": 600.0, "totp_setup": 900.0,
+    "totp": None, "recovery": None, "feed": None,
+}  # fmt: skip
 """Kind -> lifetime in seconds; None means until it is revoked."""
 
 _BYTES = 32

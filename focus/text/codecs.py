@@ -88,21 +88,12 @@ def _parse_label_table() -> dict[str, str]:
 _LABELS: Final = _parse_label_table()
 
 _CODECS: Final = {name: name for name in _LABELS.values()} | {
-    "ibm866": "cp866",
-    "iso-8859-8-i": "iso-8859-8",
-    "macintosh": "mac_roman",
-    "x-mac-cyrillic": "mac_cyrillic",
-    "windows-874": "cp874",
-    "gbk": "gb18030",
-    "big5": "big5hkscs",
-    "euc-jp": "euc_jp",
-    "shift_jis": "cp932",
-    "euc-kr": "cp949",
-    "iso-2022-jp": "iso2022_jp",
-    "replacement": "ascii",
-    "x-user-defined": "latin-1",
+    "ibm866": "cp866", "iso-8859-8-i": "iso-8859-8", "macintosh": "mac_roman",
+    "x-mac-cyrillic": "mac_cyrillic", "windows-874": "cp874", "gbk": "gb18030", "big5": "big5hkscs",
+    "euc-jp": "euc_jp", "shift_jis": "cp932", "euc-kr": "cp949", "iso-2022-jp": "iso2022_jp",
+    "replacement": "ascii", "x-user-defined": "latin-1",
     **{f"windows-125{n}": f"cp125{n}" for n in range(9)},
-}
+}  # fmt: skip
 
 _MAX_EXACT_BYTES: Final = 512 * 1024
 """Above this size C code replaces broken sequences, with one U+FFFD more or fewer.

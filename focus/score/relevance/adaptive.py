@@ -21,18 +21,9 @@ class Adaptive(Cosine):
     source = "P5 2.2.1"
     adapts = True
     defaults = {
-        **Cosine.defaults,
-        "interval": 100.0,
-        "expected": 85.0,
-        "alpha": 1.05,
-        "beta": 1.2,
-        "gamma": 0.95,
-        "mu": 0.3,
-        "low": 0.5,
-        "high": 2.0,
-        "rate": 0.1,
-        "features": 50.0,
-    }
+        **Cosine.defaults, "interval": 100.0, "expected": 85.0, "alpha": 1.05, "beta": 1.2,
+        "gamma": 0.95, "mu": 0.3, "low": 0.5, "high": 2.0, "rate": 0.1, "features": 50.0,
+    }  # fmt: skip
     published = Cosine.published
 
     def judge(self, page: Document) -> Judgement:

@@ -57,23 +57,10 @@ class Evidence(Model):
     name = "evidence"
     source = "focus"
     defaults = {
-        "bias": -3.4,
-        "title": 2.5,
-        "keywords": 2.6,
-        "description": 1.0,
-        "url": 1.9,
-        "section": 3.0,
-        "breadcrumb": 3.0,
-        "cited": 4.5,
-        "text": 4.3,
-        "lead": 1.1,
-        "tag": 5.0,
-        "anchors": 2.1,
-        "k": 1.0,
-        "b": 0.5,
-        "typical": 2000.0,
-        "crowd": 40.0,
-    }
+        "bias": -3.4, "title": 2.5, "keywords": 2.6, "description": 1.0, "url": 1.9, "section": 3.0,
+        "breadcrumb": 3.0, "cited": 4.5, "text": 4.3, "lead": 1.1, "tag": 5.0, "anchors": 2.1,
+        "k": 1.0, "b": 0.5, "typical": 2000.0, "crowd": 40.0,
+    }  # fmt: skip
 
     def part_weights(self) -> dict[str, float]:
         other_params = ("k", "b", "typical", "crowd")
