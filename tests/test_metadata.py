@@ -55,6 +55,8 @@ BYLINES = """文/李雷; 文 | 李雷 编辑｜王五; 撰文：李雷 摄影：
 SCRIPTS = """{"description": "a // b", /* of the text */ "author": "李雷"} // the end
 {"name": "it\\'s", "author": "李雷"} {"@type": "Person", "name": "王五"}
 {"@graph": {"@type": "Article", "author": {"givenName": "李雷"}}}
+[{"@type": "Review", "author": "王五"}, {"@type": "NewsArticle", "author": "李雷"}]
+{&quot;@type&quot;: &quot;Article&quot;, &quot;author&quot;: &quot;李雷&quot;}
 [{"@type": "Article", "author": "#a"}, {"@type": "Person", "@id": "#a", "name": "李雷"}]"""
 
 

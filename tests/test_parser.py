@@ -289,7 +289,7 @@ def texts(html: str) -> list[str]:
         ("<title>T</title><p>足球<script>x</script><p>比赛<br>结果", ["足球", "比赛 结果"]),
         ("<p>long enough to be a page<noscript>no</noscript><template>t</template><svg>v</svg>",
          ["long enough to be a page"]),
-        ("<p>seen and read<p hidden>h<p style='display : none'>d<p style=visibility:hidden>v",
+        ("<p>seen and read<p hidden>h<p style='display : None'>d<p style=visibility:hidden>v",
          ["seen and read"]),
         ("<p>the <span hidden>not seen </span>words", ["the words"]),
         ("<div hidden><p>a page that scripts show</p></div>", ["a page that scripts show"]),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -61,6 +62,7 @@ def parse_json_ld(text: str) -> Iterator[JsonObject]:
 
 def _decode_leniently(text: str) -> Iterator[object]:
     """Yield the values of a script one after the other, up to the first that cannot be read."""
+    text = unescape(text) if "&quot;" in text and '"' not in text else text
     plain = _STRING_OR_JUNK.sub(_clean_string, text)
     end = 0
     try:
@@ -87,10 +89,11 @@ def schema_types(json_object: JsonObject) -> Iterator[str]:
 def own_nodes(objects: Iterable[JsonObject], url: str) -> tuple[list[JsonObject], list[JsonObject]]:
     """Return the nodes of the page's article, the best first, and those of its WebPage.
 
-    Members of lists, comments and articles with another URL are not the page's. If every article
-    has another URL and there is only one, it is the page's, under its canonical address.
+    Members of lists, comments, articles with another URL and reviews beside an article are not the
+    page's. If every article has another URL and there is only one, it is the page's, under its
+    canonical address.
     """
-    articles: list[tuple[int, JsonObject]] = []
+    articles: list[tuple[float, JsonObject]] = []
     pages: list[JsonObject] = []
     for node in objects:
         types = list(schema_types(node))
@@ -101,7 +104,8 @@ def own_nodes(objects: Iterable[JsonObject], url: str) -> tuple[list[JsonObject]
         if not isinstance(node, dict) or not node:
             continue
         if not types or any(map(_OWN_TYPE.search, types)):
-            articles.append((_match_url(node, url), node))
+            is_review = any(name.endswith("Review") for name in types)
+            articles.append((_match_url(node, url) - is_review / 2, node))
         elif not _MEDIA_TYPES.isdisjoint(types):
             pages.append(node)
     if len(articles) > 1:

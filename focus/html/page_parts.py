@@ -108,7 +108,7 @@ def hidden_elements(body: LexborNode) -> set[int]:
     """
     return {
         node.mem_id
-        for node in body.css('[hidden],[style*="none"],[style*="hidden"]')
+        for node in body.css('[hidden],[style*="none" i],[style*="hidden" i]')
         if "hidden" in (attributes := node.attributes)
         or _HIDING_STYLE.search(attributes.get("style") or "")
     }
