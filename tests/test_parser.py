@@ -148,9 +148,14 @@ def test_parse_frameset_frames_are_links() -> None:
     assert page.extract_blocks() == []
 
 
-def test_parse_links_in_noscript_but_not_in_template() -> None:
-    page = parse("<template><a href=/t>t</a></template><noscript><a href=/n>n</a></noscript>")
-    assert [link.href for link in page.links] == ["/n"]
+def test_parse_links_in_noscript_and_in_template_whose_text_is_hidden() -> None:
+    links = "<link href=/l><a href=/t>t</a><a href='/{{ id }}'>p</a>"
+    inner = "<template><x-item href=/i rel=nofollow>i</x-item></template>"
+    page = parse(f"<template>{links}{inner}</template><noscript><a href=/n>n</a></noscript>")
+    assert [(link.href, link.nofollow) for link in page.links] == [
+        ("/t", False), ("/i", True), ("/n", False),
+    ]  # fmt: skip
+    assert not any("t" in block.text for block in page.extract_blocks())
 
 
 @pytest.mark.parametrize(

@@ -222,3 +222,14 @@ async def test_list_is_stored_but_is_no_result(tmp_path: Path) -> None:
 
         assert paths(relevant=True) == paths(lists=False) == ["/goal"]
         assert paths(relevant=True, lists=True) == paths() == ["/", "/goal", "/tags/x/"]
+
+
+async def test_views_of_pages_are_known_after_a_restart(tmp_path: Path) -> None:
+    web = TinyWeb()
+    web.page("http://a.test/", links=["/src/7/goal-2.txt"])
+    web.page("http://a.test/src/7/goal-2.txt", links=["/blame/7/goal-2.txt"])
+    lives = Lives(web, tmp_path, "http://a.test/")
+    await lives.live(requests=3)
+    await lives.live(requests=3)
+    rules = lives.crawl.unit_of_work.url_rules
+    assert rules.view_kind(0, "http://a.test/blame/7/goal-2.txt") == "+blame"

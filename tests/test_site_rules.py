@@ -78,6 +78,9 @@ def test_parameters_that_do_not_change_a_page_are_removed() -> None:
     assert strip_params(f"{page}?share=x", "") == f"{page}?share=x"
     assert strip_params(f"{page}?ordering=-price&page=2&sort=asc", "") == f"{page}?page=2"
     assert strip_params(f"{page}?order=17", "") == f"{page}?order=17"
+    assert strip_params("http://a.test/list/1@b.test/T/", "public-inbox") == (
+        "http://a.test/list/1@b.test/"
+    )
     assert strip_params(f"{page}?share=x&nb=1", "WordPress") == page
 
 

@@ -21,9 +21,10 @@ from focus.admission.url_rules import (
     Treatment,
     UrlRules,
     Waste,
+    identity,
     spelling_changes,
-    split_identity,
     url_kinds,
+    view_of,
 )
 from focus.records import Page
 from tests.support.web import TinyWeb
@@ -132,15 +133,19 @@ def test_number_of_folder_names_with_a_record_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "identity", "kind"),
+    ("path", "name", "known", "kind"),
     [
-        ("/annotate/7/src/goal-2.txt?line=5&a", "goal-2.txt", "+annotate a line"),
-        ("/wiki/cup-final/_history", "cup-final", "+_history"),
-        ("/log/7?from=3", "log/7", "+log from"),
+        ("/annotate/7/goal-2.txt?line=5&a", "goal-2.txt", "view/7/goal-2.txt", "+annotate"),
+        ("/r.git/blame/src/goal-2.txt", "goal-2.txt", "r.git/tree/src/goal-2.txt", "+blame"),
+        ("/view/8/src/goal-2.txt", "goal-2.txt", "view/7/src/goal-2.txt", "+view N"),
+        ("/wiki/cup-final/_history", "cup-final", "wiki/cup-final", "+_history"),
+        ("/log/7?from=3", "log/7", "log/7", "+log from"),
+        ("/files/head:/src/", "files/src", "files/7/src", "+files N"),
+        ("/film/first-rated/alien-25/", "alien-25", "film/other-ones/alien-25/", ""),
     ],
 )
-def test_identity_and_view_of_a_url(path: str, identity: str, kind: str) -> None:
-    assert split_identity(HOST + path) == (identity, kind)
+def test_identity_and_view_of_a_url(path: str, name: str, known: str, kind: str) -> None:
+    assert (identity(HOST + path), view_of(known, HOST + path)) == (name, kind)
 
 
 def test_page_that_is_filed_twice_is_no_view() -> None:

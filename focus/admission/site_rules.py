@@ -49,6 +49,7 @@ class Application:
         self.has_unwritten_links: bool = fields.get("unwritten", False)
         self.marks = tuple(mark.encode() for mark in fields.get("marks", ()))
         self.params = frozenset(fields.get("strip", ()))
+        self.view_ending = re.compile(fields.get("strip_ending", _NEVER))
 
     @cached_property
     def generator(self) -> re.Pattern[str]:
@@ -239,14 +240,17 @@ def is_unwritten(link: Link, parent_host: str, software: str) -> bool:
 
 
 def strip_params(url: str, software: str) -> str:
-    """Return a URL without the parameters that do not change the page.
+    """Return a URL without the parameters, and the ending, that do not change the page.
 
     Example: `/2026/goal/?replytocom=5` is `/2026/goal/` everywhere, and `/goods/?ordering=-price`,
     the same list in another order, is `/goods/`.
     """
     address, mark, query = url.partition("?")
+    application = load_knowledge().applications.get(software) if software else None
+    if application is not None:
+        address = application.view_ending.sub("", address)
     if not mark:
-        return url
+        return address
     params = _params(software)
     others = [
         part
@@ -254,7 +258,7 @@ def strip_params(url: str, software: str) -> str:
         if part.partition("=")[0] not in params and not _SORTING.fullmatch(part)
     ]
     if len(others) == query.count("&") + 1:
-        return url
+        return f"{address}?{query}"
     return f"{address}?{'&'.join(others)}" if others else address
 
 

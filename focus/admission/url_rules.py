@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from itertools import combinations
 from operator import itemgetter
+from typing import TypeVar
 from urllib.parse import unquote
 from zlib import crc32
 
@@ -150,7 +151,8 @@ class UrlRules:
     """Records of the kinds of URLs of each host of one crawl."""
 
     def __init__(self) -> None:
-        self._identities: dict[int, int] = {}  # hash of host and identity -> of the first path
+        self._paths: dict[int, str] = {}  # hash of host and identity -> first path with it
+        self._view_hosts: set[int] = set()  # hosts with kinds of views that are deferred
         self._records: dict[tuple[int, str], Record] = {}
         self._changed: set[tuple[int, str]] = set()
         self._blamed_hosts: set[int] = set()  # hosts with kinds that are or were deferred
@@ -197,19 +199,33 @@ class UrlRules:
         if record.count(waste, was_useful=was_useful):
             self._changed.add(key)
         if record.treatment:
-            self._blamed_hosts.add(host)
+            self._blame(host, kind)
         if kind == DEFERRED:
             record.useful = 0  # a useful one brings its own kind back; others must prove themselves
         return record.treatment < before
 
-    def view_kind(self, host: int, url: str) -> str:
-        """Return the kind of a further view of a page that is known, "" if the URL is none.
+    def _blame(self, host: int, kind: str) -> None:
+        self._blamed_hosts.add(host)
+        if kind.startswith("+"):
+            self._view_hosts.add(host)
 
-        A kind without a word would be that of all pages that are filed in two folders.
-        """
-        identity, kind = split_identity(url)
-        path = self._identities.get(_host_key(host, identity)) if identity and kind != "+" else None
-        return "" if path in (None, _host_key(host, url)) else kind
+    def view_kind(self, host: int, url: str) -> str:
+        """Return the kind of a further view of a page that is known, "" if the URL is none."""
+        path = self._paths.get(_host_key(host, identity(url)))
+        return "" if path is None else view_of(path, url)
+
+    def is_at_another_path(self, host: int, url: str) -> bool:
+        """Return whether a URL is a view of a known page that has another path."""
+        path = self._paths.get(_host_key(host, identity(url)), _path(url))
+        return path != _path(url) and view_of(path, url) != ""
+
+    def is_known_view(self, host: int, url: str) -> bool:
+        """Return whether a URL is a view of a known page, or would be deferred."""
+        return bool(self.view_kind(host, url) or self.treatment(host, url, 0.0))
+
+    def has_useless_views(self, host: int) -> bool:
+        """Return whether a kind of view of a host is or was deferred."""
+        return host in self._view_hosts
 
     def kinds(self, host: int, url: str) -> list[str]:
         """Return the kinds of a URL, the last one that of a view of a known page if it is one."""
@@ -218,9 +234,9 @@ class UrlRules:
 
     def add_identity(self, host: int, url: str) -> None:
         """Remember that a page is known, so that other URLs with its name are views of it."""
-        if identity := split_identity(url)[0]:
-            key, path = _host_key(host, identity), _host_key(host, url.partition("?")[0])
-            _add_bounded(self._identities, {key: self._identities.get(key, path)})
+        if name := identity(url):
+            key = _host_key(host, name)
+            _add_bounded(self._paths, {key: self._paths.get(key, _path(url))})
 
     def reason(self, host: int, url: str) -> str:
         """Return why a URL is not requested, for people."""
@@ -250,7 +266,7 @@ class UrlRules:
                 and shared_record.treatment > judged[0]
             ):
                 judged = shared_record.treatment, kind, shared_record
-        view = self.view_kind(host, url)
+        view = self.view_kind(host, url) if host in self._view_hosts else ""
         if view and (view_record := self._records.get((host, view))) is not None:
             judged = max(judged, (view_record.treatment, view, view_record), key=itemgetter(0))
         deferred = self._records.get((host, DEFERRED))
@@ -341,7 +357,7 @@ class UrlRules:
         self._records[row.host_id, row.kind] = record
         self._folder_counts[row.host_id] += _is_folder(row.kind)
         if record.treatment:
-            self._blamed_hosts.add(row.host_id)
+            self._blame(row.host_id, row.kind)
         if row.kind[0] in "->":
             self._use_rewriting(row.host_id, row.kind, record)
 
@@ -372,40 +388,67 @@ def url_kinds(url: str) -> list[str]:
     return [own, *parameters]
 
 
-def split_identity(url: str) -> tuple[str, str]:
-    """Return the name in a URL that identifies a page, and the kind of view that the URL is.
+def identity(url: str) -> str:
+    """Return the name in a URL that identifies a page, "" for a home page or a script.
 
-    The name is the last long one with digits or signs, else the whole path; that of a home page is
-    "". What follows it tells views apart, else what the path begins with, and the names of
-    parameters.
+    It is the last long name with digits or signs that at most one name follows. Else it is the
+    path, without numbers of revisions that stand before other names.
 
-    Example: `/annotate/7/src/goal-2.txt?line=5` gives `goal-2.txt` and `+annotate line`,
-    `/wiki/cup-final/_history` gives `cup-final` and `+_history`.
+    Example: `/annotate/7/src/goal-2.txt` gives `goal-2.txt`, `/wiki/cup-final/_history` gives
+    `cup-final`, `/files/7/src` and `/files/head:/src` give `files/src`.
     """
-    path, _, query = url[url.find("/", 8) :].partition("?")
-    names = path.split("/")[1:]
-    candidates = [
-        name for name in names if len(name) >= MIN_IDENTITY and not _VIEW_NAME.fullmatch(name)
-    ]
-    identity, words = path[1:], list[str]()
-    if candidates:
-        identity = candidates[-1]
-        words = [name for name in names[names.index(identity) + 1 :] if _VIEW_NAME.fullmatch(name)]
-    if not words and _VIEW_NAME.fullmatch(names[0]):
-        words = names[:1]
-    words += sorted(part.partition("=")[0] for part in query.split("&") if part)
-    return identity, "+" + " ".join(words)
+    path = _path(url)
+    if path.endswith(_SCRIPTS):
+        return ""
+    names = path.rstrip("/").split("/")
+    others = [name for name in names if not _REVISION.fullmatch(name)]
+    for name in reversed(others[-2:]):
+        if len(name) >= MIN_IDENTITY and not _PLAIN_NAME.fullmatch(name):
+            return name
+    return path if _REVISION.fullmatch(names[-1]) else "/".join(others)
+
+
+def view_of(path: str, url: str) -> str:
+    """Return the kind of view that a URL is of the page with this path and identity, "" if none.
+
+    The names that the path does not have tell views apart, else the first one, with `N` for
+    another revision; at the same path the first name of a parameter does so. A page in two folders
+    whose names are no plain words is no view: all such pages would be of one kind.
+
+    Example: with `view/7/goal-2.txt`, `+annotate` for `/annotate/7/goal-2.txt?line=5`, `+view N`
+    for `/view/8/goal-2.txt`, and `+view line` for `/view/7/goal-2.txt?line=5`.
+    """
+    names, known = _path(url).rstrip("/").split("/"), set(path.split("/"))
+    query = url.partition("?")[2]
+    parameters = sorted(part.partition("=")[0] for part in query.split("&") if part)
+    others = [name for name in names if name not in known]
+    words = [name for name in others if _VIEW_NAME.fullmatch(name)]
+    is_revision = all(map(_REVISION.fullmatch, others))
+    if (_path(url) == path and not parameters) or not (words or is_revision):
+        return ""
+    if not words:
+        words = [name for name in names[:1] if _VIEW_NAME.fullmatch(name)]
+        words += ["N"] * (bool(words) and bool(others))
+    words += [] if others else parameters[:1]
+    return "+" + " ".join(words) if words else ""
+
+
+def _path(url: str) -> str:
+    return url[url.find("/", 8) + 1 :].partition("?")[0]
+
+
+_Value = TypeVar("_Value", int, str)
 
 
 def _host_key(host: int, text: str) -> int:
     return crc32(text.encode(), host)
 
 
-def _add_bounded(numbers: dict[int, int], added: dict[int, int]) -> None:
-    """Add numbers to those that are remembered; the oldest are forgotten."""
-    numbers.update(added)
-    while len(numbers) > MAX_REMEMBERED:
-        del numbers[next(iter(numbers))]
+def _add_bounded(known: dict[int, _Value], added: dict[int, _Value]) -> None:
+    """Add values to those that are remembered; the oldest are forgotten."""
+    known.update(added)
+    while len(known) > MAX_REMEMBERED:
+        del known[next(iter(known))]
 
 
 def kinds_from_pattern(pattern: str) -> list[str]:
@@ -426,6 +469,12 @@ _NAMESPACE = re.compile(
 )
 """Namespace of a wiki page, and its name if it has plain letters."""
 _VIEW_NAME = re.compile(r"_?[A-Za-z][a-z]{0,15}(?:\.(?:atom|rss|xml|mbox|gz|json))*")
+_PLAIN_NAME = re.compile(r"_?[A-Za-z][a-z]{0,15}(?:\.[a-z]{2,5})*")
+_REVISION = re.compile(
+    r"\d{1,7}|(?:head|HEAD|tip|trunk|master|main):?|(?=\D*\d)[0-9a-f]{7,40}|.*(?:@|%40).*-\d{8}.*"
+)
+"""Number, name or hash of a revision of files."""
+_SCRIPTS = (".php", ".asp", ".aspx", ".jsp", ".cgi", ".do", ".pl", ".dll")
 _FOLDER = re.compile(r"/([a-z]{2,16})(?=/.)")
 """Name of a folder with another one or a page below it."""
 
@@ -551,20 +600,23 @@ class KnownTexts:
         is_short = 0 < page.text_length < MIN_TEXT
         return is_short and self._fingerprints.find(_fingerprint(host, page.text_digest)) >= 0
 
-    def shows_again(self, host: int, url: str, page: Page) -> bool:
-        """Return whether a page has most sentences of a known page with the same identity.
+    def shows_again(self, host: int, url: str, page: Page, *, is_tool: bool) -> bool:
+        """Return whether a view of a known page has most sentences of it, or no new ones.
 
         Sentences of pages with other identities, such as those of the site's template, do not
         count.
+
+        is_tool  a single new sentence is not enough either, as in a history
         """
-        owner = _host_key(host, split_identity(url)[0])
+        owner = _host_key(host, identity(url))
         owners = [self._owners.get(number ^ host) for number in page.sentences]
         known, new = owners.count(owner), owners.count(None)
-        return known >= max(MIN_SENTENCES, CONTAINED * (known + new))
+        has_little = new < MIN_SENTENCES if is_tool else not new and bool(owners)
+        return has_little or known >= max(MIN_SENTENCES, CONTAINED * (known + new))
 
     def add_sentences(self, host: int, url: str, page: Page) -> None:
         """Remember the identity of the page that has each sentence, 0 if there are several."""
-        owner = _host_key(host, split_identity(url)[0])
+        owner = _host_key(host, identity(url))
         keys = [number ^ host for number in page.sentences]
         _add_bounded(
             self._owners, {key: owner * (self._owners.get(key, owner) == owner) for key in keys}

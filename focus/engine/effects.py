@@ -361,10 +361,11 @@ class Effects:
         if row.page.is_relevant and 0 < first <= parent.id:
             self._credit_revisited_page(parent.id)
 
-    def _has_new_links(self, rewriting: str = "") -> bool:
+    def _has_new_links(self, *rewritings: str, views_of: Host | None = None) -> bool:
         """Return whether the last page has links to unknown URLs beside those with its own path.
 
-        rewriting  applied to the URLs of its links
+        rewritings  applied to the URLs of its links
+        views_of    host of which links to views of known pages, or to deferred kinds, do not count
         """
         if self._last_links is None:
             return False
@@ -380,10 +381,15 @@ class Effects:
             for link, url_id in zip(links, ids, strict=True)
             if url_id >= known and state[url_id] == UrlState.WAITING
         ]
-        if not rewriting:
-            return bool(new)
-        ids = find_all([url_fingerprint(apply_rewriting(rewriting, url)) for url in new])
-        return any(url_id < 0 or url_id >= known for url_id in ids)
+        if new and rewritings:
+            for rewriting in rewritings:
+                new = [apply_rewriting(rewriting, url) for url in new]
+            ids = find_all([url_fingerprint(url) for url in new])
+            new = [url for url, url_id in zip(new, ids, strict=True) if not 0 <= url_id < known]
+        if views_of is not None:
+            is_known = self._unit_of_work.url_rules.is_known_view
+            return not all(is_known(views_of.id, url) for url in new)
+        return bool(new)
 
     def _credit_revisited_page(self, page: int) -> None:
         """Count a relevant page as a discovery of the revisited page that linked to it."""
@@ -553,9 +559,15 @@ class Effects:
             )
             if is_filtered and waste is None and not response.was_deferred:
                 kinds = []
+            is_view = bool(kinds) and kinds[-1].startswith("+") and waste is None
+            has_views = is_view or (waste is None and rules.has_useless_views(host.id))
+            if has_views and page.is_index_page:
+                carried = [f"-{name}" for name in parameter_names(response.url)]
+                if not self._has_new_links(*carried, views_of=host):
+                    waste = Waste.KNOWN_LINKS
             if not page.is_index_page:
-                is_view = kinds[-1:] and kinds[-1].startswith("+")
-                if is_view and waste is None and texts.shows_again(host.id, response.url, page):
+                is_tool = rules.is_at_another_path(host.id, response.url) and kinds[-1][-1] != "N"
+                if is_view and texts.shows_again(host.id, response.url, page, is_tool=is_tool):
                     waste = Waste.DUPLICATE
                 texts.add_sentences(host.id, response.url, page)
                 rules.add_identity(host.id, response.url)

@@ -4,9 +4,10 @@
 heading from its ancestors (`regions`). Text, blocks and link contexts take more time and are
 computed on demand (`blocks`, `contexts`). No other package uses the parser library.
 
-The tree is built by lexbor as by a browser without scripts: `<noscript>` is read, `<template>` is
-not. Two shapes of markup cost lexbor quadratic time and are cut off first (`size_guard`). That
-check is cheap and can be evaded, so parsing pages from the web also needs a time limit.
+The tree is built by lexbor as by a browser without scripts: `<noscript>` is read, of `<template>`
+only the links. Two shapes of markup cost lexbor quadratic time and are cut off first
+(`size_guard`). That check is cheap and can be evaded, so parsing pages from the web also needs a
+time limit.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from focus.html.dom import (
 from focus.html.json_ld import parse_json_ld, schema_types
 from focus.html.main_content import read_blocks
 from focus.html.regions import AncestryReader
+from focus.html.size_guard import limit_markup
 from focus.http.robots_tag import NO_RULES, RobotsTag, parse_rules
 from focus.http.semantics import MAX_REDIRECT_DELAY_S, parse_refresh
 from focus.records import Region
@@ -51,6 +52,8 @@ _COMMENT_FEED = re.compile(
     re.IGNORECASE,
 )
 """Address and title of a feed of comments."""
+_TEMPLATE_TAG = re.compile(r"(</?)template\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\{\{|\$\{|<%|\[\[")
 _NON_PAGE_PREFIXES = ("#", "javascript:", "mailto:", "tel:", "data:")
 
 
@@ -286,6 +289,14 @@ class ElementReader:
             if is_start or self.trail_parents:
                 self._follow_trail(node, href, anchor, is_start=is_start)
 
+    def _template(self, node: LexborNode) -> None:
+        """Add the links of a template, which scripts may show; its text stays hidden."""
+        source = _TEMPLATE_TAG.sub(r"\1div", node.html or "").encode("utf-8", "replace")
+        for link in LexborHTMLParser(limit_markup(source)).css("[href]:not(link):not(base)"):
+            href = (link.attributes.get("href") or "").strip(HTTP_SPACE)
+            if not _PLACEHOLDER.search(href) and self._accept_href(href):
+                self._add_link(node, href, node_text(link), link.attributes.get("rel"))
+
     def _frame(self, node: LexborNode) -> None:
         src = (node.attributes.get("src") or "").strip(HTTP_SPACE)
         if self._accept_href(src):
@@ -346,7 +357,7 @@ _HANDLER_BY_TAG = (
     | dict.fromkeys(tag_ids("a area"), "link")
     | dict.fromkeys(tag_ids("frame iframe"), "frame")
     | dict.fromkeys(tag_ids("p"), "paragraph")
-    | tag_ids("article script")
+    | tag_ids("article script template")
     | dict.fromkeys(HEADING_LEVELS, "heading")
 )
 _MAX_HTML_TAG = 0xFFFF  # elements that HTML does not define have greater numbers

@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 
 from focus.admission.scope import is_file
+from focus.admission.url_rules import MAX_REMEMBERED
 from focus.config import ScopeConfig
 from focus.crawler import Crawl
 from focus.engine.recent_harvest import WINDOW
@@ -68,6 +69,9 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
 async def _restore_url_rules(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     for row in await store.run_in_thread(partial(writer.load_url_rules, crawl=info.id)):
         crawl.unit_of_work.url_rules.restore(row)
+    load_urls = partial(writer.load_page_urls, crawl=info.id, last=MAX_REMEMBERED)
+    for url_id, url in await store.run_in_thread(load_urls):
+        crawl.unit_of_work.url_rules.add_identity(crawl.view.queue(url_id).host.id, url)
     for alias in await store.run_in_thread(partial(writer.load_aliases, crawl=info.id)):
         crawl.effects.restore_alias(*alias)
     import numpy as np

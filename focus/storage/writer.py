@@ -147,6 +147,11 @@ def load_text_digests(db: sqlite3.Connection, *, crawl: int) -> list[tuple[int, 
     return db.execute(_TEXT_DIGESTS, id_range(crawl)).fetchall()
 
 
+def load_page_urls(db: sqlite3.Connection, *, crawl: int, last: int) -> list[tuple[int, str]]:
+    """Return (URL id, URL) of the last pages that are no index pages, in order of request."""
+    return db.execute(_PAGE_URLS, (crawl, last)).fetchall()[::-1]
+
+
 def load_depths(db: sqlite3.Connection, *, crawl: int) -> array[int]:
     """Return the depths of all URLs of a crawl in order of id."""
     return array("H", (min(depth, 65535) for (depth,) in db.execute(_DEPTHS, id_range(crawl))))
@@ -377,6 +382,10 @@ WHERE id BETWEEN ? AND ? AND crawl = ? AND tally.reason = ? AND n > 0
 AND url_state.reason = tally.reason AND detail LIKE '%its page was fetched as%'"""
 _TEXT_DIGESTS = f"""
 SELECT id & {schema.LAST_ID}, digest FROM page WHERE id BETWEEN ? AND ? ORDER BY nth"""
+_PAGE_URLS = f"""
+SELECT id & {schema.LAST_ID}, page_text.url
+FROM (SELECT id, nth FROM page WHERE crawl = ? AND NOT index_page ORDER BY nth DESC LIMIT ?)
+JOIN page_text USING (id) ORDER BY nth DESC"""
 _RELEVANT_REQUESTS = "SELECT nth FROM page WHERE crawl = ? AND nth > ? AND relevant"
 _TITLES = f"""
 SELECT page_text.url, title, relevant, ifnull(parent, -1)
