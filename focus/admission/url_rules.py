@@ -601,18 +601,18 @@ class KnownTexts:
         return is_short and self._fingerprints.find(_fingerprint(host, page.text_digest)) >= 0
 
     def shows_again(self, host: int, url: str, page: Page, *, is_tool: bool) -> bool:
-        """Return whether a view of a known page has most sentences of it, or no new ones.
+        """Return whether a view of a known page has most sentences of it.
 
         Sentences of pages with other identities, such as those of the site's template, do not
         count.
 
-        is_tool  a single new sentence is not enough either, as in a history
+        is_tool  it is of no use either if it has hardly any new sentences, as a history
         """
         owner = _host_key(host, identity(url))
         owners = [self._owners.get(number ^ host) for number in page.sentences]
         known, new = owners.count(owner), owners.count(None)
-        has_little = new < MIN_SENTENCES if is_tool else not new and bool(owners)
-        return has_little or known >= max(MIN_SENTENCES, CONTAINED * (known + new))
+        is_empty = is_tool and new < MIN_SENTENCES
+        return is_empty or known >= max(MIN_SENTENCES, CONTAINED * (known + new))
 
     def add_sentences(self, host: int, url: str, page: Page) -> None:
         """Remember the identity of the page that has each sentence, 0 if there are several."""
