@@ -299,11 +299,7 @@ def reopen(db: Path, strategy: str) -> dict[str, object]:
             listener.close()  # or the crawl would wait 10 s for the open request
             process.wait()
         end = time.monotonic() - began - seconds
-    return {
-        "first_request_s": round(seconds, 2),
-        "peak_mib": round(mib, 1),
-        "end_s": round(end, 2),
-    }
+    return {"first_request_s": round(seconds, 2), "peak_mib": round(mib, 1), "end_s": round(end, 2)}
 
 
 def resume(db: Path, port: int, strategy: str) -> None:

@@ -223,11 +223,7 @@ def main() -> None:
         else build(options.site, pages=options.full, kind=kind)
     )
     figures = measure(
-        site,
-        pages=options.pages,
-        full=options.full,
-        rounds=options.rounds,
-        peers=options.peers,
+        site, pages=options.pages, full=options.full, rounds=options.rounds, peers=options.peers
     )
     write_figures(figures, options.json, quiet=True)
     print(comparison(msgspec.convert(figures["rows"], list[Row])))

@@ -26,10 +26,7 @@ CONNECT_S = 10.0
 OPEN_S = 20.0  # to declare queues and begin to consume them
 RECONNECT_S = 1.0  # between two attempts to reconnect
 
-for _name in (
-    "aio_pika",
-    "aiormq",
-):  # they would log URLs
+for _name in ("aio_pika", "aiormq"):  # they would log URLs
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
 

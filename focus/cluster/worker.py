@@ -226,11 +226,7 @@ class Worker:
             )
         before = self._setup
         if before is None or setup != replace(
-            before,
-            run=setup.run,
-            queue=setup.queue,
-            update=setup.update,
-            greeting=setup.greeting,
+            before, run=setup.run, queue=setup.queue, update=setup.update, greeting=setup.greeting
         ):
             self._setup = self._live = None  # tasks that arrive meanwhile wait
             await self._stack.aclose()

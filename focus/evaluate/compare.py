@@ -32,12 +32,7 @@ from focus.evaluate.ground_truth import (
     prepare_topics,
 )
 from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select_topics
-from focus.evaluate.link_graph import (
-    PageIndex,
-    Progress,
-    code_digest,
-    load_link_graph,
-)
+from focus.evaluate.link_graph import PageIndex, Progress, code_digest, load_link_graph
 from focus.evaluate.ranking import (
     CURVE_POINTS,
     Cost,

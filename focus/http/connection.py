@@ -397,10 +397,7 @@ class Connector(aiohttp.TCPConnector):
 
     def __init__(self, *, concurrency: int, **options: Any) -> None:
         super().__init__(
-            limit=0,
-            ttl_dns_cache=_DNS_TTL_S,
-            dns_cache_max_size=_MAX_DNS_NAMES,
-            **options,
+            limit=0, ttl_dns_cache=_DNS_TTL_S, dns_cache_max_size=_MAX_DNS_NAMES, **options
         )
         # All counting depends on this private name of aiohttp; a test checks it.
         self._factory = cast("partial[ResponseHandler]", partial(_CountingHandler, loop=self._loop))

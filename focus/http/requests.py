@@ -94,10 +94,7 @@ class RequestSender:
             url = URL.build(scheme=scheme, authority=authority, encoded=True)
             proxy = self._config.proxy
             server = aiohttp.ClientRequest(
-                "GET",
-                url,
-                loop=self._connector._loop,
-                proxy=None if proxy is None else URL(proxy),
+                "GET", url, loop=self._connector._loop, proxy=None if proxy is None else URL(proxy)
             )
             if len(self._servers) >= _MAX_SERVERS:
                 del self._servers[next(iter(self._servers))]

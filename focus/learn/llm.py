@@ -90,10 +90,7 @@ class TermAnswer(msgspec.Struct, frozen=True):
 
 
 async def propose_terms(
-    topic: Topic,
-    endpoint: Endpoint,
-    *,
-    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    topic: Topic, endpoint: Endpoint, *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 ) -> TermAnswer:
     """Ask a language model for the terms of a topic.
 

@@ -69,13 +69,7 @@ class RenderFallback:
             return replace(original, rendering=rendered.rendering, detail=rendered.detail)
         task = result.task
         page = await self._scorer.score(
-            Job(
-                task.url,
-                rendered.html,
-                "text/html; charset=utf-8",
-                task.template,
-                task.software,
-            )
+            Job(task.url, rendered.html, "text/html; charset=utf-8", task.template, task.software)
         )
         if page.failure is not None or page.rendering.is_shell:
             return replace(_without_routes(original), rendering=Rendering.EMPTY)

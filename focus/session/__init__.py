@@ -25,12 +25,4 @@ from focus.session.runtime import Runtime, open_transport
 from focus.session.signals import GRACE_S
 from focus.session.watcher import Watcher
 
-__all__ = [
-    "GRACE_S",
-    "RunReport",
-    "Runtime",
-    "Watcher",
-    "crawl_identity",
-    "open_transport",
-    "run",
-]
+__all__ = ["GRACE_S", "RunReport", "Runtime", "Watcher", "crawl_identity", "open_transport", "run"]

@@ -215,7 +215,8 @@ async def _restore_graph(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     crawl.graph.reserve(len(crawl.url_table))
     async for pages in store.iter_graph(info.id):
         crawl.graph.restore(pages)
-    crawl.graph.push_all()
+    if not crawl.graph.may_defer:
+        crawl.graph.push_all()
 
 
 def _restore_seed_homes(crawl: Crawl) -> None:

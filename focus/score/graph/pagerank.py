@@ -54,6 +54,8 @@ MIN_PUSHED_PAGES, MAX_PUSHED_PAGES = 32, 256
 
 MAX_DEFERRED_PAGES = 64
 """New pages whose ranks are distributed together if rises are not reported."""
+MAX_GROUP_PAGES = 256
+"""The same for pages of an earlier run."""
 
 
 class PageRank:
@@ -90,6 +92,11 @@ class PageRank:
 
     def __len__(self) -> int:
         return len(self._rank)
+
+    @property
+    def may_defer(self) -> bool:
+        """Whether added pages may distribute their ranks later, because nothing reads them now."""
+        return not (self.reports_rises or self.listeners)
 
     def reserve(self, size: int) -> None:
         """Allocate space for ids under `size`; a new URL has the teleport share as its rank."""
@@ -129,7 +136,7 @@ class PageRank:
             return set()
         self.reserve(max(source, *targets, 0) + 1 if targets else source + 1)
         row = self._add_row(source, targets)
-        if not (self.reports_rises or self.listeners):
+        if self.may_defer:
             self._deferred.append(source)
             if len(self._deferred) >= MAX_DEFERRED_PAGES:
                 self._distribute_deferred(MIN_PUSHED_PAGES)
@@ -144,22 +151,30 @@ class PageRank:
         return risen
 
     def restore(self, pages: Iterable[tuple[int, Sequence[int]]]) -> None:
-        """Add many pages of an earlier run at a tenth of the cost; call `push_all` afterwards.
+        """Add many pages of an earlier run at a tenth of the cost.
 
         All pages distribute their initial ranks at the same time; what they receive becomes
-        residual.
+        residual, and `push_all` must follow. If rises are not reported, they do so in groups when
+        other pages are added later.
         """
         new_pages = [
             (page, links) for page, links in pages if not self._rows.numbering.number(page)
         ]
-        rows = [self._add_row(page, links) for page, links in new_pages]
+        unclean = _unclean_rows(new_pages)
+        rows = [
+            self._add_row(page, links, is_clean=number not in unclean)
+            for number, (page, links) in enumerate(new_pages)
+        ]
+        if self.may_defer:
+            self._deferred += [page for page, _ in new_pages]
+            return
         self._distribute_ranks([page for page, _ in new_pages], rows)
         for listener in self.listeners:
             for (page, _), row in zip(new_pages, rows, strict=True):
                 listener(page, row)
 
     def _distribute_deferred(self, min_pages: int) -> None:
-        pages, self._deferred = self._deferred, []
+        pages, self._deferred = self._deferred[:MAX_GROUP_PAGES], self._deferred[MAX_GROUP_PAGES:]
         self._distribute_ranks(pages, [self._rows[page] for page in pages])
         self._push(None, MAX_PUSHES * len(pages), min_pages)
 
@@ -172,12 +187,18 @@ class PageRank:
         shares = self.damping * amounts / np.maximum(1, counts)
         self._add_shares(_id_array(b"".join(rows)), np.repeat(shares, counts), None)
 
-    def _add_row(self, source: int, targets: Sequence[int]) -> array[int]:
-        """Add the row of a new page: its distinct targets other than itself."""
-        distinct = set(targets)
-        if len(distinct) < len(targets) or source in distinct:
-            targets = [target for target in dict.fromkeys(targets) if target != source]
-        row = array("I", targets)  # mostly without duplicates, so a set is faster
+    def _add_row(
+        self, source: int, targets: Sequence[int], *, is_clean: bool = False
+    ) -> array[int]:
+        """Add the row of a new page: its distinct targets other than itself.
+
+        is_clean  whether it is known that the targets are so
+        """
+        if not is_clean:  # mostly without duplicates, so a set is faster
+            distinct = set(targets)
+            if len(distinct) < len(targets) or source in distinct:
+                targets = [target for target in dict.fromkeys(targets) if target != source]
+        row = array("I", targets)
         self._rows.add(source, row)
         self._page_rank.append(self._rank[source])
         self._residual.append(0.0)
@@ -188,7 +209,7 @@ class PageRank:
 
     def push_all(self) -> None:
         """Push until no residual is over its threshold, without the limit per page."""
-        if self._deferred:
+        while self._deferred:
             self._distribute_deferred(1)
         self._push(None, math.inf, 1)
 
@@ -213,10 +234,7 @@ class PageRank:
             self._add_shares(targets, np.repeat(shares, counts), risen)
 
     def _add_shares(
-        self,
-        targets: npt.NDArray[np.intp],
-        shares: npt.NDArray[np.float64],
-        risen: set[int] | None,
+        self, targets: npt.NDArray[np.intp], shares: npt.NDArray[np.float64], risen: set[int] | None
     ) -> None:
         """Add the share of each target to its rank and, for a fetched page, to its residual.
 
@@ -278,6 +296,19 @@ class PageRank:
         """Return the distinct out-links of a fetched page, () for any other URL."""
         number = self._rows.numbering.number(source)
         return self._rows.row_at(number) if number else ()
+
+
+def _unclean_rows(pages: Sequence[tuple[int, Sequence[int]]]) -> set[int]:
+    """Return the numbers of the pages that link to themselves or twice to a target."""
+    import numpy as np
+
+    counts = [len(links) for _, links in pages]
+    targets = _id_array(b"".join(array("I", links) for _, links in pages))
+    numbers = np.repeat(np.arange(len(pages)), counts)
+    is_own = targets == np.repeat(np.array([page for page, _ in pages], np.intp), counts)
+    keys = np.sort(numbers << 32 | targets)
+    is_repeated = keys[1:] == keys[:-1]
+    return {*numbers[is_own].tolist(), *(keys[1:][is_repeated] >> 32).tolist()}
 
 
 def _id_array(packed: array[int] | bytes) -> npt.NDArray[np.intp]:
