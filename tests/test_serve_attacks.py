@@ -235,6 +235,12 @@ def test_get_requests_change_nothing(group: Group) -> None:
     assert client.get("/inbox").status_code == 200
 
 
+def test_refused_request_gets_a_page_in_the_language_of_the_browser(group: Group) -> None:
+    answer = group.member("ana").get("/nothing", headers={"accept-language": "zh"})
+    assert answer.status_code == 404
+    assert '<html lang="zh' in answer.text and 'href="/static/style.css"' in answer.text
+
+
 def test_foreign_host_header_is_refused(group: Group) -> None:
     client = group.member("ana")
     for host in ("evil.test", "evil.test:8420", "", "[", "127.0.0.1.evil.test"):

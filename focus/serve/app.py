@@ -196,7 +196,7 @@ def make_app(app_state: AppState, lifespan: Lifespan | None = None) -> Starlette
 
     async def missing(request: Request, error: Exception) -> Response:
         return _plain_error(
-            request, msg("There is nothing here."), getattr(error, "status_code", 404)
+            app_state, request, msg("There is nothing here."), getattr(error, "status_code", 404)
         )
 
     return Starlette(
@@ -225,7 +225,7 @@ def _endpoint(
     async def endpoint(request: Request) -> Response:
         body, user = b"", 0
         if request.method == "POST":
-            if (error := _reject_body(request, path)) is not None:
+            if (error := _reject_body(app_state, request, path)) is not None:
                 return error
             if access != "all" and not (user := await run_in_threadpool(session_owner, request)):
                 return RedirectResponse(f"{app_state.path_prefix}/login", 303)
@@ -234,7 +234,7 @@ def _endpoint(
             except ClientDisconnect:
                 return Response(status_code=400)  # the client has gone
             if len(body) > MAX_FORM:
-                return _plain_error(request, msg("The request is too large."), 413)
+                return _plain_error(app_state, request, msg("The request is too large."), 413)
         call = partial(_call_handler, app_state, path, handler, access, request, body)
         limiter = slow.limiter(path, request, body)
         if limiter is not None and not user:
@@ -246,7 +246,10 @@ def _endpoint(
         with slow.count(str(user or address), maximum) as is_allowed:
             if not is_allowed:
                 return _plain_error(
-                    request, msg("Your other requests are still in progress. Try again soon."), 429
+                    app_state,
+                    request,
+                    msg("Your other requests are still in progress. Try again soon."),
+                    429,
                 )
             return await to_thread.run_sync(call, limiter=limiter)
 
@@ -259,19 +262,21 @@ def _endpoint(
     return endpoint
 
 
-def _reject_body(request: Request, path: str) -> Response | None:
+def _reject_body(app_state: AppState, request: Request, path: str) -> Response | None:
     """Return an error response if the headers show a body that no form sends, else None."""
     kind = upload.body_kind(request.headers.get("content-type", ""))
     if (kind == FILE and path not in _MULTIPART_PATHS) or kind == OTHER:
-        return _plain_error(request, msg("This kind of request body is not accepted here."), 415)
+        return _plain_error(
+            app_state, request, msg("This kind of request body is not accepted here."), 415
+        )
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > MAX_FORM:
-        return _plain_error(request, msg("The request is too large."), 413)
+        return _plain_error(app_state, request, msg("The request is too large."), 413)
     return None
 
 
-def _plain_error(request: Request, line: str, status: int) -> Response:
-    return plain_response(line, preferred_language(request.headers), status)
+def _plain_error(app_state: AppState, request: Request, line: str, status: int) -> Response:
+    return plain_response(line, preferred_language(request.headers), status, app_state.path_prefix)
 
 
 def _call_handler(
@@ -286,14 +291,12 @@ def _call_handler(
 
     Logs contain the route (`/reset/{token}`), never the path of the request.
     """
-    kind, language = (
-        http_request.headers.get("content-type", ""),
-        preferred_language(http_request.headers),
-    )
+    kind = http_request.headers.get("content-type", "")
+    plain_error = partial(_plain_error, app_state, http_request)
     try:
         form = {} if page in _UNPARSED_PATHS else upload.parse_fields(kind, body)
     except ValueError:
-        return plain_response(msg("The request is too large."), language, 413)
+        return plain_error(msg("The request is too large."), 413)
     with app_state.store() as store:
         request: RequestContext | None = None
         try:
@@ -309,13 +312,11 @@ def _call_handler(
         except FocusError as error:
             _log.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
-                return plain_response(
-                    msg("Something went wrong; see the server's log."), language, 503
-                )
+                return plain_error(msg("Something went wrong; see the server's log."), 503)
             return request.render("failure.html", 503, error=request.error_text(error))
         except Exception:
             _log.exception("%s failed", page)
-            return plain_response(msg("Something went wrong; see the server's log."), language, 500)
+            return plain_error(msg("Something went wrong; see the server's log."), 500)
 
 
 def _render_failure(request: RequestContext, line: str, status: int) -> Response:

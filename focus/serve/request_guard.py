@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import escape
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from focus.i18n import msg, supported_language, translate
@@ -82,21 +83,23 @@ class RequestGuard:
     def _refusal(self, scope: Scope, base: str) -> ASGIApp | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        language = preferred_language(headers)
+        language, prefix = preferred_language(headers), urlsplit(base).path.rstrip("/")
         if self._requests_in_progress >= MAX_REQUESTS:
-            return plain_response(msg("The server is busy. Try again soon."), language, 503)
+            return plain_response(msg("The server is busy. Try again soon."), language, 503, prefix)
         if "transfer-encoding" in headers and "content-length" in headers:
             # Proxies disagree about where such a request ends (RFC 9112 6.1).
-            response = plain_response(msg("This request has two lengths."), language, 400)
+            response = plain_response(msg("This request has two lengths."), language, 400, prefix)
             response.headers["Connection"] = "close"
             return response
         if not is_own_host(host, base):
-            return plain_response(msg("This server does not have that host name."), language, 421)
+            return plain_response(
+                msg("This server does not have that host name."), language, 421, prefix
+            )
         if scope["method"] in _SAFE_METHODS or scope["path"].startswith(_UNGUARDED_PREFIX):
             return None
         if not is_same_origin(headers, host, base):
             line = msg("The request came from another site and was rejected.")
-            return plain_response(line, language, 403)
+            return plain_response(line, language, 403, prefix)
         return None
 
 
@@ -106,9 +109,16 @@ def _content_policy(path: str) -> str:
     return _SCRIPT_POLICY if is_scripted else CONTENT_POLICY
 
 
-def plain_response(line: str, language: str, status: int) -> PlainTextResponse:
-    """Return a response of one line."""
-    return PlainTextResponse(translate(line, language) + "\n", status)
+def plain_response(line: str, language: str, status: int, prefix: str = "") -> HTMLResponse:
+    """Return a page of one line. `prefix` is the path of the base URL without a trailing slash."""
+    title, top = escape(translate(line, language)), escape(prefix)
+    page = (
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{title}</title><link rel="stylesheet" href="{top}/static/style.css"></head>'
+        f'<body><main><h1>{title}</h1><p><a href="{top}/">focus</a></p></main></body></html>\n'
+    )
+    return HTMLResponse(page, status)
 
 
 def preferred_language(headers: Headers) -> str:
