@@ -337,6 +337,11 @@ def test_reading_commands_create_no_database(focus: Focus, home: Path) -> None:
     assert not list(home.rglob("*.db*"))
 
 
+def test_add_with_mail_says_that_no_mail_server_is_set(focus: Focus) -> None:
+    assert "No mail server is set" in add(focus, "a", "--mail", "me@a.test").err
+    assert "No mail server is set" not in add(focus, "b", "--webhook", "https://a.test/").err
+
+
 def test_failed_first_check_shows_next_check(focus: Focus, world: World) -> None:
     add(focus, "足球", "--every", "daily 07:30")
     world.trouble = ConfigError("no such host")
