@@ -19,7 +19,7 @@ from typing import Protocol
 
 import msgspec
 
-from focus.admission.domain_budget import PUT_OFF_S
+from focus.admission.domain_budget import DEFERRAL_S
 from focus.admission.near_duplicates import NearDuplicates
 from focus.admission.robots_gate import RobotsGate
 from focus.admission.scope import Scope
@@ -392,11 +392,11 @@ class Crawl:
                 refusal := self.link_handler.late_refusal(candidate)
             ):
                 self.effects.apply([DropUrl(url_id, refusal.reason, refusal.detail)], now)
-            elif why := gate.shut(host, url):
+            elif why := gate.closed_reason(host, url):
                 self.effects.apply(closed_scheme_intents(url_id, host, why, self.view), now)
             elif self._must_wait(candidate):
                 self.frontier.return_candidate(candidate)
-            elif (robots := gate.question(host, url, start_at)) is not None:
+            elif (robots := gate.required_file(host, url, start_at)) is not None:
                 self.frontier.return_candidate(candidate)
                 self.effects.apply([FetchRobots(host, robots, start_at)], now)
             elif gate.forbids(host, url):
@@ -422,8 +422,8 @@ class Crawl:
             self.frontier.pause_host(host, math.inf, now)
             self.transport.send(Task(None, candidate.url, host.name, is_lookup=True))
             return True
-        if candidate.priority < SEED_PRIORITY and self.link_handler.domains.puts_off(host):
-            self.frontier.pause_host(host, now + PUT_OFF_S, now)
+        if candidate.priority < SEED_PRIORITY and self.link_handler.domains.defer(host):
+            self.frontier.pause_host(host, now + DEFERRAL_S, now)
             return True
         return False
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from focus.admission.domain_budget import (
-    AT_ADDRESS,
+    ADDRESS_WEIGHT,
     FREE_HOSTS,
     KNOWN_HOSTS,
-    MOST_HOSTS,
-    PUT_OFFS,
+    MAX_DEFERRALS,
+    MAX_HOSTS,
     DomainBudget,
 )
 from focus.config import PolitenessConfig, TrapConfig
@@ -33,18 +33,18 @@ class Crowd:
 
     def meet(self, name: str) -> Host:
         host = self.frontier.host(name)
-        self.domains.look()
+        self.domains.add_new_hosts()
         return host
 
     def ask(self, name: str, requests: int = 1, relevance: float = 0.0, address: str = "") -> Host:
         host = self.meet(name)
         host.address = address
-        self.domains.asked(host)
+        self.domains.mark_requested(host)
         tally = self.tallies.setdefault(host.id, Tally())
         more = Tally(requests, requests * relevance)
         tally.requests += more.requests
         tally.rewards += more.rewards
-        self.domains.count(host, more)
+        self.domains.add_requests(host, more)
         return host
 
 
@@ -55,10 +55,10 @@ def hosts(domain: str, number: int) -> Iterator[str]:
 def test_domain_with_endless_hosts_has_a_budget() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name) for name in hosts("trap.test", 166)]
-    assert crowd.domains.is_spent(asked[-1]) == ""
+    assert crowd.domains.spent_reason(asked[-1]) == ""
     last = crowd.ask("b.trap.test")
-    assert "167 hosts of trap.test found" in crowd.domains.is_spent(last)
-    assert crowd.domains.is_spent(crowd.meet("fresh.trap.test"))
+    assert "167 hosts of trap.test found" in crowd.domains.spent_reason(last)
+    assert crowd.domains.spent_reason(crowd.meet("fresh.trap.test"))
     assert not crowd.domains.has_room("other.trap.test")
     assert crowd.domains.has_room("another.test")
 
@@ -66,14 +66,14 @@ def test_domain_with_endless_hosts_has_a_budget() -> None:
 def test_its_requests_count_as_well_as_its_hosts() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name, requests=15) for name in hosts("trap.test", 60)]
-    assert crowd.domains.is_spent(asked[0])
+    assert crowd.domains.spent_reason(asked[0])
 
 
 def test_hosts_of_productive_domain_are_requested() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name, 10, relevance=0.02) for name in hosts("portal.test", 3 * KNOWN_HOSTS)]
-    assert crowd.domains.is_spent(asked[-1]) == ""
-    assert not crowd.domains.puts_off(asked[-1])
+    assert crowd.domains.spent_reason(asked[-1]) == ""
+    assert not crowd.domains.defer(asked[-1])
 
 
 def greedy(crowd: Crowd, names: Iterator[str], **brings: float) -> int:
@@ -82,7 +82,7 @@ def greedy(crowd: Crowd, names: Iterator[str], **brings: float) -> int:
     for number, name in enumerate(names):
         host = crowd.meet(name)
         host.address = address
-        if crowd.domains.puts_off(host):
+        if crowd.domains.defer(host):
             return number
         crowd.ask(name, int(brings["requests"]), brings["relevance"], address)
     return -1
@@ -90,26 +90,26 @@ def greedy(crowd: Crowd, names: Iterator[str], **brings: float) -> int:
 
 def test_further_hosts_require_relevant_pages() -> None:
     """A page about the topic on each lets half of them have one more: 200 / (1 - 0.9 / 2)."""
-    many = hosts("wild.test", 2 * MOST_HOSTS)
+    many = hosts("wild.test", 2 * MAX_HOSTS)
     assert greedy(Crowd(), many, requests=1, relevance=0.9) == 364
-    few = hosts("wild.test", 2 * MOST_HOSTS)
+    few = hosts("wild.test", 2 * MAX_HOSTS)
     assert greedy(Crowd(), few, requests=0, relevance=0.0) == FREE_HOSTS, "robots.txt alone"
 
 
 def test_productive_domain_has_a_limit() -> None:
-    asked = greedy(Crowd(), hosts("wild.test", 2 * MOST_HOSTS), requests=5, relevance=1.0)
-    assert asked == MOST_HOSTS
+    asked = greedy(Crowd(), hosts("wild.test", 2 * MAX_HOSTS), requests=5, relevance=1.0)
+    assert asked == MAX_HOSTS
 
 
 def test_host_is_deferred_until_its_group_has_more_results() -> None:
     crowd = Crowd()
     asked = [crowd.ask(name, requests=0) for name in hosts("hoster.test", FREE_HOSTS)]
     fresh = crowd.meet("fresh.hoster.test")
-    assert crowd.domains.puts_off(fresh)
+    assert crowd.domains.defer(fresh)
     crowd.tallies[asked[0].id] = Tally(3, 2.0)
-    crowd.domains.count(asked[0], Tally(3, 2.0))
-    assert not crowd.domains.puts_off(fresh)
-    assert crowd.domains.is_spent(fresh) == ""
+    crowd.domains.add_requests(asked[0], Tally(3, 2.0))
+    assert not crowd.domains.defer(fresh)
+    assert crowd.domains.spent_reason(fresh) == ""
 
 
 def test_host_deferred_often_is_dropped() -> None:
@@ -117,50 +117,54 @@ def test_host_deferred_often_is_dropped() -> None:
     for name in hosts("hoster.test", FREE_HOSTS):
         crowd.ask(name, requests=0)
     fresh = crowd.meet("fresh.hoster.test")
-    assert [crowd.domains.is_spent(fresh) for _ in range(PUT_OFFS) if crowd.domains.puts_off(fresh)]
-    assert not crowd.domains.puts_off(fresh)
-    assert crowd.domains.is_spent(fresh).startswith("200 hosts of hoster.test found too little")
+    assert [
+        crowd.domains.spent_reason(fresh)
+        for _ in range(MAX_DEFERRALS)
+        if crowd.domains.defer(fresh)
+    ]
+    assert not crowd.domains.defer(fresh)
+    assert crowd.domains.spent_reason(fresh).startswith("200 hosts of hoster.test found too little")
     crowd.ask("a0.hoster.test", requests=4, relevance=0.5)
-    assert crowd.domains.is_spent(fresh) == "", "its domain has earned it after all"
+    assert crowd.domains.spent_reason(fresh) == "", "its domain has earned it after all"
 
 
 def test_hosts_of_one_address_share_a_wider_budget() -> None:
     crowd = Crowd()
-    names = (f"www.d{number}.test" for number in range(3 * AT_ADDRESS * FREE_HOSTS))
+    names = (f"www.d{number}.test" for number in range(3 * ADDRESS_WEIGHT * FREE_HOSTS))
     asked = greedy(crowd, names, requests=1, relevance=0.0, address="192.0.2.1")
-    assert asked == AT_ADDRESS * FREE_HOSTS
+    assert asked == ADDRESS_WEIGHT * FREE_HOSTS
     elsewhere = crowd.meet("www.other.test")
     elsewhere.address = "192.0.2.2"
-    assert not crowd.domains.puts_off(elsewhere)
+    assert not crowd.domains.defer(elsewhere)
 
 
 def test_requests_of_earlier_run_count_at_current_address() -> None:
     crowd = Crowd()
-    for number in range(AT_ADDRESS * FREE_HOSTS):
+    for number in range(ADDRESS_WEIGHT * FREE_HOSTS):
         host = crowd.frontier.host(f"www.d{number}.test")
         crowd.tallies[host.id] = Tally(1, 0.0)
-    crowd.domains.look()
+    crowd.domains.add_new_hosts()
     for host in crowd.frontier.hosts:
         host.address = "192.0.2.1"
-        crowd.domains.asked(host)
+        crowd.domains.mark_requested(host)
     fresh = crowd.meet("fresh.test")
     fresh.address = "192.0.2.1"
-    assert crowd.domains.puts_off(fresh)
+    assert crowd.domains.defer(fresh)
 
 
 def test_productive_host_of_useless_domain_is_requested() -> None:
     crowd = Crowd()
     for name in hosts("portal.test", 300):
         crowd.ask(name)
-    assert crowd.domains.is_spent(crowd.ask("sports.portal.test", 40, relevance=0.05)) == ""
-    assert crowd.domains.is_spent(crowd.ask("weather.portal.test", 40))
+    assert crowd.domains.spent_reason(crowd.ask("sports.portal.test", 40, relevance=0.05)) == ""
+    assert crowd.domains.spent_reason(crowd.ask("weather.portal.test", 40))
 
 
 @pytest.mark.parametrize("suffix", ["github.io", "blogspot.com", "co.uk", "com.cn", "edu.cn"])
 def test_registered_names_have_nothing_to_do_with_each_other(suffix: str) -> None:
     crowd = Crowd()
     asked = [crowd.ask(name) for name in hosts(suffix, 2000)]
-    assert not any(map(crowd.domains.is_spent, asked))
+    assert not any(map(crowd.domains.spent_reason, asked))
     assert crowd.domains.has_room(f"fresh.{suffix}")
 
 
@@ -184,14 +188,14 @@ def test_requests_before_lookup_are_counted() -> None:
         host = crowd.frontier.host(name)
         crowd.tallies[host.id] = Tally(1, 0.0)
     last = crowd.meet("b.trap.test")
-    assert crowd.domains.is_spent(last)
+    assert crowd.domains.spent_reason(last)
 
 
 @pytest.mark.parametrize("config", [{"budget": 0}, {"is_on": False}])
 def test_it_can_be_switched_off(config: dict[str, int]) -> None:
     crowd = Crowd(**config)
     asked = [crowd.ask(name) for name in hosts("trap.test", 300)]
-    assert crowd.domains.is_spent(asked[-1]) == ""
+    assert crowd.domains.spent_reason(asked[-1]) == ""
     assert crowd.domains.has_room("b.trap.test")
 
 

@@ -169,7 +169,7 @@ class _OneMachine(World):
 
 async def test_restore_keeps_address_budget(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr("focus.admission.domain_budget.FREE_HOSTS", 2)
-    monkeypatch.setattr("focus.admission.domain_budget.AT_ADDRESS", 1)
+    monkeypatch.setattr("focus.admission.domain_budget.ADDRESS_WEIGHT", 1)
     web = TinyWeb()
     web.page("http://a.test/", links=["http://b.test/", "/more"])
     web.page("http://b.test/")
@@ -180,9 +180,9 @@ async def test_restore_keeps_address_budget(tmp_path: Path, monkeypatch: MonkeyP
     domains = lives.crawl.link_handler.domains
     first, fresh = lives.crawl.frontier.host("a.test"), lives.crawl.frontier.host("c.test")
     fresh.address = first.address
-    domains.look()
+    domains.add_new_hosts()
     assert first.address == "192.0.2.1"
-    assert domains.puts_off(fresh), "two hosts were asked there, and found almost nothing"
+    assert domains.defer(fresh), "two hosts were asked there, and found almost nothing"
 
 
 def test_ensure_open_files_limit_too_low_raises() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from focus.admission.robots_gate import MAX_HOPS, ReadRules, RobotsGate
+from focus.admission.robots_gate import MAX_HOPS, ParsedRules, RobotsGate
 from focus.config import PolitenessConfig
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
@@ -24,10 +24,10 @@ class Site:
     def forbids(self, number: int, path: str = "/page") -> bool:
         host = self.hosts[number]
         url = f"http://{host.name}{path}"
-        if (robots := self.gate.question(host, url, NOW)) is not None:
+        if (robots := self.gate.required_file(host, url, NOW)) is not None:
             self.asked += 1
             fetch = FetchResult(robots, NOW, status=200, body=self.body)
-            self.gate.settle(host, self.gate.judge(host, fetch, NOW))
+            self.gate.apply(host, self.gate.decide(host, fetch, NOW))
         return self.gate.forbids(host, url)
 
     @property
@@ -37,14 +37,14 @@ class Site:
 
 def test_judge_redirect_to_private_address_gives_host_up() -> None:
     gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)
-    robots = gate.question(host, "http://h0.test/", NOW)
+    robots = gate.required_file(host, "http://h0.test/", NOW)
     target = "http://10.0.0.1/robots.txt"
     first = FetchResult(robots, NOW, status=301, redirect_to=target)
-    turn = gate.judge(host, first, NOW)
-    gate.settle(host, turn)
+    outcome = gate.decide(host, first, NOW)
+    gate.apply(host, outcome)
     refused = FetchResult(target, NOW, failure=FailureKind.GUARD)
-    assert turn.ask == target
-    assert gate.judge(host, refused, NOW).failure is FailureKind.GUARD
+    assert outcome.next_url == target
+    assert gate.decide(host, refused, NOW).failure is FailureKind.GUARD
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_judge_redirect_to_private_address_gives_host_up() -> None:
 )
 def test_judge_answer_without_a_file_allows_all(answer: dict[str, Any], requests: int) -> None:
     gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)
-    url = gate.question(host, "http://h0.test/", NOW)
+    url = gate.required_file(host, "http://h0.test/", NOW)
     for _ in range(requests):
-        turn = gate.judge(host, FetchResult(url, NOW, body=SHUT, **answer), NOW)
-        gate.settle(host, turn)
-    assert turn.rules == (b"", 404, NOW + PolitenessConfig().robots_ttl_s)
+        outcome = gate.decide(host, FetchResult(url, NOW, body=SHUT, **answer), NOW)
+        gate.apply(host, outcome)
+    assert outcome.rules == (b"", 404, NOW + PolitenessConfig().robots_ttl_s)
     assert not gate.forbids(host, "http://h0.test/page")
 
 
@@ -118,7 +118,7 @@ def test_rules_are_restored_and_counted() -> None:
 
 
 def test_files_are_read_once_while_there_is_room() -> None:
-    read = ReadRules(2 * len(SHUT))
+    read = ParsedRules(2 * len(SHUT))
     first = read.read(200, SHUT)
     assert read.read(200, bytes(SHUT)) is first
     for number in range(2):

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from focus.admission.traps import FAR_DATES, LARGE_HOST, REPEATED, WATCHED_FROM, Traps
+from focus.admission.traps import COMPARED_FROM, FAR_DATES, LARGE_HOST, MAX_REPEATS, Traps
 from focus.config import PolitenessConfig, TrapConfig
 from focus.frontier import Frontier
 from focus.records import DropReason, FetchResult, Tally, UrlState
@@ -25,7 +25,7 @@ def host() -> Host:
 
 
 def reason(url: str, host: Host, **config: int) -> DropReason | None:
-    verdict = Traps(TrapConfig(**config), now=NOW).look(f"http://a.test{url}", host)
+    verdict = Traps(TrapConfig(**config), now=NOW).check_url(f"http://a.test{url}", host)
     return None if verdict is None else verdict.reason
 
 
@@ -56,7 +56,7 @@ def test_repeated_or_deep_path_is_a_trap(path: str, host: Host) -> None:
 def test_url_forms_of_real_sites_are_no_traps(url: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     for number in range(2100, 2100 + 2 * FAR_DATES):
-        assert traps.look(f"http://a.test{url.format(n=number)}", host) is None
+        assert traps.check_url(f"http://a.test{url.format(n=number)}", host) is None
 
 
 def test_repeated_parameter_is_a_trap(host: Host) -> None:
@@ -69,18 +69,20 @@ def test_endless_parameter_combinations_are_a_trap(host: Host) -> None:
     verdicts = []
     for bits in range(1, 32):
         query = "&".join(f"{name}=1" for at, name in enumerate(facets) if bits >> at & 1)
-        verdicts.append(traps.look(f"http://a.test/shop?{query}", host))
+        verdicts.append(traps.check_url(f"http://a.test/shop?{query}", host))
     assert sum(item is not None for item in verdicts) == 26 - 8
-    assert traps.look("http://a.test/shop?color=2&size=3", host) is None, "one of those it knows"
-    assert traps.look("http://a.test/other?price=1&sort=2", host) is None, "another path"
+    assert traps.check_url("http://a.test/shop?color=2&size=3", host) is None, (
+        "one of those it knows"
+    )
+    assert traps.check_url("http://a.test/other?price=1&sort=2", host) is None, "another path"
 
 
 def test_path_counts_are_bounded(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("focus.admission.traps.KEPT", 100)
+    monkeypatch.setattr("focus.admission.traps.MAX_ENTRIES", 100)
     traps = Traps(TrapConfig(), now=NOW)
     for number in range(1000):
-        traps.look(f"http://a.test/s{number}?a=1&b=2", host)
-        traps.look(f"http://a.test/x{'y' * number}/2099-01", host)
+        traps.check_url(f"http://a.test/s{number}?a=1&b=2", host)
+        traps.check_url(f"http://a.test/x{'y' * number}/2099-01", host)
     assert len(traps._combinations) <= 100
     assert len(traps._dates) <= 100
 
@@ -88,7 +90,7 @@ def test_path_counts_are_bounded(host: Host, monkeypatch: pytest.MonkeyPatch) ->
 def test_parameter_may_have_any_number_of_values(host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     urls = (f"http://a.test/thread.php?tid={n}&page={n % 7}" for n in range(5000))
-    assert not any(traps.look(url, host) for url in urls)
+    assert not any(traps.check_url(url, host) for url in urls)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_parameter_may_have_any_number_of_values(host: Host) -> None:
 def test_calendar_far_ahead_is_a_trap(form: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     months = [(2026 + at // 12, at % 12 + 1) for at in range(8, 400)]
-    verdicts = [traps.look("http://a.test" + form.format(y=y, m=m), host) for y, m in months]
+    verdicts = [traps.check_url("http://a.test" + form.format(y=y, m=m), host) for y, m in months]
     assert not any(verdicts[:24]), "two years ahead are plans"
     assert sum(item is not None for item in verdicts[-300:]) >= 300 * 9 // 12
     assert {item.reason for item in verdicts if item} == {DropReason.TRAP_CALENDAR}
@@ -111,30 +113,30 @@ def test_calendar_far_ahead_is_a_trap(form: str, host: Host) -> None:
 
 def test_it_can_be_switched_off(host: Host) -> None:
     traps = Traps(TrapConfig(is_on=False, budget=1), now=NOW)
-    assert traps.look("http://a.test/x/x/x/x/x/x", host) is None
-    assert traps.is_spent(Queue(0, host, "/N"), Tally(99, 0.0), Tally(99, 0.0)) == ""
+    assert traps.check_url("http://a.test/x/x/x/x/x/x", host) is None
+    assert traps.spent_reason(Queue(0, host, "/N"), Tally(99, 0.0), Tally(99, 0.0)) == ""
 
 
 def test_budget_is_spent_without_results(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/N")
-    assert traps.is_spent(queue, Tally(99, 0.0), Tally(99, 0.0)) == ""
-    assert "/N found almost nothing" in traps.is_spent(queue, Tally(100, 0.9), Tally(100, 0.9))
-    assert traps.is_spent(queue, Tally(100_000, 1000.0), Tally(100_000, 1000.0)) == ""
+    assert traps.spent_reason(queue, Tally(99, 0.0), Tally(99, 0.0)) == ""
+    assert "/N found almost nothing" in traps.spent_reason(queue, Tally(100, 0.9), Tally(100, 0.9))
+    assert traps.spent_reason(queue, Tally(100_000, 1000.0), Tally(100_000, 1000.0)) == ""
 
 
 def test_repeating_pattern_is_left_early_without_results(host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     queue, nothing = Queue(0, host, "/N"), Tally()
-    for fetched in range(WATCHED_FROM + REPEATED - 1):
-        assert traps.is_spent(queue, Tally(fetched, 0.0), nothing) == ""
+    for fetched in range(COMPARED_FROM + MAX_REPEATS - 1):
+        assert traps.spent_reason(queue, Tally(fetched, 0.0), nothing) == ""
         traps.record_text(fetched, -1, queue, fetched + 1, 7, is_new=fetched < 10)
-    spent = Tally(WATCHED_FROM + REPEATED, 0.0)
-    assert "the last 220 URLs like /N" in traps.is_spent(queue, spent, nothing)
-    paying = Tally(WATCHED_FROM + REPEATED, 10.0)
-    assert traps.is_spent(queue, paying, nothing) == ""
+    spent = Tally(COMPARED_FROM + MAX_REPEATS, 0.0)
+    assert "the last 220 URLs like /N" in traps.spent_reason(queue, spent, nothing)
+    paying = Tally(COMPARED_FROM + MAX_REPEATS, 10.0)
+    assert traps.spent_reason(queue, paying, nothing) == ""
     traps.record_text(301, -1, queue, 301, 8, is_new=False)
-    assert traps.is_spent(queue, spent, nothing) == "", "a text that it never had"
+    assert traps.spent_reason(queue, spent, nothing) == "", "a text that it never had"
 
 
 @pytest.mark.parametrize("news", ["text", "relevance"])
@@ -142,39 +144,39 @@ def test_pattern_with_occasional_news_has_its_whole_budget(host: Host, news: str
     traps = Traps(TrapConfig(budget=2000), now=NOW)
     queue = Queue(0, host, "/N")
     for fetched in range(1, 2000):
-        is_news = fetched % REPEATED == 0
+        is_news = fetched % MAX_REPEATS == 0
         text = fetched if is_news and news == "text" else 7
         is_new = is_news and news == "relevance"
         traps.record_text(fetched, -1, queue, fetched, text, is_new=is_new)
-        assert traps.is_spent(queue, Tally(fetched, 0.0), Tally()) == ""
-    assert traps.is_spent(queue, Tally(2000, 0.0), Tally())
+        assert traps.spent_reason(queue, Tally(fetched, 0.0), Tally()) == ""
+    assert traps.spent_reason(queue, Tally(2000, 0.0), Tally())
 
 
 def test_is_barren_220_pages_without_new_text_is_true_until_a_new_text(host: Host) -> None:
     traps, queue = Traps(TrapConfig(), now=NOW), Queue(0, host, "")
-    for page in range(REPEATED + 2):
-        assert not traps.is_barren(page, page - 1)
+    for page in range(MAX_REPEATS + 2):
+        assert not traps.barren_reason(page, page - 1)
         traps.record_text(page, page - 1, queue, 1, text=7, is_new=False)
-    assert "the last 220 pages" in traps.is_barren(998, REPEATED)
-    assert not traps.is_barren(998, 0), "found through a page with a new text"
-    assert not traps.is_barren(REPEATED - 1, REPEATED), "known before its parent"
+    assert "the last 220 pages" in traps.barren_reason(998, MAX_REPEATS)
+    assert not traps.barren_reason(998, 0), "found through a page with a new text"
+    assert not traps.barren_reason(MAX_REPEATS - 1, MAX_REPEATS), "known before its parent"
     traps.record_text(997, 0, queue, 1, text=8, is_new=False)
-    assert traps.is_barren(998, REPEATED), "a new text elsewhere"
+    assert traps.barren_reason(998, MAX_REPEATS), "a new text elsewhere"
     traps.record_text(998, 1, queue, 1, text=9, is_new=False)
-    assert not traps.is_barren(999, REPEATED)
+    assert not traps.barren_reason(999, MAX_REPEATS)
 
 
 def test_is_barren_page_of_links_to_pages_without_new_text_is_false(host: Host) -> None:
     traps, queue = Traps(TrapConfig(), now=NOW), Queue(0, host, "")
-    for page in range(2 * REPEATED):
+    for page in range(2 * MAX_REPEATS):
         traps.record_text(page, min(page - 1, 0), queue, 1, text=7, is_new=False)
-        assert not traps.is_barren(999, page)
+        assert not traps.barren_reason(999, page)
 
 
 def test_record_text_thousands_of_pages_keeps_memory_bounded(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("focus.admission.traps.KEPT", 100)
+    monkeypatch.setattr("focus.admission.traps.MAX_ENTRIES", 100)
     traps, queue = Traps(TrapConfig(), now=NOW), Queue(0, host, "")
     for page in range(0, 2000, 2):
         traps.record_text(page, page - 2, queue, 1, text=page, is_new=True)
@@ -274,8 +276,8 @@ def _spelling(n: int) -> str:
 def test_host_with_endless_patterns_has_a_budget(host: Host) -> None:
     traps = Traps(TrapConfig(budget=100), now=NOW)
     queue = Queue(0, host, "/S")
-    assert traps.is_spent(queue, Tally(1, 0.0), Tally(999, 0.0)) == ""
-    assert "a.test found" in traps.is_spent(queue, Tally(1, 0.0), Tally(1000, 0.0))
+    assert traps.spent_reason(queue, Tally(1, 0.0), Tally(999, 0.0)) == ""
+    assert "a.test found" in traps.spent_reason(queue, Tally(1, 0.0), Tally(1000, 0.0))
 
 
 def test_patterns_are_tracked_for_large_hosts_only() -> None:
@@ -283,9 +285,9 @@ def test_patterns_are_tracked_for_large_hosts_only() -> None:
     small, large = frontier.host("a.test"), frontier.host("b.test")
     traps = Traps(TrapConfig(), now=NOW)
     for _ in range(LARGE_HOST):
-        traps.count(large)
-    traps.count(small)
-    assert (traps.wants_patterns(small), traps.wants_patterns(large)) == (False, True)
+        traps.count_urls(large)
+    traps.count_urls(small)
+    assert (traps.needs_patterns(small), traps.needs_patterns(large)) == (False, True)
 
 
 async def test_waiting_urls_of_spent_queue_are_dropped() -> None:

@@ -1,17 +1,17 @@
-"""Tells URLs of which there are endlessly many: by signs in the address, and by budgets.
+"""Detects crawler traps, which have endlessly many URLs: by their addresses, and by budgets.
 
-    look         a URL that is about to become known: why it is taken for part of a trap
-    record_text  what a request of a queue has brought
-    is_spent     a queue whose URLs took many requests and brought nothing
-    is_barren    whether a URL was found only through pages without new texts
+    check_url      signs of a trap in the address of a new URL
+    record_text    counts requests that returned no new text
+    spent_reason   whether a URL pattern or a host made many requests with hardly a relevant page
+    barren_reason  whether a URL was discovered only through pages without new text
 
-Signs (Heritrix's PathologicalPath and TooManyPathSegments are the models of the first two):
-a part of the path that repeats, or is too deep; the same parameter again and again; ever
-new combinations of parameters for one path; dates far ahead. Each has room for what real
-sites do. Everything else is a matter of yield: a pattern of URLs, or a host, may cost
-`budget` requests, and more for all that it brings; one that keeps paying is no trap. A pattern
-whose pages repeat each other besides is left much sooner, and so is a chain of links, whatever the
-patterns of its pages, if they repeat each other.
+Signs in an address (the first two as in Heritrix's PathologicalPath and TooManyPathSegments): a
+part of the path that repeats, or a path that is too deep; a parameter that occurs many times; too
+many combinations of parameters for one path; dates far in the future. The limits allow for what
+real sites do. Other traps are detected by their yield: a URL pattern or a host may use `budget`
+requests, and any number as long as it finds enough relevant pages. The limit is lower for a
+pattern whose pages repeat each other, and for a chain of links through such pages, whatever their
+patterns.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from focus.i18n import msg
 from focus.records import DropReason, Tally
 from focus.scheduling.queues import Host, Queue
 
-REPEATS = 3  # times that a run of segments follows itself
-OFTEN = 4  # times that a word stands anywhere in a path
-SAME_PARAMETER = 4
-FAR_MONTHS = 24  # a date further ahead than that is far
+MIN_RUNS = 3  # times that a run of segments follows itself
+MAX_SAME_WORD = 4  # times that a word may occur in a path
+MAX_SAME_PARAMETER = 4
+FAR_MONTHS = 24  # a date further ahead counts as far
 OLDEST_YEAR = 1900
-FAR_DATES = 24  # URLs with far dates that one kind of address may have
-KEPT = 50_000  # paths whose parameters, kinds of address whose dates are counted at once
-LARGE_HOST = 1000  # known URLs from which on a host is looked at by pattern
-LEAST_YIELD = 0.01  # of relevance per request: what brings more is paying
-HOST_SHARE = 10  # budgets of a pattern that a whole host has
-WATCHED_FROM = 60  # requests of a pattern after which its texts are compared
-REPEATED = 220  # pages without a new text after which a pattern or a chain of links is left
-CHAIN_CREDIT = 10  # repeats of a chain that a new text cancels; of a pattern it cancels all
-TEXTS = 1 << 16  # wordings that are remembered; a new one replaces an older one
+FAR_DATES = 24  # URLs with far dates that one form of address may have
+MAX_ENTRIES = 50_000  # maximum size of each table of counts
+LARGE_HOST = 1000  # known URLs of a host from which its URLs are counted by pattern
+MIN_YIELD = 0.01  # relevance per request of a productive pattern or host
+HOST_SHARE = 10  # budget of a host, in budgets of a pattern
+COMPARED_FROM = 60  # requests of a pattern after which its texts are compared
+MAX_REPEATS = 220  # pages without new text after which a pattern or a chain of links ends
+CHAIN_CREDIT = 10  # repeats of a chain that a new text cancels; in a pattern it cancels all
+TEXTS = 1 << 16  # size of the table of wordings; a new one replaces an older one
 
-_RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{REPEATS - 1},}}(?=/|$)")
-# A month that begins with 0 is surely one: /thread/9031/12 and thread-2297-1-1.html are pages.
+_RUN = re.compile(rf"((?:/[^/]+){{1,4}}?)\1{{{MIN_RUNS - 1},}}(?=/|$)")
+# Only a month that begins with 0 counts: /thread/9031/12 and thread-2297-1-1.html are pages.
 _PLAIN_DATE = re.compile(r"(?<=/)([1-9]\d{3})[-/](0[1-9])(?=[/?&]|-\d\d(?!\d)|$)")
 _NAMED_DATE = re.compile(
     r"[?&;](?:year|yr|date|ym|month)=([1-9]\d{3})(?!\d\b)(?:-?(\d{2}))?", re.IGNORECASE
@@ -53,21 +53,20 @@ _NUMBER = re.compile(r"\d+")
 
 
 class Suspicion(NamedTuple):
-    """The reason why a URL is dropped, and the same for people."""
+    """Reason for dropping a URL, with a message for people."""
 
     reason: DropReason
     detail: str
 
 
 class Traps:
-    """The traps that a crawl has seen.
+    """Trap detection of one crawl.
 
     `now` is the start of the crawl in Unix seconds. Before 1990 it counts as unknown, and no date
     is far ahead.
 
-    Counts of parameters and far dates begin anew when they have become too many, and when a
-    crawl is taken up again, as does what repeats; budgets do not, as they follow from the
-    tallies of queues.
+    Counts of parameters, far dates and repeats start again at 0 when a table is full, and when a
+    crawl is resumed. Budgets do not, because they are computed from the tallies of queues.
     """
 
     def __init__(self, config: TrapConfig, *, now: float) -> None:
@@ -76,42 +75,42 @@ class Traps:
         self._month = months if months > _months(1990, 1) else math.inf
         self._combinations: dict[int, set[int]] = {}
         self._dates: dict[int, int] = {}
-        self._known = array("I")  # host -> URLs known of it
+        self._known = array("I")  # host -> number of its known URLs
         self._texts = array("Q", bytes(8 * TEXTS))
         self._repeats: Counter[int] = Counter()  # queue, or -2 - origin -> repeats
         self._origins: dict[int, int] = {}  # page without new text -> last page before it with one
 
     # -- addresses ----------------------------------------------------------------
 
-    def count(self, host: Host, urls: int = 1) -> None:
-        """So many URLs of the host became known."""
+    def count_urls(self, host: Host, urls: int = 1) -> None:
+        """Add to the number of known URLs of a host."""
         missing = host.id + 1 - len(self._known)
         if missing > 0:
             self._known.extend([0] * missing)
         self._known[host.id] += urls
 
-    def wants_patterns(self, host: Host) -> bool:
-        """Whether a host has grown so large that its URLs are told apart by pattern."""
+    def needs_patterns(self, host: Host) -> bool:
+        """Return whether a host is so large that its URLs are counted by pattern."""
         known = self._known
         return self.config.is_on and host.id < len(known) and known[host.id] >= LARGE_HOST
 
-    def look(self, url: str, host: Host) -> Suspicion | None:
-        """Why a URL that is new is taken for part of a trap; None if it is not."""
+    def check_url(self, url: str, host: Host) -> Suspicion | None:
+        """Return why a new URL seems to be part of a trap, None if it does not."""
         if not self.config.is_on:
             return None
         rest = url[url.find("/", 8) :]
         path, _, query = rest.partition("?")
-        if detail := self._path(path):
+        if detail := self._path_sign(path):
             return Suspicion(DropReason.TRAP_PATH, detail)
-        if query and (detail := self._query(host, path, query)):
+        if query and (detail := self._query_sign(host, path, query)):
             return Suspicion(DropReason.TRAP_QUERY, detail)
-        if detail := self._calendar(host, rest):
+        if detail := self._date_sign(host, rest):
             return Suspicion(DropReason.TRAP_CALENDAR, detail)
         return None
 
-    def _path(self, path: str) -> str:
+    def _path_sign(self, path: str) -> str:
         depth = path.count("/")
-        if depth < REPEATS:
+        if depth < MIN_RUNS:
             return ""
         if depth > self.config.max_segments:
             return msg("{depth} path segments", depth=depth)
@@ -121,20 +120,20 @@ class Traps:
         if (run := _RUN.search(path)) and not _NUMBER.fullmatch(run[1][1:]):
             return msg("{segments} repeats in the path", segments=run[1])
         repeated = max(words, key=words.count)
-        if words.count(repeated) >= OFTEN and not repeated.isdigit():
+        if words.count(repeated) >= MAX_SAME_WORD and not repeated.isdigit():
             return msg(
                 "{segment} occurs {n} times in the path", segment=repeated, n=words.count(repeated)
             )
         return ""
 
-    def _query(self, host: Host, path: str, query: str) -> str:
+    def _query_sign(self, host: Host, path: str, query: str) -> str:
         names = [part.partition("=")[0] for part in query.split("&") if part]
         if len(names) < 2:
             return ""
         for name in names:
-            if names.count(name) >= SAME_PARAMETER and not name.endswith(("[]", "%5B%5D")):
+            if names.count(name) >= MAX_SAME_PARAMETER and not name.endswith(("[]", "%5B%5D")):
                 return msg("parameter {name} occurs {n} times", name=name, n=names.count(name))
-        if len(self._combinations) >= KEPT:
+        if len(self._combinations) >= MAX_ENTRIES:
             self._combinations.clear()
         seen = self._combinations.setdefault(hash((host.id, path)), set())
         combination = hash(tuple(sorted(names)))
@@ -147,7 +146,7 @@ class Traps:
         seen.add(combination)
         return ""
 
-    def _calendar(self, host: Host, rest: str) -> str:
+    def _date_sign(self, host: Host, rest: str) -> str:
         match = _PLAIN_DATE.search(rest) or _NAMED_DATE.search(rest)
         if match is None:
             return ""
@@ -155,7 +154,7 @@ class Traps:
         ahead = _months(year, min(max(month, 1), 12)) - self._month
         if not (ahead > FAR_MONTHS or year < OLDEST_YEAR):
             return ""
-        if len(self._dates) >= KEPT:
+        if len(self._dates) >= MAX_ENTRIES:
             self._dates.clear()
         kind = hash((host.id, _NUMBER.sub("0", rest)))
         self._dates[kind] = self._dates.get(kind, 0) + 1
@@ -178,7 +177,7 @@ class Traps:
         text    `wording` of the page, 0 if it has no text
         is_new  the page counts as new whatever its text
         """
-        change = -REPEATED if is_new else 1
+        change = -MAX_REPEATS if is_new else 1
         if text and not self.knows_text(queue.host.id, text):
             fingerprint = digest_on_host(queue.host.id, text)
             self._texts[fingerprint % TEXTS] = fingerprint
@@ -190,12 +189,12 @@ class Traps:
         if origin != parent:  # a list of tags may have hundreds of links to pages without own text
             is_repeat = self._count_repeat(-2 - origin, change) > 0
         if is_repeat:
-            if len(self._origins) >= KEPT:
+            if len(self._origins) >= MAX_ENTRIES:
                 self._origins.clear()
                 self._repeats = Counter({k: n for k, n in self._repeats.items() if k >= 0})
             self._origins[url_id] = origin
-        if queue.pattern and fetched >= WATCHED_FROM:
-            self._count_repeat(queue.id, change if change > 0 else -REPEATED)
+        if queue.pattern and fetched >= COMPARED_FROM:
+            self._count_repeat(queue.id, change if change > 0 else -MAX_REPEATS)
 
     def knows_text(self, host: int, text: int) -> bool:
         """Return whether a page of a host had this wording; old ones are forgotten."""
@@ -208,41 +207,41 @@ class Traps:
             del self._repeats[key]
         return repeats
 
-    def is_barren(self, url_id: int, parent: int) -> str:
+    def barren_reason(self, url_id: int, parent: int) -> str:
         """Return why a URL first linked by the page `parent` is not requested, "" if it is.
 
         All pages on the way from the last page with a new text to the URL repeat others, and so do
-        at least `REPEATED` pages on other ways from there. A URL that was known before its parent
-        is requested.
+        at least `MAX_REPEATS` pages on other ways from there. A URL that was known before its
+        parent is requested.
         """
         if not self.config.is_on or parent > url_id or parent not in self._origins:
             return ""
         repeats = self._repeats[-2 - self._origins[parent]]
-        if repeats < REPEATED:
+        if repeats < MAX_REPEATS:
             return ""
         return msg(
             "the last {repeats} pages found in the same way had no new text", repeats=repeats
         )
 
-    def is_spent(self, queue: Queue, tally: Tally, host_tally: Tally) -> str:
-        """Why no more is to be asked for of a queue: it or its host had its budget; else ""."""
+    def spent_reason(self, queue: Queue, tally: Tally, host_tally: Tally) -> str:
+        """Return why a queue is not requested any more, "" if it is: a spent budget."""
         budget = self.config.budget
         if not self.config.is_on or not budget:
             return ""
         repeats = self._repeats[queue.id]
-        if repeats >= REPEATED and not pays(tally):
+        if repeats >= MAX_REPEATS and not is_productive(tally):
             return msg(
                 "the last {repeats} URLs like {pattern} had no new text",
                 repeats=repeats,
                 pattern=queue.pattern,
             )
-        if queue.pattern and tally.requests >= budget and not pays(tally):
+        if queue.pattern and tally.requests >= budget and not is_productive(tally):
             return msg(
                 "{fetched} URLs like {pattern} found almost nothing",
                 fetched=tally.requests,
                 pattern=queue.pattern,
             )
-        if host_tally.requests >= HOST_SHARE * budget and not pays(host_tally):
+        if host_tally.requests >= HOST_SHARE * budget and not is_productive(host_tally):
             return msg(
                 "{fetched} URLs of {name} found almost nothing",
                 fetched=host_tally.requests,
@@ -251,9 +250,9 @@ class Traps:
         return ""
 
 
-def pays(tally: Tally) -> bool:
-    """Whether what requests brought is worth going on."""
-    return tally.rewards >= LEAST_YIELD * tally.requests
+def is_productive(tally: Tally) -> bool:
+    """Return whether the relevance per request is at least `MIN_YIELD`."""
+    return tally.rewards >= MIN_YIELD * tally.requests
 
 
 def _months(year: int, month: int) -> int:

@@ -15,9 +15,9 @@ from focus.errors import ConfigError
 from focus.text.formatting import format_count, printable
 
 if TYPE_CHECKING:
+    from focus.learn.label_session import LabelSessionResult
     from focus.learn.labelling import LabelQuestion
     from focus.learn.reranking import RerankCounts
-    from focus.learn.teaching import TeachingResult
 
 _ANSWERS = {"y": "y", "n": "n", "s": "s", " ": "s", "q": "q", "\x1b": "q", "\x04": "q"}
 _PROMPT = "on topic? [y]es [n]o [s]kip [q]uit "
@@ -45,8 +45,8 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     import asyncio
 
     from focus.commands.settings import read_topic
+    from focus.learn.label_session import LabelSessionOptions, run_label_session
     from focus.learn.model_file import model_path, write_model_name
-    from focus.learn.teaching import TeachingOptions, teach
     from focus.storage.reader import DatabaseReader
 
     subject = read_topic(str(topic))
@@ -54,10 +54,10 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
         number = reader.crawl_id(crawl)
     model = Path(subject.model) if subject.model else model_path(topic)
     asker = PageAsker()
-    lesson = TeachingOptions(db.expanduser(), number, subject, model, limit, rank_only)
+    lesson = LabelSessionOptions(db.expanduser(), number, subject, model, limit, rank_only)
     with show_progress("Judging again") as progress:
         taught = asyncio.run(
-            teach(
+            run_label_session(
                 lesson,
                 ask=lambda question: asker.ask(question_lines(question)),
                 on_model_written=lambda path: write_model_name(topic, path),
@@ -118,7 +118,7 @@ def question_lines(question: LabelQuestion) -> list[str]:
     ]
 
 
-def lesson_lines(taught: TeachingResult, model: Path) -> list[str]:
+def lesson_lines(taught: LabelSessionResult, model: Path) -> list[str]:
     """Return the result of a labelling session."""
     answers, (on, off), ranked = taught.answers, taught.labels, taught.reranked
     text = f"{answers.on} on topic, {answers.off} off, {answers.skipped} skipped"

@@ -117,7 +117,7 @@ class Effects:
         tiers = deferred_tiers(candidate.priority) if is_link else 0
         request.is_deferred = tiers > 0
         self._unit_of_work.add_request(url_id)
-        self._link_handler.domains.asked(host)
+        self._link_handler.domains.mark_requested(host)
         self._frontier.start_request(host, candidate.start_at)
         self._transport.send(
             Task(
@@ -172,13 +172,13 @@ class Effects:
 
     def _apply_robots(self, intent: i.ApplyRobots, now: float) -> None:
         host = intent.host
-        self._view.robots_gate.settle(host, intent.turn)
+        self._view.robots_gate.apply(host, intent.outcome)
         host.next_at = max(host.next_at, now + host.delay_s)  # its robots.txt may set a Crawl-delay
         self._unit_of_work.update_host(host)
 
     def _fetch_robots(self, intent: i.FetchRobots, now: float) -> None:
         host, start_at = intent.host, max(intent.start_at, intent.host.next_at)
-        self._link_handler.domains.asked(host)
+        self._link_handler.domains.mark_requested(host)
         self._frontier.start_request(host, start_at)
         self._frontier.pause_host(host, math.inf, start_at)
         tell = self._frontier.waits_for_send
@@ -194,7 +194,7 @@ class Effects:
         )
 
     def _fetch_robots_later(self, intent: i.FetchRobotsLater, now: float) -> None:
-        self._view.robots_gate.ask_later(intent.host, intent.url)
+        self._view.robots_gate.set_next_url(intent.host, intent.url)
         self._frontier.pause_host(intent.host, 0.0, now)
 
     def _pause_host(self, intent: i.PauseHost, now: float) -> None:
@@ -473,7 +473,7 @@ class Effects:
         known, host = self._url_table.find(row.key), self._view.queue(intent.source).host
         is_source = intent.source in self._link_handler.source_ids
         target = self._link_handler.add_ranked_url(row, listing=is_source)
-        refusal = self._link_handler.refusal(row.url, self._view.queue(target).host)
+        refusal = self._link_handler.site_rule_refusal(row.url, self._view.queue(target).host)
         is_log_in = refusal is not None or returns_to(row.url, intent.url)
         if known >= 0 or is_log_in:
             waste = Waste.LOG_IN if is_log_in else Waste.REDIRECT

@@ -154,7 +154,7 @@ class HitRates:
         for tally in (self._unit_of_work.queue_tallies.setdefault(queue.id, Tally()), host):
             tally.requests += more.requests
             tally.rewards += more.rewards
-        self.domains.count(queue.host, more)
+        self.domains.add_requests(queue.host, more)
 
     def host_tally(self, host: Host) -> Tally:
         """Return the tally of a host."""

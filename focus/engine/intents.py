@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from focus.admission.robots_gate import Turn
+from focus.admission.robots_gate import RobotsOutcome
 from focus.admission.url_rules import Waste
 from focus.engine.templates import PageCorrection
 from focus.records import (
@@ -73,7 +73,7 @@ class ApplyRobots(_Intent, frozen=True):
     """Apply the outcome of a robots.txt request to its host."""
 
     host: Host
-    turn: Turn
+    outcome: RobotsOutcome
 
 
 class FetchRobots(_Intent, frozen=True):

@@ -183,7 +183,7 @@ class LinkHandler:
             )
         return self.add_url(blank, link.host, link.pattern, refusal=refusal)
 
-    def refusal(self, url: str, host: Host) -> Refusal | None:
+    def site_rule_refusal(self, url: str, host: Host) -> Refusal | None:
         """Return why a URL is an action, or a page variant by the software of its host."""
         if self._uses_site_rules:
             return site_rules.reason_against(url, host.software)
@@ -199,7 +199,7 @@ class LinkHandler:
             or candidate.id in self.source_ids
         ):
             return None
-        return self.refusal(candidate.url, host)
+        return self.site_rule_refusal(candidate.url, host)
 
     def task_software(self, host: Host) -> str | None:
         """Return the software of a host for its next page: None if it is to be detected there."""
@@ -233,13 +233,13 @@ class LinkHandler:
                         self.depths.shorten(known, row.depth)
                     return known
                 row, host, pattern = rewritten, self.frontier.host(url_host(rewritten.url)), ""
-        if not pattern and (self.strategy.url_patterns or self.traps.wants_patterns(host)):
+        if not pattern and (self.strategy.url_patterns or self.traps.needs_patterns(host)):
             pattern = url_pattern(row.url)
         queue = self.frontier.queue(host, pattern)
         if self.strategy.learns:
             self.hit_rates.set_newcomer_queue_bonus(queue)
-        self.traps.count(host)
-        self.domains.look()
+        self.traps.count_urls(host)
+        self.domains.add_new_hosts()
         self.unit_of_work.add_place(host, queue)
         reason = self._scope_reason(row.url, host.name, row.depth, listing=listing)
         state, why, detail = UrlState.WAITING, "", ""
@@ -315,7 +315,7 @@ class LinkHandler:
         """Let a URL wait that the scope dropped, unless the scope or another rule refuses it."""
         queue = self.frontier.queues[self.url_table.queue[url_id]]
         reason = self._scope_reason(url, queue.host.name, self.url_table.depth[url_id])
-        objection = self.refusal(url, queue.host) or self.traps.look(url, queue.host)
+        objection = self.site_rule_refusal(url, queue.host) or self.traps.check_url(url, queue.host)
         hops, why, detail = self.url_table.hops[url_id], str(reason or ""), ""
         if not why and objection is not None:
             why, detail = str(objection.reason), objection.detail
@@ -350,18 +350,18 @@ class LinkHandler:
         if row.parent_id is None and row.depth == 0:
             return None
         if row.priority < SEED_PRIORITY:
-            refusal = refusal or self.refusal(row.url, queue.host)
+            refusal = refusal or self.site_rule_refusal(row.url, queue.host)
             if refusal is not None:
                 return refusal
         spent = self.exhausted_reason(queue)
         if spent:
             return Suspicion(DropReason.TRAP_BUDGET, spent)
-        return self.traps.look(row.url, queue.host)
+        return self.traps.check_url(row.url, queue.host)
 
     def exhausted_reason(self, queue: Queue) -> str:
         """Return why no more URLs of a queue are requested, "" if they are."""
-        by_pattern = self.traps.is_spent(queue, *self.hit_rates.tallies(queue))
-        return by_pattern or self.domains.is_spent(queue.host)
+        by_pattern = self.traps.spent_reason(queue, *self.hit_rates.tallies(queue))
+        return by_pattern or self.domains.spent_reason(queue.host)
 
     def exhausted_reason_for_url(self, url_id: int, priority: float) -> str:
         """Return why a URL is not requested because of others like it, "" if it is.
@@ -371,7 +371,7 @@ class LinkHandler:
         if priority >= SEED_PRIORITY:
             return ""
         spent = self.exhausted_reason(self.frontier.queues[self.url_table.queue[url_id]])
-        return spent or self.traps.is_barren(url_id, self.url_table.parent[url_id])
+        return spent or self.traps.barren_reason(url_id, self.url_table.parent[url_id])
 
     def restore_deferred(self, host: Host) -> None:
         """Give the deferred URLs of a host their priority again: a kind of them is of use."""

@@ -9,7 +9,7 @@ has answered, is sent at growing intervals.
              hosts, or their URLs return to their queues
 
 Every state has an exit. A URL is returned to its queue `MAX_RETURNS` times in a run; its next
-failure is its host's. Outages end the crawl after `--max-offline`, counted from the beginning of
+failure is its host's. Outages end the crawl after `max_offline_s`, counted from the beginning of
 the first outage since a result was last processed.
 
 Crawls of a recorded web have no outages: nothing is held.
@@ -244,7 +244,7 @@ class Outages:
             return
         host, origin = targets[self.connectivity.failed_probes % len(targets)]
         start_at = self._probe_at = max(now, host.next_at)
-        path = "/" if self._view.robots_gate.is_open else "/robots.txt"
+        path = "/" if self._view.robots_gate.ignores_robots else "/robots.txt"
         tell = self._frontier.waits_for_send
         self._probe = Task(
             None, origin + path, host.name, start_at=start_at, should_report_send=tell

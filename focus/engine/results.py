@@ -96,20 +96,22 @@ def decide(result: Result, view: View, now: float) -> list[Intent]:
 
 
 def _robots_intents(host: Host, fetch: FetchResult, view: View, now: float) -> list[Intent]:
-    turn = view.robots_gate.judge(host, fetch, now)
-    obey = ApplyRobots(host, turn)
-    if turn.ask is not None:
+    outcome = view.robots_gate.decide(host, fetch, now)
+    obey = ApplyRobots(host, outcome)
+    if outcome.next_url is not None:
         if view.uses_lookups:  # requested when host and address are due
-            return [obey, FetchRobotsLater(host, turn.ask)]
-        return [obey, FetchRobots(host, turn.ask, now)]
-    others = fallback_intents(host, view) if turn.wait_s is not None or turn.failure else []
-    if turn.wait_s is not None and not others:
-        return [obey, PauseHost(host, now + turn.wait_s)]
-    if turn.failure is not None and not others:
+            return [obey, FetchRobotsLater(host, outcome.next_url)]
+        return [obey, FetchRobots(host, outcome.next_url, now)]
+    others = (
+        fallback_intents(host, view) if outcome.retry_after_s is not None or outcome.failure else []
+    )
+    if outcome.retry_after_s is not None and not others:
+        return [obey, PauseHost(host, now + outcome.retry_after_s)]
+    if outcome.failure is not None and not others:
         return [
             obey,
             AbandonHost(
-                host, turn.failure, chain_messages("robots.txt", fetch.detail), is_untried=True
+                host, outcome.failure, chain_messages("robots.txt", fetch.detail), is_untried=True
             ),
         ]
     return [obey, *others, PauseHost(host), FetchSitemaps(host)]

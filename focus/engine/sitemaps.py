@@ -46,7 +46,7 @@ class SitemapHandler:
         if self._is_enabled and url_host(url) not in self._homes:
             self._homes.add(url_host(url))
             host = self._link_handler.frontier.host(url_host(url))
-            if self._robots_gate.is_open:
+            if self._robots_gate.ignores_robots:
                 self._add_url_source(normalise("/sitemap.xml", url), 0, None)
             elif host.robots:  # known from an earlier run
                 self.add_from_robots(host)

@@ -11,7 +11,7 @@
     corpus — labelled pages from folders, files and crawls
     training — a tested classifier from labelled pages (`focus research train`)
     labelling — questions about uncertain pages; the model updated from labels (`focus label`)
-    teaching — a whole session of `focus label`: ask, learn, score again, rank again
+    label_session — a whole session of `focus label`: ask, learn, score again, rank again
     reranking — a stored crawl replayed with the new model
     model_file — the result of learning, one JSON file beside the topic file
     kb/ — knowledge bases: entities that pages name

@@ -47,7 +47,7 @@ class PageScorer:
     def __init__(self, config: AnalysisConfig) -> None:
         self._configure(config)
 
-    def update(self, payload: bytes) -> None:
+    def reconfigure(self, payload: bytes) -> None:
         """Continue with another configuration, an `AnalysisConfig` as MessagePack."""
         self._configure(msgspec.msgpack.decode(payload, type=AnalysisConfig), self.matcher)
 

@@ -39,7 +39,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     saved = await store.run_in_thread(partial(writer.load_queues_and_hosts, crawl=info.id))
     _restore_hosts(crawl, saved, clock_setback_s)
     _restore_queues(crawl, saved)
-    crawl.link_handler.domains.restored()
+    crawl.link_handler.domains.restore_groups()
     await _restore_urls(crawl, store, info, clock_setback_s)
     await _restore_depths(crawl, store, info)
     _restore_seed_homes(crawl)
@@ -166,7 +166,7 @@ async def _restore_urls(
         url_table.apply_link_evidence(*evidence)
     url_table.build_index()
     for queue_id, count in enumerate(np.bincount(np.asarray(url_table.queue)).tolist()):
-        crawl.link_handler.traps.count(frontier.queues[queue_id].host, count)
+        crawl.link_handler.traps.count_urls(frontier.queues[queue_id].host, count)
 
 
 async def _restore_depths(crawl: Crawl, store: Store, info: CrawlInfo) -> None:

@@ -49,7 +49,7 @@ class PatternUse(msgspec.Struct, frozen=True):
     kind: str
 
 
-class Denial(msgspec.Struct, frozen=True):
+class DenySuggestion(msgspec.Struct, frozen=True):
     """Regular expression for `--deny`, and the useless requests that it would have saved."""
 
     regex: str
@@ -66,7 +66,7 @@ class RequestUses(msgspec.Struct, frozen=True):
 
     kinds: dict[str, int] = {}
     patterns: list[PatternUse] = []
-    denials: list[Denial] = []
+    denials: list[DenySuggestion] = []
 
 
 def read_request_uses(db: sqlite3.Connection, crawl: int) -> RequestUses:
@@ -108,19 +108,19 @@ def summarise(uses: Iterable[tuple[str, str]]) -> RequestUses:
     return RequestUses(dict(kinds.most_common()), patterns[:MAX_PATTERNS], denials)
 
 
-def suggest_denials(useful: Sequence[str], useless: Sequence[str]) -> list[Denial]:
+def suggest_denials(useful: Sequence[str], useless: Sequence[str]) -> list[DenySuggestion]:
     """Return expressions that match many useless URLs and no useful one, the best first."""
     useful_expressions = {regex for url in useful for regex in url_expressions(url)}
     expressions = [
         [e for e in url_expressions(url) if e not in useful_expressions] for url in useless
     ]
-    denials: list[Denial] = []
+    denials: list[DenySuggestion] = []
     while len(denials) < MAX_DENIALS:
         counts = Counter(regex for regexes in expressions for regex in regexes)
         best = max(counts, key=counts.__getitem__, default=None)  # of equals the first in a URL
         if best is None or counts[best] < MIN_WASTE:
             break
-        denials.append(Denial(best, counts[best]))
+        denials.append(DenySuggestion(best, counts[best]))
         expressions = [regexes for regexes in expressions if best not in regexes]
     return denials
 

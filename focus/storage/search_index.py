@@ -125,7 +125,7 @@ class SearchIndex:
             for crawl, _ in todo:
                 while self._index_batch(crawl, indexed):
                     pass
-            self._update_maxima()
+            self._update_score_maxima()
             return done
 
     def indexed_crawls(self) -> list[IndexedCrawl]:
@@ -206,7 +206,7 @@ class SearchIndex:
             (number, " ".join(index_words(head)), " ".join(index_words(text)), " ".join(words)),
         )
 
-    def _update_maxima(self) -> None:
+    def _update_score_maxima(self) -> None:
         """Update the largest PageRank and relevance of crawls that have changed."""
         stamps: dict[int, str] = {row[0]: row[2] for row in self._read(_CRAWLS)}
         for indexed in self.indexed_crawls():

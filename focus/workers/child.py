@@ -58,7 +58,7 @@ class Scorer(Protocol):
         `software` None detects the application.
         """
 
-    def update(self, payload: bytes) -> None:
+    def reconfigure(self, payload: bytes) -> None:
         """Replace topic or model by the encoded one."""
 
 
@@ -121,7 +121,7 @@ def serve_requests(requests: BinaryIO, replies: int) -> None:
         elif scorer is None:
             return None
         elif isinstance(request, ScorerUpdate):
-            scorer.update(request.payload)
+            scorer.reconfigure(request.payload)
         else:
             _score_jobs(request, scorer, replies, limit_s)
     return None

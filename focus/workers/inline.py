@@ -29,7 +29,7 @@ class InlineScorer:
 
     async def update(self, payload: bytes) -> None:
         """Replace topic or model of the scorer."""
-        self._scorer.update(payload)
+        self._scorer.reconfigure(payload)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to close."""

@@ -19,7 +19,7 @@ class Hooked:
         self.model = config.relevance
         self.batch = 0
 
-    def update(self, payload: bytes) -> None:
+    def reconfigure(self, payload: bytes) -> None:
         self.model = payload.decode()
 
     def score(self, url: str, body: bytes, content_type: str | None, **options: object) -> Page:

@@ -35,7 +35,7 @@ from focus.topic.terms import copy_added_words
 from focus.topic.topic import Topic, from_builtins, to_builtins
 
 
-class TeachingOptions(msgspec.Struct, frozen=True):
+class LabelSessionOptions(msgspec.Struct, frozen=True):
     """What a session teaches.
 
     topic      topic of the topic file; `model` is an absolute path or None
@@ -52,7 +52,7 @@ class TeachingOptions(msgspec.Struct, frozen=True):
     rank_only: bool = False
 
 
-class TeachingResult(msgspec.Struct, frozen=True):
+class LabelSessionResult(msgspec.Struct, frozen=True):
     """The result of a session; `labels` counts those of the topic from all sessions, (on, off)."""
 
     relevance: str
@@ -61,13 +61,13 @@ class TeachingResult(msgspec.Struct, frozen=True):
     reranked: RerankCounts | None = None
 
 
-async def teach(
-    options: TeachingOptions,
+async def run_label_session(
+    options: LabelSessionOptions,
     *,
     ask: Callable[[LabelQuestion], str],
     on_model_written: Callable[[Path], None],
     report_progress: ReportProgress,
-) -> TeachingResult:
+) -> LabelSessionResult:
     """Run a session; `on_model_written` is called with the path of the model file.
 
     Raises ConfigError if the relevance model of the crawl cannot learn, StoreLocked while a crawl
@@ -98,7 +98,7 @@ async def teach(
         on = sum(is_on for _, is_on in pages)
         label_counts = (on, len(pages) - on)
         if not (answers.on or answers.off or options.rank_only):
-            return TeachingResult(relevance, answers, label_counts)
+            return LabelSessionResult(relevance, answers, label_counts)
         if pages:
             learned = load_topic_model(topic) or LearnedTopic(topic.name)
             save_model(options.model, learn_from_labels(learned, topic, relevance, pages))
@@ -111,10 +111,10 @@ async def teach(
             now=time.time(),
             report_progress=report_progress,
         )
-        return TeachingResult(relevance, answers, label_counts, reranked)
+        return LabelSessionResult(relevance, answers, label_counts, reranked)
 
 
-def _check_crawl(config: CrawlConfig, options: TeachingOptions) -> None:
+def _check_crawl(config: CrawlConfig, options: LabelSessionOptions) -> None:
     name = config.analysis.topic.get("name")
     if name != options.topic.name:
         raise ConfigError(
