@@ -53,9 +53,10 @@ def measure(folder: Path, kit: Path, site: str, seed: str, options: list[str]) -
         summary, part = Path(scratch, "summary.json"), Path(scratch, "access")
         url = f"http://127.0.0.1:{FIRST_PORT + offset}{seed}"
         command = ["-m", "focus", "crawl", "--seed", url, "--topic", topic, "--delay", "20ms"]
-        command += ["--slowdown", "0s", "--allow-net", "127.0.0.0/8", "--quiet"]
+        command += ["--allow-net", "127.0.0.0/8", "--quiet"]
         command += ["--db", f"{scratch}/focus.db", "--summary", str(summary), *options]
-        subprocess.run([sys.executable, *command], check=False, stdout=sys.stderr)
+        environment = os.environ | {"FOCUS_SLOWDOWN": "0s"}
+        subprocess.run([sys.executable, *command], check=False, stdout=sys.stderr, env=environment)
         part.write_bytes(access.read_bytes()[before:])
         counted = subprocess.check_output(
             [sys.executable, kit / "count.py", folder, site, part], text=True

@@ -19,7 +19,9 @@ from focus.alerts.delivery import CHANNELS
 from focus.cli import cli
 from focus.commands.options.help import paragraphs
 from focus.commands.options.option import show_full_help
+from focus.config import FILE_ONLY
 from focus.i18n import say
+from focus.registry import RENAMED, RENAMED_COMMANDS
 
 DOCS = Path(__file__).parent
 PAGES = {"en": DOCS / "cli.md", "zh": DOCS / "zh" / "cli.md"}
@@ -56,14 +58,42 @@ in powers of 1,024.
 | 1 | the disk is full, a file or the database cannot be used, or focus has a bug |
 | 2 | an option, variable, topic or configuration file is invalid |
 | 3 | no page was fetched; the reason is given for each seed |
-| 4 | more URLs failed than `--fail-error-rate` allows, or no watched site could be visited |
+| 4 | more URLs failed than `FOCUS_FAIL_ERROR_RATE` allows, or no watched site could be visited |
 | 5 | another crawl uses the database |
 | 6 | another `focus watch run` is active |
 | 7 | the broker of a cluster cannot be used, or its frontier or workers are missing |
-| 8 | no host could be reached during `--max-offline`; the same command continues |
+| 8 | no host could be reached during `FOCUS_MAX_OFFLINE`; the same command continues |
 | 130 | Ctrl-C; the same command continues |
 """
 
+
+RENAMED_INTRO = (
+    "## Renamed and removed",
+    "",
+    "Old names of commands and options work until the next release, with a note. A variable in the",
+    "second column replaces an option; for `focus crawl` it is also a key under `[crawl]` in",
+    "`focus.toml`, such as `max-body`.",
+    "",
+    "| old | now |",
+    "|---|---|",
+)
+RENAMED_INTRO_ZH = (
+    "## 改名和去掉的",
+    "",
+    "命令和选项的旧名称在下一版之前仍可用，并有提示。第二列中的变量代替选项；"
+    "对 `focus crawl`，它也是 `focus.toml` 中 `[crawl]` 下的键，例如 `max-body`。",
+    "",
+    "| 旧 | 新 |",
+    "|---|---|",
+)
+REMOVED = (
+    "| `focus judge` | `focus label`, or TREC judgments with `focus research compare --labels` |",
+    "| `focus tune`, `--profile`, `--vectors`, strategy `learned` | removed; use `yield` |",
+)
+REMOVED_ZH = (
+    "| `focus judge` | `focus label`；`focus research compare --labels` 读取 TREC 格式的判断 |",
+    "| `focus tune`、`--profile`、`--vectors`、策略 `learned` | 已去掉；请用 `yield` |",
+)
 
 INTRO_ZH = """\
 # 命令行
@@ -95,11 +125,11 @@ delay = "2s"
 | 1 | 磁盘已满，文件或数据库不能用，或 focus 有错误 |
 | 2 | 选项、变量、主题或配置文件无效 |
 | 3 | 一个网页也没有抓到；写明每个种子的原因 |
-| 4 | 失败的 URL 多于 `--fail-error-rate` 允许的，或没有关注的网站可以访问 |
+| 4 | 失败的 URL 多于 `FOCUS_FAIL_ERROR_RATE` 允许的，或没有关注的网站可以访问 |
 | 5 | 另一次抓取正在使用数据库 |
 | 6 | 另一个 `focus watch run` 未结束 |
 | 7 | 集群的消息代理不能用，或缺少 frontier 或工作进程 |
-| 8 | 在 `--max-offline` 期间没有主机可以到达；同一条命令接着抓 |
+| 8 | 在 `FOCUS_MAX_OFFLINE` 期间没有主机可以到达；同一条命令接着抓 |
 | 130 | Ctrl-C；同一条命令接着抓 |
 """
 
@@ -119,7 +149,7 @@ def page(language: str = "en") -> str:
     try:
         intro = INTRO if language == "en" else INTRO_ZH
         parts = [intro, *("\n".join(_command(name, command)) for name, command in commands())]
-        parts.append("\n".join(_channels()))
+        parts += ("\n".join(_channels()), "\n".join(_renamed()))
     finally:
         i18n.set_language(before)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).rstrip() + "\n"
@@ -168,14 +198,32 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
     yield ""
     yield from _prose(inspect.cleandoc(command.help or ""))
     section = ""
-    for option in command.params:
-        if not isinstance(option, click.Option):
-            continue
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    for option in sorted(options, key=_is_hidden):
         if getattr(option, "section", "Options") != section:
             section = getattr(option, "section", "Options")
             default, variable = ("default", "variable") if _is_english() else ("默认", "变量")
             yield from ("", f"| {say(section)} | | {default} | {variable} |", "|---|---|---|---|")
         yield _row(option, ctx)
+    yield ""
+
+
+def _is_hidden(option: click.Option) -> bool:
+    return getattr(option, "section", "") == FILE_ONLY
+
+
+def _renamed() -> Iterator[str]:
+    """Yield the section on old names of commands and options."""
+    yield from RENAMED_INTRO if _is_english() else RENAMED_INTRO_ZH
+    yield from (f"| `{old}` | `{new}` |" for old, new in {**RENAMED_COMMANDS, **RENAMED}.items())
+    hidden = {
+        (max(option.opts, key=len), str(option.envvar))
+        for _, command in commands()
+        for option in command.params
+        if isinstance(option, click.Option) and _is_hidden(option)
+    }
+    yield from (f"| `{old}` | `{new}` |" for old, new in sorted(hidden))
+    yield from REMOVED if _is_english() else REMOVED_ZH
     yield ""
 
 

@@ -5,13 +5,13 @@ precedence, into one `CrawlConfig`; each package receives only its part. Units a
 
 A field annotated with a `Setting` is an option of `focus crawl`. For example
 
-    max_body_bytes: Annotated[int, Setting(SPEED_SECTION, "The largest page taken.")] = 10485760
+    delay_s: Annotated[float, Setting(SPEED_SECTION, "Wait TIME between requests.")] = 1.0
 
-declares `--max-body SIZE` with this help in the section `SPEED_SECTION`, the variable
-`FOCUS_MAX_BODY`, `max-body` in focus.toml, a row in docs/cli.md and a line of the dry run. The long
-name is the name of the field without its unit, the type follows from the type and unit of the
-field, and the default is the default of the field. A flag inverts the default of a boolean field.
-The help lists options by section, and within a section in the order of the fields.
+declares `--delay TIME` with this help in the section `SPEED_SECTION`, the variable `FOCUS_DELAY`,
+`delay` in focus.toml, a row in docs/cli.md and a line of the dry run. The long name is the name of
+the field without its unit, the type follows from the type and unit of the field, and the default is
+the default of the field. A flag inverts the default of a boolean field. The help lists options by
+section, and within a section in the order of the fields.
 `commands/options/declared.py` creates the options.
 
 The database stores a `CrawlConfig` as JSON, so a renamed field keeps its old key (`field(name=…)`).
@@ -27,7 +27,7 @@ import msgspec
 CRAWL_SECTION, SCOPE_SECTION, LIMIT_SECTION = "What to crawl", "Scope", "Limits"
 SPEED_SECTION, NETWORK_SECTION, OUTPUT_SECTION = "Speed and size", "Requests", "Output"
 SESSION_SECTION, SCRIPT_SECTION = "Log-in", "Scripts"
-FILE_ONLY = "Only in focus.toml"
+FILE_ONLY = "Not on the command line"
 
 NOFOLLOW_CHOICES = ("follow", "weigh", "skip")
 """Treatments of links with rel=nofollow, ugc or sponsored."""
@@ -36,10 +36,9 @@ MAX_URL_LENGTH = 2083
 USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
 RARE_OPTIONS = frozenset(
     """
-    archive as-published browser connect-to cookie cookie-jar credentials eager ignore-robots
-    insecure keep max-body max-bytes max-offline max-redirects max-requests no-browser-sandbox
-    no-site-rules nofollow per-host per-ip proxy relevance render-match render-timeout slowdown
-    threshold timeout trap-budget workers
+    archive as-published connect-to cookie credentials eager ignore-robots insecure keep max-bytes
+    max-requests no-browser-sandbox no-site-rules per-host proxy relevance render-match
+    threshold workers
     """.split()
 )
 """Options that only `--help-all` shows."""
@@ -48,8 +47,8 @@ RARE_OPTIONS = frozenset(
 class Setting(msgspec.Struct, frozen=True):
     """Properties of an option that do not follow from name, type and default of its field.
 
-    section    section of the help; `FILE_ONLY` for a setting of focus.toml and its environment
-               variable that is no option of the command line
+    section    section of the help; `FILE_ONLY` for a setting that has only a key in focus.toml
+               and an environment variable
     help       help text; a word in brackets at its end is the reason that `focus status` shows for
                failures and drops by this limit
     name       long name, if it differs from the name of the field
@@ -111,7 +110,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
         ),
     ] = msgspec.field(default=False, name="listings")
     total_timeout_s: Annotated[
-        float, Setting(SPEED_SECTION, "Time limit of one request (timeout).", name="timeout")
+        float, Setting(FILE_ONLY, "Time limit of one request (timeout).", name="timeout")
     ] = 30.0
     connect_timeout_s: Annotated[
         float, Setting(FILE_ONLY, "Time limit for opening a connection (timeout).")
@@ -127,7 +126,7 @@ class FetchConfig(msgspec.Struct, frozen=True):
     ] = 1000.0
     min_rate_window_s: float = 20.0
     max_body_bytes: Annotated[
-        int, Setting(SPEED_SECTION, "Maximum size of a page, unpacked (too-large).")
+        int, Setting(FILE_ONLY, "Maximum size of a page, unpacked (too-large).")
     ] = 10 * 1024 * 1024
     max_raw_bytes: int = 10 * 1024 * 1024  # as received, including framing; see `max_body_bytes`
     max_header_bytes: Annotated[
@@ -227,7 +226,7 @@ class TrapConfig(msgspec.Struct, frozen=True):
     budget: Annotated[
         int,
         Setting(
-            SCOPE_SECTION,
+            FILE_ONLY,
             "Send at most N requests to a URL pattern that finds almost nothing; 0: no limit "
             "(trap-budget).",
             name="trap-budget",
@@ -308,7 +307,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     per_ip: Annotated[
         int,
         Setting(
-            SPEED_SECTION,
+            FILE_ONLY,
             "Send at most N requests to one IP address at the same time and in one --delay; 0: no "
             "limit.",
             minimum=0,
@@ -317,7 +316,7 @@ class PolitenessConfig(msgspec.Struct, frozen=True):
     max_slowdown_s: Annotated[
         float,
         Setting(
-            SPEED_SECTION,
+            FILE_ONLY,
             "Maximum pause of a host that answers slowly or with 429 or 503; 0s: only --delay.",
             name="slowdown",
             minimum=0,
@@ -358,7 +357,7 @@ class RenderConfig(msgspec.Struct, frozen=True):
     timeout_s: Annotated[
         float,
         Setting(
-            SCRIPT_SECTION,
+            FILE_ONLY,
             "Time limit for the scripts of one page (render-timeout).",
             name="render-timeout",
         ),
@@ -397,7 +396,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     max_offline_s: Annotated[
         float,
         Setting(
-            LIMIT_SECTION,
+            FILE_ONLY,
             "End with exit code 8 after TIME without any reachable host; 0: at once.",
             minimum=0,
         ),
@@ -409,7 +408,7 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     cookies: Annotated[
         bool,
         Setting(
-            SESSION_SECTION,
+            FILE_ONLY,
             "Send back the cookies that sites set during this run.",
             name="cookie-jar",
         ),
@@ -417,13 +416,13 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[
         int,
-        Setting(LIMIT_SECTION, "Maximum number of consecutive redirects (redirect).", minimum=0),
+        Setting(FILE_ONLY, "Maximum number of consecutive redirects (redirect).", minimum=0),
     ] = 10
     scope: ScopeConfig = ScopeConfig()
     nofollow: Annotated[
         str,
         Setting(
-            SCOPE_SECTION,
+            FILE_ONLY,
             "Follow nofollow links like others, give them half weight, or skip them.",
             choices=NOFOLLOW_CHOICES,
         ),
@@ -500,6 +499,6 @@ class RunPaths(msgspec.Struct, frozen=True):
     ] = None
     browser: Annotated[
         Path | None,
-        Setting(SCRIPT_SECTION, "Path of the browser.", default_text="chromium, as PATH has it"),
+        Setting(FILE_ONLY, "Path of the browser.", default_text="chromium, as PATH has it"),
     ] = None
     retry_failed: tuple[str, ...] = ()  # failure kinds of earlier runs whose URLs are queued again

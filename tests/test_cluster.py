@@ -86,7 +86,7 @@ def test_address_never_shows_the_password() -> None:
 
 @pytest.mark.parametrize("host", ["broker.test", "10.0.0.1", "[2001:db8::1]", "localhost.test"])
 def test_read_address_of_another_machine_needs_tls(host: str) -> None:
-    with pytest.raises(ConfigError, match="--amqp-plain") as error:
+    with pytest.raises(ConfigError, match="FOCUS_AMQP_PLAIN") as error:
         read_address(f"amqp://me:secret@{host}:5672/")
     assert "secret" not in str(error.value)
     assert read_address(f"amqps://me:secret@{host}/").password == "secret"

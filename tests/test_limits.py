@@ -37,16 +37,6 @@ def test_contradictory_limits_are_reported(
     assert variable in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("typed", [["--max-url", "100"], ["--max-url=100"], ["--ignore-traps"]])
-def test_focus_toml_setting_is_no_option(typed: list[str], capsys: CaptureFixture[str]) -> None:
-    assert main(["crawl", *BASE, *typed]) == 2
-    key = typed[0].partition("=")[0].removeprefix("--")
-    error = capsys.readouterr().err
-    assert f"write {key} = … under [crawl] in focus.toml" in error
-    assert f"FOCUS_{key.upper().replace('-', '_')}" in error
-    assert error.count("\n") == 1
-
-
 async def test_status_names_reached_limits(tmp_path: Path, capsys: CaptureFixture[str]) -> None:
     web = TinyWeb()
     long = f"http://a.test/{'x' * 90}"

@@ -106,10 +106,10 @@ def test_dry_run_lists_set_options_with_sources(folder: Path, monkeypatch: Monke
     arguments = ["--insecure", "--delay", "2s", "--max-body", "1M", "--cookie", "sid=secret"]
     ctx = crawl.make_context("crawl", arguments, default_map=expected)
     assert changed_options(ctx, excluded={"delay"}) == [
-        "--max-body 1M", "max-headers 32K (focus.toml)",
+        "max-body 1M", "max-headers 32K (focus.toml)",
         "--proxy http://proxy.test:80 (FOCUS_PROXY)",
         "--allow-net 10.0.0.0/8,::1/128 (focus.toml)", "--insecure",
-        "--slowdown 1m30s (focus.toml)", "--cookie …",
+        "slowdown 1m30s (focus.toml)", "--cookie …",
     ]  # fmt: skip
 
 
@@ -185,3 +185,10 @@ def test_old_option_name_works(source: str, folder: Path, monkeypatch: MonkeyPat
     if source == "file":
         (folder / "focus.toml").write_text("[crawl]\ncookies = true\n", encoding="utf-8")
     assert stored_value(jar, *(["--cookies"] if source == "flag" else [])) is True
+
+
+def test_hidden_option_typed_sets_its_value_with_a_note(folder: Path) -> None:
+    arguments = ["a.test", "--topic", "t", "-n", "--timeout", "3s"]
+    result = CliRunner().invoke(cli, ["crawl", *arguments])
+    assert "will not have --timeout; set FOCUS_TIMEOUT instead" in result.stderr
+    assert "timeout 3s" in result.stdout

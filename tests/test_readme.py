@@ -33,7 +33,9 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _RUNS = re.compile(  # a shell's line, a unit file's, a crontab's; not what focus prints
     r"""^(?:\$ |ExecStart=\S*/|[\d*/]+ [\d*]+ .*/)?focus"? +([a-z].*)$"""
 )
-_REMOVED = re.compile(r"^### Removed\n.*?(?=^##)", re.DOTALL | re.MULTILINE)  # of the changelog
+_REMOVED = re.compile(  # sections about names that are gone
+    r"^##+ (?:Removed|Renamed and removed|改名和去掉的)\n.*?(?=^##|\Z)", re.DOTALL | re.MULTILINE
+)
 _ENDS = {"|", ">", "<", "&&", ";"}  # what ends a command in a shell
 
 

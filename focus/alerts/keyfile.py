@@ -1,7 +1,7 @@
 """Key of an installation in a file of its own, and encryption with it.
 
 The key is 32 random bytes, in hexadecimal, in a file of mode 0600 that is created on first use:
-beside the database (`focus.db.key`), or at --key-file. A copy of the database alone, such as a
+beside the database (`focus.db.key`), or at FOCUS_KEY_FILE. A copy of the database alone, such as a
 backup, therefore contains neither the passwords of mail server and SMS gateway, which are encrypted
 with the key (AES-256-GCM), nor addresses with tokens (`sealed_channels`), nor the secrets of
 webhooks and unsubscribe links, which are derived from it.
@@ -44,13 +44,13 @@ def read_key(path: Path) -> bytes:
         key = bytes.fromhex(path.read_text("ascii"))
     except OSError as error:
         raise ConfigError(
-            "--key-file {path}: {error}; give another file", path=path, error=error
+            "FOCUS_KEY_FILE {path}: {error}; give another file", path=path, error=error
         ) from None
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
         raise ConfigError(
-            "--key-file {path}: is not a key file of focus; give another file", path=path
+            "FOCUS_KEY_FILE {path}: is not a key file of focus; give another file", path=path
         )
     return key
 

@@ -45,7 +45,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 24 * 3600.0
 _GROWTH, _JITTER = 11.0, 0.08  # 1 min, 11 min, 2 h, 22 h: five attempts within two days
 
 SEALED_WITH_OTHER_KEY = msg(
-    "its address was encrypted with another key file; give that with --key-file, or enter the "
+    "its address was encrypted with another key file; set FOCUS_KEY_FILE to it, or enter the "
     "address again"
 )
 

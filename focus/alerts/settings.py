@@ -137,7 +137,7 @@ def _read_sealed(stored: dict[str, Any], name: str, key: bytes, key_path: Path) 
     text = keyfile.unseal(key, name, str(stored[name]))
     if text is None:
         raise ConfigError(
-            "--key-file {place}: does not decrypt the passwords in the database; give the file "
+            "FOCUS_KEY_FILE {place}: does not decrypt the passwords in the database; give the file "
             "that encrypted them, or remove them with `focus serve --forget-passwords`",
             place=key_path,
         )

@@ -56,13 +56,13 @@ def read_address(
     if url.scheme not in ("amqp", "amqps") or not url.host:
         raise ConfigError("--amqp: is no address of a broker; one is amqp://user@host:5672/vhost")
     if ca is not None and not ca.is_file():
-        raise ConfigError("--amqp-ca {ca}: there is no such file", ca=ca)
+        raise ConfigError("FOCUS_AMQP_CA {ca}: there is no such file", ca=ca)
     if ca is not None and url.scheme != "amqps":
-        raise ConfigError("--amqp-ca: is for amqps:// only; the address says amqp://")
+        raise ConfigError("FOCUS_AMQP_CA: is for amqps:// only; the address says amqp://")
     if url.scheme == "amqp" and not plain and not _is_local(url.host):
         raise ConfigError(
             "--amqp: password and pages would go to {host} unencrypted; write amqps://, or "
-            "give --amqp-plain where nobody else is in between",
+            "set FOCUS_AMQP_PLAIN=1 where nobody else is in between",
             host=url.host,
         )
     bare = str(url.with_password(None).with_query(None))

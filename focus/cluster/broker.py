@@ -86,7 +86,7 @@ def no_broker(address: Address, error: BaseException) -> ClusterError:
 def _failure_reason(error: BaseException) -> str:
     text = (error.args and str(error.args[-1])) or type(error).__name__
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return msg("its certificate is not trusted (--amqp-ca FILE names one that is)")
+        return msg("its certificate is not trusted (FOCUS_AMQP_CA=FILE names one that is)")
     if "[SSL" in text:
         return msg("it does not speak TLS there (amqp:// instead of amqps://?)")
     return text.replace("Connect call failed", "no connection to")

@@ -14,8 +14,8 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from focus.commands.crawl import REACH_NAMES, crawl_options, reach_options
-from focus.commands.options.declared import DECLARED, changed_options
+from focus.commands.crawl import REACH_NAMES, SCRIPT_NAMES, crawl_options, reach_options
+from focus.commands.options.declared import changed_options
 from focus.commands.options.help import Group
 from focus.commands.options.option import (
     JSON,
@@ -26,7 +26,7 @@ from focus.commands.options.option import (
     print_result,
 )
 from focus.commands.running import run_crawl_command, run_loop
-from focus.config import SCRIPT_SECTION
+from focus.config import FILE_ONLY
 from focus.errors import ConfigError
 from focus.i18n import say, translate
 from focus.text.formatting import format_table
@@ -55,12 +55,14 @@ _BROKER_OPTIONS = [
     ),
     cluster_option(
         "--amqp-ca",
+        section=FILE_ONLY,
         variable=True,
         kind="file",
         help="Trust the certificates in this file (PEM), with amqps://.",
     ),
     cluster_option(
         "--amqp-plain",
+        section=FILE_ONLY,
         variable=True,
         is_flag=True,
         help="Allow unencrypted connections (amqp://) to another machine, in a network of your"
@@ -150,9 +152,7 @@ def frontier(ctx: click.Context, /, **options: Any) -> None:
 _WORKER_OPTIONS = (
     *("archive", "warc", "workers"),
     *("cookie_jar", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
-    *(
-        setting.key for setting in DECLARED if setting.setting.section == SCRIPT_SECTION
-    ),  # workers have no browser
+    *SCRIPT_NAMES,  # workers have no browser
 )
 frontier.params = [param for param in frontier.params if param.name not in _WORKER_OPTIONS]
 
@@ -254,9 +254,9 @@ def start(ctx: click.Context, /, crawl: tuple[str, ...], **options: Any) -> None
             options["amqp"] = stack.enter_context(PrivateBroker()).url
         address = broker_address(options)
         broker = ["--amqp", address.url, "--cluster", address.cluster]
-        broker += ["--amqp-ca", str(address.ca)] if address.ca else []
-        broker += ["--amqp-plain"] if options["amqp_plain"] else []
         environment = dict(os.environ)
+        environment |= {"FOCUS_AMQP_CA": str(address.ca)} if address.ca else {}
+        environment |= {"FOCUS_AMQP_PLAIN": "1"} if options["amqp_plain"] else {}
         if address.password is not None:
             environment[PASSWORD_VARIABLE] = address.password  # not in the list of processes
         slots = ["--slots", str(options["slots"]), "--processes", "1", "--quiet"]

@@ -30,6 +30,7 @@ from focus.config import (
     SCRIPT_SECTION,
     SESSION_SECTION,
     SPEED_SECTION,
+    RenderConfig,
 )
 
 if TYPE_CHECKING:
@@ -41,16 +42,21 @@ _network_option = partial(option, section=NETWORK_SECTION, variable=True)
 _output_option = partial(option, section=OUTPUT_SECTION, variable=True)
 
 llm_options = add_options(
-    _what_option(name, kind=kind, help=text, is_rare=name != "--llm")
-    for name, kind, text in (
-        ("--llm", "web address", "Ask the language model at URL for related terms."),
-        ("--llm-model", "text", "Name of the model, with --llm."),
-        (
-            "--llm-key-file",
-            "file",
-            "Read the key for --llm from the first line of this file; else it is FOCUS_LLM_KEY.",
+    [
+        _what_option(
+            "--llm", kind="web address", help="Ask the language model at URL for related terms."
         ),
-    )
+        _what_option(
+            "--llm-model", kind="text", help="Name of the model, with --llm.", is_rare=True
+        ),
+        option(
+            "--llm-key-file",
+            section=FILE_ONLY,
+            variable=True,
+            kind="file",
+            help="File with the key for --llm in its first line; else the key is FOCUS_LLM_KEY.",
+        ),
+    ]
 )
 """Options that name an endpoint, its model and the file of its key."""
 
@@ -115,13 +121,6 @@ _OUTPUT_OPTIONS = [
     _output_option(
         "--summary", kind="file", help="Write a summary of the run to FILE as JSON.", is_rare=True
     ),
-    _output_option(
-        "--fail-error-rate",
-        type=click.FloatRange(0, 1),
-        metavar="SHARE",
-        help="Exit with code 4 if more than SHARE of the URLs failed.",
-        is_rare=True,
-    ),
     option(
         "-n",
         "--dry-run",
@@ -135,6 +134,14 @@ _OUTPUT_OPTIONS = [
         "--log-file", kind="file", help="Append a line for every request to FILE.", is_rare=True
     ),
     *declared_options(FILE_ONLY),
+    option(
+        "--fail-error-rate",
+        section=FILE_ONLY,
+        variable=True,
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Exit with code 4 if more than SHARE of the URLs failed.",
+    ),
 ]
 
 crawl_options = add_options(
@@ -151,7 +158,11 @@ crawl_options = add_options(
 )
 """All options of `focus crawl`, in the order of its help."""
 
-script_options = add_options(declared_options(SCRIPT_SECTION))
+_SCRIPT_SETTINGS = [
+    setting for setting in DECLARED if setting.record is RenderConfig or setting.field == "browser"
+]
+SCRIPT_NAMES = tuple(setting.key for setting in _SCRIPT_SETTINGS)
+script_options = add_options(setting.option() for setting in _SCRIPT_SETTINGS)
 """Options for running the scripts of pages."""
 
 network_options = add_options(_REQUEST_OPTIONS)

@@ -2,7 +2,7 @@
 
 0  a limit, the target or an empty frontier; also SIGTERM, which a supervisor sends
 3  no page was fetched, or all seeds redirected to other sites
-4  too many failures (--fail-error-rate)    8  offline (--max-offline)
+4  too many failures (FOCUS_FAIL_ERROR_RATE)    8  offline (FOCUS_MAX_OFFLINE)
 130  Ctrl-C    (1, 2 and 5 come from errors, see errors.py)
 """
 
@@ -296,14 +296,14 @@ def failure_lines(report: RunReport, code: int) -> list[str]:
         return [
             say(
                 "focus: error: {offline_since}; nothing is lost, the same command continues "
-                "(--max-offline)",
+                "(FOCUS_MAX_OFFLINE)",
                 offline_since=offline_text(report),
             )
         ]
     if code == TOO_MANY_FAILURES:
         return [
             say(
-                "focus: error: {error_rate} of the URLs failed (--fail-error-rate)",
+                "focus: error: {error_rate} of the URLs failed (FOCUS_FAIL_ERROR_RATE)",
                 error_rate=format_percent(error_rate(report)),
             )
         ]

@@ -42,13 +42,15 @@ def executable(browser: Path | None) -> str:
     """Return the browser that the user names or that PATH has; ConfigError if there is none."""
     if browser is not None:
         if not os.access(browser, os.X_OK) or browser.is_dir():
-            raise ConfigError("--browser {browser}: is not an executable program", browser=browser)
+            raise ConfigError(
+                "FOCUS_BROWSER {browser}: is not an executable program", browser=browser
+            )
         return str(browser)
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         raise ConfigError(
             "--render needs Chromium, which is not on PATH; install it (apt install chromium), "
-            "or give its path with --browser"
+            "or set FOCUS_BROWSER to its path"
         )
     return program
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from focus.commands.options.option import DB, Command, add_options, option
-from focus.config import OUTPUT_SECTION
+from focus.config import FILE_ONLY
 
 CHANNEL_SECTION = "Channels"
 _KEY_FILE = "focus.key_file"  # key in the meta data of click's context
@@ -21,7 +21,7 @@ def _store_key_file(ctx: click.Context, _: click.Parameter, path: Path | None) -
 
 KEY = option(
     "--key-file",
-    section=OUTPUT_SECTION,
+    section=FILE_ONLY,
     variable=True,
     kind="file",
     show_default="beside the database: focus.db.key",
@@ -37,7 +37,7 @@ store_options = add_options([KEY, DB])
 
 
 def key_file() -> Path | None:
-    """Return the value of --key-file of the running command."""
+    """Return the key file of the running command, None for the one beside the database."""
     ctx = click.get_current_context(silent=True)
     return None if ctx is None else ctx.meta.get(_KEY_FILE)
 

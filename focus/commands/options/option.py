@@ -14,7 +14,6 @@ from click.core import ParameterSource
 from focus.commands.options.help import LocalizedCommand
 from focus.commands.options.value_types import KINDS
 from focus.config import FILE_ONLY, OUTPUT_SECTION
-from focus.errors import ConfigError
 from focus.i18n import say
 from focus.registry import RENAMED
 from focus.text.formatting import escape_json_controls, replace_unprintable
@@ -59,7 +58,8 @@ def variable_name(option_name: str) -> str:
 class Option(click.Option):
     """An option in a section of the help.
 
-    Options of the section `FILE_ONLY` cannot be typed. Rare options are shown by `--help-all` only.
+    Options of the section `FILE_ONLY` are hidden: they are settings of focus.toml and variables.
+    Until the next release they may be typed. Rare options are shown by `--help-all` only.
     """
 
     def __init__(
@@ -71,14 +71,12 @@ class Option(click.Option):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return the value and its source. Raises ConfigError if it was typed but must not be."""
+        """Return the value and its source; print a note if it was typed but should not be."""
         value, source = super().consume_value(ctx, opts)
         if self.section == FILE_ONLY and source is ParameterSource.COMMANDLINE:
-            raise ConfigError(
-                "{option} is not an option: write {key} = … under [crawl] in focus.toml, or set "
-                "{variable}",
+            print_note(
+                "the next release will not have {option}; set {variable} instead",
                 option=self.opts[0],
-                key=self.opts[0].removeprefix("--"),
                 variable=self.envvar,
             )
         return value, source
