@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from focus.http import sitemap
 from focus.http.sitemap import (
     MAX_LINKS,
     UrlSourceReader,
@@ -133,6 +134,8 @@ _JSON = '<link type="application/json" href="j"/>'
         (atom(_LINK, "", "c/"), "c/1"),
         (atom('<link href="///c.test//1"/>', "http://a.test/b/"), "http://c.test//1"),
         (atom('<link xml:base="d/" href="1"/>', "", "c/"), "c/d/1"),
+        (atom("<source><link href='no'/></source><link href='1'/>"), "1"),
+        (atom(f"<source url='no'/><link rel='{sitemap._IANA_RELATIONS}alternate' href='1'/>"), "1"),
         (atom('<link href="/1"/>', "", "c/"), "/1"),
         (atom(_JSON + _LINK), "1"),
         (atom(_JSON + '<link type="text/html" href="1"/>'), "1"),

@@ -55,6 +55,7 @@ _FIELDS = {
         "published": "date",
         "pubdate": "date",
         "dc:date": "date",
+        "source": "source",
     },
 }
 _NAME = re.compile(rb"[A-Za-z_][\w.:-]{0,60}")
@@ -68,6 +69,7 @@ _NAMESPACE = re.compile(
 )
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-f]{1,6}));", re.I)
 _ENTITY_CHARS = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_IANA_RELATIONS = "http://www.iana.org/assignments/relation/"  # RFC 4287, 4.2.7.2
 _TAGS = re.compile(r"<[^<>]*>")
 _SLASH = ord("/")
 _WHITESPACE = b"\xef\xbb\xbf \t\r\n"
@@ -117,7 +119,7 @@ class UrlSourceReader:
         self._field = ""
         self._text_pieces: list[bytes] = []
         self._roles: dict[bytes, str] = {}
-        self._is_text = False
+        self._is_text = self._is_source = False
 
     def feed(self, data: bytes) -> None:
         """Read the next piece; never raises."""
@@ -273,10 +275,12 @@ class UrlSourceReader:
         if role == "entry":
             if is_end:
                 self._end_entry()
-            self._entry, self._field = None if is_end else {}, ""
+            self._entry, self._field, self._is_source = None if is_end else {}, "", False
             if not is_end and self.kind == "feed":
                 self._entry = {"base": self._join_base(self._base, data[start:end])}
-        elif role and self._entry is not None:
+        elif role == "source":  # link and title within are those of the feed it came from
+            self._is_source = not is_end and data[end - 1] != _SLASH
+        elif role and self._entry is not None and not self._is_source:
             if is_end:
                 self._end_field()
             else:
@@ -320,7 +324,8 @@ class UrlSourceReader:
             self._field = "" if attributes.get("ispermalink", "").lower() == "false" else role
         elif "href" in attributes:
             self._field = ""
-            if attributes.get("rel", "alternate").lower() == "alternate":
+            relation = attributes.get("rel", "alternate").lower().removeprefix(_IANA_RELATIONS)
+            if relation == "alternate":
                 kind = attributes.get("type", "").lower()
                 name = "url" if not kind or "html" in kind else "alternate"
                 url = _resolve_reference(attributes.get("xml:base", ""), attributes["href"])
