@@ -25,6 +25,7 @@ from pytest import CaptureFixture, MonkeyPatch
 from focus.errors import ConfigError, ExportError
 from focus.report.export import FORMATS, choose_format, write_csv, write_jsonl, write_rows
 from focus.storage.whole_file import write_whole
+from tests.test_reader import make
 
 ROOT = Path(__file__).parents[1]
 COLUMNS: dict[str, Any] = {
@@ -248,6 +249,20 @@ def test_write_through_links_preserves_links_and_rights(
     assert real.read_text().count("\n") == 3
     assert not exists or stat.S_IMODE(real.stat().st_mode) == 0o640
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("write", [_write_rows, _write_whole])
+def test_write_over_database_or_circle_of_links_raises(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    circle, database = tmp_path / "circle", tmp_path / "x.db"
+    circle.symlink_to(circle)
+    make(database)
+    content = database.read_bytes()
+    for path, reason in ((circle, "links"), (database, "database of focus")):
+        with pytest.raises(ExportError, match=reason):
+            write(path)
+    assert circle.is_symlink() and database.read_bytes() == content
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no FIFOs")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pytest import CaptureFixture, MonkeyPatch
@@ -235,7 +236,13 @@ def test_focus_toml_not_utf8_is_reported(home: Path, capsys: CaptureFixture[str]
     assert "focus.toml: is not UTF-8 (byte 0)" in error_line(capsys, "status")
 
 
-def test_missing_focus_toml_gives_no_defaults(home: Path) -> None:
+@pytest.mark.parametrize("error", [None, PermissionError])
+def test_missing_focus_toml_gives_no_defaults(
+    home: Path, error: type[OSError] | None, monkeypatch: MonkeyPatch
+) -> None:
+    if error is not None:  # the folder belongs to another user
+        toml(home, "[crawl]")
+        monkeypatch.setattr(Path, "is_file", Mock(side_effect=error))
     assert config_file.find_config_file(home) is None
     assert config_file.command_defaults(None, {}) == {}
 

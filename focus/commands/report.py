@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.option import CRAWL, DBS, Command, option, print_note, to_json
-from focus.errors import ConfigError
 
 if TYPE_CHECKING:
     from focus.storage.figures import CrawlFigures
@@ -39,26 +38,18 @@ def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_jso
     Example:
         focus report -o football.html
     """
+    from focus.commands.settings import check_folder
     from focus.report.export import check_extension, write_bytes
 
     out = output or (_STDOUT if as_json else Path("report.html"))
     as_json = as_json or out.suffix.lower() == ".json"
     if out != _STDOUT:
-        _check_output(out, db)
+        check_folder(out)
         check_extension(out, (".json",) if as_json else (".html", ".htm"))
     figures = _read_figures([path.expanduser() for path in db], crawl)
     write_bytes(_render_report(figures, as_json), None if out == _STDOUT else out)
     if out != _STDOUT:
         print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=out)
-
-
-def _check_output(out: Path, db: Sequence[Path]) -> None:
-    """Raise ConfigError for output that cannot be written, before anything is read."""
-    from focus.commands.settings import check_folder
-
-    check_folder(out)
-    if out.resolve() in [path.expanduser().resolve() for path in db]:
-        raise ConfigError("-o {out}: is the database itself; choose another -o FILE", out=out)
 
 
 def report_page(db: Sequence[Path], crawl: str) -> bytes:

@@ -20,6 +20,7 @@ from focus.errors import StoreError
 from focus.storage import file_check, private
 from focus.storage.lock import database_lock
 from focus.storage.search_file import index_path
+from focus.storage.whole_file import follow_links
 
 PAGES_PER_STEP = 4096
 """Database pages of 4 KiB that are copied between two calls of `progress`."""
@@ -60,7 +61,7 @@ def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> 
         raise StoreError("{path} already exists; choose another name, or give --force", path=copy)
     if copy.exists() and copy.samefile(database):
         raise StoreError("{path} is the database itself; choose another name", path=copy)
-    copy = copy.resolve()  # a link stays a link
+    copy = follow_links(copy)  # a link stays a link
     with _checked_copy(database, copy, progress) as (draft, summary):
         with _reporting_write_errors(copy):
             draft.replace(copy)
@@ -96,7 +97,7 @@ def restore(
             path=database,
         )
     private.create_folder(database)
-    file = database.resolve()  # a link stays a link
+    file = follow_links(database)  # a link stays a link
     with (
         database_lock(database, pid=pid),
         _checked_copy(copy, file, progress) as (draft, summary),

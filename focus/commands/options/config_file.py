@@ -44,16 +44,18 @@ class ConfigFile(msgspec.Struct, frozen=True):
 def find_config_file(start: Path | None = None) -> ConfigFile | None:
     """Return the focus.toml for work in the folder `start`, or None.
 
-    By default it is the working directory, which may have been deleted. Raises ConfigError if the
-    file cannot be read or is not TOML.
+    By default it is the working directory, which may have been deleted or belong to another user.
+    Raises ConfigError if the file cannot be read or is not TOML.
     """
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, PermissionError):
         start = start or Path.cwd()
-    for folder in (start, *start.parents) if start else ():
-        if (folder / NAME).is_file():
-            return ConfigFile(folder / NAME, True, _read_toml(folder / NAME))
+        for folder in (start, *start.parents):
+            if (folder / NAME).is_file():
+                return ConfigFile(folder / NAME, True, _read_toml(folder / NAME))
     path = Path(platformdirs.user_config_dir("focus")) / NAME
-    return ConfigFile(path, False, _read_toml(path)) if path.is_file() else None
+    with contextlib.suppress(PermissionError):  # the home of another user
+        return ConfigFile(path, False, _read_toml(path)) if path.is_file() else None
+    return None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
