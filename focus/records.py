@@ -15,6 +15,9 @@ from focus.i18n import mark
 
 SEED_PRIORITY = 1e6
 """Priority of seeds, above that of any link; seeds keep the order in which they are listed."""
+FALLBACK_PRIORITY = 1e3
+"""Priority of URLs that the fallback order puts next (`engine.fallback`), above that of any link of
+a strategy that learns."""
 DEFERRED_PRIORITY = -5e4
 """URLs below this priority are deferred, or revisits. They come after all others, and link evidence
 does not change their priority."""

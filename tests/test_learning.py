@@ -1,11 +1,12 @@
-"""Newcomers: hosts that links lead to stand by what such hosts have brought so far."""
+"""What a crawl learns from its requests: bonuses of new hosts, raised links, the fallback order."""
 
 import pytest
 
 from focus.engine.hit_rates import _MAX_QUEUES_UPDATED, EXPLORATION_INTERVAL
-from focus.records import Page, UrlState
+from focus.records import FALLBACK_PRIORITY, Page, RecentTally, UrlState
+from focus.score.strategy.base import Strategy
 from tests.support.drawn import Walk, link, page
-from tests.test_strategies import parent
+from tests.test_strategies import make, parent
 
 HOSTS = [f"h{n}" for n in range(2 * EXPLORATION_INTERVAL)]
 """The seed's own host is there before them, as number 0."""
@@ -116,3 +117,42 @@ def test_seeds_and_their_redirect_targets_are_no_newcomers(walk: Walk) -> None:
         1,
         0.0,
     )
+
+
+def with_terms(**params: float) -> Strategy:
+    """Yield on a topic with a related term."""
+    strategy = make("yield", **params)
+    strategy.set_terms({"term": 0.3})
+    return strategy
+
+
+def test_fallback_begins_where_the_own_order_finds_little_and_zero_turns_it_off() -> None:
+    untried = RecentTally()
+    assert not make("yield").prefers_fallback(RecentTally(20.0, 0.0), untried), "it has no terms"
+    for rewards, is_preferred in ((3.4, True), (3.6, False)):
+        own = RecentTally(20.0, rewards)
+        assert with_terms().prefers_fallback(own, untried) is is_preferred
+        assert not with_terms().prefers_fallback(own, RecentTally(20.0, 0.0))
+        assert not with_terms(fallback=0).prefers_fallback(own, untried)
+    assert with_terms().prefers_fallback(RecentTally(20.0, 8.0), RecentTally(20.0, 9.5))
+    assert not make("best-link").prefers_fallback(RecentTally(20.0, 0.0), untried)
+
+
+def test_fallback_raises_oldest_link_of_most_relevant_page(walk: Walk) -> None:
+    table, totals = walk.url_table, walk.unit_of_work.totals
+    ids = {}
+    for name, relevance in (("poor", 0.4), ("good", 0.7), ("best", 0.9), ("late", 0.9)):
+        links = [link(name, host="h0")]
+        (ids[name],) = walk.link_handler.add_links(parent(walk.strategy, relevance), links)
+    totals.own = 20.0
+    walk.strategy.set_terms({"term": 0.3})
+    for name in ("best", "late", "good"):
+        assert table.priority[ids[name]] < FALLBACK_PRIORITY
+        count_request(walk, 0, None)
+        assert table.priority[ids[name]] == FALLBACK_PRIORITY
+    count_request(walk, 0, None)
+    assert table.priority[ids["poor"]] < FALLBACK_PRIORITY
+    assert walk.link_handler.hit_rates._ranker.present_priority(ids["best"]) == FALLBACK_PRIORITY
+    assert totals.fallback == 0.0
+    walk.link_handler.hit_rates.count_result(ids["best"], None)
+    assert totals.fallback == 1.0

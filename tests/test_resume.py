@@ -16,7 +16,7 @@ from focus.records import FailureKind, FetchResult, UrlState
 from focus.session.process_limits import ensure_open_files
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
-from tests.support.crawl_runs import SCORER, CrawlRuns
+from tests.support.crawl_runs import SCORER, TOPIC, CrawlRuns
 from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import World
 
@@ -137,6 +137,9 @@ def catalogue() -> TinyWeb:
     return web
 
 
+_WITH_TERMS = msgspec.structs.replace(TOPIC, topic={**TOPIC.topic, "terms": {"越位": 0.3}})
+
+
 async def test_restore_learned_rates_are_kept(tmp_path: Path) -> None:
     """Broken off after every number of requests, it goes on in the order of one go."""
     orders = []
@@ -144,16 +147,19 @@ async def test_restore_learned_rates_are_kept(tmp_path: Path) -> None:
         folder = tmp_path / str(requests)
         folder.mkdir()
         web = catalogue()
-        lives = Lives(web, folder, "http://a.test/", strategy="yield", concurrency=1)
+        lives = Lives(
+            web, folder, "http://a.test/", strategy="yield", concurrency=1, analysis=_WITH_TERMS
+        )
         if requests is not None:
             await lives.live(requests)
         await lives.live()
         totals = lives.crawl.unit_of_work.totals
         far = totals.near, totals.near_yielded, totals.far, totals.far_yielded
-        orders.append((web.urls(), totals.newcomers, totals.newcomers_yielded, far))
-    urls, newcomers, _, far = orders[0]
+        recent = totals.own_yielded, totals.fallback_yielded
+        orders.append((web.urls(), totals.newcomers, totals.newcomers_yielded, far, recent))
+    urls, newcomers, _, far, recent = orders[0]
     assert newcomers == 15
-    assert min(far) > 0
+    assert min(*far, *recent) > 0
     assert all(order == orders[0] for order in orders)
     # what the tag lists on its last page comes before news that were found sooner
     assert urls.index("http://a.test/m32") < urls.index("http://a.test/n31")

@@ -30,8 +30,9 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     the URL, and hit rates: of the linking page and of pages like it (hub), of the host and URL
     pattern (place).
     member: an index page about the topic lists it. subtopic: the link text has a word that is
-    frequent in titles of relevant pages. `ahead` lists URLs that were fetched before it, or that
-    wait with a higher priority.
+    frequent in titles of relevant pages. fallback: the crawl found little and tried links of the
+    most relevant pages. `ahead` lists URLs that were fetched before it, or that wait with a higher
+    priority.
 
     \b
     Example:

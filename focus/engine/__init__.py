@@ -11,6 +11,7 @@
     depths — depth of URLs by the shortest way, where --max-depth limits the crawl
     ranking — the current priority of a waiting URL
     hit_rates — relevant pages per request of queues, hosts and hub pages; the resulting bonus
+    fallback — links of the most relevant pages, which take turns where a crawl finds little
     templates — texts that a site repeats on its pages, which count for nothing
     sitemaps — which sitemaps and feeds are fetched, and the URLs that they list
     seeding — adds seeds

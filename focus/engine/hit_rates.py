@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from focus.admission.domain_budget import DomainBudget
 from focus.config import TrapConfig
+from focus.engine.fallback import Fallback
 from focus.engine.ranking import Ranker
 from focus.engine.unit_of_work import UnitOfWork
 from focus.frontier import Frontier
@@ -53,6 +54,7 @@ class HitRates:
         self._hosts: dict[int, Tally] = {}
         self._recent: dict[int, RecentTally] = {}  # by host
         self._newcomer_bonus = 0.0
+        self._fallback = Fallback(ranker, url_table, frontier, unit_of_work)
         self.domains = DomainBudget(traps, frontier.hosts, self._hosts)
 
     def tallies(self, queue: Queue) -> tuple[Tally, Tally]:
@@ -74,6 +76,7 @@ class HitRates:
             self._set_bonus(queue_to_update)
         hub = self._url_table.parent[url_id]
         if self._url_table.depth[url_id]:
+            self._fallback.count_result(url_id, reward)
             self._count_near_or_far(url_id, reward)
             if first:
                 self.count_newcomer(reward)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from focus.records import SEED_PRIORITY, Tally
+from focus.records import FALLBACK_PRIORITY, Tally
 from focus.scheduling.url_table import UrlTable
 from focus.score.graph.compact_arrays import Tallies
 from focus.score.strategy import Strategy
@@ -48,9 +48,9 @@ class Ranker:
         )
 
     def present_priority(self, url_id: int) -> float:
-        """Return the current priority of a waiting URL; seeds keep theirs."""
+        """Return the current priority of a waiting URL; seeds and raised URLs keep theirs."""
         stored = self._url_table.priority[url_id]
-        return stored if stored >= SEED_PRIORITY else self.priority(url_id)
+        return stored if stored >= FALLBACK_PRIORITY else self.priority(url_id)
 
     def count_hub(self, hub: int, more: Tally) -> Tally:
         """Add to the tally of a hub page and return the sum."""

@@ -52,6 +52,8 @@ class Totals(msgspec.Struct):
     newcomers, newcomers_yielded   requested newcomers, and the rewards of their first pages
     near, near_yielded   requested links of relevant pages, and the rewards of their pages
     far, far_yielded     the same for links of other pages
+    own, own_yielded     recent requests in the strategy's order, and their rewards
+    fallback, fallback_yielded   the same in that of the fallback (`engine.fallback`)
     urls_to_raise        waiting URLs with a smaller id have yet to be raised (`HitRates`)
     looked, unchanged, changed, gone, unanswered   revisits by result
     refreshed_from, round_*   first new URL id and totals at the start of the revisit round
@@ -70,6 +72,10 @@ class Totals(msgspec.Struct):
     near_yielded: float = 0.0
     far: int = 0
     far_yielded: float = 0.0
+    own: float = 0.0
+    own_yielded: float = 0.0
+    fallback: float = 0.0
+    fallback_yielded: float = 0.0
     urls_to_raise: int = 0
     shells: int = 0
     rendered: int = 0

@@ -216,6 +216,13 @@ class EvidenceRows:
         self._rows.extend(rows)
         return first
 
+    def column(self, index: int) -> Column:
+        """Return one number of each id."""
+        import numpy as np
+
+        rows = np.frombuffer(self._rows, np.float32).reshape(-1, self.width)
+        return rows[:, index][np.frombuffer(self._numbers, np.uint32)]
+
     def extend(self, rows: Column) -> None:
         """Add the next ids with their rows."""
         self._numbers.frombytes(self._add_runs(rows).tobytes())
@@ -363,6 +370,10 @@ class UrlTable:
     def link_evidence(self, url_id: int) -> tuple[float, ...]:
         """Return the link evidence of a URL."""
         return self._evidence[url_id]
+
+    def evidence_column(self, index: int) -> Column:
+        """Return one number of the link evidence of every URL."""
+        return self._evidence.column(index)
 
     def improves(self, url_id: int, link_evidence: Sequence[float]) -> bool:
         """Return whether any of these values is better than the stored one."""

@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
-from focus.records import SEED_PRIORITY, UrlState
+from focus.records import FALLBACK_PRIORITY, SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body, topic_segmenter
 from focus.score.relevance import RELEVANCE, make_model, relevance_threshold
@@ -85,7 +85,8 @@ def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:
     parts = strategy.priority_parts(why.link_evidence)
     if not parts:
         return {}
-    rest = {strategy.remainder: why.priority - sum(parts.values())} if strategy.remainder else {}
+    remainder = "fallback" if why.priority >= FALLBACK_PRIORITY else strategy.remainder
+    rest = {remainder: why.priority - sum(parts.values())} if remainder else {}
     return {**parts, **rest, "place": why.place}
 
 

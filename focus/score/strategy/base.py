@@ -64,6 +64,7 @@ class Strategy:
     learns            `bonus` and `hub_bonus` are used: hit rates change priorities
     remainder         name of the part of a priority that `priority_parts` does not contain, or
                       ""
+    fallback_evidence  index of the evidence by which the fallback orders URLs (`engine.fallback`)
     resume_pages      number of last pages that `learn_from_page` needs when a crawl is resumed
     """
 
@@ -84,6 +85,7 @@ class Strategy:
     follows_graph: ClassVar[bool] = False
     learns: ClassVar[bool] = False
     remainder: ClassVar[str] = ""
+    fallback_evidence: ClassVar[int] = 0
     resume_pages: ClassVar[int] = 0
 
     @classmethod
@@ -168,6 +170,10 @@ class Strategy:
 
         Return whether it is smaller than before, so that priorities of waiting URLs rise.
         """
+        return False
+
+    def prefers_fallback(self, own: RecentTally, fallback: RecentTally) -> bool:
+        """Return whether the order of `engine.fallback` has recently brought more than this one."""
         return False
 
     def hub_bonus(self, hub: Tally) -> float:

@@ -21,6 +21,7 @@ _PENALTY_STEP = 0.25
 _INHERITED = 4  # index of the inherited relevance in the link evidence of best-link
 _USUAL_DIFFERENCE = 1.5  # of the logits of the hit rates of near and far links
 _NEAR = 0.5  # inherited relevance above which a URL is a link of a relevant page
+_OWN_RATE, _FALLBACK_K = 0.3, 5.0  # expected rate of the own order; weight of both expectations
 
 
 def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
@@ -62,6 +63,11 @@ class Yield(BestLink):
               rounded as newcomer·N. A difference of 1.5 is usual; a penalty for less than that
               costs up to 0.03 of the oracle on topics that need none
 
+    While the recent requests by these priorities bring less than those to links of the most
+    relevant pages, the oldest first, the latter are requested (`engine.fallback`). Both rates are
+    shrunk with k = 5, to 0.3 and to `fallback`, so that this begins where less than one request in
+    six is of use. It is not used for a topic without related terms; 0 turns it off.
+
     Rewards are fractions: a page counts its relevance in 0…1, an index page `index` of that (it is
     about the topic, but not an article on it), a failure 0. Requests of patterns and hosts decay:
     after each later request to its host a request counts `fade` of its former weight (with 0.9
@@ -96,11 +102,13 @@ class Yield(BestLink):
         "index": 0.3,
         "newcomer": 1.5,
         "far": 0.5,
+        "fallback": 0.2,
     }
     width = _BEST_LINK_WIDTH + 3  # M; m that was passed on to the page; S
     url_patterns = True
     learns = True
     remainder = "hub"
+    fallback_evidence = _INHERITED
     resume_pages = RESUME_PAGES
 
     def __init__(
@@ -109,9 +117,11 @@ class Yield(BestLink):
         super().__init__(params, graph, as_published=as_published)
         self.subtopics = Subtopics()
         self._far_penalty = 0.0
+        self._has_terms = False
 
     def set_terms(self, terms: Mapping[str, float]) -> None:
         self.subtopics = Subtopics(terms)
+        self._has_terms = bool(terms)
 
     def learn_from_page(self, page: TitledPage) -> None:
         self.subtopics.add_page(page)
@@ -180,6 +190,10 @@ class Yield(BestLink):
         difference = _logit(far_rate) - _logit(near_rate)
         self._far_penalty = _penalty(self.params["far"] * (difference + _USUAL_DIFFERENCE))
         return self._far_penalty > before
+
+    def prefers_fallback(self, own: RecentTally, fallback: RecentTally) -> bool:
+        rate = shrunk_rate(fallback, self.params["fallback"], _FALLBACK_K)
+        return self._has_terms and rate > shrunk_rate(own, _OWN_RATE, _FALLBACK_K)
 
 
 def page_membership(parent: Parent) -> float:
