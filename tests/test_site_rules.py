@@ -32,7 +32,7 @@ def link(url: str, anchor: str = "", *, nofollow: bool = False) -> Link:
         "/post/7?vote=up", "/post/7/vote", "/vote?id=7&how=up&goto=news", "/?add-to-cart=5",
         "/item/?add_to_wishlist=5", "/cart/add/5", "/comments/5/delete", "/topic?do=mark_read",
         "/wiki?do=save&sectok=1f2e", "/forum.php?mod=x&formhash=1f2e", "/unsubscribe?u=5",
-        "/wp-login.php?redirect_to=/",
+        "/wp-login.php?redirect_to=/", "/subscription/forum/5/", "/watch/topics/7",
     ],
 )  # fmt: skip
 def test_address_of_an_action_is_refused_everywhere(url: str) -> None:
@@ -47,7 +47,7 @@ def test_address_of_an_action_is_refused_everywhere(url: str) -> None:
         "/how-to-delete-a-branch", "/2026/vote-count-delayed/", "/wiki/Vote", "/wiki/Logout",
         "/docs/cli/docker/logout/", "/tag/vote?page=2", "/blog/unsubscribe/",
         "/news/report/12345.html", "/show.php?id=5&title=delete", "/article?a=report-2026",
-        "/watch?v=abc", "/投票制度", "/archives/7/", "/list?action=view",
+        "/watch?v=abc", "/投票制度", "/archives/7/", "/list?action=view", "/follow/users/guide/",
     ],
 )  # fmt: skip
 def test_address_of_an_article_about_an_action_is_not_refused(url: str) -> None:
