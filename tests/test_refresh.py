@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from bench import refresh as bench
 from focus.config import CrawlConfig, LimitConfig, PolitenessConfig
 from focus.crawler import Crawl, Event
 from focus.engine.transports import ReplayTransport
@@ -347,21 +346,3 @@ async def test_commands_report_changed_gone_and_due_pages(
         seen = base.execute("SELECT gone_at FROM pages WHERE url = 'http://a.test/2'").fetchone()
     assert seen[0].startswith("1970-01-12")
     assert "3 looks so far, 1 page gone; 3 pages due now" in focus("status", *db).out
-
-
-def test_revisits_by_change_rate_beat_other_schedules() -> None:
-    """A web of 40 pages over four nights, held against what its generator knows."""
-    web = bench.World(1, pages=40, days=4)
-    anew = bench.simulate(web, 4, None)
-    learned = bench.simulate(web, 4, DAY)
-    with bench.uniform(2):
-        every_second = bench.simulate(web, 4, 2 * DAY)
-    assert anew.changes == anew.new == anew.gone == 1.0, "each night all of it"
-    assert every_second.requests < learned.requests < 0.7 * anew.requests
-    assert learned.changes > 0.8 > 0.3 > every_second.changes
-    assert learned.fresh > anew.fresh - 0.03 > every_second.fresh
-
-
-def test_staleness_lasts_from_change_to_next_revisit() -> None:
-    # changed at 2, seen at 5; changed at 6 and 7, seen at 9; changed at 11 and never seen
-    assert bench._stale([2, 6, 7, 11], [5, 9], 0, 12) == 3 + 3 + 1

@@ -22,9 +22,9 @@ from focus.admission.url_rules import (
     UrlRules,
     Waste,
     identity,
+    kind_of_view,
     spelling_changes,
     url_kinds,
-    view_of,
 )
 from focus.records import Page
 from tests.support.web import TinyWeb
@@ -145,7 +145,7 @@ def test_number_of_folder_names_with_a_record_is_bounded() -> None:
     ],
 )
 def test_identity_and_view_of_a_url(path: str, name: str, known: str, kind: str) -> None:
-    assert (identity(HOST + path), view_of(known, HOST + path)) == (name, kind)
+    assert (identity(HOST + path), kind_of_view(known, HOST + path)) == (name, kind)
 
 
 def test_page_that_is_filed_twice_is_no_view() -> None:

@@ -212,12 +212,12 @@ class UrlRules:
     def view_kind(self, host: int, url: str) -> str:
         """Return the kind of a further view of a page that is known, "" if the URL is none."""
         path = self._paths.get(_host_key(host, identity(url)))
-        return "" if path is None else view_of(path, url)
+        return "" if path is None else kind_of_view(path, url)
 
     def is_at_another_path(self, host: int, url: str) -> bool:
         """Return whether a URL is a view of a known page that has another path."""
         path = self._paths.get(_host_key(host, identity(url)), _path(url))
-        return path != _path(url) and view_of(path, url) != ""
+        return path != _path(url) and kind_of_view(path, url) != ""
 
     def is_known_view(self, host: int, url: str) -> bool:
         """Return whether a URL is a view of a known page, or would be deferred."""
@@ -408,7 +408,7 @@ def identity(url: str) -> str:
     return path if _REVISION.fullmatch(names[-1]) else "/".join(others)
 
 
-def view_of(path: str, url: str) -> str:
+def kind_of_view(path: str, url: str) -> str:
     """Return the kind of view that a URL is of the page with this path and identity, "" if none.
 
     The names that the path does not have tell views apart, else the first one, with `N` for

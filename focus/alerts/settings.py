@@ -12,7 +12,7 @@ The key that seals them is in a file of its own (`keyfile`).
 
 from __future__ import annotations
 
-import socket
+import platform
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -183,7 +183,7 @@ def parse_mail_url(url: str, sender: str) -> MailSettings:
         raise ConfigError(
             "{where}: the password would be sent unencrypted; remove starttls=off", where=where
         )
-    sender = sender or user or f"focus@{socket.gethostname()}"
+    sender = sender or user or f"focus@{platform.node()}"
     if not is_mail_address(sender):
         raise ConfigError(
             "{where}: {sender!r} is not a sender address; set FOCUS_MAIL_FROM",

@@ -361,11 +361,12 @@ class Effects:
         if row.page.is_relevant and 0 < first <= parent.id:
             self._credit_revisited_page(parent.id)
 
-    def _has_new_links(self, *rewritings: str, views_of: Host | None = None) -> bool:
+    def _has_new_links(self, *rewritings: str, host_with_views: Host | None = None) -> bool:
         """Return whether the last page has links to unknown URLs beside those with its own path.
 
-        rewritings  applied to the URLs of its links
-        views_of    host of which links to views of known pages, or to deferred kinds, do not count
+        rewritings        applied to the URLs of its links
+        host_with_views   host of which links to views of known pages, or to deferred kinds, do not
+                          count
         """
         if self._last_links is None:
             return False
@@ -386,9 +387,9 @@ class Effects:
                 new = [apply_rewriting(rewriting, url) for url in new]
             ids = find_all([url_fingerprint(url) for url in new])
             new = [url for url, url_id in zip(new, ids, strict=True) if not 0 <= url_id < known]
-        if views_of is not None:
+        if host_with_views is not None:
             is_known = self._unit_of_work.url_rules.is_known_view
-            return not all(is_known(views_of.id, url) for url in new)
+            return not all(is_known(host_with_views.id, url) for url in new)
         return bool(new)
 
     def _credit_revisited_page(self, page: int) -> None:
@@ -563,7 +564,7 @@ class Effects:
             has_views = is_view or (waste is None and rules.has_useless_views(host.id))
             if has_views and page.is_index_page:
                 carried = [f"-{name}" for name in parameter_names(response.url)]
-                if not self._has_new_links(*carried, views_of=host):
+                if not self._has_new_links(*carried, host_with_views=host):
                     waste = Waste.KNOWN_LINKS
             if not page.is_index_page:
                 is_tool = rules.is_at_another_path(host.id, response.url) and kinds[-1][-1] != "N"

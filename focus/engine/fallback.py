@@ -47,9 +47,9 @@ class Fallback:
             totals.own += 1.0
             totals.own_yielded += reward
         own = RecentTally(totals.own, totals.own_yielded)
-        other = RecentTally(totals.fallback, totals.fallback_yielded)
+        fallback = RecentTally(totals.fallback, totals.fallback_yielded)
         urls = 1 + len(self._url_table) // _URLS_PER_TURN
-        if self._strategy.prefers_fallback(own, other) and totals.requests % urls == 0:
+        if self._strategy.prefers_fallback(own, fallback) and totals.requests % urls == 0:
             self._raise_best(urls)
 
     def _raise_best(self, count: int) -> None:
