@@ -146,6 +146,10 @@ def test_fallback_raises_oldest_link_of_most_relevant_page(walk: Walk) -> None:
         (ids[name],) = walk.link_handler.add_links(parent(walk.strategy, relevance), links)
     totals.own = 20.0
     walk.strategy.set_terms({"term": 0.3})
+    totals.useless_fallbacks = 40
+    count_request(walk, 0, None)
+    assert table.priority[ids["best"]] < FALLBACK_PRIORITY, "it found nothing in 40 requests"
+    totals.useless_fallbacks = 0
     for name in ("best", "late", "good"):
         assert table.priority[ids[name]] < FALLBACK_PRIORITY
         count_request(walk, 0, None)

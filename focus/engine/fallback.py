@@ -15,13 +15,15 @@ from focus.scheduling.url_table import UrlTable
 FADE = 0.95  # factor of the weight of a request after each later one: about the last 20 count
 _URLS_PER_TURN = 16_384  # known URLs for each one that a turn raises, as a turn passes over all
 _MAX_WAITING_TURNS = 8
+_MAX_USELESS = 40  # its requests since any order has brought something; then it ends
 
 
 class Fallback:
     """Raises waiting URLs to `FALLBACK_PRIORITY` while that order brings more than the own one.
 
     Each request lowers the weight of all earlier ones in both orders, so that an order that is not
-    in use comes back to its expected rate and is tried again (`Strategy.prefers_fallback`). All
+    in use comes back to its expected rate and is tried again (`Strategy.prefers_fallback`). Where
+    neither finds anything, as at the end of a site, it ends after 40 requests. All
     counts are kept over restarts, and what is raised depends on them and the URL table alone.
     """
 
@@ -43,13 +45,18 @@ class Fallback:
         if self._url_table.priority[url_id] == FALLBACK_PRIORITY:
             totals.fallback += 1.0
             totals.fallback_yielded += reward
+            totals.useless_fallbacks += 1
         else:
             totals.own += 1.0
             totals.own_yielded += reward
+        if reward > 0.5:  # a relevant page that is no list
+            totals.useless_fallbacks = 0
         own = RecentTally(totals.own, totals.own_yielded)
         fallback = RecentTally(totals.fallback, totals.fallback_yielded)
         urls = 1 + len(self._url_table) // _URLS_PER_TURN
-        if self._strategy.prefers_fallback(own, fallback) and totals.requests % urls == 0:
+        is_over = totals.useless_fallbacks >= _MAX_USELESS
+        is_turn = totals.requests % urls == 0 and not is_over
+        if is_turn and self._strategy.prefers_fallback(own, fallback):
             self._raise_best(urls)
 
     def _raise_best(self, count: int) -> None:

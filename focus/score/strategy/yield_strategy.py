@@ -66,7 +66,8 @@ class Yield(BestLink):
     While the recent requests by these priorities bring less than those to links of the most
     relevant pages, the oldest first, the latter are requested (`engine.fallback`). Both rates are
     shrunk with k = 5, to 0.3 and to `fallback`, so that this begins where less than one request in
-    six is of use. It is not used for a topic without related terms; 0 turns it off.
+    six is of use, and ends after 40 useless ones. It is not used for a topic without related terms;
+    0 turns it off.
 
     Rewards are fractions: a page counts its relevance in 0…1, an index page `index` of that (it is
     about the topic, but not an article on it), a failure 0. Requests of patterns and hosts decay:
