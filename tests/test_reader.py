@@ -206,7 +206,8 @@ def test_crawl_ids_latest_is_last_opened_crawl(tmp_path: Path) -> None:
     async def fill(*runs: tuple[str, float, float]) -> None:
         async with Store.open(tmp_path / "f.db", now=0.0, pid=1) as store:
             for topic, now, recorded in runs:
-                identity = {"seeds": ["x"], "topic": topic, "strategy": "bfs"}
+                strategy = "watch" if topic == "a.test" else "bfs"
+                identity = {"seeds": ["x"], "topic": topic, "strategy": strategy}
                 info = await store.begin_crawl(identity, "{}", fresh=False, now=now)
                 await store.write(info.id, Batch(counters={"requests": 1.0}, now=recorded))
                 await store.finish_crawl(info.id, reason="x", report_json="{}", now=recorded)
@@ -215,10 +216,12 @@ def test_crawl_ids_latest_is_last_opened_crawl(tmp_path: Path) -> None:
         with DatabaseReader(tmp_path / "f.db") as reader:
             return reader.crawl_ids("latest")
 
-    asyncio.run(fill(("archive", 10.0, 9e9), ("live", 20.0, 21.0)))
-    assert latest() == [2]
-    asyncio.run(fill(("archive", 30.0, 9e9)))
+    asyncio.run(fill(("a.test", 5.0, 6.0)))
     assert latest() == [1]
+    asyncio.run(fill(("archive", 10.0, 9e9), ("live", 20.0, 21.0), ("a.test", 25.0, 26.0)))
+    assert latest() == [3], "visits of an alert come before all crawls"
+    asyncio.run(fill(("archive", 30.0, 9e9)))
+    assert latest() == [2]
 
 
 @given(

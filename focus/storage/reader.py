@@ -429,7 +429,8 @@ _CONVERT: dict[Any, Callable[[Any], Any]] = {
     dict[str, list[str]]: lambda text: msgspec.Raw(text.encode()),
 }
 
-_TOPICS = "SELECT id, topic FROM crawl ORDER BY opened_at, id"
+# Visits of alerts are the latest crawl only where there is no other.
+_TOPICS = "SELECT id, topic FROM crawl ORDER BY strategy <> 'watch', opened_at, id"
 _CONFIG = """
 SELECT config, counters, report FROM crawl JOIN progress ON progress.crawl = crawl.id
 WHERE id = ?"""
