@@ -235,10 +235,7 @@ def _print_error(message: str, code: int) -> int:
 def _report_bug() -> int:
     with suppress(OSError, ValueError):
         traceback.print_exc()
-        print(
-            say("focus: this is a bug in focus; please report the lines above"),
-            file=sys.stderr,
-        )
+        print(say("focus: this is a bug in focus; please report the lines above"), file=sys.stderr)
     return 1
 
 

@@ -408,15 +408,12 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     cookies: Annotated[
         bool,
         Setting(
-            FILE_ONLY,
-            "Send back the cookies that sites set during this run.",
-            name="cookie-jar",
+            FILE_ONLY, "Send back the cookies that sites set during this run.", name="cookie-jar"
         ),
     ] = False
     fetch: FetchConfig = FetchConfig()
     max_redirects: Annotated[
-        int,
-        Setting(FILE_ONLY, "Maximum number of consecutive redirects (redirect).", minimum=0),
+        int, Setting(FILE_ONLY, "Maximum number of consecutive redirects (redirect).", minimum=0)
     ] = 10
     scope: ScopeConfig = ScopeConfig()
     nofollow: Annotated[

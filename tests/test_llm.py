@@ -12,13 +12,7 @@ import pytest
 import focus
 from focus.errors import LanguageModelError
 from focus.learn.everyday import is_everyday
-from focus.learn.llm import (
-    Endpoint,
-    TermAnswer,
-    add_llm_terms,
-    parse_answer,
-    propose_terms,
-)
+from focus.learn.llm import Endpoint, TermAnswer, add_llm_terms, parse_answer, propose_terms
 from focus.storage.reader import DatabaseReader
 from focus.topic.terms import add_terms
 from focus.topic.topic import Topic, from_words

@@ -47,10 +47,7 @@ LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" *
         ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
         ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
         ("/lists/20@a.test/t.mbox.gz", ["/lists/N@a.test/S.gz", "*/lists/", "*/t.mbox.gz"]),
-        (
-            "/blog/tag/goal/feed/",
-            ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/feed"],
-        ),
+        ("/blog/tag/goal/feed/", ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/feed"]),
     ],
 )
 def test_url_kinds_are_pattern_namespace_and_parameters(url: str, kinds: list[str]) -> None:

@@ -25,13 +25,7 @@ import msgspec
 import platformdirs
 
 from bench.papers.experiment import FORMS, Experiment, Way, experiments
-from bench.papers.outcome import (
-    ExperimentResult,
-    TopicResult,
-    WayResult,
-    merge_webs,
-    report,
-)
+from bench.papers.outcome import ExperimentResult, TopicResult, WayResult, merge_webs, report
 from bench.papers.portal import recorded_web
 from bench.script import read_options
 from focus.archive.replay import Archive

@@ -87,11 +87,7 @@ class RobotsGate:
     """
 
     def __init__(
-        self,
-        config: PolitenessConfig,
-        agent: str,
-        *,
-        text_bytes: int = TEXT_BYTES,
+        self, config: PolitenessConfig, agent: str, *, text_bytes: int = TEXT_BYTES
     ) -> None:
         self._config = config
         self._agent = agent

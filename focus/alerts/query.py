@@ -106,8 +106,7 @@ def _is_or(signed_words: tuple[str, str]) -> bool:
 def _validate(words: WordQuery, text: str) -> WordQuery:
     if not words.positive_words():
         raise ConfigError(
-            "words {text!r}: there is no word to find; write one without -, such as 足球",
-            text=text,
+            "words {text!r}: there is no word to find; write one without -, such as 足球", text=text
         )
     if len(words.all_words()) > MAX_WORDS:
         raise ConfigError(

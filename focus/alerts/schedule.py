@@ -115,9 +115,7 @@ def _cron_schedule(text: str, normalised: str) -> Schedule:
     try:
         if len(normalised.split()) != 5:
             raise ConfigError(
-                "schedule {text!r}: unknown; write {examples}",
-                text=text,
-                examples=_EXAMPLES,
+                "schedule {text!r}: unknown; write {examples}", text=text, examples=_EXAMPLES
             )
         times = _first_times(normalised)
     except CronSimError as error:

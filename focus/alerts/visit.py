@@ -47,10 +47,7 @@ OFFLINE_RETRY_S = 300.0  # until the next attempt after the local network was do
 
 
 def create_visit(
-    store: AlertStore,
-    web: PageSource,
-    *,
-    clock: Callable[[], float] = time.time,
+    store: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
 ) -> Callable[[WatchedSite], Awaitable[None]]:
     """Return the function that visits a site; see `visit`."""
 
@@ -153,11 +150,7 @@ def _revisit_order(hub: DueHub) -> tuple[bool, float]:
 
 
 async def visit(
-    store: AlertStore,
-    site: WatchedSite,
-    web: PageSource,
-    *,
-    clock: Callable[[], float],
+    store: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
 

@@ -181,10 +181,7 @@ def _run_frontier(plan: CrawlPlan, address: Address, options: dict[str, Any]) ->
 @cluster.command(cls=Command)
 @_SLOTS
 @cluster_option(
-    "--processes",
-    kind="count",
-    show_default="cores - 1",
-    help="Run N processes that score pages.",
+    "--processes", kind="count", show_default="cores - 1", help="Run N processes that score pages."
 )
 @cluster_option(
     "--warc",

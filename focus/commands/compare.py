@@ -147,11 +147,7 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
     help="Crawls per topic, each with another order of the seeds.",
 )
 @_run_option("--concurrency", kind="count", default=1, help="Requests at the same time.")
-@_run_option(
-    "--eager",
-    is_flag=True,
-    help="Do not hold back poor URLs, as in focus crawl.",
-)
+@_run_option("--eager", is_flag=True, help="Do not hold back poor URLs, as in focus crawl.")
 @_run_option(
     "--delay",
     kind="positive time",

@@ -62,10 +62,7 @@ llm_options = add_options(
 
 _TOPIC_OPTIONS = [
     _what_option(
-        "--seed",
-        multiple=True,
-        metavar="URL",
-        help="Add a URL or host to start from (repeatable).",
+        "--seed", multiple=True, metavar="URL", help="Add a URL or host to start from (repeatable)."
     ),
     _what_option(
         "--seeds-file",

@@ -44,11 +44,7 @@ _PUBLISHED = ("since_published", "until_published")
 @option(
     "--fields", kind="fields", show_default="all", help="Export only these fields, in this order."
 )
-@option(
-    "--text",
-    is_flag=True,
-    help="Add the main content as the field text, where it is stored.",
-)
+@option("--text", is_flag=True, help="Add the main content as the field text, where it is stored.")
 @option(
     "--text-by",
     type=click.Choice(["focus", "trafilatura"]),

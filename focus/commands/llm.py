@@ -39,7 +39,5 @@ async def with_llm_terms(plan: CrawlPlan, report: Callable[[Msg], object]) -> Cr
     topic = add_llm_terms(from_builtins(config.analysis.topic), answer)
     analysis = replace(config.analysis, topic=to_builtins(topic))
     return replace(
-        plan,
-        config=replace(config, analysis=analysis),
-        topic=add_llm_terms(plan.topic, answer),
+        plan, config=replace(config, analysis=analysis), topic=add_llm_terms(plan.topic, answer)
     )

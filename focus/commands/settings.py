@@ -157,10 +157,7 @@ def read_text(path: Path, what: str) -> str:
         return data.decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(
-            "{what} {path}: cannot be read: {error}",
-            what=what,
-            path=path,
-            error=error,
+            "{what} {path}: cannot be read: {error}", what=what, path=path, error=error
         ) from None
     except UnicodeDecodeError as error:
         raise ConfigError(

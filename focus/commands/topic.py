@@ -21,14 +21,7 @@ from focus.commands.example_pages import (
     print_complaint,
 )
 from focus.commands.options.help import Group
-from focus.commands.options.option import (
-    JSON,
-    Command,
-    option,
-    print_json,
-    print_lines,
-    print_note,
-)
+from focus.commands.options.option import JSON, Command, option, print_json, print_lines, print_note
 from focus.commands.options.value_types import MODEL, checked_type
 from focus.errors import ConfigError, TopicError
 from focus.i18n import say

@@ -88,10 +88,7 @@ class Limits:
     def remaining_requests(self) -> int | None:
         """Return how many requests may still be sent or be in flight, None without such a limit."""
         limits, totals = self._limits, self._counted
-        pairs = (
-            (limits.max_pages, totals.requested_pages),
-            (limits.max_requests, totals.requests),
-        )
+        pairs = ((limits.max_pages, totals.requested_pages), (limits.max_requests, totals.requests))
         return min((limit - so_far for limit, so_far in pairs if limit is not None), default=None)
 
     def budget(self, *, is_idle: bool) -> Budget | None:

@@ -53,10 +53,7 @@ class RelevanceFeedback:
             return None
         topic = msgspec.structs.replace(self._topic, features=move.features)
         changed = msgspec.structs.replace(
-            self._config,
-            topic=msgspec.to_builtins(topic),
-            threshold=move.threshold,
-            trained=b"",
+            self._config, topic=msgspec.to_builtins(topic), threshold=move.threshold, trained=b""
         )
         return msgspec.msgpack.encode(changed)
 

@@ -24,15 +24,7 @@ from focus.engine.body_memory import BodyMemory, Reserve
 from focus.html.size_guard import MAX_BYTES
 from focus.http.semantics import apply_refresh
 from focus.http.sitemap import entries_to_html
-from focus.records import (
-    FetchResult,
-    Link,
-    Page,
-    Result,
-    SiteTemplate,
-    Task,
-    UrlSource,
-)
+from focus.records import FetchResult, Link, Page, Result, SiteTemplate, Task, UrlSource
 from focus.workers.messages import Job
 
 if TYPE_CHECKING:

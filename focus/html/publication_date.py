@@ -33,13 +33,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from focus.html.blocks import Block
-from focus.html.date_text import (
-    DAY_FORMS,
-    STATED_UTC,
-    fold_date_signs,
-    match_date,
-    parse_date,
-)
+from focus.html.date_text import DAY_FORMS, STATED_UTC, fold_date_signs, match_date, parse_date
 from focus.html.dom import node_text
 from focus.html.json_ld import JsonObject, own_nodes, parse_json_ld
 from focus.html.main_content import read_blocks

@@ -341,13 +341,7 @@ def _set_password(store: AlertStore, user: int, password_hash: str) -> None:
 
 
 def check_password(
-    store: AlertStore,
-    passwords: Passwords,
-    user: User,
-    password: str,
-    *,
-    address: str,
-    now: float,
+    store: AlertStore, passwords: Passwords, user: User, password: str, *, address: str, now: float
 ) -> None:
     """Raise InvalidInput unless it is the user's password; attempts count as for a log-in."""
     user_key = login_key(user.id, user.name)

@@ -227,9 +227,7 @@ def unsubscribe(request: RequestContext) -> Response:
     unsubscription = stopping.find_unsubscription(request.store, token, now=request.now)
     if unsubscription is None:
         return request.render(
-            "failure.html",
-            404,
-            error=request.say("This link has expired. Request a new one."),
+            "failure.html", 404, error=request.say("This link has expired. Request a new one.")
         )
     if request.is_post:
         stopping.unsubscribe(request.store, token, now=request.now)

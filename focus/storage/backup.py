@@ -98,10 +98,7 @@ def restore(
         )
     private.create_folder(database)
     file = follow_links(database)  # a link stays a link
-    with (
-        database_lock(database, pid=pid),
-        _checked_copy(copy, file, progress) as (draft, summary),
-    ):
+    with database_lock(database, pid=pid), _checked_copy(copy, file, progress) as (draft, summary):
         with ExitStack() as stack, _reporting_write_errors(database):
             replaced = None
             if database.exists():
@@ -204,8 +201,7 @@ def _exclusive_access(database: Path) -> Iterator[None]:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise StoreError(
-                    "another program (focus serve?) is using {path}; stop it first",
-                    path=database,
+                    "another program (focus serve?) is using {path}; stop it first", path=database
                 ) from error
         except sqlite3.DatabaseError:
             pass

@@ -93,9 +93,7 @@ def check_file(path: Path) -> bool:
         return False
     except OSError as error:
         raise StoreError(
-            "cannot read {path}: {error}; choose another --db",
-            path=path,
-            error=error,
+            "cannot read {path}: {error}; choose another --db", path=path, error=error
         ) from error
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorname == "SQLITE_NOTADB":

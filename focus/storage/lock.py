@@ -53,9 +53,7 @@ def database_lock(database: Path, *, pid: int) -> Iterator[None]:
         private.restrict_to_owner(path)  # whoever can open the file can hold its lock
     except OSError as error:
         raise StoreError(
-            "cannot write {path}: {error}; choose another --db",
-            path=path,
-            error=error,
+            "cannot write {path}: {error}; choose another --db", path=path, error=error
         ) from error
     _lock_descriptors.add(fd)
     try:

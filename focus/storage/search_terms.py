@@ -134,8 +134,7 @@ def _check_terms(
         )
     if forbidden and not required:
         raise ConfigError(
-            "the query {shown!r} has only excluded words; add a word to find",
-            shown=shown,
+            "the query {shown!r} has only excluded words; add a word to find", shown=shown
         )
     if not required:
         raise ConfigError(

@@ -17,15 +17,7 @@ import msgspec
 
 from focus.errors import StoreError
 from focus.i18n import decode_message
-from focus.records import (
-    Batch,
-    DropReason,
-    FailureKind,
-    HostRow,
-    QueueRow,
-    UrlRuleRow,
-    UrlState,
-)
+from focus.records import Batch, DropReason, FailureKind, HostRow, QueueRow, UrlRuleRow, UrlState
 from focus.scheduling.retries import TEMPORARY
 from focus.storage import file_check, schema, statements
 from focus.storage.schema import id_range

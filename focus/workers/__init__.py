@@ -37,12 +37,7 @@ if TYPE_CHECKING:
     from focus.workers.inline import InlineScorer as InlineScorer
     from focus.workers.pool import WorkerPool as WorkerPool
 
-_EXPORTS = {
-    "SCORER": "child",
-    "Scorer": "child",
-    "InlineScorer": "inline",
-    "WorkerPool": "pool",
-}
+_EXPORTS = {"SCORER": "child", "Scorer": "child", "InlineScorer": "inline", "WorkerPool": "pool"}
 
 
 def __getattr__(name: str) -> Any:

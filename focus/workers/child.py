@@ -77,11 +77,7 @@ def score_page(scorer: Scorer, job: Job) -> Page:
     started = time.perf_counter()
     try:
         page = scorer.score(
-            job.url,
-            job.body,
-            job.content_type,
-            template=job.template,
-            software=job.software,
+            job.url, job.body, job.content_type, template=job.template, software=job.software
         )
     except Exception as error:  # no page may end the worker
         page = failed_page(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")

@@ -170,8 +170,7 @@ class Mailer:
                 _transmit(server, mail)
             except _SMTP_ERRORS as error:
                 return _smtp_error_outcome(
-                    error,
-                    chain_messages(where, _mask_password(_error_text(error), settings)),
+                    error, chain_messages(where, _mask_password(_error_text(error), settings))
                 )
         return Delivered(msg("{where} accepted the message", where=where))
 

@@ -122,8 +122,7 @@ class SmsSender:
                 msg("{where}: the response does not confirm the message", where=where)
             )
         return NotDelivered(
-            chain_messages(where, result.detail),
-            retry_after_s=result.retry_after_s,
+            chain_messages(where, result.detail), retry_after_s=result.retry_after_s
         )
 
     async def close(self) -> None:

@@ -172,10 +172,7 @@ def _value_text(config: ConfigFile, where: str, option: click.Option, value: Any
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         expected = "text or a number, or a list of them" if option.multiple else "text or a number"
         raise ConfigError(
-            "{where} must be {wanted}, not {value}",
-            where=where,
-            wanted=expected,
-            value=repr(value),
+            "{where} must be {wanted}, not {value}", where=where, wanted=expected, value=repr(value)
         )
     text = str(value)
     is_path = isinstance(option.type, click.Path) or text.endswith(".toml")

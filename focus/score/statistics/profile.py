@@ -73,10 +73,7 @@ def make_profile(
 
 
 def make_published_profile(
-    paper: str,
-    on: Sequence[Vector],
-    off: Sequence[Vector],
-    keywords: Collection[str],
+    paper: str, on: Sequence[Vector], off: Sequence[Vector], keywords: Collection[str]
 ) -> TopicProfile:
     """Return the strongest words of the centroid with the weights of a paper, without keywords.
 
