@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from focus.alerts import alert, query, schedule
 from focus.errors import ConfigError
+from tests.support.cases import cases
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 
@@ -21,36 +22,32 @@ def unix(text: str, zone: ZoneInfo = SHANGHAI) -> float:
 # -- words --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "words", "is_match"),
-    [
-        ("足球", {"足球"}, True),
-        ("足球", set(), False),
-        ("足球 篮球", {"篮球"}, True),
-        ("+欧冠 决赛 抽签 -彩票", {"欧冠", "抽签"}, True),
-        ("+欧冠 决赛 抽签 -彩票", {"欧冠"}, False),
-        ("+欧冠 决赛 抽签 -彩票", {"欧冠", "决赛", "彩票"}, False),
-        ("a OR b c OR d", {"a", "d"}, True),
-        ("a OR b c OR d", {"a", "b"}, False),
-        ('"premier league" -"fantasy football"', {"premier league"}, True),
-        ('"OR"', {"OR"}, True),
-        ("＋欧冠 －彩票", {"欧冠", "彩票"}, False),
-    ],
+@cases(
+    "text, words, is_match",
+    ("足球", {"足球"}, True),
+    ("足球", set(), False),
+    ("足球 篮球", {"篮球"}, True),
+    ("+欧冠 决赛 抽签 -彩票", {"欧冠", "抽签"}, True),
+    ("+欧冠 决赛 抽签 -彩票", {"欧冠"}, False),
+    ("+欧冠 决赛 抽签 -彩票", {"欧冠", "决赛", "彩票"}, False),
+    ("a OR b c OR d", {"a", "d"}, True),
+    ("a OR b c OR d", {"a", "b"}, False),
+    ('"premier league" -"fantasy football"', {"premier league"}, True),
+    ('"OR"', {"OR"}, True),
+    ("＋欧冠 －彩票", {"欧冠", "彩票"}, False),
 )
 def test_query_is_satisfied_by_words(text: str, words: set[str], is_match: bool) -> None:
     assert query.parse(text).is_satisfied_by(words) is is_match
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "there is no word to find"),
-        ("-彩票", "there is no word to find"),
-        ("OR 足球", "OR must stand between"),
-        ("足球 OR", "OR must stand between"),
-        ("足球 -足球", "both required and excluded"),
-        (" ".join(map(str, range(101))), "more than 100"),
-    ],
+@cases(
+    "text, reason",
+    ("", "there is no word to find"),
+    ("-彩票", "there is no word to find"),
+    ("OR 足球", "OR must stand between"),
+    ("足球 OR", "OR must stand between"),
+    ("足球 -足球", "both required and excluded"),
+    (" ".join(map(str, range(101))), "more than 100"),
 )
 def test_invalid_query_raises(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
@@ -70,20 +67,18 @@ def test_query_of_any_text_parses_or_raises(text: str) -> None:
 # -- schedules ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "after", "due"),
-    [
-        ("1m", "2026-03-01T10:00", "2026-03-01T10:01"),
-        ("* * * * *", "2026-03-01T10:00", "2026-03-01T10:01"),
-        ("15m", "2026-03-01T10:00", "2026-03-01T10:15"),
-        ("hourly", "2026-03-01T10:00", "2026-03-01T11:00"),
-        ("daily 07:30", "2026-03-01T07:29", "2026-03-01T07:30"),
-        ("daily 07:30", "2026-03-01T07:30", "2026-03-02T07:30"),
-        ("weekly mon 07:30", "2026-03-01T10:00", "2026-03-02T07:30"),
-        ("30 7 * * 1-5", "2026-03-06T08:00", "2026-03-09T07:30"),
-        ("auto", "2026-03-01T10:00", "2026-03-01T10:15"),
-        ("0 0 */31 2 1#5", "2026-03-01T10:00", "2027-03-02T10:00"),  # never due
-    ],
+@cases(
+    "text, after, due",
+    ("1m", "2026-03-01T10:00", "2026-03-01T10:01"),
+    ("* * * * *", "2026-03-01T10:00", "2026-03-01T10:01"),
+    ("15m", "2026-03-01T10:00", "2026-03-01T10:15"),
+    ("hourly", "2026-03-01T10:00", "2026-03-01T11:00"),
+    ("daily 07:30", "2026-03-01T07:29", "2026-03-01T07:30"),
+    ("daily 07:30", "2026-03-01T07:30", "2026-03-02T07:30"),
+    ("weekly mon 07:30", "2026-03-01T10:00", "2026-03-02T07:30"),
+    ("30 7 * * 1-5", "2026-03-06T08:00", "2026-03-09T07:30"),
+    ("auto", "2026-03-01T10:00", "2026-03-01T10:15"),
+    ("0 0 */31 2 1#5", "2026-03-01T10:00", "2027-03-02T10:00"),  # never due
 )
 def test_schedule_gives_next_time(text: str, after: str, due: str) -> None:
     assert schedule.parse(text).next(unix(after), SHANGHAI) == unix(due)
@@ -103,31 +98,27 @@ def test_daylight_saving_skips_no_day() -> None:
     assert daily.next(unix("2026-03-28T08:00", berlin), berlin) == unix("2026-03-29T07:30", berlin)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("0m", "not between 1m and"),
-        ("daily 25:00", "not a time of day"),
-        ("weekly moo", "not one of sun"),
-        ("61 * * * *", "not a cron expression"),
-        ("0 0 30 2 *", "not a cron expression"),
-        ("soon", "write 1m, hourly"),
-    ],
+@cases(
+    "text, reason",
+    ("0m", "not between 1m and"),
+    ("daily 25:00", "not a time of day"),
+    ("weekly moo", "not one of sun"),
+    ("61 * * * *", "not a cron expression"),
+    ("0 0 30 2 *", "not a cron expression"),
+    ("soon", "write 1m, hourly"),
 )
 def test_invalid_schedule_raises(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         schedule.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("hours", "now", "free"),
-    [
-        ("22:00-07:00", "2026-03-01T23:30", "2026-03-02T07:00"),
-        ("22:00-07:00", "2026-03-01T03:00", "2026-03-01T07:00"),
-        ("22:00-07:00", "2026-03-01T07:00", "2026-03-01T07:00"),
-        ("22:00-07:00", "2026-03-01T12:00", "2026-03-01T12:00"),
-        ("12:00-13:00", "2026-03-01T12:30", "2026-03-01T13:00"),
-    ],
+@cases(
+    "hours, now, free",
+    ("22:00-07:00", "2026-03-01T23:30", "2026-03-02T07:00"),
+    ("22:00-07:00", "2026-03-01T03:00", "2026-03-01T07:00"),
+    ("22:00-07:00", "2026-03-01T07:00", "2026-03-01T07:00"),
+    ("22:00-07:00", "2026-03-01T12:00", "2026-03-01T12:00"),
+    ("12:00-13:00", "2026-03-01T12:30", "2026-03-01T13:00"),
 )
 def test_quiet_hours_release_at_their_end(hours: str, now: str, free: str) -> None:
     quiet = schedule.parse_quiet(hours)
@@ -145,35 +136,31 @@ def test_alert_round_trips_through_json() -> None:
     assert alert.from_json(alert.to_json([result]), "c.json") == [result]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"name": " "}, "give it a name"),
-        ({"sites": ()}, "1 to 50 sites"),
-        ({"words": ""}, "give words or a topic"),
-        ({"min_relevance": 1.5}, "not within 0 to 1"),
-        ({"max_items": 0}, "1 to 200"),
-        ({"schedule": "soon"}, "unknown; write"),
-        ({"quiet": "night"}, "write 22:00-07:00"),
-        ({"channels": ("fax:1",)}, "not one of inbox"),
-        ({"channels": ("mail:me",)}, "cannot send to this address"),
-        ({"channels": ("mail:a@b,c@d",)}, "cannot send to this address"),
-        ({"channels": ("webhook:ftp://x/",)}, "cannot send to this address"),
-        ({"sites": ("javascript:alert(1)",)}, "javascript"),
-    ],
+@cases(
+    "change, reason",
+    ({"name": " "}, "give it a name"),
+    ({"sites": ()}, "1 to 50 sites"),
+    ({"words": ""}, "give words or a topic"),
+    ({"min_relevance": 1.5}, "not within 0 to 1"),
+    ({"max_items": 0}, "1 to 200"),
+    ({"schedule": "soon"}, "unknown; write"),
+    ({"quiet": "night"}, "write 22:00-07:00"),
+    ({"channels": ("fax:1",)}, "not one of inbox"),
+    ({"channels": ("mail:me",)}, "cannot send to this address"),
+    ({"channels": ("mail:a@b,c@d",)}, "cannot send to this address"),
+    ({"channels": ("webhook:ftp://x/",)}, "cannot send to this address"),
+    ({"sites": ("javascript:alert(1)",)}, "javascript"),
 )
 def test_invalid_alert_raises(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         alert.validate_alert(msgspec.structs.replace(GOOD, **change))
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"{", "c.json: no JSON list"),
-        (b'[{"name": "x"}]', "c.json: alert 1: .*sites"),
-        (b'[{"name": "x", "sites": ["a.b"], "wrods": "y"}]', "alert 1: .*wrods"),
-    ],
+@cases(
+    "data, reason",
+    (b"{", "c.json: no JSON list"),
+    (b'[{"name": "x"}]', "c.json: alert 1: .*sites"),
+    (b'[{"name": "x", "sites": ["a.b"], "wrods": "y"}]', "alert 1: .*wrods"),
 )
 def test_invalid_alert_file_raises(data: bytes, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):

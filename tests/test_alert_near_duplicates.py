@@ -3,10 +3,9 @@
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from focus.admission.near_duplicates import NEAR
 from focus.alerts.near_duplicates import MAX_BITS_BETWEEN_SITES, AlertTexts
+from tests.support.cases import cases
 from tests.support.outbox import outbox
 
 TEXT = Random(1).getrandbits(64)
@@ -18,16 +17,14 @@ def changed(bits: int) -> int:
     return TEXT ^ sum(1 << 5 * bit for bit in range(bits))
 
 
-@pytest.mark.parametrize(
-    ("bits", "url", "is_known"),
-    [
-        (0, HERE, True),
-        (NEAR, HERE, True),
-        (NEAR + 1, HERE, False),  # another day of the same column
-        (NEAR + 1, THERE, True),  # a reprint
-        (MAX_BITS_BETWEEN_SITES, THERE, True),
-        (MAX_BITS_BETWEEN_SITES + 1, THERE, False),
-    ],
+@cases(
+    "bits, url, is_known",
+    (0, HERE, True),
+    (NEAR, HERE, True),
+    (NEAR + 1, HERE, False),  # another day of the same column
+    (NEAR + 1, THERE, True),  # a reprint
+    (MAX_BITS_BETWEEN_SITES, THERE, True),
+    (MAX_BITS_BETWEEN_SITES + 1, THERE, False),
 )
 def test_threshold_is_larger_between_sites(bits: int, url: str, is_known: bool) -> None:
     texts = AlertTexts()

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from focus.config import AnalysisConfig
 from focus.html.breadcrumbs import MAX_TRAIL_LINKS, Crumb, parse_crumbs
 from focus.html.parser import parse
@@ -11,6 +9,7 @@ from focus.records import Link, Page, Region
 from focus.score.analysis import PageScorer
 from focus.score.index_pages import Role, ancestor_pages
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cases import cases
 
 ANALYST = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球"))))
 WAY = '<a href="/">首页</a> &gt; <a href="/c/5">足球</a> &gt; 决赛'
@@ -37,41 +36,35 @@ def link_to(page: Page, url: str) -> Link:
     return next(link for link in page.links if link.url == url)
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        f'<ol class="breadcrumb">{WAY}</ol>',
-        f'<div id="crumbs">{WAY}</div>',
-        f'<nav aria-label="Breadcrumb"><ol><li>{WAY}</ol></nav>',
-        f'<ul itemscope itemtype="https://schema.org/BreadcrumbList"><li>{WAY}</ul>',
-        f"<div>当前位置：{WAY}</div>",
-        spoken(LIST),
-        spoken({"@graph": [{"@type": "WebPage"}, LIST]}),
-    ],
+    f'<ol class="breadcrumb">{WAY}</ol>',
+    f'<div id="crumbs">{WAY}</div>',
+    f'<nav aria-label="Breadcrumb"><ol><li>{WAY}</ol></nav>',
+    f'<ul itemscope itemtype="https://schema.org/BreadcrumbList"><li>{WAY}</ul>',
+    f"<div>当前位置：{WAY}</div>",
+    spoken(LIST),
+    spoken({"@graph": [{"@type": "WebPage"}, LIST]}),
 )
 def test_breadcrumb_all_notations_are_read(html: str) -> None:
     assert parse(f"{html}<p><a href=/x>x</a>").crumbs == CRUMBS
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        '<div class="layout has-breadcrumb"><a href="/c/5">足球</a></div>',
-        f"<div class=breadcrumbs>{'<a href=/x>x</a>' * (MAX_TRAIL_LINKS + 1)}</div>",  # a wrapper
-        '<div><a href="/">首页</a> | <a href="/c/5">足球</a></div>',  # a menu
-        '<p><a href="/c/5">足球</a> &gt; <a href="/">首页</a></p>',
-    ],
+    '<div class="layout has-breadcrumb"><a href="/c/5">足球</a></div>',
+    f"<div class=breadcrumbs>{'<a href=/x>x</a>' * (MAX_TRAIL_LINKS + 1)}</div>",  # a wrapper
+    '<div><a href="/">首页</a> | <a href="/c/5">足球</a></div>',  # a menu
+    '<p><a href="/c/5">足球</a> &gt; <a href="/">首页</a></p>',
 )
 def test_breadcrumb_similar_lists_are_ignored(html: str) -> None:
     assert parse(html).crumbs == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "items",
-    [
-        None, 7, [7, None, {}], [{"item": "/c/5"}], [{"item": {"@id": 7, "name": "x"}}],
-        [{"item": "  ", "name": "x"}], [{"item": {"@id": "/c/5", "name": ["x"]}}],
-    ],
+    None, 7, [7, None, {}], [{"item": "/c/5"}], [{"item": {"@id": 7, "name": "x"}}],
+    [{"item": "  ", "name": "x"}], [{"item": {"@id": "/c/5", "name": ["x"]}}],
 )  # fmt: skip
 def test_breadcrumb_invalid_json_ld_is_ignored(items: object) -> None:
     assert [*parse_crumbs({"@type": "BreadcrumbList", "itemListElement": items})] == []
@@ -112,13 +105,11 @@ def test_breadcrumb_json_ld_keeps_nofollow() -> None:
     assert [link.nofollow for link in page.links if link.url == "http://h/c/5"] == [True]
 
 
-@pytest.mark.parametrize(
-    ("head", "link"),
-    [
-        ("", '<a rel="category tag" href="/c/5">足球</a>'),
-        ('<meta property="article:tag" content="足球">', '<a href="/c/5">足球</a>'),
-        ('<meta property="article:section" content=" 足球 ">', '<a href="/c/5">足球</a>'),
-    ],
+@cases(
+    "head, link",
+    ("", '<a rel="category tag" href="/c/5">足球</a>'),
+    ('<meta property="article:tag" content="足球">', '<a href="/c/5">足球</a>'),
+    ('<meta property="article:section" content=" 足球 ">', '<a href="/c/5">足球</a>'),
 )
 def test_link_role_category_of_page_is_index(head: str, link: str) -> None:
     page = read(f"<head>{head}</head><body>{link}<a href=/d/6>x</a>")

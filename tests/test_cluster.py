@@ -29,6 +29,7 @@ from focus.errors import ClusterError, ConfigError
 from focus.records import NO_TEMPLATE, FetchResult, Link, Page, Result, SiteTemplate, Task
 from focus.text.site_texts import hash_text
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cases import cases
 
 # -- messages -----------------------------------------------------------------------
 
@@ -107,23 +108,21 @@ def test_read_address_of_no_broker_raises_config_error(text: str) -> None:
 # -- reach --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("requested", "own", "option"),
-    [
-        ({}, {}, ""),
-        ({"allow_net": ("10.0.0.0/8",)}, {}, "--allow-net 10.0.0.0/8"),
-        ({"allow_net": ("10.0.0.0/8",)}, {"allow_net": ("10.1.0.0/16",)}, "--allow-net 10.0.0.0/8"),
-        ({"allow_net": ("10.1.0.0/16",)}, {"allow_net": ("10.0.0.0/8",)}, ""),
-        ({"allow_net": ("::1", "10.0.0.1")}, {"allow_net": ("10.0.0.0/8",)}, "--allow-net ::1"),
-        ({"allow_net": ("::/0",)}, {"allow_net": ("0.0.0.0/0",)}, "--allow-net ::/0"),
-        ({"allow_net": ("no network",)}, {"allow_net": ("::/0",)}, "--allow-net no network"),
-        ({"insecure": True}, {}, "--insecure"),
-        ({"insecure": True}, {"insecure": True}, ""),
-        ({"proxy": "http://u:p@evil.test"}, {"proxy": "http://own.test"}, "--proxy"),
-        ({}, {"proxy": "http://own.test", "insecure": True}, ""),
-        ({"connect_to": "10.0.0.1:80"}, {}, "--connect-to 10.0.0.1:80"),
-        ({"connect_to": "10.0.0.1:80"}, {"connect_to": "10.0.0.1:80"}, ""),
-    ],
+@cases(
+    "requested, own, option",
+    ({}, {}, ""),
+    ({"allow_net": ("10.0.0.0/8",)}, {}, "--allow-net 10.0.0.0/8"),
+    ({"allow_net": ("10.0.0.0/8",)}, {"allow_net": ("10.1.0.0/16",)}, "--allow-net 10.0.0.0/8"),
+    ({"allow_net": ("10.1.0.0/16",)}, {"allow_net": ("10.0.0.0/8",)}, ""),
+    ({"allow_net": ("::1", "10.0.0.1")}, {"allow_net": ("10.0.0.0/8",)}, "--allow-net ::1"),
+    ({"allow_net": ("::/0",)}, {"allow_net": ("0.0.0.0/0",)}, "--allow-net ::/0"),
+    ({"allow_net": ("no network",)}, {"allow_net": ("::/0",)}, "--allow-net no network"),
+    ({"insecure": True}, {}, "--insecure"),
+    ({"insecure": True}, {"insecure": True}, ""),
+    ({"proxy": "http://u:p@evil.test"}, {"proxy": "http://own.test"}, "--proxy"),
+    ({}, {"proxy": "http://own.test", "insecure": True}, ""),
+    ({"connect_to": "10.0.0.1:80"}, {}, "--connect-to 10.0.0.1:80"),
+    ({"connect_to": "10.0.0.1:80"}, {"connect_to": "10.0.0.1:80"}, ""),
 )
 def test_beyond_lists_settings_outside_the_reach(
     requested: dict[str, Any], own: dict[str, Any], option: str

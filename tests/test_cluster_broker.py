@@ -46,6 +46,7 @@ from focus.fetch import WebFetcher
 from focus.records import FetchResult
 from focus.session import RunReport, Watcher, run
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cases import cases
 from tests.support.processes import pages, served
 
 pytestmark = [
@@ -348,14 +349,12 @@ def focus(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("amqp://guest:wrong@127.0.0.1:{port}/", "refuses user guest; check the password"),
-        ("amqp://guest:guest@127.0.0.1:{port}/nowhere", "no virtual host 'nowhere'"),
-        ("amqp://guest:guest@127.0.0.1:1/", "no broker at 127.0.0.1:1"),
-        ("amqps://guest:guest@127.0.0.1:{port}/", "does not speak TLS"),
-    ],
+@cases(
+    "url, message",
+    ("amqp://guest:wrong@127.0.0.1:{port}/", "refuses user guest; check the password"),
+    ("amqp://guest:guest@127.0.0.1:{port}/nowhere", "no virtual host 'nowhere'"),
+    ("amqp://guest:guest@127.0.0.1:1/", "no broker at 127.0.0.1:1"),
+    ("amqps://guest:guest@127.0.0.1:{port}/", "does not speak TLS"),
 )
 def test_unusable_broker_prints_one_line(broker: PrivateBroker, url: str, message: str) -> None:
     ended = focus("worker", "--amqp", url.format(port=broker.port))

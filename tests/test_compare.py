@@ -17,6 +17,7 @@ from focus.evaluate.ground_truth import parse_budget
 from focus.evaluate.link_graph import PageIndex, find_recorded_hosts, load_link_graph
 from focus.evaluate.ranking import TrialResult
 from focus.evaluate.variants import list_variants
+from tests.support.cases import cases
 from tests.support.command import Focus
 from tests.support.recorded import GOOD, HOST, load_results, page, record, spec, write_labels
 
@@ -317,13 +318,11 @@ def test_compare_command_uses_crawl_in_database(web: Path, focus: Focus) -> None
     assert result.topics[0].targets == sum(is_good for *_, is_good in pages) >= GOOD
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--archive", "web.warc.gz"], "--archive needs --topics"),
-        (["--labels", "l.tsv"], "--labels needs --archive"),
-        (["--db", "no.db"], "there is no database at no.db"),
-    ],
+@cases(
+    "options, message",
+    (["--archive", "web.warc.gz"], "--archive needs --topics"),
+    (["--labels", "l.tsv"], "--labels needs --archive"),
+    (["--db", "no.db"], "there is no database at no.db"),
 )
 def test_compare_command_contradicting_input_raises_error(
     focus: Focus, options: list[str], message: str

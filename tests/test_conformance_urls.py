@@ -14,6 +14,7 @@ import pytest
 
 from focus.text.codecs import escape_query
 from focus.urls.normal_form import UrlJoiner, duplicate_key, normalise, registrable_domain
+from tests.support.cases import cases
 
 SHARED = Path(os.environ.get("FOCUS_SHARED", Path(__file__).parents[2] / "shared"))
 CASES = SHARED / "conformance"
@@ -190,14 +191,12 @@ def same_but_for_form(want: str | None, got: str | None) -> bool:
     return plain(want) == plain(got)
 
 
-@pytest.mark.parametrize(
-    ("file", "given_key", "expected"),
-    [
-        ("cc_weird", "url", "normal"),
-        ("urlcanon_aggressive", "input", "expected"),
-        ("urlcanon_semantic_precise", "input", "expected"),
-        ("urlcanon_supplemental_whatwg", "input", "expected"),
-    ],
+@cases(
+    "file, given_key, expected",
+    ("cc_weird", "url", "normal"),
+    ("urlcanon_aggressive", "input", "expected"),
+    ("urlcanon_semantic_precise", "input", "expected"),
+    ("urlcanon_supplemental_whatwg", "input", "expected"),
 )
 def test_archive_normalisers_differ_as_documented(file: str, given_key: str, expected: str) -> None:
     unexplained = []
@@ -211,12 +210,10 @@ def test_archive_normalisers_differ_as_documented(file: str, given_key: str, exp
     assert not unexplained
 
 
-@pytest.mark.parametrize(
+@cases(
     "file",
-    [
-        "courlan_clean_url", "courlan_normalize_url", "courlan_scrub_url", "courlan_check_url",
-        "w3lib_canonicalize_url", "w3lib_safe_url_string", "w3lib_safe_download_url",
-    ],
+    "courlan_clean_url", "courlan_normalize_url", "courlan_scrub_url", "courlan_check_url",
+    "w3lib_canonicalize_url", "w3lib_safe_url_string", "w3lib_safe_download_url",
 )  # fmt: skip
 def test_url_libraries_agree_or_deviation_is_listed(file: str) -> None:
     unexplained = []

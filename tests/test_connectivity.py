@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from focus.engine.connectivity import MAX_PAUSE_S, Connectivity, Verdict, is_answer, portal_site
 from focus.records import FailureKind as K
 from focus.records import FetchResult
+from tests.support.cases import cases
 
 
 def fetch(kind: K | None, at: float = 0.0, **more: object) -> FetchResult:
@@ -27,32 +26,30 @@ def make_series(text: str, *, probes: str = "") -> Connectivity:
     return connectivity
 
 
-@pytest.mark.parametrize(
-    ("text", "probes", "is_idle", "verdict"),
-    [
-        ("", "", True, Verdict.UNDECIDED),
-        ("a:connect", "", False, Verdict.UNDECIDED),
-        ("a:connect", "", True, Verdict.HOSTS),
-        ("a+ a:connect a:connect a:connect", "", True, Verdict.HOSTS),
-        ("a:dns", "", True, Verdict.HOSTS),
-        ("a:timeout a:timeout a:timeout", "", True, Verdict.HOSTS),
-        ("a+ a:timeout", "", True, Verdict.SUSPECTED),
-        ("a+ a:timeout a:timeout a:timeout", "", True, Verdict.SUSPECTED),
-        ("a+ a:timeout a:timeout", "a", True, Verdict.NETWORK),
-        ("a:unreachable a:dns-temporary", "", True, Verdict.SUSPECTED),
-        ("a:unreachable a:dns-temporary", "a", True, Verdict.HOSTS),  # it only was silent
-        ("a:unreachable a:unreachable a:dns-temporary", "", True, Verdict.SUSPECTED),
-        ("a:unreachable a:unreachable a:unreachable", "", False, Verdict.UNDECIDED),
-        ("a:connect b:connect c:dns", "", False, Verdict.UNDECIDED),
-        ("a:connect b:connect c:dns", "", True, Verdict.HOSTS),
-        ("a:connect b:connect c:unreachable", "", False, Verdict.SUSPECTED),
-        ("a+ a:connect b:connect", "", False, Verdict.SUSPECTED),
-        ("a+ b:connect c:connect", "a", False, Verdict.NETWORK),
-        ("a+ b+ c+ a:dns b:dns", "", False, Verdict.UNDECIDED),
-        ("a+ b+ c+ a:dns b:dns c:dns", "", False, Verdict.SUSPECTED),
-        ("a+ b+ c+ a:dns b:dns c:dns", "c", False, Verdict.NETWORK),
-        ("a+ b+ c+ a:dns b:dns c:dns d+", "", True, Verdict.UNDECIDED),
-    ],
+@cases(
+    "text, probes, is_idle, verdict",
+    ("", "", True, Verdict.UNDECIDED),
+    ("a:connect", "", False, Verdict.UNDECIDED),
+    ("a:connect", "", True, Verdict.HOSTS),
+    ("a+ a:connect a:connect a:connect", "", True, Verdict.HOSTS),
+    ("a:dns", "", True, Verdict.HOSTS),
+    ("a:timeout a:timeout a:timeout", "", True, Verdict.HOSTS),
+    ("a+ a:timeout", "", True, Verdict.SUSPECTED),
+    ("a+ a:timeout a:timeout a:timeout", "", True, Verdict.SUSPECTED),
+    ("a+ a:timeout a:timeout", "a", True, Verdict.NETWORK),
+    ("a:unreachable a:dns-temporary", "", True, Verdict.SUSPECTED),
+    ("a:unreachable a:dns-temporary", "a", True, Verdict.HOSTS),  # it only was silent
+    ("a:unreachable a:unreachable a:dns-temporary", "", True, Verdict.SUSPECTED),
+    ("a:unreachable a:unreachable a:unreachable", "", False, Verdict.UNDECIDED),
+    ("a:connect b:connect c:dns", "", False, Verdict.UNDECIDED),
+    ("a:connect b:connect c:dns", "", True, Verdict.HOSTS),
+    ("a:connect b:connect c:unreachable", "", False, Verdict.SUSPECTED),
+    ("a+ a:connect b:connect", "", False, Verdict.SUSPECTED),
+    ("a+ b:connect c:connect", "a", False, Verdict.NETWORK),
+    ("a+ b+ c+ a:dns b:dns", "", False, Verdict.UNDECIDED),
+    ("a+ b+ c+ a:dns b:dns c:dns", "", False, Verdict.SUSPECTED),
+    ("a+ b+ c+ a:dns b:dns c:dns", "c", False, Verdict.NETWORK),
+    ("a+ b+ c+ a:dns b:dns c:dns d+", "", True, Verdict.UNDECIDED),
 )
 def test_judge_failures_by_cause(text: str, probes: str, is_idle: bool, verdict: Verdict) -> None:
     assert make_series(text, probes=probes).judge(is_idle=is_idle) is verdict
@@ -85,19 +82,17 @@ def test_probe_pause_after_each_failed_probe_doubles() -> None:
     assert pauses == [2.0, 4.0, 8.0, 16.0, MAX_PAUSE_S, MAX_PAUSE_S, MAX_PAUSE_S]
 
 
-@pytest.mark.parametrize(
-    ("result", "answers", "doubtful"),
-    [
-        (fetch(None), True, False),
-        (fetch(K.HTTP_5XX, status=500), True, False),
-        (fetch(K.PROTOCOL), True, False),
-        (fetch(K.TLS), False, True),
-        (fetch(K.GUARD), False, True),
-        (fetch(K.CONNECT), False, True),
-        (fetch(K.RESET, status=200), False, True),
-        (fetch(K.TIMEOUT), False, True),
-        (fetch(K.HTTP_5XX, status=511), True, True),
-    ],
+@cases(
+    "result, answers, doubtful",
+    (fetch(None), True, False),
+    (fetch(K.HTTP_5XX, status=500), True, False),
+    (fetch(K.PROTOCOL), True, False),
+    (fetch(K.TLS), False, True),
+    (fetch(K.GUARD), False, True),
+    (fetch(K.CONNECT), False, True),
+    (fetch(K.RESET, status=200), False, True),
+    (fetch(K.TIMEOUT), False, True),
+    (fetch(K.HTTP_5XX, status=511), True, True),
 )
 def test_is_answer_and_is_doubtful(result: FetchResult, answers: bool, doubtful: bool) -> None:
     assert (is_answer(result), Connectivity().is_doubtful(result)) == (answers, doubtful)
@@ -107,17 +102,15 @@ def redirect(to: str, status: int = 302, url: str = "http://x.test/") -> FetchRe
     return FetchResult(url, 0.0, status=status, redirect_to=to)
 
 
-@pytest.mark.parametrize(
-    ("result", "site"),
-    [
-        (redirect("https://login.hotel.test/?to=x"), "hotel.test"),
-        (redirect("http://10.0.0.1/"), "10.0.0.1"),
-        (redirect("http://hotel.test/", status=301), None),
-        (redirect("http://hotel.test/", url="https://x.test/"), None),
-        (redirect("http://www.x.test/"), None),
-        (redirect("http://b.a.test/", url="http://c.a.test/"), None),
-        (redirect("http://x.test/other"), None),
-    ],
+@cases(
+    "result, site",
+    (redirect("https://login.hotel.test/?to=x"), "hotel.test"),
+    (redirect("http://10.0.0.1/"), "10.0.0.1"),
+    (redirect("http://hotel.test/", status=301), None),
+    (redirect("http://hotel.test/", url="https://x.test/"), None),
+    (redirect("http://www.x.test/"), None),
+    (redirect("http://b.a.test/", url="http://c.a.test/"), None),
+    (redirect("http://x.test/other"), None),
 )
 def test_portal_site_of_redirect_gives_foreign_site(result: FetchResult, site: str | None) -> None:
     assert portal_site(result) == site

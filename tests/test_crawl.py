@@ -25,6 +25,7 @@ from focus.score.strategy import STRATEGIES
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 from focus.workers.messages import Job
+from tests.support.cases import cases
 from tests.support.web import Answer, Hit, TinyWeb
 
 RATE_LIMITED_TRIES = retries.retry_policy(FailureKind.RATE_LIMITED).tries
@@ -313,13 +314,11 @@ async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
     assert "http://a.test/3" in run.pages
 
 
-@pytest.mark.parametrize(
-    ("wait", "answers", "min_s", "max_s", "is_page"),
-    [
-        ("120", 1, 120.0, 1000.0, True),
-        ("1", 2, 1.0, 5.0, True),  # as told and what the host's own record adds, not 60 s, 120 s
-        ("200", RATE_LIMITED_TRIES, 200.0, 1000.0, False),  # a last try pauses the host, too
-    ],
+@cases(
+    "wait, answers, min_s, max_s, is_page",
+    ("120", 1, 120.0, 1000.0, True),
+    ("1", 2, 1.0, 5.0, True),  # as told and what the host's own record adds, not 60 s, 120 s
+    ("200", RATE_LIMITED_TRIES, 200.0, 1000.0, False),  # a last try pauses the host, too
 )
 async def test_retry_after_pauses_the_whole_host(
     web: TinyWeb, wait: str, answers: int, min_s: float, max_s: float, is_page: bool
@@ -439,15 +438,13 @@ async def test_page_that_refreshes_itself_is_a_page() -> None:
     assert run.pages == ["http://a.test/", "http://a.test/1"]
 
 
-@pytest.mark.parametrize(
-    ("tag", "is_result", "is_followed"),
-    [
-        ("otherbot: noindex, focus: nofollow", True, False),
-        ("unavailable_after: 1 Jan 1970 00:00:00 GMT", True, True),
-        ("unavailable_after: Thu, 01 Jan 1970 00:15:00 GMT", False, True),
-        ("unavailable_after: 25 Jun 2035 15:00:00 PST", True, True),
-        ("none", False, False),
-    ],
+@cases(
+    "tag, is_result, is_followed",
+    ("otherbot: noindex, focus: nofollow", True, False),
+    ("unavailable_after: 1 Jan 1970 00:00:00 GMT", True, True),
+    ("unavailable_after: Thu, 01 Jan 1970 00:15:00 GMT", False, True),
+    ("unavailable_after: 25 Jun 2035 15:00:00 PST", True, True),
+    ("none", False, False),
 )
 async def test_x_robots_tag_is_parsed(tag: str, is_result: bool, is_followed: bool) -> None:
     web = TinyWeb()
@@ -481,14 +478,12 @@ async def test_nofollow_option(strategy: str) -> None:
         assert pages["weigh"][-1] == "http://a.test/paid"
 
 
-@pytest.mark.parametrize(
-    ("limits", "pages", "said"),
-    [
-        ({"max_pages": 3}, 3, "max-pages"),
-        ({"max_requests": 4}, 3, "max-requests"),
-        ({"target": 1}, 3, "target"),
-        ({"max_bytes": 1}, 1, "max-bytes"),
-    ],
+@cases(
+    "limits, pages, said",
+    ({"max_pages": 3}, 3, "max-pages"),
+    ({"max_requests": 4}, 3, "max-requests"),
+    ({"target": 1}, 3, "target"),
+    ({"max_bytes": 1}, 1, "max-bytes"),
 )
 async def test_limit_ends_run(web: TinyWeb, limits: dict[str, int], pages: int, said: str) -> None:
     web.page("http://a.test/2", title="足球", keywords="足球")
@@ -501,14 +496,12 @@ async def test_max_pages_includes_requests_in_flight(web: TinyWeb) -> None:
     assert len(run.pages) == 3
 
 
-@pytest.mark.parametrize(
-    ("scope", "missing"),
-    [
-        (ScopeConfig(scope="host"), {"http://b.test/", "http://b.test/x"}),
-        (ScopeConfig(deny=("/1$",)), {"http://a.test/1", "http://a.test/3"}),
-        (ScopeConfig(max_depth=1), {"http://a.test/3", "http://b.test/x"}),
-        (ScopeConfig(allow=("a.test",)), {"http://b.test/", "http://b.test/x"}),
-    ],
+@cases(
+    "scope, missing",
+    (ScopeConfig(scope="host"), {"http://b.test/", "http://b.test/x"}),
+    (ScopeConfig(deny=("/1$",)), {"http://a.test/1", "http://a.test/3"}),
+    (ScopeConfig(max_depth=1), {"http://a.test/3", "http://b.test/x"}),
+    (ScopeConfig(allow=("a.test",)), {"http://b.test/", "http://b.test/x"}),
 )
 async def test_scope_limits_the_crawl(web: TinyWeb, scope: ScopeConfig, missing: set[str]) -> None:
     everything = set((await crawl(web)).pages)
@@ -566,13 +559,11 @@ def good_and_poor() -> tuple[TinyWeb, list[str]]:
     return web, ["http://front.test/"]
 
 
-@pytest.mark.parametrize(
-    ("options", "good", "pages"),
-    [
-        ({"max_pages": 15}, range(10, 16), 15),
-        ({"max_pages": 15, "eager": True}, range(4), 15),
-        ({"max_pages": 500}, [20], 81),
-    ],
+@cases(
+    "options, good, pages",
+    ({"max_pages": 15}, range(10, 16), 15),
+    ({"max_pages": 15, "eager": True}, range(4), 15),
+    ({"max_pages": 500}, [20], 81),
     ids=["limited", "eager", "to the end"],
 )
 async def test_limited_crawl_waits_for_good_hosts(

@@ -32,6 +32,7 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.report_reader import load_figures
 from focus.storage.term_uses import TermUses
 from tests.support import stored
+from tests.support.cases import cases
 from tests.test_report import Elements
 
 EVIL = "</td><script>alert(1)</script><img src=x onerror=a()>\u202e"
@@ -370,17 +371,15 @@ def test_report_json_has_the_figures_of_the_page(
     assert '"schema": "focus-report/2"' in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "kind", "complaint"),
-    [
-        (["--db", "none.db"], StoreError, "there is no database at none.db"),
-        (["--db", "text"], StoreError, "text is not a database"),
-        (["--db", "other.db"], StoreError, "is the database of another program"),
-        (["--db", "focus.db", "--crawl", "7"], ConfigError, "no crawl 7 in focus.db"),
-        (["--db", "empty.db"], ConfigError, "has no crawl yet"),
-        (["--db", "focus.db", "-o", "no/r.html"], ConfigError, "no/r.html: there is no folder"),
-        (["--db", "focus.db", "-o", "r.pdf"], ConfigError, "r.pdf: cannot be written as .pdf"),
-    ],
+@cases(
+    "arguments, kind, complaint",
+    (["--db", "none.db"], StoreError, "there is no database at none.db"),
+    (["--db", "text"], StoreError, "text is not a database"),
+    (["--db", "other.db"], StoreError, "is the database of another program"),
+    (["--db", "focus.db", "--crawl", "7"], ConfigError, "no crawl 7 in focus.db"),
+    (["--db", "empty.db"], ConfigError, "has no crawl yet"),
+    (["--db", "focus.db", "-o", "no/r.html"], ConfigError, "no/r.html: there is no folder"),
+    (["--db", "focus.db", "-o", "r.pdf"], ConfigError, "r.pdf: cannot be written as .pdf"),
 )
 def test_report_command_wrong_use_prints_one_line(
     path: Path, monkeypatch: Any, arguments: list[str], kind: type[FocusError], complaint: str

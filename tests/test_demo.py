@@ -14,6 +14,7 @@ from focus.demo.hosts import SUBJECTS, TOPICS
 from focus.demo.server import parse_request, serve
 from focus.demo.site import DemoWeb, Response, generate
 from focus.demo.words import COMMON, PHRASES, TO_TRADITIONAL, WORDS
+from tests.support.cases import cases
 
 PORTAL = "http://www.xinlan.example"
 EDGE_CASES = (
@@ -197,13 +198,11 @@ def test_topic_words_occur_in_intended_texts_only() -> None:
     assert set(SUBJECTS) | {"society"} == set(WORDS) == set(PHRASES)
 
 
-@pytest.mark.parametrize(
+@cases(
     "head",
-    [
-        b"", b"POST / HTTP/1.1\r\nHost: a.example", b"GET / HTTP/1.1",
-        b"GET x HTTP/1.1\r\nHost: a.example", b"GET / HTTP/1.1\r\nHost: [",
-        b"GET / SPDY/3\r\nHost: a.example",
-    ],
+    b"", b"POST / HTTP/1.1\r\nHost: a.example", b"GET / HTTP/1.1",
+    b"GET x HTTP/1.1\r\nHost: a.example", b"GET / HTTP/1.1\r\nHost: [",
+    b"GET / SPDY/3\r\nHost: a.example",
 )  # fmt: skip
 def test_malformed_request_is_none(head: bytes) -> None:
     assert parse_request(head) is None

@@ -6,6 +6,7 @@ import pytest
 
 from focus.config import ScopeConfig
 from focus.urls.normal_form import url_fingerprint
+from tests.support.cases import cases
 from tests.support.command import Focus, record
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
@@ -30,15 +31,13 @@ def make_web(pages: dict[str, list[str] | str]) -> TinyWeb:
 
 
 @pytest.mark.parametrize("strategy", ["bfs", "dfs", "yield"])
-@pytest.mark.parametrize(
-    ("pages", "max_depth", "depths"),
-    [
-        (LATE, 3, {"/x": 2, "/y": 3}),
-        (LATE, 2, {"/x": 2}),
-        (BY_REDIRECT, 2, {"/x": 1, "/y": 2}),
-        (CHAIN, 3, {"/x": 2, "/y": 3}),
-        (DIAMOND, 4, {"/3": 2, "/4": 3, "/6": 4}),
-    ],
+@cases(
+    "pages, max_depth, depths",
+    (LATE, 3, {"/x": 2, "/y": 3}),
+    (LATE, 2, {"/x": 2}),
+    (BY_REDIRECT, 2, {"/x": 1, "/y": 2}),
+    (CHAIN, 3, {"/x": 2, "/y": 3}),
+    (DIAMOND, 4, {"/3": 2, "/4": 3, "/6": 4}),
 )
 async def test_depth_counts_by_shortest_way(
     pages: dict[str, list[str] | str], max_depth: int, depths: dict[str, int], strategy: str
@@ -72,18 +71,16 @@ def focus(focus: Focus, tmp_path: Path) -> Focus:
     return focus
 
 
-@pytest.mark.parametrize(
-    ("narrow", "wider"),
-    [
-        (["--max-depth", "1"], ["--max-depth", "2"]),
-        (["--max-depth", "1"], []),
-        (["--scope", "host"], []),
-        (["--deny", "/old/"], []),
-        (["--allow", "b.test"], []),
-        (["--deny", "/old/", "--max-depth", "1"], ["--max-depth", "2"]),
-        (["--deny", "/2$"], ["--max-depth", "2"]),
-        ([], ["--documents"]),
-    ],
+@cases(
+    "narrow, wider",
+    (["--max-depth", "1"], ["--max-depth", "2"]),
+    (["--max-depth", "1"], []),
+    (["--scope", "host"], []),
+    (["--deny", "/old/"], []),
+    (["--allow", "b.test"], []),
+    (["--deny", "/old/", "--max-depth", "1"], ["--max-depth", "2"]),
+    (["--deny", "/2$"], ["--max-depth", "2"]),
+    ([], ["--documents"]),
 )
 def test_later_run_obeys_wider_scope(narrow: list[str], wider: list[str], focus: Focus) -> None:
     command = ["crawl", f"{A}/", "--topic", "football", "--archive", "web.warc.gz", "-q"]

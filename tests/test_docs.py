@@ -12,6 +12,7 @@ import click
 import pytest
 
 from focus.cli import cli
+from tests.support.cases import cases
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -93,19 +94,17 @@ def test_shown_cluster_commands_name_a_broker(page: Path) -> None:
             assert is_set or "--amqp" in line, line
 
 
-@pytest.mark.parametrize(
-    ("link", "in_site"),
-    [
-        ("[a](cli.md#通知方式)", "[a](cli.md#通知方式)"),
-        ("[a](#here)", "[a](#here)"),
-        ("[a](https://a.test/b.md)", "[a](https://a.test/b.md)"),
-        ("[a](../results.md#p)", "[a](../results.html#p)"),  # the other language
-        ("[a](../../SECURITY.md)", "[a](../security.html)"),
-        ("![a](../soak.svg)", "![a](soak.svg)"),
-        ('<img src="../pictures/watch-inbox-desk.webp">',
-         '<img src="pictures/watch-inbox-desk.webp">'),
-        ("| `A\\|B` | c\\|d |", "| `A|B` | c\\|d |"),
-    ],
+@cases(
+    "link, in_site",
+    ("[a](cli.md#通知方式)", "[a](cli.md#通知方式)"),
+    ("[a](#here)", "[a](#here)"),
+    ("[a](https://a.test/b.md)", "[a](https://a.test/b.md)"),
+    ("[a](../results.md#p)", "[a](../results.html#p)"),  # the other language
+    ("[a](../../SECURITY.md)", "[a](../security.html)"),
+    ("![a](../soak.svg)", "![a](soak.svg)"),
+    ('<img src="../pictures/watch-inbox-desk.webp">',
+     '<img src="pictures/watch-inbox-desk.webp">'),
+    ("| `A\\|B` | c\\|d |", "| `A|B` | c\\|d |"),
 )  # fmt: skip
 def test_link_rewritten_for_site(monkeypatch: pytest.MonkeyPatch, link: str, in_site: str) -> None:
     monkeypatch.syspath_prepend(DOCS)

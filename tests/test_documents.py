@@ -26,6 +26,7 @@ from focus.records import DropReason, FailureKind
 from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 from tests.support import documents
+from tests.support.cases import cases
 
 ALL = {
     "pdf": documents.pdf(),
@@ -61,12 +62,10 @@ def test_to_html_every_kind_contains_its_links(kind: str) -> None:
     assert [link.href for link in read(kind, ALL[kind]).links] == ["https://a.test/match"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "title"),
-    [
-        ("pdf", "足球"), ("docx", "足球报告"), ("epub", "足球史"), ("odt", "足球文"),
-        ("rtf", "Report"), ("xlsx", "积分"), ("txt", "足球比赛"),
-    ],
+@cases(
+    "kind, title",
+    ("pdf", "足球"), ("docx", "足球报告"), ("epub", "足球史"), ("odt", "足球文"),
+    ("rtf", "Report"), ("xlsx", "积分"), ("txt", "足球比赛"),
 )  # fmt: skip
 def test_to_html_title_is_declared_or_first_line(kind: str, title: str) -> None:
     assert read(kind, ALL[kind]).title == title
@@ -88,15 +87,13 @@ def test_to_html_pdf_has_creation_date() -> None:
     assert '"dcterms.created" content="2026-11-21T16:30:00+08:00"' in to_html("pdf", ALL["pdf"])
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("D:2026", datetime(2026, 1, 1, tzinfo=UTC)),
-        ("D:20261121083000Z", datetime(2026, 11, 21, 8, 30, tzinfo=UTC)),
-        ("D:20261121163000+08'00'", datetime(2026, 11, 21, 8, 30, tzinfo=UTC)),
-        ("D:20261399", None),
-        ("yesterday", None),
-    ],
+@cases(
+    "text, moment",
+    ("D:2026", datetime(2026, 1, 1, tzinfo=UTC)),
+    ("D:20261121083000Z", datetime(2026, 11, 21, 8, 30, tzinfo=UTC)),
+    ("D:20261121163000+08'00'", datetime(2026, 11, 21, 8, 30, tzinfo=UTC)),
+    ("D:20261399", None),
+    ("yesterday", None),
 )
 def test_parse_pdf_date_forms(text: str, moment: datetime | None) -> None:
     assert pdf.parse_pdf_date(text) == moment
@@ -124,17 +121,15 @@ def test_document_kind_vague_type_uses_first_bytes(kind: str) -> None:
     assert document_kind("application/octet-stream", ALL[kind]) == kind
 
 
-@pytest.mark.parametrize(
-    ("content_type", "head", "kind"),
-    [
-        ("text/plain; charset=gbk", b"hello", "txt"),
-        ("text/plain", b"\0\0\0", None),
-        ("text/plain", b"<!doctype html><p>", None),
-        ("text/html", b"<html>%PDF-", None),
-        ("application/zip", b"PK\x03\x04readme", None),
-        ("application/epub+zip", b"PK\x03\x04????", "epub"),
-        (None, b"", None),
-    ],
+@cases(
+    "content_type, head, kind",
+    ("text/plain; charset=gbk", b"hello", "txt"),
+    ("text/plain", b"\0\0\0", None),
+    ("text/plain", b"<!doctype html><p>", None),
+    ("text/html", b"<html>%PDF-", None),
+    ("application/zip", b"PK\x03\x04readme", None),
+    ("application/epub+zip", b"PK\x03\x04????", "epub"),
+    (None, b"", None),
 )
 def test_document_kind_by_content(content_type: str | None, head: bytes, kind: str | None) -> None:
     assert document_kind(content_type, head) == kind
@@ -147,13 +142,11 @@ def test_is_html_documents_only_if_accepted(kind: str) -> None:
     assert not is_html(said, ALL[kind])
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("https://a.test/x.pdf", True),
-        ("https://a.test/x.MD", True),
-        ("https://a.test/x.zip", False),
-    ],
+@cases(
+    "url, expected",
+    ("https://a.test/x.pdf", True),
+    ("https://a.test/x.MD", True),
+    ("https://a.test/x.zip", False),
 )
 def test_scope_document_urls_only_if_enabled(url: str, expected: bool) -> None:
     reason = Scope(ScopeConfig(documents=True)).reason_against(url, "a.test")
@@ -201,19 +194,17 @@ LOCKED_PDF = documents.pdf(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "why"),
-    [
-        ("pdf", b"%PDF-1.4 and nothing else", "PDF: it is damaged"),
-        ("pdf", LOCKED_PDF, "PDF: it asks for a password"),
-        ("docx", b"PK\x03\x04 no zip", "docx: it is damaged"),
-        ("docx", bomb, "docx: it unpacks to more than 64 MB"),
-        ("docx", crowded_zip, "docx: it unpacks to more than 64 MB"),
-        ("docx", documents.packed([("word/document.xml", "<a/>")]), "docx: it is damaged"),
-        ("xlsx", documents.packed([("xl/workbook.xml", "no xml")]), "xlsx: it is damaged"),
-        ("epub", documents.packed([("mimetype", "x")]), "EPUB: it has no table of contents"),
-        ("epub", documents.epub(package='<!DOCTYPE x [<!ENTITY a "b">]><x/>'), "EPUB: OPS/book"),
-    ],
+@cases(
+    "kind, body, why",
+    ("pdf", b"%PDF-1.4 and nothing else", "PDF: it is damaged"),
+    ("pdf", LOCKED_PDF, "PDF: it asks for a password"),
+    ("docx", b"PK\x03\x04 no zip", "docx: it is damaged"),
+    ("docx", bomb, "docx: it unpacks to more than 64 MB"),
+    ("docx", crowded_zip, "docx: it unpacks to more than 64 MB"),
+    ("docx", documents.packed([("word/document.xml", "<a/>")]), "docx: it is damaged"),
+    ("xlsx", documents.packed([("xl/workbook.xml", "no xml")]), "xlsx: it is damaged"),
+    ("epub", documents.packed([("mimetype", "x")]), "EPUB: it has no table of contents"),
+    ("epub", documents.epub(package='<!DOCTYPE x [<!ENTITY a "b">]><x/>'), "EPUB: OPS/book"),
 )
 def test_to_html_names_the_fault(kind: str, body: bytes | Callable[[], bytes], why: str) -> None:
     data = body if isinstance(body, bytes) else body()
@@ -280,12 +271,10 @@ def test_to_html_scan_is_read_with_ocr(programs: Programs) -> None:
     assert plain_text(page) == "足球比赛 2 0 chi_sim"
 
 
-@pytest.mark.parametrize(
-    ("scripts", "message"),
-    [
-        ({"pdftoppm": "exec tail -f /dev/null", "tesseract": ":"}, "has no text, like a scan"),
-        ({"pdftoppm": ":"}, "--ocr needs tesseract"),
-    ],
+@cases(
+    "scripts, message",
+    ({"pdftoppm": "exec tail -f /dev/null", "tesseract": ":"}, "has no text, like a scan"),
+    ({"pdftoppm": ":"}, "--ocr needs tesseract"),
 )
 def test_to_html_scan_that_cannot_be_read_says_why(
     programs: Programs, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str], message: str
@@ -336,16 +325,14 @@ NO_TITLES = """untitled; Sans titre-1; Microsoft Word - Document1; 文档 1; sca
 PowerPoint Presentation; 20261121_1200.pdf; (anonymous)"""
 
 
-@pytest.mark.parametrize(
-    ("title", "expected"),
-    [
-        *((title, "") for title in re.split("; |\n", NO_TITLES)),
-        ("Microsoft Word - 2026 Report.docx", "2026 Report"),
-        ("Microsoft PowerPoint - 足球.ppt", "足球"),
-        ("C:\\Users\\li\\report.doc", "report"),
-        ("Word - a history", "Word - a history"),
-        ("Print media in 2026", "Print media in 2026"),
-    ],
+@cases(
+    "title, expected",
+    *((title, "") for title in re.split("; |\n", NO_TITLES)),
+    ("Microsoft Word - 2026 Report.docx", "2026 Report"),
+    ("Microsoft PowerPoint - 足球.ppt", "足球"),
+    ("C:\\Users\\li\\report.doc", "report"),
+    ("Word - a history", "Word - a history"),
+    ("Print media in 2026", "Print media in 2026"),
 )
 def test_clean_title_names_no_program(title: str, expected: str) -> None:
     assert clean_title(title) == expected

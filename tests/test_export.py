@@ -25,6 +25,7 @@ from pytest import CaptureFixture, MonkeyPatch
 from focus.errors import ConfigError, ExportError
 from focus.report.export import FORMATS, choose_format, write_csv, write_jsonl, write_rows
 from focus.storage.whole_file import write_whole
+from tests.support.cases import cases
 from tests.test_reader import make
 
 ROOT = Path(__file__).parents[1]
@@ -88,15 +89,13 @@ def test_csv_has_header_and_rfc_4180_line_ends() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "cell"),
-    [
-        ("=1+1", "'=1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("+86 10", "'+86 10"), ("-1", "'-1"),
-        ("\t=1", "\t'=1"), ("\r=1", "\r'=1"), ("a;=1", "a;'=1"), ("a; b;-c", "a; b;'-c"),
-        ('a;"=1', "a;\"'=1"), ("a\n+1", "a\n'+1"), ("a=1; b", "a=1; b"), ("＝1", "'＝1"),
-        ("\x00=1", "'=1"), ("a\x1b[31mb\x9b", "a[31mb"), ("a\u202eb\u2066c", "abc"),
-        ('say "球", 好\r\nthen', 'say "球", 好\r\nthen'), (-1.5, "-1.5"), ("", ""), (None, ""),
-    ],
+@cases(
+    "value, cell",
+    ("=1+1", "'=1+1"), ("@SUM(A1)", "'@SUM(A1)"), ("+86 10", "'+86 10"), ("-1", "'-1"),
+    ("\t=1", "\t'=1"), ("\r=1", "\r'=1"), ("a;=1", "a;'=1"), ("a; b;-c", "a; b;'-c"),
+    ('a;"=1', "a;\"'=1"), ("a\n+1", "a\n'+1"), ("a=1; b", "a=1; b"), ("＝1", "'＝1"),
+    ("\x00=1", "'=1"), ("a\x1b[31mb\x9b", "a[31mb"), ("a\u202eb\u2066c", "abc"),
+    ('say "球", 好\r\nthen', 'say "球", 好\r\nthen'), (-1.5, "-1.5"), ("", ""), (None, ""),
 )  # fmt: skip
 def test_csv_cell_values_and_formulas(value: Any, cell: str) -> None:
     assert cells([value]) == [cell]
@@ -201,13 +200,11 @@ def test_interrupted_export_leaves_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.parametrize(
-    ("chosen", "name", "file_format"),
-    [
-        (None, None, "jsonl"), (None, "best.csv", "csv"), (None, "BEST.CSV", "csv"),
-        (None, "a.json", "jsonl"), (None, "a.parquet", "parquet"), (None, "a.sqlite3", "sqlite"),
-        (None, "a.txt", "jsonl"), ("csv", "a.txt", "csv"),
-    ],
+@cases(
+    "chosen, name, file_format",
+    (None, None, "jsonl"), (None, "best.csv", "csv"), (None, "BEST.CSV", "csv"),
+    (None, "a.json", "jsonl"), (None, "a.parquet", "parquet"), (None, "a.sqlite3", "sqlite"),
+    (None, "a.txt", "jsonl"), ("csv", "a.txt", "csv"),
 )  # fmt: skip
 def test_choose_format_by_extension(chosen: str | None, name: str | None, file_format: str) -> None:
     assert choose_format(chosen, None if name is None else Path(name)) == file_format

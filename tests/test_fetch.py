@@ -24,6 +24,7 @@ from focus.http.sessions import Sessions, parse_cookie_option
 from focus.http.tls import defer_certificate_loading, make_client_context
 from focus.records import FailureKind
 from tests.hostile.secure import authority
+from tests.support.cases import cases
 from tests.support.timetravel import OWN_TIME, TimeTravel, passing
 from tests.support.web import TinyWeb
 
@@ -232,17 +233,15 @@ def test_fetch_limits_hold_on_uvloop() -> None:
 # Status
 
 
-@pytest.mark.parametrize(
-    ("status", "failure"),
-    [
-        ("404 Not Found", FailureKind.HTTP_4XX),
-        ("500 Oops", FailureKind.HTTP_5XX),
-        ("503 Busy", FailureKind.HTTP_5XX),
-        ("429 Slow down", FailureKind.RATE_LIMITED),
-        ("304 Not Modified", FailureKind.REDIRECT),
-        ("301 Moved", FailureKind.REDIRECT),
-        ("204 Nothing", FailureKind.EMPTY),
-    ],
+@cases(
+    "status, failure",
+    ("404 Not Found", FailureKind.HTTP_4XX),
+    ("500 Oops", FailureKind.HTTP_5XX),
+    ("503 Busy", FailureKind.HTTP_5XX),
+    ("429 Slow down", FailureKind.RATE_LIMITED),
+    ("304 Not Modified", FailureKind.REDIRECT),
+    ("301 Moved", FailureKind.REDIRECT),
+    ("204 Nothing", FailureKind.EMPTY),
 )
 async def test_fetch_error_status_is_failure(status: str, failure: FailureKind) -> None:
     body = b"" if status[:3] in ("204", "304") else b"<html>sorry"
@@ -263,16 +262,14 @@ async def test_fetch_small_error_page_keeps_connection() -> None:
 # Redirects
 
 
-@pytest.mark.parametrize(
-    ("location", "target"),
-    [
-        ("/b", "http://127.0.0.1:{port}/b"),
-        ("//b.test/", "http://b.test/"),
-        ("http://10.0.0.1/", "http://10.0.0.1/"),
-        ("/\xe4\xb8\xad", "http://127.0.0.1:{port}/%E4%B8%AD"),
-        ("///b.test//x", "http://b.test//x"),
-        ("/\xd6\xd0", "http://127.0.0.1:{port}/%D6%D0"),
-    ],
+@cases(
+    "location, target",
+    ("/b", "http://127.0.0.1:{port}/b"),
+    ("//b.test/", "http://b.test/"),
+    ("http://10.0.0.1/", "http://10.0.0.1/"),
+    ("/\xe4\xb8\xad", "http://127.0.0.1:{port}/%E4%B8%AD"),
+    ("///b.test//x", "http://b.test//x"),
+    ("/\xd6\xd0", "http://127.0.0.1:{port}/%D6%D0"),
 )
 async def test_fetch_redirect_is_reported_not_followed(location: str, target: str) -> None:
     server = Raw(answer(b"", f"Location: {location}", status="302 Found"))
@@ -290,25 +287,23 @@ _ZIPPED = gzip.compress(PAGE)
 _ODD_CHUNKS = b"%x ; a = b\r\n%s\r\n00\r\nX Y : 1\r\n\r\n" % (len(PAGE), PAGE)
 
 
-@pytest.mark.parametrize(
-    ("headers", "body"),
-    [
-        (["Server : old", f"Content-Length: {len(PAGE)}"], PAGE),
-        (["X Name: 1", "(x): 1", "no colon", ": 1", f"Content-Length: {len(PAGE)}"], PAGE),
-        (["X-\xe4: 1", f"Content-Length: {len(PAGE)}"], PAGE),
-        (["Bad Name: 1", " folded: 2", f"Content-Length: {len(PAGE)}"], PAGE),
-        ([f"Content-Length: {len(PAGE)}"] * 2, PAGE),
-        ([f"Content-Length: {len(PAGE)}, {len(PAGE)}"], PAGE),
-        (["Content-Length: 5", "Transfer-Encoding: chunked"], _CHUNKED),
-        (["Transfer-Encoding : Chunked", "Transfer-Encoding: chunked"], _CHUNKED),
-        (["Transfer-Encoding: identity", f"Content-Length: {len(PAGE)}"], PAGE),
-        (["Connection: close", "Content-Encoding: gzip", "Content-Encoding: identity"], _ZIPPED),
-        ([f"Content-Length: {len(PAGE)}", "Content-Encoding: gzip"], _ZIPPED),
-        (["X-A: one\rtwo\r", f"Content-Length: {len(PAGE)}"], PAGE),
-        (["Connection: close", f"Content-Length: {2**63}"], PAGE),
-        (["Transfer-Encoding: chunked"], b"%X\n%s\n0\n\n" % (len(PAGE), PAGE)),
-        (["Transfer-Encoding: chunked"], _ODD_CHUNKS),
-    ],
+@cases(
+    "headers, body",
+    (["Server : old", f"Content-Length: {len(PAGE)}"], PAGE),
+    (["X Name: 1", "(x): 1", "no colon", ": 1", f"Content-Length: {len(PAGE)}"], PAGE),
+    (["X-\xe4: 1", f"Content-Length: {len(PAGE)}"], PAGE),
+    (["Bad Name: 1", " folded: 2", f"Content-Length: {len(PAGE)}"], PAGE),
+    ([f"Content-Length: {len(PAGE)}"] * 2, PAGE),
+    ([f"Content-Length: {len(PAGE)}, {len(PAGE)}"], PAGE),
+    (["Content-Length: 5", "Transfer-Encoding: chunked"], _CHUNKED),
+    (["Transfer-Encoding : Chunked", "Transfer-Encoding: chunked"], _CHUNKED),
+    (["Transfer-Encoding: identity", f"Content-Length: {len(PAGE)}"], PAGE),
+    (["Connection: close", "Content-Encoding: gzip", "Content-Encoding: identity"], _ZIPPED),
+    ([f"Content-Length: {len(PAGE)}", "Content-Encoding: gzip"], _ZIPPED),
+    (["X-A: one\rtwo\r", f"Content-Length: {len(PAGE)}"], PAGE),
+    (["Connection: close", f"Content-Length: {2**63}"], PAGE),
+    (["Transfer-Encoding: chunked"], b"%X\n%s\n0\n\n" % (len(PAGE), PAGE)),
+    (["Transfer-Encoding: chunked"], _ODD_CHUNKS),
 )  # fmt: skip
 @pytest.mark.parametrize("is_whole", [True, False])
 async def test_fetch_odd_head_keeps_page(headers: list[str], body: bytes, is_whole: bool) -> None:
@@ -437,13 +432,11 @@ class Names(AbstractResolver):
         pass
 
 
-@pytest.mark.parametrize(
-    ("error", "failure"),
-    [
-        (socket.EAI_NONAME, FailureKind.DNS),
-        (socket.EAI_AGAIN, FailureKind.DNS_TEMPORARY),
-        (socket.EAI_FAIL, FailureKind.DNS_TEMPORARY),
-    ],
+@cases(
+    "error, failure",
+    (socket.EAI_NONAME, FailureKind.DNS),
+    (socket.EAI_AGAIN, FailureKind.DNS_TEMPORARY),
+    (socket.EAI_FAIL, FailureKind.DNS_TEMPORARY),
 )
 async def test_fetch_unknown_name_is_no_resolver_error(error: int, failure: FailureKind) -> None:
     async with WebFetcher(config(), resolver=Names(error)) as web:
@@ -598,15 +591,13 @@ async def test_fetch_proxy_gets_names_but_no_private_addresses() -> None:
     assert len(proxy.requests) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
-    [
-        {"connect_to": "nowhere"},
-        {"connect_to": "a:b"},
-        {"proxy": "socks5://a:1"},
-        {"proxy": "http://a:1", "connect_to": "127.0.0.1:1"},
-        {"allow_net": ("10.0.0.0/99",)},
-    ],
+    {"connect_to": "nowhere"},
+    {"connect_to": "a:b"},
+    {"proxy": "socks5://a:1"},
+    {"proxy": "http://a:1", "connect_to": "127.0.0.1:1"},
+    {"allow_net": ("10.0.0.0/99",)},
 )
 def test_web_fetcher_invalid_settings_raise(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

@@ -17,6 +17,7 @@ from focus.text.formatting import (
     replace_unprintable,
     truncate,
 )
+from tests.support.cases import cases
 
 
 @given(st.text())
@@ -26,15 +27,13 @@ def test_printable_any_text_has_no_control_characters(text: str) -> None:
     assert printable(shown) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("\x1b[2J\x1b]0;owned\x07title", "[2J ]0;owned title"),
-        ("two\r\nlines\tand\u2028more", "two lines and more"),
-        ("pay\u202egnp.exe", "pay gnp.exe"),
-        ("half \ud83d of it", "half of it"),
-        ("足球　新闻", "足球 新闻"),
-    ],
+@cases(
+    "text, shown",
+    ("\x1b[2J\x1b]0;owned\x07title", "[2J ]0;owned title"),
+    ("two\r\nlines\tand\u2028more", "two lines and more"),
+    ("pay\u202egnp.exe", "pay gnp.exe"),
+    ("half \ud83d of it", "half of it"),
+    ("足球　新闻", "足球 新闻"),
 )
 def test_printable_control_sequences_are_replaced(text: str, shown: str) -> None:
     assert printable(text) == shown
@@ -56,13 +55,11 @@ def test_format_table_wide_characters_and_numbers_are_aligned() -> None:
     assert format_table(rows, right_aligned={1}) == ["  足球      7  x", "  abc   1,234"]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0s"), (1.0, "1s"), (1.25, "1.2s"), (59.6, "1m00s"), (125, "2m05s"),
-        (3600, "1h00m"), (3599.9, "1h00m"), (12_000, "3h20m"), (86_399, "1d00h"),
-        (187_200, "2d04h"),
-    ],
+@cases(
+    "seconds, text",
+    (0, "0s"), (1.0, "1s"), (1.25, "1.2s"), (59.6, "1m00s"), (125, "2m05s"),
+    (3600, "1h00m"), (3599.9, "1h00m"), (12_000, "3h20m"), (86_399, "1d00h"),
+    (187_200, "2d04h"),
 )  # fmt: skip
 def test_format_duration_uses_two_units(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text

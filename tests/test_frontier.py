@@ -18,6 +18,7 @@ from focus.scheduling.quantiles import TARGET_SAMPLE_RANK, nth_best
 from focus.scheduling.queues import Host, Ranking
 from focus.scheduling.url_cache import UrlCache
 from focus.scheduling.url_table import UrlTable
+from tests.support.cases import cases
 
 
 def trim(frontier: Frontier) -> None:
@@ -83,12 +84,10 @@ class World:
         self.frontier.add_loaded((url_id, f"http://{self.urls[url_id]}") for url_id in missing)
 
 
-@pytest.mark.parametrize(
-    ("urls", "order"),
-    [
-        ({"h/a": 1, "h/b": 3, "h/c": 3, "h/d": 2}, "h/b h/c h/d h/a"),
-        ({"x/1": 1, "y/5": 5, "x/3": 3}, "y/5 x/3 x/1"),
-    ],
+@cases(
+    "urls, order",
+    ({"h/a": 1, "h/b": 3, "h/c": 3, "h/d": 2}, "h/b h/c h/d h/a"),
+    ({"x/1": 1, "y/5": 5, "x/3": 3}, "y/5 x/3 x/1"),
     ids=["ties by discovery", "over all hosts"],
 )
 def test_next_candidate_is_the_best(urls: dict[str, float], order: str) -> None:

@@ -23,6 +23,7 @@ from focus.http.sessions import read_credentials
 from focus.learn.corpus import read_pages
 from focus.learn.model_file import load_model
 from focus.topic.topic_file import read_topic_file
+from tests.support.cases import cases
 from tests.support.fuzzed import READERS
 
 LONG = int(os.environ.get("FOCUS_FUZZ", "0"))
@@ -82,17 +83,15 @@ def test_any_input_is_read_or_refused_in_time(name: str) -> None:
 NESTED_TOML, NESTED_JSON = f"a = {'[' * 50_000}", '{"a": ' + "[" * 50_000
 
 
-@pytest.mark.parametrize(
-    ("read", "text"),
-    [
-        (read_credentials, NESTED_TOML),
-        (read_topic_file, NESTED_TOML),
-        (lambda path: parse_gateway(path.read_text()), NESTED_TOML),
-        (lambda path: find_config_file(path.parent), NESTED_TOML),
-        (load_model, NESTED_JSON),
-        (lambda path: read_topics(path.read_text(), "x"), f"[{NESTED_JSON}"),
-        (lambda path: from_json(path.read_bytes(), "x"), f"[{NESTED_JSON}"),
-    ],
+@cases(
+    "read, text",
+    (read_credentials, NESTED_TOML),
+    (read_topic_file, NESTED_TOML),
+    (lambda path: parse_gateway(path.read_text()), NESTED_TOML),
+    (lambda path: find_config_file(path.parent), NESTED_TOML),
+    (load_model, NESTED_JSON),
+    (lambda path: read_topics(path.read_text(), "x"), f"[{NESTED_JSON}"),
+    (lambda path: from_json(path.read_bytes(), "x"), f"[{NESTED_JSON}"),
 )
 def test_deeply_nested_file_is_one_error(
     read: Callable[[Path], object], text: str, tmp_path: Path

@@ -55,6 +55,7 @@ from tests.hostile.case import MIB, Case
 from tests.hostile.secure import authority
 from tests.hostile.server import PRIVATE, PUBLIC, TLS, Hit, HostileServer, Names
 from tests.hostile.table import prepare, table
+from tests.support.cases import cases
 from tests.support.timetravel import SteadyTime
 
 pytestmark = pytest.mark.slow
@@ -260,18 +261,16 @@ def test_messages_contain_no_terminal_controls(hostile_crawl: HostileCrawl) -> N
     assert [line for line in hostile_crawl.said if ACTIVE.search(line)] == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
-    [
-        ("status",),
-        ("status", "--json"),
-        ("why", "http://parser-title.test:{port}/x"),
-        ("why", "http://parser-title.test:{port}/x", "--json"),
-        ("why", "http://header-escape.test:{port}/x"),
-        ("why", "http://to-crlf.test:{port}/x"),
-        ("export", "--format", "jsonl"),
-        ("export", "--format", "csv"),
-    ],
+    ("status",),
+    ("status", "--json"),
+    ("why", "http://parser-title.test:{port}/x"),
+    ("why", "http://parser-title.test:{port}/x", "--json"),
+    ("why", "http://header-escape.test:{port}/x"),
+    ("why", "http://to-crlf.test:{port}/x"),
+    ("export", "--format", "jsonl"),
+    ("export", "--format", "csv"),
     ids=" ".join,
 )
 def test_commands_print_no_terminal_controls(

@@ -3,6 +3,7 @@
 import pytest
 
 from focus.records import FailureKind as K
+from tests.support.cases import cases
 from tests.support.web import Answer, TinyWeb
 from tests.test_crawl import Run, crawl
 
@@ -29,14 +30,12 @@ def failures(run: Run) -> int:
     return run.crawl.unit_of_work.failures[K.HOST_ABANDONED]
 
 
-@pytest.mark.parametrize(
-    ("faults", "pages", "failed"),
-    [
-        *[({"https": kind}, ["http://a.test/y"], 2) for kind in NO_TLS],
-        ({"http": K.CONNECT}, ["https://a.test/x", "https://a.test/z"], 1),
-        ({"https": K.TLS, "http": K.CONNECT}, [], 3),
-        ({"https": K.DNS}, [], 3),  # a name that does not exist is not tried over http
-    ],
+@cases(
+    "faults, pages, failed",
+    *[({"https": kind}, ["http://a.test/y"], 2) for kind in NO_TLS],
+    ({"http": K.CONNECT}, ["https://a.test/x", "https://a.test/z"], 1),
+    ({"https": K.TLS, "http": K.CONNECT}, [], 3),
+    ({"https": K.DNS}, [], 3),  # a name that does not exist is not tried over http
 )
 async def test_host_is_requested_by_the_scheme_that_it_speaks(
     web: TinyWeb, faults: dict[str, K], pages: list[str], failed: int

@@ -18,44 +18,41 @@ from focus.http.semantics import (
 )
 from focus.records import FailureKind, FetchResult, Link, Page
 from focus.urls.normal_form import normalise, url_fingerprint
+from tests.support.cases import cases
 
 SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")
 
 NOV_6 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110
 
 
-@pytest.mark.parametrize(
-    ("status", "retry_after", "kind"),
-    [
-        (200, False, None), (204, False, None), (301, False, None), (308, False, None),
-        (300, False, FailureKind.REDIRECT), (304, False, FailureKind.REDIRECT),
-        (404, False, FailureKind.HTTP_4XX), (429, False, FailureKind.RATE_LIMITED),
-        (429, True, FailureKind.RATE_LIMITED), (500, True, FailureKind.HTTP_5XX),
-        (503, False, FailureKind.HTTP_5XX), (503, True, FailureKind.RATE_LIMITED),
-        (101, False, FailureKind.PROTOCOL), (0, False, FailureKind.PROTOCOL),
-        (999, False, FailureKind.PROTOCOL),
-    ],
+@cases(
+    "status, retry_after, kind",
+    (200, False, None), (204, False, None), (301, False, None), (308, False, None),
+    (300, False, FailureKind.REDIRECT), (304, False, FailureKind.REDIRECT),
+    (404, False, FailureKind.HTTP_4XX), (429, False, FailureKind.RATE_LIMITED),
+    (429, True, FailureKind.RATE_LIMITED), (500, True, FailureKind.HTTP_5XX),
+    (503, False, FailureKind.HTTP_5XX), (503, True, FailureKind.RATE_LIMITED),
+    (101, False, FailureKind.PROTOCOL), (0, False, FailureKind.PROTOCOL),
+    (999, False, FailureKind.PROTOCOL),
 )  # fmt: skip
 def test_classify_status_kinds(status: int, retry_after: bool, kind: FailureKind | None) -> None:
     assert classify_status(status, retry_after) is kind
 
 
-@pytest.mark.parametrize(
-    ("location", "target"),
-    [
-        (None, None), ("", None), (" \t", None), ("/b", "http://a.example/b"),
-        ("b?x=1#f", "http://a.example/dir/b?x=1"), ("?x", "http://a.example/dir/page?x"),
-        ("//c.example/", "http://c.example/"), ("https://c.example", "https://c.example/"),
-        ("/\\c.example/x", "http://c.example/x"), ("\\\\c.example/x", "http://c.example/x"),
-        ("/q?path=C:\\x", "http://a.example/q?path=C:\\x"),
-        ("///c.example//x", "http://c.example//x"), ("http:\\\\c.example\\x", "http://c.example/x"),
-        ("https:///c.example", "https://c.example/"), ("http:b", "http://a.example/dir/b"),
-        ("a//../b", "http://a.example/dir/a/b"), ("?", "http://a.example/dir/page?"),
-        ("http://u:p@C.example.:80/#f", "http://c.example/"),
-        ("ht\ntp://c.example/", "http://c.example/"), ("javascript:alert(1)", None),
-        ("file:///etc/passwd", None), ("http://[broken/", None),
-        ("/中文", "http://a.example/%E4%B8%AD%E6%96%87"),
-    ],
+@cases(
+    "location, target",
+    (None, None), ("", None), (" \t", None), ("/b", "http://a.example/b"),
+    ("b?x=1#f", "http://a.example/dir/b?x=1"), ("?x", "http://a.example/dir/page?x"),
+    ("//c.example/", "http://c.example/"), ("https://c.example", "https://c.example/"),
+    ("/\\c.example/x", "http://c.example/x"), ("\\\\c.example/x", "http://c.example/x"),
+    ("/q?path=C:\\x", "http://a.example/q?path=C:\\x"),
+    ("///c.example//x", "http://c.example//x"), ("http:\\\\c.example\\x", "http://c.example/x"),
+    ("https:///c.example", "https://c.example/"), ("http:b", "http://a.example/dir/b"),
+    ("a//../b", "http://a.example/dir/a/b"), ("?", "http://a.example/dir/page?"),
+    ("http://u:p@C.example.:80/#f", "http://c.example/"),
+    ("ht\ntp://c.example/", "http://c.example/"), ("javascript:alert(1)", None),
+    ("file:///etc/passwd", None), ("http://[broken/", None),
+    ("/中文", "http://a.example/%E4%B8%AD%E6%96%87"),
 )  # fmt: skip
 def test_redirect_target_locations(location: str | None, target: str | None) -> None:
     assert redirect_target("http://a.example/dir/page", location) == target
@@ -64,27 +61,25 @@ def test_redirect_target_locations(location: str | None, target: str | None) -> 
 DOC = b"<!DOCTYPE html><html><title>x</title>"
 
 
-@pytest.mark.parametrize(
-    ("content_type", "head", "expected"),
-    [
-        ("text/html; charset=gbk", DOC, True), ("TEXT/HTML", b"just some text without a tag", True),
-        ("application/xhtml+xml", b"<?xml version='1.0'?><html>", True),
-        (None, b"\n <!-- c --> <HTML>", True), (None, b"\xef\xbb\xbf<!doctype html>", True),
-        (None, DOC.decode().encode("utf-16"), True), (None, DOC.decode().encode("utf-16-be"), True),
-        (None, b"Warning: x in y.php\n<html><body>", True), (None, b"plain words", False),
-        (None, b"\x00\x01\x02<html>", False), ("text/plain", b"<p>hello", True),
-        ("text/plain", b"User-agent: *\nDisallow:", False), ("application/octet-stream", DOC, True),
-        ("garbage", DOC, True), ("text/html", b"%PDF-1.7", False),
-        ("text/html", b"\x89PNG\r\n\x1a\n", False),
-        ("text/html", b"\x00\x00\x00\x18ftypmp42", False),
-        ("text/html", b"<?xml version='1.0'?><!-- x --><rss version='2.0'>", False),
-        ("text/html", b"\x1f\x8b\x08\x00", False), ("image/png", DOC, True),
-        ("application/json", b'{"html": "<html>"}', False),
-        ("application/json", b"<p>error</p>", False),
-        ("application/rss+xml", b"<?xml version='1.0'?><rss>", False),
-        ("image/svg+xml", b"<svg xmlns='x'><title>t</title>", False), ("text/html", b"", True),
-        (None, b"", True), ("image/png", b"", False),
-    ],
+@cases(
+    "content_type, head, expected",
+    ("text/html; charset=gbk", DOC, True), ("TEXT/HTML", b"just some text without a tag", True),
+    ("application/xhtml+xml", b"<?xml version='1.0'?><html>", True),
+    (None, b"\n <!-- c --> <HTML>", True), (None, b"\xef\xbb\xbf<!doctype html>", True),
+    (None, DOC.decode().encode("utf-16"), True), (None, DOC.decode().encode("utf-16-be"), True),
+    (None, b"Warning: x in y.php\n<html><body>", True), (None, b"plain words", False),
+    (None, b"\x00\x01\x02<html>", False), ("text/plain", b"<p>hello", True),
+    ("text/plain", b"User-agent: *\nDisallow:", False), ("application/octet-stream", DOC, True),
+    ("garbage", DOC, True), ("text/html", b"%PDF-1.7", False),
+    ("text/html", b"\x89PNG\r\n\x1a\n", False),
+    ("text/html", b"\x00\x00\x00\x18ftypmp42", False),
+    ("text/html", b"<?xml version='1.0'?><!-- x --><rss version='2.0'>", False),
+    ("text/html", b"\x1f\x8b\x08\x00", False), ("image/png", DOC, True),
+    ("application/json", b'{"html": "<html>"}', False),
+    ("application/json", b"<p>error</p>", False),
+    ("application/rss+xml", b"<?xml version='1.0'?><rss>", False),
+    ("image/svg+xml", b"<svg xmlns='x'><title>t</title>", False), ("text/html", b"", True),
+    (None, b"", True), ("image/png", b"", False),
 )  # fmt: skip
 def test_is_html_type_and_bytes(content_type: str | None, head: bytes, expected: bool) -> None:
     assert is_html(content_type, head) is expected
@@ -102,15 +97,13 @@ def test_is_html_any_bytes_never_raises(content_type: str | None, head: bytes) -
     assert is_html(content_type, head) in (True, False)
 
 
-@pytest.mark.parametrize(
-    ("value", "wait"),
-    [
-        ("0", 0.0), (" 120 ", 120.0), ("9" * 5000, float("9" * 18)),
-        ("Sun, 06 Nov 1994 08:49:37 GMT", 60.0), ("Sunday, 06-Nov-94 08:49:37 GMT", 60.0),
-        ("Sun Nov  6 08:49:37 1994", 60.0), ("Sun, 06 Nov 1994 10:49:37 +0200", 60.0),
-        ("Sat, 05 Nov 1994 08:49:37 GMT", 0.0), ("-1", None), ("1.5", None), ("soon", None),
-        ("", None), ("٣", None), ("Sun, 99 Nov 99999999 08:49:37 GMT", None),
-    ],
+@cases(
+    "value, wait",
+    ("0", 0.0), (" 120 ", 120.0), ("9" * 5000, float("9" * 18)),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 60.0), ("Sunday, 06-Nov-94 08:49:37 GMT", 60.0),
+    ("Sun Nov  6 08:49:37 1994", 60.0), ("Sun, 06 Nov 1994 10:49:37 +0200", 60.0),
+    ("Sat, 05 Nov 1994 08:49:37 GMT", 0.0), ("-1", None), ("1.5", None), ("soon", None),
+    ("", None), ("٣", None), ("Sun, 99 Nov 99999999 08:49:37 GMT", None),
 )  # fmt: skip
 def test_parse_retry_after_both_forms(value: str, wait: float | None) -> None:
     assert parse_retry_after(value, NOV_6 - 60) == wait
@@ -127,14 +120,12 @@ def test_redirect_target_any_text_never_raises(location: str) -> None:
     redirect_target("http://a.example/", location)
 
 
-@pytest.mark.parametrize(
-    ("content", "asked"),
-    [
-        ("0; url=/next", (0, "/next")), ("5;URL='/a b'x", (5, "/a b")), ("5", (5, "")),
-        ("5; url=", (5, "")), ("x; url=/next", None), (".5; /next", (0, "/next")),
-        ("1; urx", (1, "urx")), ("1; 'quoted", (1, "quoted")), ("9" * 400, (999_999_999, "")),
-        ("1" * 300_000 + "x", None), ("1" + " " * 300_000 + "x", (1, "x")), ("", None),
-    ],
+@cases(
+    "content, asked",
+    ("0; url=/next", (0, "/next")), ("5;URL='/a b'x", (5, "/a b")), ("5", (5, "")),
+    ("5; url=", (5, "")), ("x; url=/next", None), (".5; /next", (0, "/next")),
+    ("1; urx", (1, "urx")), ("1; 'quoted", (1, "quoted")), ("9" * 400, (999_999_999, "")),
+    ("1" * 300_000 + "x", None), ("1" + " " * 300_000 + "x", (1, "x")), ("", None),
 )  # fmt: skip
 def test_parse_refresh_syntax(content: str, asked: tuple[int, str] | None) -> None:
     assert parse_refresh(content) == asked
@@ -166,16 +157,14 @@ def answer(refresh: str = "", **fields: object) -> FetchResult:
                           "headers": headers, "body": b"x", **fields})  # type: ignore[arg-type]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("header", "own", "target"),
-    [
-        ("0; url=/next", None, "http://a.test/next"), ("5; url=//b.test/", None, "http://b.test/"),
-        ("6; url=/next", None, None), ("0; url=/next", "http://a.test/own", "http://a.test/next"),
-        ("10", "http://a.test/own", None), ("rubbish", "http://a.test/own", "http://a.test/own"),
-        ("0; url=/x", None, None), ("0; url=/x?utm_source=1", None, None),
-        ("0; url=https://a.test/x", None, "https://a.test/x"),
-        ("0; url=javascript:go()", None, None), ("", "http://a.test/own", "http://a.test/own"),
-    ],
+@cases(
+    "header, own, target",
+    ("0; url=/next", None, "http://a.test/next"), ("5; url=//b.test/", None, "http://b.test/"),
+    ("6; url=/next", None, None), ("0; url=/next", "http://a.test/own", "http://a.test/next"),
+    ("10", "http://a.test/own", None), ("rubbish", "http://a.test/own", "http://a.test/own"),
+    ("0; url=/x", None, None), ("0; url=/x?utm_source=1", None, None),
+    ("0; url=https://a.test/x", None, "https://a.test/x"),
+    ("0; url=javascript:go()", None, None), ("", "http://a.test/own", "http://a.test/own"),
 )  # fmt: skip
 def test_apply_refresh_early_is_redirect(header: str, own: str | None, target: str | None) -> None:
     fetch, page = apply_refresh(answer(header), Page(refresh_url=own))

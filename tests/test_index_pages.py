@@ -8,6 +8,7 @@ from focus.records import Page
 from focus.score.analysis import PageScorer
 from focus.score.index_pages import Role, address_role, series_address
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cases import cases
 
 ANALYST = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球")), url_patterns=True))
 
@@ -100,25 +101,23 @@ OG = '<meta property="og:type" content="article">'
 LD = '<script type="application/ld+json">{"@graph": [{"@type": "%s"}]}</script>'
 
 
-@pytest.mark.parametrize(
-    ("head", "body", "is_index"),
-    [
-        ("", "<p>goal</p>", False),
-        (OG + LD % "Article", CARDS, False),
-        ("", CARDS, True),
-        ("", '<article class="comment-body">a</article>' * 9, False),
-        ("", f"<article>a</article><aside>{'<article>b</article>' * 9}</aside>", False),
-        ("", "".join(f'<a href="?post={n}">{n}</a>' for n in range(12)), False),
-        (OG, CARDS, False),  # related articles below one
-        (LD % "NewsArticle", CARDS, False),
-        (LD % "CollectionPage", "<p>goal</p>", True),
-        ("", LIST, True),
-        ("", LIST + "<p>" + "进球" * 99, True),
-        ("", f"<main><p>{'球队赢得了比赛。' * 99}</main><div>{LIST}</div>", False),  # beside a text
-        ("", f"<nav>{LIST}</nav>", False),
-        ("", LIST + "<p>text</p>" * 7, False),  # an article with many links
-        ("", LIST[: len(LIST) // 2], False),
-    ],
+@cases(
+    "head, body, is_index",
+    ("", "<p>goal</p>", False),
+    (OG + LD % "Article", CARDS, False),
+    ("", CARDS, True),
+    ("", '<article class="comment-body">a</article>' * 9, False),
+    ("", f"<article>a</article><aside>{'<article>b</article>' * 9}</aside>", False),
+    ("", "".join(f'<a href="?post={n}">{n}</a>' for n in range(12)), False),
+    (OG, CARDS, False),  # related articles below one
+    (LD % "NewsArticle", CARDS, False),
+    (LD % "CollectionPage", "<p>goal</p>", True),
+    ("", LIST, True),
+    ("", LIST + "<p>" + "进球" * 99, True),
+    ("", f"<main><p>{'球队赢得了比赛。' * 99}</main><div>{LIST}</div>", False),  # beside a text
+    ("", f"<nav>{LIST}</nav>", False),
+    ("", LIST + "<p>text</p>" * 7, False),  # an article with many links
+    ("", LIST[: len(LIST) // 2], False),
 )
 def test_is_index_page_neutral_address_uses_markup(head: str, body: str, is_index: bool) -> None:
     assert read(body, head=head).is_index_page is is_index

@@ -3,17 +3,16 @@
 import pytest
 
 from focus.text.inflection import phrase_forms
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("word", "forms"),
-    [
-        ("game", {"game", "games"}), ("games", {"games", "game"}), ("Sports", {"sports", "sport"}),
-        ("library", {"library", "libraries"}), ("libraries", {"libraries", "library", "librarie"}),
-        ("movies", {"movies", "movie", "movy"}), ("box", {"box", "boxes"}),
-        ("classes", {"classes", "class"}), ("analysis", {"analysis", "analyses"}),
-        ("women", {"women", "woman"}), ("Data Structure", {"data structure", "data structures"}),
-    ],
+@cases(
+    "word, forms",
+    ("game", {"game", "games"}), ("games", {"games", "game"}), ("Sports", {"sports", "sport"}),
+    ("library", {"library", "libraries"}), ("libraries", {"libraries", "library", "librarie"}),
+    ("movies", {"movies", "movie", "movy"}), ("box", {"box", "boxes"}),
+    ("classes", {"classes", "class"}), ("analysis", {"analysis", "analyses"}),
+    ("women", {"women", "woman"}), ("Data Structure", {"data structure", "data structures"}),
 )  # fmt: skip
 def test_phrase_forms_singular_and_plural(word: str, forms: set[str]) -> None:
     assert set(phrase_forms(word)) == forms

@@ -18,34 +18,31 @@ from focus.evaluate.judgments import (
     resolve_alias,
     select_topics,
 )
+from tests.support.cases import cases
 
 HEAD = "url\ttopic\tlabel\tevidence\n"
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("http://a.test/x", "https://a.test/x"),
-        ("http://A.Test/x#top", "http://a.test:80/x"),
-        ("https://u:p@a.test:443/x", "http://a.test/x"),
-        ("http://a.test", "http://a.test/"),
-        ("http://a.test/%E8%B6%B3", "http://a.test/足"),
-        ("http://a.test/%e8%b6%b3?q=1", "http://a.test/足?q=1"),
-    ],
+@cases(
+    "first, second",
+    ("http://a.test/x", "https://a.test/x"),
+    ("http://A.Test/x#top", "http://a.test:80/x"),
+    ("https://u:p@a.test:443/x", "http://a.test/x"),
+    ("http://a.test", "http://a.test/"),
+    ("http://a.test/%E8%B6%B3", "http://a.test/足"),
+    ("http://a.test/%e8%b6%b3?q=1", "http://a.test/足?q=1"),
 )
 def test_page_key_equal_for_spellings_of_a_url(first: str, second: str) -> None:
     assert page_key(first) == page_key(second)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("http://a.test/x", "http://a.test/X"),
-        ("http://a.test/x", "http://a.test/x/"),
-        ("http://a.test/x?1", "http://a.test/x"),
-        ("http://a.test:8080/", "http://a.test/"),
-        ("http://a.test/%ff", "http://a.test/%fe"),
-    ],
+@cases(
+    "first, second",
+    ("http://a.test/x", "http://a.test/X"),
+    ("http://a.test/x", "http://a.test/x/"),
+    ("http://a.test/x?1", "http://a.test/x"),
+    ("http://a.test:8080/", "http://a.test/"),
+    ("http://a.test/%ff", "http://a.test/%fe"),
 )
 def test_page_key_differs_for_different_pages(first: str, second: str) -> None:
     assert page_key(first) != page_key(second)
@@ -82,17 +79,15 @@ def test_read_topics_reads_referenced_topic_file(tmp_path: Path) -> None:
             read_topics(f"[{broken}]", "t.json", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("{}", "t.json: Expected"),
-        ("[", "t.json: Input data was truncated"),
-        ("[]", "t.json: no topic"),
-        ('[{"name": "F", "keywords": ["x"]}]', "topic 'F' has no seed"),
-        ('[{"name": "F", "keywords": ["x"], "seeds": []}]', "topic 'F' has no seed"),
-        ('[{"name": "F", "keywords": [], "seeds": ["http://a.test/"]}]', "topic 'F': topic ''"),
-        ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "contains white space"),
-    ],
+@cases(
+    "text, complaint",
+    ("{}", "t.json: Expected"),
+    ("[", "t.json: Input data was truncated"),
+    ("[]", "t.json: no topic"),
+    ('[{"name": "F", "keywords": ["x"]}]', "topic 'F' has no seed"),
+    ('[{"name": "F", "keywords": ["x"], "seeds": []}]', "topic 'F' has no seed"),
+    ('[{"name": "F", "keywords": [], "seeds": ["http://a.test/"]}]', "topic 'F': topic ''"),
+    ('[{"name": "F", "keywords": ["x"], "seeds": ["a b"]}]', "contains white space"),
 )
 def test_read_topics_invalid_file_raises_error(text: str, complaint: str) -> None:
     with pytest.raises(TopicError, match=complaint.replace("[", r"\[")):

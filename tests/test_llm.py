@@ -16,6 +16,7 @@ from focus.learn.llm import Endpoint, TermAnswer, add_llm_terms, parse_answer, p
 from focus.storage.reader import DatabaseReader
 from focus.topic.terms import add_terms
 from focus.topic.topic import Topic, from_words
+from tests.support.cases import cases
 from tests.support.command import Focus, record, runner, settle
 from tests.support.timetravel import OWN_TIME, REAL_TIME
 from tests.support.webhooks import Receiver, receiving
@@ -56,37 +57,33 @@ async def test_propose_terms_sends_one_request_with_schema_and_key() -> None:
     assert body["response_format"]["json_schema"]["schema"]["required"] == list(TERMS)
 
 
-@pytest.mark.parametrize(
-    ("url", "requested"),
-    [
-        ("http://h:1", "http://h:1/v1/chat/completions"),
-        ("http://h/api/v2/", "http://h/api/v2/chat/completions"),
-        ("https://h/x/chat/completions?v=1", "https://h/x/chat/completions?v=1"),
-    ],
+@cases(
+    "url, requested",
+    ("http://h:1", "http://h:1/v1/chat/completions"),
+    ("http://h/api/v2/", "http://h/api/v2/chat/completions"),
+    ("https://h/x/chat/completions?v=1", "https://h/x/chat/completions?v=1"),
 )
 def test_completions_url_completes_address(url: str, requested: str) -> None:
     assert Endpoint(url).completions_url == requested
 
 
-@pytest.mark.parametrize(
-    ("answer", "body", "complaint"),
-    [
-        (
-            (401, {}),
-            b'{"error": {"message": "wrong key sk-1\\n!"}}',
-            "401 Unauthorized wrong key …",
-        ),
-        ((404, {}), b'{"error": "no model"}', "404 Not Found no model"),
-        ((302, {"Location": "http://127.0.0.1:1/"}), RIGHT, "302 Found"),
-        ((200, {}), b"<!doctype html><p>Welcome", "contains no terms as JSON"),
-        ((200, {}), b"[" * 100_000, "contains no terms as JSON"),
-        ((200, {}), b"x" * 10_000_000, "over 1000000 bytes"),
-        ((200, {}), b'{"choices": []}', "contains no terms as JSON"),
-        ((200, {}), b'{"choices": [{"message": {"content": null}}]}', "contains no terms"),
-        ((200, {}), completion('{"chinese": [1, 2], "english": "own goal"}'), "contains no terms"),
-        ((200, {}), completion("{" * 100_000), "contains no terms as JSON"),
-        ((200, {}), completion("Sorry, I cannot do that."), "contains no terms as JSON"),
-    ],
+@cases(
+    "answer, body, complaint",
+    (
+        (401, {}),
+        b'{"error": {"message": "wrong key sk-1\\n!"}}',
+        "401 Unauthorized wrong key …",
+    ),
+    ((404, {}), b'{"error": "no model"}', "404 Not Found no model"),
+    ((302, {"Location": "http://127.0.0.1:1/"}), RIGHT, "302 Found"),
+    ((200, {}), b"<!doctype html><p>Welcome", "contains no terms as JSON"),
+    ((200, {}), b"[" * 100_000, "contains no terms as JSON"),
+    ((200, {}), b"x" * 10_000_000, "over 1000000 bytes"),
+    ((200, {}), b'{"choices": []}', "contains no terms as JSON"),
+    ((200, {}), b'{"choices": [{"message": {"content": null}}]}', "contains no terms"),
+    ((200, {}), completion('{"chinese": [1, 2], "english": "own goal"}'), "contains no terms"),
+    ((200, {}), completion("{" * 100_000), "contains no terms as JSON"),
+    ((200, {}), completion("Sorry, I cannot do that."), "contains no terms as JSON"),
 )
 async def test_propose_terms_bad_answer_raises_one_line(
     answer: tuple[int, dict[str, str]], body: bytes, complaint: str
@@ -108,15 +105,13 @@ async def test_propose_terms_slow_or_absent_server_raises() -> None:
         await propose_terms(from_words("足球"), Endpoint(server.url))
 
 
-@pytest.mark.parametrize(
-    ("answers", "pauses", "is_answered"),
-    [
-        ([(429, {"Retry-After": "3600"}), (200, {})], [30.0], True),
-        ([(503, {}), (500, {"Retry-After": "1"}), (200, {})], [2.0, 1.0], True),
-        ([(503, {})] * 4, [2.0, 10.0], False),
-        ([(400, {}), (200, {})], [], True),  # once more without response_format
-        ([(400, {}), (400, {})], [], False),
-    ],
+@cases(
+    "answers, pauses, is_answered",
+    ([(429, {"Retry-After": "3600"}), (200, {})], [30.0], True),
+    ([(503, {}), (500, {"Retry-After": "1"}), (200, {})], [2.0, 1.0], True),
+    ([(503, {})] * 4, [2.0, 10.0], False),
+    ([(400, {}), (200, {})], [], True),  # once more without response_format
+    ([(400, {}), (400, {})], [], False),
 )
 async def test_propose_terms_repeats_refused_requests_a_few_times(
     answers: list[tuple[int, dict[str, str]]], pauses: list[float], is_answered: bool
@@ -140,13 +135,11 @@ async def test_propose_terms_repeats_refused_requests_a_few_times(
 # -- the answer ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        json.dumps(TERMS),
-        f"<think>{{so}} {{}}</think>Here you are:\n```json\n{json.dumps(TERMS)}\n```",
-        json.dumps({**TERMS, "note": "other keys are ignored"}) + "{",
-    ],
+    json.dumps(TERMS),
+    f"<think>{{so}} {{}}</think>Here you are:\n```json\n{json.dumps(TERMS)}\n```",
+    json.dumps({**TERMS, "note": "other keys are ignored"}) + "{",
 )
 def test_parse_answer_reads_first_object_with_terms(text: str) -> None:
     assert parse_answer(completion(text)) == TermAnswer(**TERMS)

@@ -26,6 +26,7 @@ from focus.alerts.message import Message, compose_message, plain_message, split_
 from focus.alerts.settings import MailSettings, parse_mail_url
 from focus.storage.alerts.records import Alert, MessagePart, OutboxLease
 from tests.hostile.secure import authority
+from tests.support.cases import cases
 from tests.support.outbox import NOON, M, OutboxFixture, hit
 
 pytestmark = pytest.mark.filterwarnings(
@@ -176,15 +177,13 @@ def test_mail_without_base_url_has_no_unsubscribe_link() -> None:
     assert "focus.test" not in message().html + message().text
 
 
-@pytest.mark.parametrize(
-    ("language", "names", "urls", "subject"),
-    [
-        ("zh", ("足球",), 1, "足球：标题 0"),
-        ("zh", ("足球",), 3, "足球：3 篇新页面"),
-        ("en", ("football",), 1, "football: 标题 0"),
-        ("en", ("football", "travel"), 2, "4 new pages (football, travel)"),
-        ("fr", ("football",), 2, "football: 2 new pages"),
-    ],
+@cases(
+    "language, names, urls, subject",
+    ("zh", ("足球",), 1, "足球：标题 0"),
+    ("zh", ("足球",), 3, "足球：3 篇新页面"),
+    ("en", ("football",), 1, "football: 标题 0"),
+    ("en", ("football", "travel"), 2, "4 new pages (football, travel)"),
+    ("fr", ("football",), 2, "football: 2 new pages"),
 )
 def test_message_subject(language: str, names: tuple[str, ...], urls: int, subject: str) -> None:
     assert message(*names, language=language, urls=urls).subject == subject
@@ -339,13 +338,11 @@ def test_header_with_line_breaks_adds_no_field() -> None:
     assert "\u202e" not in result.subject + result.text + result.html
 
 
-@pytest.mark.parametrize(
+@cases(
     "address",
-    [
-        "a@b.test\r\nBcc: x@evil.test", "", "nobody", "a@", "a b@c.test", "a..b@c.test",
-        "a@b.test,x@evil.test", "a(b)@c.test", "=?utf-8?q?a=0D=0A?= <b@c.test>", "a@" + "界" * 70,
-        "a" * 1000 + "@b.test",
-    ],
+    "a@b.test\r\nBcc: x@evil.test", "", "nobody", "a@", "a b@c.test", "a..b@c.test",
+    "a@b.test,x@evil.test", "a(b)@c.test", "=?utf-8?q?a=0D=0A?= <b@c.test>", "a@" + "界" * 70,
+    "a" * 1000 + "@b.test",
 )  # fmt: skip
 def test_bad_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match=r"."):
@@ -359,16 +356,14 @@ def test_unusual_address_is_written_as_it_stands(address: str) -> None:
     assert len(parsed(result.data)["To"].addresses) == 1
 
 
-@pytest.mark.parametrize(
-    ("snippet", "cut"),
-    [
-        (f"a{M}b{M}c", ("a", "b", "c")),
-        (f"{M}b{M}", ("", "b", "")),
-        (f"a{M}b", ("ab",)),
-        (f"a{M}b{M}c{M}d", ("a", "b", "cd")),
-        ("a\x1b[31m\nb", ("a [31m b",)),
-        ("", ("",)),
-    ],
+@cases(
+    "snippet, cut",
+    (f"a{M}b{M}c", ("a", "b", "c")),
+    (f"{M}b{M}", ("", "b", "")),
+    (f"a{M}b", ("ab",)),
+    (f"a{M}b{M}c{M}d", ("a", "b", "cd")),
+    ("a\x1b[31m\nb", ("a [31m b",)),
+    ("", ("",)),
 )
 def test_snippet_with_marks_is_split(snippet: str, cut: tuple[str, ...]) -> None:
     assert split_snippet(snippet) == cut
@@ -403,16 +398,14 @@ async def test_several_mails_share_one_connection(server: Server) -> None:
     assert (len(server.mails), server.connections) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    ("step", "reply", "retry", "everyone"),
-    [
-        ("RCPT", "550 5.1.1 no such user", False, False),
-        ("RCPT", "450 4.2.0 greylisted, come back", True, False),
-        ("DATA", "554 5.7.1 looks like spam", False, False),
-        ("DATA", "452 4.3.1 disk full", True, False),
-        ("DATA", "421 4.3.2 shutting down", True, False),
-        ("MAIL", "530 5.7.0 log in first", True, True),
-    ],
+@cases(
+    "step, reply, retry, everyone",
+    ("RCPT", "550 5.1.1 no such user", False, False),
+    ("RCPT", "450 4.2.0 greylisted, come back", True, False),
+    ("DATA", "554 5.7.1 looks like spam", False, False),
+    ("DATA", "452 4.3.1 disk full", True, False),
+    ("DATA", "421 4.3.2 shutting down", True, False),
+    ("MAIL", "530 5.7.0 log in first", True, True),
 )
 async def test_refusal_by_step_and_code_decides_about_retry(
     server: Server, step: str, reply: str, retry: bool, everyone: bool

@@ -1,12 +1,12 @@
 """Main content: the worked numbers, and the parts around it on pages of many kinds."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.html.blocks import Block
 from focus.html.main_content import main_blocks, main_text, select_main
 from focus.html.parser import main_text_from_html
+from tests.support.cases import cases
 
 BLOCKS = st.lists(
     st.builds(
@@ -64,26 +64,24 @@ TEXT = "昨天晚上的比赛是今年的决赛，主队赢得了冠军，球迷
 ENGLISH = "The cup was won by the home team in front of all its supporters. " * 6
 
 
-@pytest.mark.parametrize(
+@cases(
     "page",
-    [
-        "{text}<p>转载请注明出处</p><footer>© 2024 Powered by X</footer>",
-        "<main>{text}</main><footer><p>page made in 0.023 s</p></footer><aside><p>ad</aside>",
-        "<div class=content>{text}</div><div id=footer><p>made in 0.023 s, 37 readers online</div>",
-        "<main>{text}</main><div role=contentinfo><p>37 readers online now</div>",
-        "<article>{text}<figure><figcaption>A photo of it</figcaption></figure></article>",
-        "<article><div class=byline><p>By Li Na, reporter</div>{text}</article>",
-        "<div class=post-content>{text}</div><div id=comments><p>I was there. It was good.</div>",
-        "{text}<h3>3 Comments</h3><p>I was there. It was good, as all of you can see here.",
-        "{text}<h3>相关报道</h3><ul><li><a href=/1>国足名单</a><li><a href=/2>英超</a></ul>",
-        "<h4>相关新闻</h4><ul><li><a href=/1>国足世预赛名单公布</a></ul>{text}",
-        "{text}<p>责任编辑：李娜<p>来源：新华社<p>主办单位：某市体育局<p>版权所有 某报社",
-        "{text}<form><p>姓名：<input><p>验证码：<input> 看不清？换一张</form>",
-        "<div class='cookie-notice'><p>We use cookies for a better site.</div>{text}",
-        "<div class=elementor-widget>{text}</div><div class='sr-only'>Skip to content</div>",
-        "{text}<div class=related-posts><p>Another story of this site, with a sentence.</div>",
-        "<p>上一篇：<a href=/1>国足世预赛名单公布</a></p>{text}<p>下一篇：<a href=/2>英超</a>",
-    ],
+    "{text}<p>转载请注明出处</p><footer>© 2024 Powered by X</footer>",
+    "<main>{text}</main><footer><p>page made in 0.023 s</p></footer><aside><p>ad</aside>",
+    "<div class=content>{text}</div><div id=footer><p>made in 0.023 s, 37 readers online</div>",
+    "<main>{text}</main><div role=contentinfo><p>37 readers online now</div>",
+    "<article>{text}<figure><figcaption>A photo of it</figcaption></figure></article>",
+    "<article><div class=byline><p>By Li Na, reporter</div>{text}</article>",
+    "<div class=post-content>{text}</div><div id=comments><p>I was there. It was good.</div>",
+    "{text}<h3>3 Comments</h3><p>I was there. It was good, as all of you can see here.",
+    "{text}<h3>相关报道</h3><ul><li><a href=/1>国足名单</a><li><a href=/2>英超</a></ul>",
+    "<h4>相关新闻</h4><ul><li><a href=/1>国足世预赛名单公布</a></ul>{text}",
+    "{text}<p>责任编辑：李娜<p>来源：新华社<p>主办单位：某市体育局<p>版权所有 某报社",
+    "{text}<form><p>姓名：<input><p>验证码：<input> 看不清？换一张</form>",
+    "<div class='cookie-notice'><p>We use cookies for a better site.</div>{text}",
+    "<div class=elementor-widget>{text}</div><div class='sr-only'>Skip to content</div>",
+    "{text}<div class=related-posts><p>Another story of this site, with a sentence.</div>",
+    "<p>上一篇：<a href=/1>国足世预赛名单公布</a></p>{text}<p>下一篇：<a href=/2>英超</a>",
 )
 def test_main_text_frame_of_an_article_is_left_out(page: str) -> None:
     for text in (TEXT, ENGLISH):

@@ -25,6 +25,7 @@ from focus.errors import ConfigError
 from focus.storage.alerts.records import LOCAL_USER, Alert, MatchablePage, StoredAlert
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.text.tokenisation import Segmenter
+from tests.support.cases import cases
 from tests.support.site import CrawledSite, article
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()
@@ -247,22 +248,20 @@ def test_page_found_for_others_waits_for_the_alerts_schedule(alerts: AlertsFixtu
 # -- whose alerts match ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "fields", "paths"),
-    [
-        ("足球", {}, ["/0", "/en", "/hant"]),
-        ("足球 -门票", {}, ["/en", "/hant"]),
-        ("+足球 +门票", {}, ["/0"]),
-        ("+足球 主教练 OR 赛程", {}, ["/0"]),
-        ("足球", {"languages": ("zh",)}, ["/0", "/hant"]),
-        ("足球", {"languages": ("en-GB",)}, ["/en"]),
-        ("门票", {"min_relevance": 0.95}, []),  # stands there, but the page is not about it
-        ("门票", {"min_relevance": 0.1}, ["/0", "/1"]),
-        ('"premier league"', {}, ["/en"]),
-        ("rem", {"min_relevance": 0.0}, []),
-        ("+premier", {"topic": "football"}, ["/en"]),
-        ("", {"topic": "天气:1"}, ["/1"]),
-    ],
+@cases(
+    "words, fields, paths",
+    ("足球", {}, ["/0", "/en", "/hant"]),
+    ("足球 -门票", {}, ["/en", "/hant"]),
+    ("+足球 +门票", {}, ["/0"]),
+    ("+足球 主教练 OR 赛程", {}, ["/0"]),
+    ("足球", {"languages": ("zh",)}, ["/0", "/hant"]),
+    ("足球", {"languages": ("en-GB",)}, ["/en"]),
+    ("门票", {"min_relevance": 0.95}, []),  # stands there, but the page is not about it
+    ("门票", {"min_relevance": 0.1}, ["/0", "/1"]),
+    ('"premier league"', {}, ["/en"]),
+    ("rem", {"min_relevance": 0.0}, []),
+    ("+premier", {"topic": "football"}, ["/en"]),
+    ("", {"topic": "天气:1"}, ["/1"]),
 )
 def test_match_depends_on_words_topic_and_language(
     alerts: AlertsFixture, words: str, fields: dict[str, Any], paths: list[str]

@@ -34,6 +34,7 @@ from focus.i18n import (
 )
 from focus.storage.alerts.records import Alert
 from focus.text.formatting import cell_width, wrap_lines
+from tests.support.cases import cases
 from tests.test_progress import FakeCrawl
 
 sys.path.append(str(Path(__file__).parents[1] / "docs"))
@@ -133,16 +134,14 @@ def test_translate_plain_text_unchanged() -> None:
     assert translate(chain_messages("a.test", "{n} new page"), "zh") == "a.test：{n} new page"
 
 
-@pytest.mark.parametrize(
+@cases(
     "line",
-    [
-        msg("no such host"),
-        plural("{n} new page", "{n} new pages", n=3),
-        chain_messages("a.test", plural("{n} new page", "{n} new pages", n=3)),
-        "502 {no} message",
-        '{"id": "{a.__class__}", "values": {"a": "x"}}',
-        "",
-    ],
+    msg("no such host"),
+    plural("{n} new page", "{n} new pages", n=3),
+    chain_messages("a.test", plural("{n} new page", "{n} new pages", n=3)),
+    "502 {no} message",
+    '{"id": "{a.__class__}", "values": {"a": "x"}}',
+    "",
 )
 def test_decode_message_inverts_encode_message(line: str) -> None:
     encoded = encode_message(line)
@@ -160,19 +159,17 @@ def test_message_pickled_or_mapped_stays_translatable() -> None:
     assert translate(line.map_texts(lambda text: text.replace("\n", " ")), "zh") == expected
 
 
-@pytest.mark.parametrize(
-    ("environ", "language"),
-    [
-        ({"LANG": "zh_CN.UTF-8"}, "zh"),
-        ({"LANG": "C.UTF-8"}, "en"),
-        ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
-        ({"LANG": "de_DE.UTF-8", "LANGUAGE": "fr:zh_TW:en"}, "zh"),
-        ({"LANGUAGE": "en:zh"}, "en"),
-        ({"LC_MESSAGES": "zh_SG", "LANG": "en_GB"}, "zh"),
-        ({"FOCUS_LANG": "zh", "LC_ALL": "en_US"}, "zh"),
-        ({"FOCUS_LANG": "en", "LANG": "zh_CN"}, "en"),
-        ({}, "en"),
-    ],
+@cases(
+    "environ, language",
+    ({"LANG": "zh_CN.UTF-8"}, "zh"),
+    ({"LANG": "C.UTF-8"}, "en"),
+    ({"LANG": "zh_CN.UTF-8", "LC_ALL": "C"}, "en"),
+    ({"LANG": "de_DE.UTF-8", "LANGUAGE": "fr:zh_TW:en"}, "zh"),
+    ({"LANGUAGE": "en:zh"}, "en"),
+    ({"LC_MESSAGES": "zh_SG", "LANG": "en_GB"}, "zh"),
+    ({"FOCUS_LANG": "zh", "LC_ALL": "en_US"}, "zh"),
+    ({"FOCUS_LANG": "en", "LANG": "zh_CN"}, "en"),
+    ({}, "en"),
 )
 def test_environment_language_by_variables(environ: dict[str, str], language: str) -> None:
     assert environment_language(environ) == language
@@ -234,19 +231,17 @@ def test_help_lines_of_ideographs_wrap_by_cell_width() -> None:
 # -- what is wrong with what somebody typed -----------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("alert", "ours"),
-    [
-        ({"schedule": "61 * * * *"}, "检查时间“61 * * * *”：不是有效的 cron 表达式"),
-        ({"schedule": "now and then"}, "检查时间“now and then”：无法识别"),
-        ({"words": "-彩票"}, "没有要找的词"),
-        ({"words": ""}, "关注“c”：请给出词或主题"),
-        ({"sites": ("ftp://a.test/",)}, "不是网址"),
-        ({"quiet": "night"}, "免打扰时段“night”：请写 22:00-07:00"),
-        ({"channels": ("mail:me",)}, "通知方式“mail:me”"),
-        ({"topic": "/etc/x.toml"}, "主题文件仅限命令行使用"),
-        ({"topic": "足球:7"}, "权重 7.0 须大于 0"),
-    ],
+@cases(
+    "alert, ours",
+    ({"schedule": "61 * * * *"}, "检查时间“61 * * * *”：不是有效的 cron 表达式"),
+    ({"schedule": "now and then"}, "检查时间“now and then”：无法识别"),
+    ({"words": "-彩票"}, "没有要找的词"),
+    ({"words": ""}, "关注“c”：请给出词或主题"),
+    ({"sites": ("ftp://a.test/",)}, "不是网址"),
+    ({"quiet": "night"}, "免打扰时段“night”：请写 22:00-07:00"),
+    ({"channels": ("mail:me",)}, "通知方式“mail:me”"),
+    ({"topic": "/etc/x.toml"}, "主题文件仅限命令行使用"),
+    ({"topic": "足球:7"}, "权重 7.0 须大于 0"),
 )
 def test_alert_errors_language_zh_are_chinese(alert: dict[str, Any], ours: str) -> None:
     values = {"name": "c", "sites": ("https://a.test/",), "words": "足球", **alert}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from focus.errors import ExportError
 from focus.html.markdown import to_markdown, to_text
 from focus.html.metadata import PageMetadata, read_metadata
+from tests.support.cases import cases
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
 URL = "https://a.test/x"
@@ -21,29 +22,27 @@ def metadata(html: str) -> PageMetadata:
     return read_metadata(html, URL, fetched_at=NOW)
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        '<meta name="author" content="李雷">',
-        '<meta property="article:author" content="https://fb.test/li"><a rel="author">李雷</a>',
-        '<span itemprop="author"><b itemprop="name">李雷</b></span>',
-        '<script type="application/ld+json">{"author": {"name": "李雷"}}</script>',
-        '<script type="application/ld+json">{"@graph": [{"author": ["李雷"]}]}</script>',
-        '<script type="application/ld+json">no json</script><meta name=author content=李雷>',
-        '<script type="application/ld+json">{"name": "a\nb", "author": "李雷"};</script>',
-        '<script type="application/ld+json">//<![CDATA[\n{"author": "李雷",}\n//]]></script>',
-        '<script type="application/ld+json"><!-- {"author": "李雷"} --></script>',
-        '<script type="application/ld+json; charset=utf-8">{"@graph": [{"@type": "NewsArticle",'
-        '"author": {"@id": "#p"}}, {"@id": "#p", "name": "李雷", "@type": "Person"}]}</script>',
-        '<script type="application/ld+json">[{"@type": "Article", "url": "/b", "author": "王五"}'
-        ', {"@type": "Article", "author": "李雷"}]</script>',
-        '<meta name="author" content="li@a.test (李雷)">',
-        '<script type="application/ld+json">{"author": "<b>李雷</b> li@a.test"}</script>',
-        "<p>2026-11-20 来源：新华社 作者：李雷 编辑：王五</p>",
-        "<p>新华社北京11月20日电（记者 李雷）昨天晚上的比赛</p>",
-        "<p>责任编辑：李雷 校对：王五</p>",
-        "<div class=byline>By 李雷 | 20 November</div>",
-    ],
+    '<meta name="author" content="李雷">',
+    '<meta property="article:author" content="https://fb.test/li"><a rel="author">李雷</a>',
+    '<span itemprop="author"><b itemprop="name">李雷</b></span>',
+    '<script type="application/ld+json">{"author": {"name": "李雷"}}</script>',
+    '<script type="application/ld+json">{"@graph": [{"author": ["李雷"]}]}</script>',
+    '<script type="application/ld+json">no json</script><meta name=author content=李雷>',
+    '<script type="application/ld+json">{"name": "a\nb", "author": "李雷"};</script>',
+    '<script type="application/ld+json">//<![CDATA[\n{"author": "李雷",}\n//]]></script>',
+    '<script type="application/ld+json"><!-- {"author": "李雷"} --></script>',
+    '<script type="application/ld+json; charset=utf-8">{"@graph": [{"@type": "NewsArticle",'
+    '"author": {"@id": "#p"}}, {"@id": "#p", "name": "李雷", "@type": "Person"}]}</script>',
+    '<script type="application/ld+json">[{"@type": "Article", "url": "/b", "author": "王五"}'
+    ', {"@type": "Article", "author": "李雷"}]</script>',
+    '<meta name="author" content="li@a.test (李雷)">',
+    '<script type="application/ld+json">{"author": "<b>李雷</b> li@a.test"}</script>',
+    "<p>2026-11-20 来源：新华社 作者：李雷 编辑：王五</p>",
+    "<p>新华社北京11月20日电（记者 李雷）昨天晚上的比赛</p>",
+    "<p>责任编辑：李雷 校对：王五</p>",
+    "<div class=byline>By 李雷 | 20 November</div>",
 )
 def test_read_metadata_author_sources(html: str) -> None:
     assert metadata(html).author == "李雷"
@@ -70,24 +69,22 @@ def test_read_metadata_json_ld_as_sites_write_it(script: str) -> None:
     assert metadata(f'<script type="application/ld+json">{script}</script>').author == "李雷"
 
 
-@pytest.mark.parametrize(
-    ("html", "author"),
-    [
-        ("<meta name=citation_author content='Li, L.'><meta name=citation_author content='Wu, D.'>",
-         "Li, L., Wu, D."),
-        ("<h1>A</h1><p>By Jane Doe and John Roe</p>", "Jane Doe, John Roe"),
-        ("<p>作者：Tom Li、王五</p>", "Tom Li, 王五"),
-        ("<p>Von Jane Doe</p>", "Jane Doe"), ("<p>Автор: Иван Петров</p>", "Иван Петров"),
-        ("<p>Story by Jane Doe, reporter</p>", "Jane Doe"), ("<p>By Monday, all is well", None),
-        ("<p>记者采访了很多人</p><p>我们的编辑：欢迎大家投稿</p><p>作者：佚名</p>", None),
-        ("<meta name=author content='Jane Doe and John Roe'>", "Jane Doe, John Roe"),
-        ("<meta name=author content='Food & Wine'>", "Food & Wine"),
-        ("<meta name=author content='admin'><meta name=byl content='By Jane Doe'>", "Jane Doe"),
-        ("<p><a rel=author>A Doe</a> <a rel=author>B Roe</a></p><p><a rel=author>C Poe</a>",
-         "A Doe, B Roe"),
-        ("<p>The cup was won.<div id=comments><p>By Jane Doe</p></div>", None),
-        ("<p>The cup was won by Jane Doe</p><div class=author>li@a.test</div>", None),
-    ],
+@cases(
+    "html, author",
+    ("<meta name=citation_author content='Li, L.'><meta name=citation_author content='Wu, D.'>",
+     "Li, L., Wu, D."),
+    ("<h1>A</h1><p>By Jane Doe and John Roe</p>", "Jane Doe, John Roe"),
+    ("<p>作者：Tom Li、王五</p>", "Tom Li, 王五"),
+    ("<p>Von Jane Doe</p>", "Jane Doe"), ("<p>Автор: Иван Петров</p>", "Иван Петров"),
+    ("<p>Story by Jane Doe, reporter</p>", "Jane Doe"), ("<p>By Monday, all is well", None),
+    ("<p>记者采访了很多人</p><p>我们的编辑：欢迎大家投稿</p><p>作者：佚名</p>", None),
+    ("<meta name=author content='Jane Doe and John Roe'>", "Jane Doe, John Roe"),
+    ("<meta name=author content='Food & Wine'>", "Food & Wine"),
+    ("<meta name=author content='admin'><meta name=byl content='By Jane Doe'>", "Jane Doe"),
+    ("<p><a rel=author>A Doe</a> <a rel=author>B Roe</a></p><p><a rel=author>C Poe</a>",
+     "A Doe, B Roe"),
+    ("<p>The cup was won.<div id=comments><p>By Jane Doe</p></div>", None),
+    ("<p>The cup was won by Jane Doe</p><div class=author>li@a.test</div>", None),
 )  # fmt: skip
 def test_read_metadata_authors_in_bylines(html: str, author: str | None) -> None:
     assert metadata(html).author == author
@@ -99,13 +96,11 @@ def test_read_metadata_several_authors_are_unique() -> None:
     assert metadata(html).author == "A, B"
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        '<meta property="article:modified_time" content="2026-11-21T08:30:00Z">',
-        '<script type="application/ld+json">{"dateModified": "2026-11-21T08:30:00Z"}</script>',
-        '<time itemprop="dateModified" datetime="2026-11-21T08:30Z">x</time>',
-    ],
+    '<meta property="article:modified_time" content="2026-11-21T08:30:00Z">',
+    '<script type="application/ld+json">{"dateModified": "2026-11-21T08:30:00Z"}</script>',
+    '<time itemprop="dateModified" datetime="2026-11-21T08:30Z">x</time>',
 )
 def test_read_metadata_modification_date(html: str) -> None:
     page = metadata(html)
@@ -113,15 +108,13 @@ def test_read_metadata_modification_date(html: str) -> None:
     assert page.published is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "json_ld",
-    [
-        '{"author": ' + "[" * 900 + "]" * 900 + "}",
-        "[" + "{}," * 90_000 + "{}]",
-        '{"a": 1' + " " * 200_000 + "x",
-        '{"a": "' + "/" * 200_000 + "x",
-        '{"datePublished": "' + "2026-" * 40_000 + '"}',
-    ],
+    '{"author": ' + "[" * 900 + "]" * 900 + "}",
+    "[" + "{}," * 90_000 + "{}]",
+    '{"a": 1' + " " * 200_000 + "x",
+    '{"a": "' + "/" * 200_000 + "x",
+    '{"datePublished": "' + "2026-" * 40_000 + '"}',
 )
 def test_read_metadata_hostile_json_ld_is_read_in_time(json_ld: str) -> None:
     assert metadata(f'<script type="application/ld+json">{json_ld}</script>').author is None

@@ -23,6 +23,7 @@ from focus.score.statistics.entities import make_gazetteer_table
 from focus.score.statistics.feature_selection import WordCounts
 from focus.score.statistics.naive_bayes import Calibration, ClassifierTest
 from focus.topic.topic import Topic, from_words
+from tests.support.cases import cases
 
 TRAINED = TrainedClassifier(
     select="ig",
@@ -48,16 +49,14 @@ def test_load_model_returns_saved_model(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b'{"format": "focus-model", "version": 2, "learned": []}', "version 2, this one knows 1"),
-        (b'{"format": "focus-model", "version": 1, "learned": {}}', "is damaged"),
-        (b'{"format": "focus-model", "version": 1', "is damaged"),
-        (b'{"pages": 3}', "is none of focus"),
-        (b"\xff\xfe", "is damaged"),
-        (b"", "is damaged"),
-    ],
+@cases(
+    "data, said",
+    (b'{"format": "focus-model", "version": 2, "learned": []}', "version 2, this one knows 1"),
+    (b'{"format": "focus-model", "version": 1, "learned": {}}', "is damaged"),
+    (b'{"format": "focus-model", "version": 1', "is damaged"),
+    (b'{"pages": 3}', "is none of focus"),
+    (b"\xff\xfe", "is damaged"),
+    (b"", "is damaged"),
 )
 def test_load_model_other_file_is_refused(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "m.json"
@@ -100,14 +99,12 @@ def test_apply_model_bayes_without_classifier_is_refused(tmp_path: Path) -> None
     assert apply_model(from_words("足球"), "evidence") == (from_words("足球"), b"")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        '# mine\nname = "足球"\nkeywords = ["足球"]  # words\n',
-        'name = "足球"\nmodel = "old.json" # old\nkeywords = ["足球"]',
-        'name = "足球"\n\n[keywords]\n"足球" = 1.0\n\n[features]\n"球" = 0.5\n',
-        'name = "足球"\n[[keywords]]\ntext = "足球"\n',
-    ],
+    '# mine\nname = "足球"\nkeywords = ["足球"]  # words\n',
+    'name = "足球"\nmodel = "old.json" # old\nkeywords = ["足球"]',
+    'name = "足球"\n\n[keywords]\n"足球" = 1.0\n\n[features]\n"球" = 0.5\n',
+    'name = "足球"\n[[keywords]]\ntext = "足球"\n',
 )
 def test_set_model_line_keeps_other_lines(text: str) -> None:
     named = set_model_line(text, "football.toml", "a b/模型.json")

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import cases
+
 ROOT = Path(__file__).parents[1]
 
 BANNED = frozenset(
@@ -45,19 +47,17 @@ def is_banned(name: str) -> bool:
     return name.strip("_") in BANNED or words[0] == "of" or words[-1] == "of"
 
 
-@pytest.mark.parametrize(
-    ("name", "is_wrong"),
-    [
-        ("found", True),
-        ("_kept", True),
-        ("of_round", True),
-        ("names_of", True),
-        ("of", True),
-        ("found_at", False),
-        ("left_margin", False),
-        ("offset", False),
-        ("profile", False),
-    ],
+@cases(
+    "name, is_wrong",
+    ("found", True),
+    ("_kept", True),
+    ("of_round", True),
+    ("names_of", True),
+    ("of", True),
+    ("found_at", False),
+    ("left_margin", False),
+    ("offset", False),
+    ("profile", False),
 )
 def test_is_banned_common_names(name: str, is_wrong: bool) -> None:
     assert is_banned(name) is is_wrong

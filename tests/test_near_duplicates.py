@@ -20,6 +20,7 @@ from focus.admission.near_duplicates import (
 from focus.records import DropReason, Page, UrlState
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
 from tests.test_resume import Lives
@@ -87,24 +88,20 @@ def test_template_with_other_numbers_is_a_duplicate() -> None:
     assert wording("Monday") != wording("Tuesday")
 
 
-@pytest.mark.parametrize(
+@cases(
     "title",
-    [
-        "404 Not Found", "Page not found - Example", "Error 404",
-        "The page you asked for could not be found", "This page doesn't exist",
-        "页面不存在 - 某网", "您访问的页面不存在", "对不起，找不到该页面", "文章已被删除",
-    ],
+    "404 Not Found", "Page not found - Example", "Error 404",
+    "The page you asked for could not be found", "This page doesn't exist",
+    "页面不存在 - 某网", "您访问的页面不存在", "对不起，找不到该页面", "文章已被删除",
 )  # fmt: skip
 def test_not_found_titles_are_recognised(title: str) -> None:
     assert looks_lost(title)
 
 
-@pytest.mark.parametrize(
+@cases(
     "title",
-    [
-        "", "Room 404 to let", "How I found my way", "Peugeot 404 review", "寻找失踪的球员",
-        "A missing page of history",
-    ],
+    "", "Room 404 to let", "How I found my way", "Peugeot 404 review", "寻找失踪的球员",
+    "A missing page of history",
 )  # fmt: skip
 def test_other_titles_are_not_recognised(title: str) -> None:
     assert not looks_lost(title)

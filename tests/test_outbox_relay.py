@@ -29,6 +29,7 @@ from focus.alerts.outbox_relay import ChannelSenders
 from focus.errors import ConfigError
 from focus.i18n import chain_messages, msg, translate
 from focus.storage.alerts.records import FAILED, SENT, WAITING, User
+from tests.support.cases import cases
 from tests.support.outbox import NOON, OutboxFixture, outbox
 from tests.support.webhooks import Receiver, receiving
 
@@ -471,18 +472,16 @@ def test_settings_are_stored_and_masked(here: OutboxFixture) -> None:
         assert read.key.hex() not in text
 
 
-@pytest.mark.parametrize(
-    ("url", "sender", "reason"),
-    [
-        ("mail.a.test", "a@a.test", "write it like smtp://"),
-        ("smtp://a.test:x", "a@a.test", "write it like smtp://"),
-        ("smtp://a.test/path", "a@a.test", "write it like smtp://"),
-        ("smtp://me:geheim@a.test", "", "set FOCUS_MAIL_FROM"),
-        ("smtp://a.test", "a@a.test\r\nBcc: b@b.test", "set FOCUS_MAIL_FROM"),
-        ("smtp://a.test?starttls=maybe", "a@a.test", "on or off"),
-        ("smtp://a.test?tls=1", "a@a.test", "unknown 'tls'"),
-        ("smtp://me:geheim@a.test?starttls=off", "a@a.test", "unencrypted"),
-    ],
+@cases(
+    "url, sender, reason",
+    ("mail.a.test", "a@a.test", "write it like smtp://"),
+    ("smtp://a.test:x", "a@a.test", "write it like smtp://"),
+    ("smtp://a.test/path", "a@a.test", "write it like smtp://"),
+    ("smtp://me:geheim@a.test", "", "set FOCUS_MAIL_FROM"),
+    ("smtp://a.test", "a@a.test\r\nBcc: b@b.test", "set FOCUS_MAIL_FROM"),
+    ("smtp://a.test?starttls=maybe", "a@a.test", "on or off"),
+    ("smtp://a.test?tls=1", "a@a.test", "unknown 'tls'"),
+    ("smtp://me:geheim@a.test?starttls=off", "a@a.test", "unencrypted"),
 )
 def test_invalid_mail_url_raises(url: str, sender: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason) as error:
@@ -502,15 +501,13 @@ def test_invalid_base_url_raises(url: str) -> None:
         settings.normalise_base_url(url)
 
 
-@pytest.mark.parametrize(
-    ("channel", "shown"),
-    [
-        ("mail:a@b.test", "mail:a@b.test"),
-        ("webhook:https://u:p@a.test:8443/T0/secret?k=1", "webhook:https://a.test:8443/***"),
-        ("webhook:https://a.test", "webhook:https://a.test"),
-        ("apprise:tgram://123:abc/5", "apprise:tgram://***"),
-        ("inbox", "inbox"),
-    ],
+@cases(
+    "channel, shown",
+    ("mail:a@b.test", "mail:a@b.test"),
+    ("webhook:https://u:p@a.test:8443/T0/secret?k=1", "webhook:https://a.test:8443/***"),
+    ("webhook:https://a.test", "webhook:https://a.test"),
+    ("apprise:tgram://123:abc/5", "apprise:tgram://***"),
+    ("inbox", "inbox"),
 )
 def test_masked_channel_has_no_secret(channel: str, shown: str) -> None:
     assert mask_channel(channel) == shown

@@ -11,6 +11,7 @@ from focus.archive.replay import Archive
 from focus.score.parameters import default_params
 from focus.score.relevance import model_class
 from focus.score.strategy import strategy_class
+from tests.support.cases import cases
 
 PAPERS = Path(__file__).parents[1] / "bench" / "papers"
 
@@ -86,15 +87,13 @@ def make_result(topics: int, ours: float, theirs: float, web: str = "generated")
     return outcome.ExperimentResult(web, 1000, 1, variants, "the command", "abc", "2026-11-25")
 
 
-@pytest.mark.parametrize(
-    ("topics", "ours", "theirs", "expected"),
-    [
-        (6, 0.4, 0.3, "**holds**: 40.0 % to 30.0 % (10.0 to 10.0)"),
-        (6, 0.3, 0.4, "**does not hold**: 30.0 % to 40.0 % (-10.0 to -10.0)"),
-        (6, 0.3, 0.3, "open: 30.0 % to 30.0 % (0.0 to 0.0)"),
-        (1, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
-        (3, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
-    ],
+@cases(
+    "topics, ours, theirs, expected",
+    (6, 0.4, 0.3, "**holds**: 40.0 % to 30.0 % (10.0 to 10.0)"),
+    (6, 0.3, 0.4, "**does not hold**: 30.0 % to 40.0 % (-10.0 to -10.0)"),
+    (6, 0.3, 0.3, "open: 30.0 % to 30.0 % (0.0 to 0.0)"),
+    (1, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
+    (3, 0.4, 0.3, "no interval: 40.0 % to 30.0 %"),
 )
 def test_verdict_by_numbers(topics: int, ours: float, theirs: float, expected: str) -> None:
     claim = files.Claim("x", "precision", "gene", "best-first")

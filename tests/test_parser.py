@@ -20,6 +20,7 @@ from focus.html.size_guard import (
 )
 from focus.http.robots_tag import RobotsTag
 from focus.records import Region
+from tests.support.cases import cases
 
 SHARED = Path(os.environ.get("FOCUS_SHARED") or Path(__file__).parents[2] / "shared")
 
@@ -74,30 +75,26 @@ def test_parse_long_title_is_cut() -> None:
     assert len(parse(f"<title>{'球' * 9999}</title>").title) == 500
 
 
-@pytest.mark.parametrize(
-    ("metas", "description"),
-    [
-        ("<meta property=og:description content=og>", "og"),
-        ("<meta property=og:description content=og><meta name=description content=own>", "own"),
-        ("<meta name=description content=own><meta name=description content=second>", "own"),
-        ("<meta name=description content=''><meta property=og:description content=og>", "og"),
-    ],
+@cases(
+    "metas, description",
+    ("<meta property=og:description content=og>", "og"),
+    ("<meta property=og:description content=og><meta name=description content=own>", "own"),
+    ("<meta name=description content=own><meta name=description content=second>", "own"),
+    ("<meta name=description content=''><meta property=og:description content=og>", "og"),
 )
 def test_parse_description_precedes_og_description(metas: str, description: str) -> None:
     assert parse(metas).description == description
 
 
-@pytest.mark.parametrize(
-    ("meta", "noindex", "nofollow"),
-    [
-        ("<meta name=robots content='noindex'>", True, False),
-        ("<meta name=ROBOTS content='NoFollow , index'>", False, True),
-        ("<meta name=robots content=none>", True, True),
-        ("<meta name=focus content='noindex nofollow'>", True, True),
-        ("<meta name=robots content=all><meta name=focus content=noindex>", True, False),
-        ("<meta name=googlebot content=noindex>", False, False),
-        ("<meta name=robots content='max-snippet:-1'>", False, False),
-    ],
+@cases(
+    "meta, noindex, nofollow",
+    ("<meta name=robots content='noindex'>", True, False),
+    ("<meta name=ROBOTS content='NoFollow , index'>", False, True),
+    ("<meta name=robots content=none>", True, True),
+    ("<meta name=focus content='noindex nofollow'>", True, True),
+    ("<meta name=robots content=all><meta name=focus content=noindex>", True, False),
+    ("<meta name=googlebot content=noindex>", False, False),
+    ("<meta name=robots content='max-snippet:-1'>", False, False),
 )
 def test_parse_meta_robots_rules(meta: str, noindex: bool, nofollow: bool) -> None:
     page = parse(meta)
@@ -109,19 +106,17 @@ def test_parse_meta_robots_for_our_agent() -> None:
     assert (page.robots.noindex, page.robots.nofollow) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("meta", "refresh", "links"),
-    [
-        ("<meta http-equiv=Refresh content='0; url=/next'>", "/next", []),
-        ("<meta http-equiv=refresh content='5; url=/next'>", "/next", []),
-        ("<meta http-equiv=refresh content='6; url=/next'>", None, ["/next"]),
-        ("<meta http-equiv=refresh content='300'>", None, []),
-        ("<meta http-equiv=refresh content='x; url=/next'>", None, []),
-        ("<meta http-equiv=refresh content=x><meta http-equiv=refresh content='1;a'>", "a", []),
-        ("<meta http-equiv=refresh content=9><meta http-equiv=refresh content='1;a'>", None, []),
-        ("<noscript><meta http-equiv=refresh content='0;/plain'></noscript>", None, ["/plain"]),
-        ("<template><meta http-equiv=refresh content='0;/x'></template>", None, []),
-    ],
+@cases(
+    "meta, refresh, links",
+    ("<meta http-equiv=Refresh content='0; url=/next'>", "/next", []),
+    ("<meta http-equiv=refresh content='5; url=/next'>", "/next", []),
+    ("<meta http-equiv=refresh content='6; url=/next'>", None, ["/next"]),
+    ("<meta http-equiv=refresh content='300'>", None, []),
+    ("<meta http-equiv=refresh content='x; url=/next'>", None, []),
+    ("<meta http-equiv=refresh content=x><meta http-equiv=refresh content='1;a'>", "a", []),
+    ("<meta http-equiv=refresh content=9><meta http-equiv=refresh content='1;a'>", None, []),
+    ("<noscript><meta http-equiv=refresh content='0;/plain'></noscript>", None, ["/plain"]),
+    ("<template><meta http-equiv=refresh content='0;/x'></template>", None, []),
 )
 def test_parse_early_refresh_is_redirect(meta: str, refresh: str | None, links: list[str]) -> None:
     page = parse(meta)
@@ -158,15 +153,13 @@ def test_parse_links_in_noscript_and_in_template_whose_text_is_hidden() -> None:
     assert not any("t" in block.text for block in page.extract_blocks())
 
 
-@pytest.mark.parametrize(
-    ("inside", "anchor"),
-    [
-        ("  足球 \n 新闻\u3000&nbsp; ", "足球 新闻"), ("足<b>球</b>", "足球"),
-        ("<h3>标题</h3><p>摘要</p>", "标题 摘要"), ("<span><div>a</div>b</span>c", "a bc"),
-        ("a<br>b", "a b"), ("<style>.x{}</style>text<script>x()</script>", "text"),
-        ("<img src=x alt=' 图 片 '>", "图 片"), ("<img src=x><img src=y alt=second>", "second"),
-        ("<img src=x alt=pic> text", "text"), ("球" * 500, "球" * 200), ("", "title"),
-    ],
+@cases(
+    "inside, anchor",
+    ("  足球 \n 新闻\u3000&nbsp; ", "足球 新闻"), ("足<b>球</b>", "足球"),
+    ("<h3>标题</h3><p>摘要</p>", "标题 摘要"), ("<span><div>a</div>b</span>c", "a bc"),
+    ("a<br>b", "a b"), ("<style>.x{}</style>text<script>x()</script>", "text"),
+    ("<img src=x alt=' 图 片 '>", "图 片"), ("<img src=x><img src=y alt=second>", "second"),
+    ("<img src=x alt=pic> text", "text"), ("球" * 500, "球" * 200), ("", "title"),
 )  # fmt: skip
 def test_parse_anchor_text_sources(inside: str, anchor: str) -> None:
     assert only_link(f"<a href=/x title=title>{inside}</a>").anchor == anchor
@@ -215,35 +208,33 @@ def test_parse_link_heading_stays_in_its_region() -> None:
     assert headings(html) == ["站", "", "热门", "站", ""]
 
 
-@pytest.mark.parametrize(
-    ("around_link", "region"),
-    [
-        ("<p>{}</p>", Region.BODY),
-        ("<nav><ul><li>{}</ul></nav>", Region.NAV),
-        ("<div role=navigation>{}</div>", Region.NAV),
-        ("<div role=banner>{}</div>", Region.HEADER),
-        ("<div role=contentinfo>{}</div>", Region.FOOTER),
-        ("<section role=complementary>{}</section>", Region.ASIDE),
-        ("<header>{}</header>", Region.HEADER),
-        ("<main><header>{}</header></main>", Region.BODY),
-        ("<article><footer><p>{}</footer></article>", Region.BODY),
-        ("<article><nav>{}</nav></article>", Region.NAV),
-        ("<div class='wrap site-nav'><ul><li>{}</ul></div>", Region.NAV),
-        ("<ul class=breadcrumb><li>{}</ul>", Region.NAV),
-        ("<div id=mainMenu>{}</div>", Region.NAV),
-        ("<div class=navbar-inner>{}</div>", Region.NAV),
-        ("<div class=pagination>{}</div>", Region.NAV),
-        ("<div id=footer>{}</div>", Region.FOOTER),
-        ("<div class=site-footer-inner>{}</div>", Region.FOOTER),
-        ("<div class=post-footer>{}</div>", Region.BODY),
-        ("<td class=left-sidebar>{}</td>", Region.BODY),  # a td outside a table is dropped
-        ("<table><td class=left-sidebar>{}</table>", Region.ASIDE),
-        ("<div class=has-sidebar>{}</div>", Region.BODY),
-        ("<div class=sidebar-layout><main>{}</main></div>", Region.BODY),
-        ("<aside><main><nav></nav>{}</main></aside>", Region.BODY),
-        ("<div class=elementor-widget-wrap>{}</div>", Region.BODY),
-        ("<div class=navy>{}</div>", Region.BODY),
-    ],
+@cases(
+    "around_link, region",
+    ("<p>{}</p>", Region.BODY),
+    ("<nav><ul><li>{}</ul></nav>", Region.NAV),
+    ("<div role=navigation>{}</div>", Region.NAV),
+    ("<div role=banner>{}</div>", Region.HEADER),
+    ("<div role=contentinfo>{}</div>", Region.FOOTER),
+    ("<section role=complementary>{}</section>", Region.ASIDE),
+    ("<header>{}</header>", Region.HEADER),
+    ("<main><header>{}</header></main>", Region.BODY),
+    ("<article><footer><p>{}</footer></article>", Region.BODY),
+    ("<article><nav>{}</nav></article>", Region.NAV),
+    ("<div class='wrap site-nav'><ul><li>{}</ul></div>", Region.NAV),
+    ("<ul class=breadcrumb><li>{}</ul>", Region.NAV),
+    ("<div id=mainMenu>{}</div>", Region.NAV),
+    ("<div class=navbar-inner>{}</div>", Region.NAV),
+    ("<div class=pagination>{}</div>", Region.NAV),
+    ("<div id=footer>{}</div>", Region.FOOTER),
+    ("<div class=site-footer-inner>{}</div>", Region.FOOTER),
+    ("<div class=post-footer>{}</div>", Region.BODY),
+    ("<td class=left-sidebar>{}</td>", Region.BODY),  # a td outside a table is dropped
+    ("<table><td class=left-sidebar>{}</table>", Region.ASIDE),
+    ("<div class=has-sidebar>{}</div>", Region.BODY),
+    ("<div class=sidebar-layout><main>{}</main></div>", Region.BODY),
+    ("<aside><main><nav></nav>{}</main></aside>", Region.BODY),
+    ("<div class=elementor-widget-wrap>{}</div>", Region.BODY),
+    ("<div class=navy>{}</div>", Region.BODY),
 )
 def test_parse_link_regions(around_link: str, region: Region) -> None:
     assert only_link(around_link.format("<a href=/x>x</a>")).region is region
@@ -288,20 +279,18 @@ def texts(html: str) -> list[str]:
     return [block.text for block in parse(html).extract_blocks()]
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<title>T</title><p>足球<script>x</script><p>比赛<br>结果", ["足球", "比赛 结果"]),
-        ("<p>long enough to be a page<noscript>no</noscript><template>t</template><svg>v</svg>",
-         ["long enough to be a page"]),
-        ("<p>seen and read<p hidden>h<p style='display : None'>d<p style=visibility:hidden>v",
-         ["seen and read"]),
-        ("<p>the <span hidden>not seen </span>words", ["the words"]),
-        ("<div hidden><p>a page that scripts show</p></div>", ["a page that scripts show"]),
-        ("<p>foot&shy;ball micro\u200bservice base\u2060ball", ["football microservice baseball"]),
-        ("<p>今年的世界杯决\n  赛，\n主队 赢\nof it", ["今年的世界杯决赛，主队 赢 of it"]),
-        ("<p><ruby>東<rp>(</rp><rt>とう</rt><rp>)</rp>京<rt>きょう</rt></ruby>", ["東京"]),
-    ],
+@cases(
+    "html, expected",
+    ("<title>T</title><p>足球<script>x</script><p>比赛<br>结果", ["足球", "比赛 结果"]),
+    ("<p>long enough to be a page<noscript>no</noscript><template>t</template><svg>v</svg>",
+     ["long enough to be a page"]),
+    ("<p>seen and read<p hidden>h<p style='display : None'>d<p style=visibility:hidden>v",
+     ["seen and read"]),
+    ("<p>the <span hidden>not seen </span>words", ["the words"]),
+    ("<div hidden><p>a page that scripts show</p></div>", ["a page that scripts show"]),
+    ("<p>foot&shy;ball micro\u200bservice base\u2060ball", ["football microservice baseball"]),
+    ("<p>今年的世界杯决\n  赛，\n主队 赢\nof it", ["今年的世界杯决赛，主队 赢 of it"]),
+    ("<p><ruby>東<rp>(</rp><rt>とう</rt><rp>)</rp>京<rt>きょう</rt></ruby>", ["東京"]),
 )  # fmt: skip
 def test_extract_blocks_text_is_as_a_reader_sees_it(html: str, expected: list[str]) -> None:
     assert texts(html) == expected
@@ -319,15 +308,13 @@ def test_extract_blocks_count_link_characters() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("html", "linked"),
-    [
-        ("<a href=/1>首页</a> | <a href=/2>社会</a> | <a href=/3>足球</a>", "首页 | 社会 | 足球"),
-        ('<a href="/1">Home</a> » <a href="/2">About us</a>', "Home » About us"),
-        ('当前位置：<a href="/1">首页</a> > <a href="/2">篮球</a>', "首页篮球"),
-        ('<a href="/1">甲</a>和<a href="/2">乙</a>', "甲乙"),
-        ('见<a href="/1">这里</a>。', "这里"),
-    ],
+@cases(
+    "html, linked",
+    ("<a href=/1>首页</a> | <a href=/2>社会</a> | <a href=/3>足球</a>", "首页 | 社会 | 足球"),
+    ('<a href="/1">Home</a> » <a href="/2">About us</a>', "Home » About us"),
+    ('当前位置：<a href="/1">首页</a> > <a href="/2">篮球</a>', "首页篮球"),
+    ('<a href="/1">甲</a>和<a href="/2">乙</a>', "甲乙"),
+    ('见<a href="/1">这里</a>。', "这里"),
 )
 def test_extract_blocks_menu_separators_count_as_links(html: str, linked: str) -> None:
     (block,) = parse(f"<body><div>{html}</div>").extract_blocks()

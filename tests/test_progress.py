@@ -32,6 +32,7 @@ from focus.records import UrlState
 from focus.session import RunReport
 from focus.store import CrawlInfo
 from focus.text.formatting import cell_width
+from tests.support.cases import cases
 from tests.support.timetravel import OWN_TIME
 
 pytestmark = OWN_TIME
@@ -340,14 +341,12 @@ def test_summary_lines_interrupted_crawl_tells_how_to_continue() -> None:
     assert summary_lines(report(stop_reason="terminated"))[-1] == "The same command continues it."
 
 
-@pytest.mark.parametrize(
-    ("reason", "line"),
-    [
-        ("max-pages reached", "has its 1,000 pages already, so this run fetched nothing; raise "),
-        ("target reached", "already has its 313 relevant pages; raise --target or use --fresh."),
-        ("max-requests reached", "already made its 1,200 requests; raise --max-requests or"),
-        ("frontier empty", "is complete: no URLs are waiting after 1,000 pages; use --fresh"),
-    ],
+@cases(
+    "reason, line",
+    ("max-pages reached", "has its 1,000 pages already, so this run fetched nothing; raise "),
+    ("target reached", "already has its 313 relevant pages; raise --target or use --fresh."),
+    ("max-requests reached", "already made its 1,200 requests; raise --max-requests or"),
+    ("frontier empty", "is complete: no URLs are waiting after 1,000 pages; use --fresh"),
 )
 def test_summary_lines_finished_crawl_says_nothing_to_do(reason: str, line: str) -> None:
     result = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)

@@ -21,6 +21,7 @@ from focus.html.publication_date import (
 from focus.score.matching import Matcher
 from focus.text.formatting import cell_width
 from focus.topic.topic import from_words
+from tests.support.cases import cases
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 URL = "https://example.org/news/a.html"
@@ -35,31 +36,29 @@ def read_time(html: str, url: str = URL, *, fetched_at: float = FETCHED) -> floa
 # -- where ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        '<script type="ld+json">{"datePublished": "2026-11-21T08:30:00+08:00"}</script>',
-        '<script type="application/ld+json">{"datePublished":"2026-11-21T00:30:00Z"}</script>',
-        r'<script type="ld+json">{"datePublished":"2026-11-21T08:30\u002B08:00"}</script>',
-        '<meta property="article:published_time" content="2026-11-21T08:30:00+08:00">',
-        "<META NAME=PubDate CONTENT='2026-11-21 08:30:00'>",
-        '<meta content="2026-11-21 08:30" itemprop="datePublished" />',
-        '<meta name="weibo: article:create_at" content="x">'
-        '<meta name="weibo:article:create_at" content="2026-11-21 08:30:00">',
-        '<meta name="date" content="1999"><meta name="pubdate" content="2026/11/21 8:30">',
-        '<span itemprop="datePublished">2026-11-21 08:30</span>',
-        '<span itemprop="datePublished" content="2026-11-21T08:30">yesterday</span>',
-        '<time datetime="2026-11-20">ad</time><h1>A</h1><time datetime="2026-11-21T08:30">.</time>',
-        '<time datetime="2026-11-20">a</time><time pubdate datetime="2026-11-21T08:30">b</time>',
-        "<h1>决赛</h1><div>2026年11月21日 08:30 来源：新华社</div><p>2022年12月18日 20:00</p>",
-        "<h1>决赛</h1><div>来源：体育 <span>2026-11-21 08:30:00</span></div>",
-        "<h1>A</h1><p>Published: <b>21 November 2026</b>, 8:30 am</p>",
-        "<h1>A</h1><p>Nov. 21, 2026 8:30 AM</p>",
-        "<title>决赛_体育</title><body>2020-01-01 00:00 <h2>决赛</h2>2026年11月21日8时30分",
-        "<h1>A</h1><p>发布于 <time>2026-11-21 08:30</time>",
-        "<h1>A</h1><span title='2026-11-21 08:30:00 +0800 CST'>yesterday</span>",
-        "<h1>A</h1><script>var d = '2020-01-01 10:00'</script>2026.11.21 上午8:30",
-    ],
+    '<script type="ld+json">{"datePublished": "2026-11-21T08:30:00+08:00"}</script>',
+    '<script type="application/ld+json">{"datePublished":"2026-11-21T00:30:00Z"}</script>',
+    r'<script type="ld+json">{"datePublished":"2026-11-21T08:30\u002B08:00"}</script>',
+    '<meta property="article:published_time" content="2026-11-21T08:30:00+08:00">',
+    "<META NAME=PubDate CONTENT='2026-11-21 08:30:00'>",
+    '<meta content="2026-11-21 08:30" itemprop="datePublished" />',
+    '<meta name="weibo: article:create_at" content="x">'
+    '<meta name="weibo:article:create_at" content="2026-11-21 08:30:00">',
+    '<meta name="date" content="1999"><meta name="pubdate" content="2026/11/21 8:30">',
+    '<span itemprop="datePublished">2026-11-21 08:30</span>',
+    '<span itemprop="datePublished" content="2026-11-21T08:30">yesterday</span>',
+    '<time datetime="2026-11-20">ad</time><h1>A</h1><time datetime="2026-11-21T08:30">.</time>',
+    '<time datetime="2026-11-20">a</time><time pubdate datetime="2026-11-21T08:30">b</time>',
+    "<h1>决赛</h1><div>2026年11月21日 08:30 来源：新华社</div><p>2022年12月18日 20:00</p>",
+    "<h1>决赛</h1><div>来源：体育 <span>2026-11-21 08:30:00</span></div>",
+    "<h1>A</h1><p>Published: <b>21 November 2026</b>, 8:30 am</p>",
+    "<h1>A</h1><p>Nov. 21, 2026 8:30 AM</p>",
+    "<title>决赛_体育</title><body>2020-01-01 00:00 <h2>决赛</h2>2026年11月21日8时30分",
+    "<h1>A</h1><p>发布于 <time>2026-11-21 08:30</time>",
+    "<h1>A</h1><span title='2026-11-21 08:30:00 +0800 CST'>yesterday</span>",
+    "<h1>A</h1><script>var d = '2020-01-01 10:00'</script>2026.11.21 上午8:30",
 )
 def test_read_publication_time_all_sources(html: str) -> None:
     assert read_time(html) == MORNING
@@ -74,32 +73,28 @@ def test_read_publication_time_day_beside_byline_counts(byline: str) -> None:
     assert read_time("<h1>决赛</h1><p>2026-11-21 北京 大雪</p>") is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        "<h1>决赛</h1><p>发布于 2026-11-21</p>",
-        "<h1>决赛</h1><p>发表于 <time>2026-11-21</time></p>",
-        "<h1>决赛</h1><time> 2026-11-21 </time>",
-        "<h1>决赛</h1><div><span>2026-11-21</span> · 1 min</div>",
-        "<h1>决赛</h1><p>新华社北京2026年11月21日电</p>",
-        "<h1>决赛</h1><p>2026年11月21日 星期六</p>",
-        "<h1>A</h1><relative-time datetime=2026-11-21>now</relative-time>",
-    ],
+    "<h1>决赛</h1><p>发布于 2026-11-21</p>",
+    "<h1>决赛</h1><p>发表于 <time>2026-11-21</time></p>",
+    "<h1>决赛</h1><time> 2026-11-21 </time>",
+    "<h1>决赛</h1><div><span>2026-11-21</span> · 1 min</div>",
+    "<h1>决赛</h1><p>新华社北京2026年11月21日电</p>",
+    "<h1>决赛</h1><p>2026年11月21日 星期六</p>",
+    "<h1>A</h1><relative-time datetime=2026-11-21>now</relative-time>",
 )
 def test_read_publication_time_standalone_day_counts(html: str) -> None:
     assert read_time(html) == datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
 
 
-@pytest.mark.parametrize(
-    ("path", "day"),
-    [
-        ("/2026/11/21/a.html", 21),
-        ("/china/2026-11-20/doc-x.shtml", 20),
-        ("/a/20261119/123.htm", 19),
-        ("/202611/18/t.html", 18),
-        ("/art/t20261117_5678.html", 17),
-        ("/blog/2026-11-16-final.html", 16),
-    ],
+@cases(
+    "path, day",
+    ("/2026/11/21/a.html", 21),
+    ("/china/2026-11-20/doc-x.shtml", 20),
+    ("/a/20261119/123.htm", 19),
+    ("/202611/18/t.html", 18),
+    ("/art/t20261117_5678.html", 17),
+    ("/blog/2026-11-16-final.html", 16),
 )
 def test_read_publication_time_url_is_last_source(path: str, day: int) -> None:
     midnight = datetime(2026, 11, day, tzinfo=SHANGHAI).timestamp()
@@ -107,20 +102,18 @@ def test_read_publication_time_url_is_last_source(path: str, day: int) -> None:
     assert read_time('<meta name=pubdate content="2026-11-21 08:30">', URL + path) == MORNING
 
 
-@pytest.mark.parametrize(
+@cases(
     "html",
-    [
-        "",
-        "<h1>History</h1><p>On 18 December 2022 the final was played; in 2026-11-21 nothing was.",
-        '<meta name="pubdate" content="soon">',
-        '<meta name="pubdate" content="1970-01-01T00:00:00Z">',  # before the web
-        '<meta name="pubdate" content="2027-11-21">',  # in the future
-        '<meta property="article:modified_time" content="2026-11-21T08:30:00+08:00">',
-        '<script>{"datePublished":"2026-13-45T99:00"}</script>',
-        '<meta name="pubdate" content="',
-        "<time datetime",
-        "datepublished",
-    ],
+    "",
+    "<h1>History</h1><p>On 18 December 2022 the final was played; in 2026-11-21 nothing was.",
+    '<meta name="pubdate" content="soon">',
+    '<meta name="pubdate" content="1970-01-01T00:00:00Z">',  # before the web
+    '<meta name="pubdate" content="2027-11-21">',  # in the future
+    '<meta property="article:modified_time" content="2026-11-21T08:30:00+08:00">',
+    '<script>{"datePublished":"2026-13-45T99:00"}</script>',
+    '<meta name="pubdate" content="',
+    "<time datetime",
+    "datepublished",
 )
 def test_read_publication_time_without_date_is_none(html: str) -> None:
     assert read_time(html) is None
@@ -134,13 +127,11 @@ def test_read_publication_time_implausible_date_is_skipped() -> None:
     assert read_time(html) == MORNING
 
 
-@pytest.mark.parametrize(
-    ("html", "url", "moment"),
-    [
-        ("<h1>x</h1><p>发布于 2026-11-18</p>", URL, datetime(2026, 11, 18, tzinfo=UTC)),
-        ("", "https://example.org/2026/11/18/a", datetime(2026, 11, 18, tzinfo=UTC)),
-        ("<h1>x</h1><p>2026-11-18 08:30</p>", URL, datetime(2026, 11, 18, 8, 30, tzinfo=SHANGHAI)),
-    ],
+@cases(
+    "html, url, moment",
+    ("<h1>x</h1><p>发布于 2026-11-18</p>", URL, datetime(2026, 11, 18, tzinfo=UTC)),
+    ("", "https://example.org/2026/11/18/a", datetime(2026, 11, 18, tzinfo=UTC)),
+    ("<h1>x</h1><p>2026-11-18 08:30</p>", URL, datetime(2026, 11, 18, 8, 30, tzinfo=SHANGHAI)),
 )
 def test_publication_time_day_zone_keeps_the_day(html: str, url: str, moment: datetime) -> None:
     timestamp = read_publication_time(html, url, fetched_at=FETCHED, zone=SHANGHAI, day_zone=UTC)
@@ -151,47 +142,43 @@ LD = '<script type="application/ld+json">{}</script>'
 OWN = LD.format('{"@type": "NewsArticle", "datePublished": "2026-11-20T08:00:00+01:00"}')
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        (OWN, "2026-11-20T08:00:00+01:00"),
-        (LD.format('{"@type": "ItemList", "itemListElement": [{"@type": "Article",'
-                   '"datePublished": "2020-01-01"}]}') + OWN, "2026-11-20T08:00:00+01:00"),
-        (LD.format('{"@type": "WebPage", "datePublished": "2019-05-05"}') + OWN,
-         "2026-11-20T08:00:00+01:00"),
-        (LD.format('{"@type": "Article", "url": "/other/x", "datePublished": "2019-05-05"}') + OWN,
-         "2026-11-20T08:00:00+01:00"),
-        (LD.format('{"@type": "NewsArticle", "comment": {"datePublished": "2026-11-21"},'
-                   '"datePublished": "2026-11-20T08:00:00Z"}'), "2026-11-20T08:00:00+00:00"),
-        (LD.format('{"@type": "JobPosting", "datePosted": "2026-11-20"}'),
-         "2026-11-20T00:00:00+00:00"),
-        ("<script>var a = {\"publishedDate\": \"2026-11-20T08:00:00Z\"}</script>",
-         "2026-11-20T08:00:00+00:00"),
-        (f"{' ' * 400_000}{OWN}", "2026-11-20T08:00:00+01:00"),
-        ("<div class=comments><time datetime=2026-11-21>x</time></div>", None),
-        ("<h1>A</h1><div class='post-date'>20.11.26</div>", "2026-11-20T00:00:00+00:00"),
-        ("<h1>A</h1><p>text of it</p><p>发表于</p><p>2026-11-20 08:00</p>",
-         "2026-11-20T08:00:00+00:00"),
-        ("<table><tr><td>2026-11-20</td></tr></table><h1>A</h1>", "2026-11-20T00:00:00+00:00"),
-        ("<p>Registriert: 18.09.2008</p><h1>A</h1><p>20. November 2026, Li Na",
-         "2026-11-20T00:00:00+00:00"),
-    ],
+@cases(
+    "html, expected",
+    (OWN, "2026-11-20T08:00:00+01:00"),
+    (LD.format('{"@type": "ItemList", "itemListElement": [{"@type": "Article",'
+               '"datePublished": "2020-01-01"}]}') + OWN, "2026-11-20T08:00:00+01:00"),
+    (LD.format('{"@type": "WebPage", "datePublished": "2019-05-05"}') + OWN,
+     "2026-11-20T08:00:00+01:00"),
+    (LD.format('{"@type": "Article", "url": "/other/x", "datePublished": "2019-05-05"}') + OWN,
+     "2026-11-20T08:00:00+01:00"),
+    (LD.format('{"@type": "NewsArticle", "comment": {"datePublished": "2026-11-21"},'
+               '"datePublished": "2026-11-20T08:00:00Z"}'), "2026-11-20T08:00:00+00:00"),
+    (LD.format('{"@type": "JobPosting", "datePosted": "2026-11-20"}'),
+     "2026-11-20T00:00:00+00:00"),
+    ("<script>var a = {\"publishedDate\": \"2026-11-20T08:00:00Z\"}</script>",
+     "2026-11-20T08:00:00+00:00"),
+    (f"{' ' * 400_000}{OWN}", "2026-11-20T08:00:00+01:00"),
+    ("<div class=comments><time datetime=2026-11-21>x</time></div>", None),
+    ("<h1>A</h1><div class='post-date'>20.11.26</div>", "2026-11-20T00:00:00+00:00"),
+    ("<h1>A</h1><p>text of it</p><p>发表于</p><p>2026-11-20 08:00</p>",
+     "2026-11-20T08:00:00+00:00"),
+    ("<table><tr><td>2026-11-20</td></tr></table><h1>A</h1>", "2026-11-20T00:00:00+00:00"),
+    ("<p>Registriert: 18.09.2008</p><h1>A</h1><p>20. November 2026, Li Na",
+     "2026-11-20T00:00:00+00:00"),
 )  # fmt: skip
 def test_find_publication_of_the_page_itself(html: str, expected: str | None) -> None:
     date = find_publication(MetadataSources(html, URL), fetched_at=FETCHED, zone=UTC)
     assert (date and date.isoformat()) == expected
 
 
-@pytest.mark.parametrize(
-    ("html", "url", "expected"),
-    [
-        ("", "https://a.test/2026/11/19/x", "2026-11-19T23:49:00-01:00"),
-        ("<h1>A</h1><time datetime=x>November 19, 2026, 6:49 PM</time>", URL,
-         "2026-11-19T18:49:00-06:00"),
-        ('<meta name=pubdate content="2026-11-20T01:49:00+01:00">', URL,
-         "2026-11-20T01:49:00+01:00"),
-        ("<h1>A</h1>", URL, "2026-11-20T00:49:00+00:00"),
-    ],
+@cases(
+    "html, url, expected",
+    ("", "https://a.test/2026/11/19/x", "2026-11-19T23:49:00-01:00"),
+    ("<h1>A</h1><time datetime=x>November 19, 2026, 6:49 PM</time>", URL,
+     "2026-11-19T18:49:00-06:00"),
+    ('<meta name=pubdate content="2026-11-20T01:49:00+01:00">', URL,
+     "2026-11-20T01:49:00+01:00"),
+    ("<h1>A</h1>", URL, "2026-11-20T00:49:00+00:00"),
 )  # fmt: skip
 def test_find_publication_in_utc_has_the_page_day(html: str, url: str, expected: str) -> None:
     html = f'<meta property="article:published_time" content="2026-11-20T00:49:00Z">{html}'

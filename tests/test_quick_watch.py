@@ -16,6 +16,7 @@ from focus.alerts.run import run_due
 from focus.alerts.schedule import SLACK_S
 from focus.storage.alerts.records import DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
+from tests.support.cases import cases
 from tests.support.outbox import NOON, outbox
 from tests.support.publishing import publishing
 from tests.support.simulated import alerts, simulate
@@ -27,17 +28,15 @@ def hub(*, etag: str = "", listing: bool = False, checked_at: float = 0.0) -> Du
     return DueHub(1, "https://a.test/", etag, "", 0.0, 0.0, checked_at, listing)
 
 
-@pytest.mark.parametrize(
-    ("hubs", "delay_s", "rest_s"),
-    [
-        ([hub(etag="x")] * 3, 1.0, 60.0),
-        ([hub(listing=True)], 1.0, 60.0),
-        ([hub(etag="x")] * 10, 10.0, 200.0),
-        ([hub(etag="x")] * 50, 10.0, 200.0),
-        ([hub(etag="x")], 1000.0, 900.0),
-        ([hub()] * 3, 1.0, 900.0),
-        ([], 1.0, 900.0),
-    ],
+@cases(
+    "hubs, delay_s, rest_s",
+    ([hub(etag="x")] * 3, 1.0, 60.0),
+    ([hub(listing=True)], 1.0, 60.0),
+    ([hub(etag="x")] * 10, 10.0, 200.0),
+    ([hub(etag="x")] * 50, 10.0, 200.0),
+    ([hub(etag="x")], 1000.0, 900.0),
+    ([hub()] * 3, 1.0, 900.0),
+    ([], 1.0, 900.0),
 )
 def test_visit_interval_hubs_and_delay(hubs: list[DueHub], delay_s: float, rest_s: float) -> None:
     assert revisits.visit_interval_s(hubs, delay_s=delay_s) == rest_s
@@ -49,16 +48,14 @@ def test_page_without_validators_waits_15_minutes() -> None:
     assert revisits.may_revisit(hub(checked_at=1000.0), now=1900.0)
 
 
-@pytest.mark.parametrize(
-    ("schedule", "rest_s", "said"),
-    [
-        ("1m", 900.0, "visited every 15 minutes at most"),
-        ("1m", 200.0, "visited every 200 seconds at most"),
-        ("1m", 60.0, ""),
-        ("5m", 200.0, ""),
-        ("* * * * *", 200.0, "visited every 200 seconds at most"),
-        ("hourly", 900.0, ""),
-    ],
+@cases(
+    "schedule, rest_s, said",
+    ("1m", 900.0, "visited every 15 minutes at most"),
+    ("1m", 200.0, "visited every 200 seconds at most"),
+    ("1m", 60.0, ""),
+    ("5m", 200.0, ""),
+    ("* * * * *", 200.0, "visited every 200 seconds at most"),
+    ("hourly", 900.0, ""),
 )
 def test_slow_site_says_why(tmp_path: Path, schedule: str, rest_s: float, said: str) -> None:
     with outbox(tmp_path) as here:

@@ -35,6 +35,7 @@ from focus.storage.reader import DatabaseReader, find_last_crawl
 from focus.storage.results import FIELDS, QUALITY_T, Selection, field_types, parse_since
 from focus.store import Store
 from tests.support import stored
+from tests.support.cases import cases
 
 HOSTS = ("sport.example", "b.sport.example", "xsport.example")
 PAGES = 6  # of the 9 URLs of the small crawl: 0…5
@@ -165,18 +166,16 @@ def test_quality_relevance_below_one_is_not_scaled() -> None:
     assert f"0.5 * {results.PAGERANK}" in results.quality_sql({1: (0.0, 0.9)})  # no PageRank at all
 
 
-@pytest.mark.parametrize(
-    ("selection", "numbers"),
-    [
-        (Selection(), [1, 2, 3, 4, 5, 6]), (Selection(sort="relevance"), [3, 1, 4, 5, 6, 2]),
-        (Selection(sort="quality"), [3, 4, 1, 2, 5, 6]),
-        (Selection(sort="fetched", limit=2), [6, 5]), (Selection(relevant=True), [1, 3, 4, 5]),
-        (Selection(min_relevance=0.6, sort="relevance"), [3, 1, 4, 5]),
-        (Selection(since=86400.0 * 5), [5, 6]), (Selection(host="sport.example"), [1, 2, 4, 5]),
-        (Selection(host="B.sport.example"), [2, 5]),
-        (Selection(host="example"), [1, 2, 3, 4, 5, 6]), (Selection(host="ort.example"), []),
-        (Selection(limit=0), []), (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
-    ],
+@cases(
+    "selection, numbers",
+    (Selection(), [1, 2, 3, 4, 5, 6]), (Selection(sort="relevance"), [3, 1, 4, 5, 6, 2]),
+    (Selection(sort="quality"), [3, 4, 1, 2, 5, 6]),
+    (Selection(sort="fetched", limit=2), [6, 5]), (Selection(relevant=True), [1, 3, 4, 5]),
+    (Selection(min_relevance=0.6, sort="relevance"), [3, 1, 4, 5]),
+    (Selection(since=86400.0 * 5), [5, 6]), (Selection(host="sport.example"), [1, 2, 4, 5]),
+    (Selection(host="B.sport.example"), [2, 5]),
+    (Selection(host="example"), [1, 2, 3, 4, 5, 6]), (Selection(host="ort.example"), []),
+    (Selection(limit=0), []), (Selection(topic="足球", crawl="all"), [1, 2, 3, 4, 5, 6]),
 )  # fmt: skip
 def test_iter_rows_selects_pages(path: Path, selection: Selection, numbers: list[int]) -> None:
     assert select_rows(path, selection) == numbers
@@ -275,13 +274,11 @@ def test_iter_rows_unfinished_holds_no_lock(path: Path) -> None:
     asyncio.run(writes_go_on())
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("7d", 1_000_000 - 7 * 86400), ("1.5h", 1_000_000 - 5400), ("30m", 1_000_000 - 1800),
-        ("2w", 1_000_000 - 14 * 86400), ("1970-01-02", 86400), ("1970-01-01T01:00", 3600),
-        ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:10Z", 10),
-    ],
+@cases(
+    "text, seconds",
+    ("7d", 1_000_000 - 7 * 86400), ("1.5h", 1_000_000 - 5400), ("30m", 1_000_000 - 1800),
+    ("2w", 1_000_000 - 14 * 86400), ("1970-01-02", 86400), ("1970-01-01T01:00", 3600),
+    ("1970-01-01T01:00:00+01:00", 0), ("1970-01-01T00:00:10Z", 10),
 )  # fmt: skip
 def test_parse_since_dates_and_spans(text: str, seconds: float) -> None:
     assert parse_since(text, now=1_000_000.0) == seconds
@@ -400,13 +397,11 @@ def test_why_unknown_url_names_similar_ones(path: Path) -> None:
 # -- files ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("none.db", "there is no database at"),
-        ("text", "not a database"),
-        ("other.db", "another program"),
-    ],
+@cases(
+    "name, said",
+    ("none.db", "there is no database at"),
+    ("text", "not a database"),
+    ("other.db", "another program"),
 )
 def test_reader_missing_or_foreign_file_raises(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "text").write_text("hello " * 99)

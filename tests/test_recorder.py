@@ -18,6 +18,7 @@ from focus.archive.recorder import Recorder, packed_record, whole_members
 from focus.archive.replay import Archive
 from focus.errors import ArchiveError
 from focus.records import FailureKind, FetchResult
+from tests.support.cases import cases
 
 PAGE = FetchResult(
     url="http://a.example/p?q=1",
@@ -110,16 +111,14 @@ def test_missing_response_is_not_recorded(tmp_path: Path) -> None:
     assert len(records(path)) == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "cut"),
-    [
-        ({"failure": FailureKind.TOO_LARGE, "is_truncated": True, "body": b"<p>half"}, "length"),
-        ({"failure": FailureKind.TIMEOUT, "body": b""}, "time"),
-        ({"failure": FailureKind.RESET, "body": b""}, "disconnect"),
-        ({"failure": FailureKind.NOT_HTML, "body": b""}, "unspecified"),
-        ({"status": 404, "failure": FailureKind.HTTP_4XX, "body": b""}, "unspecified"),
-        ({"body": b"", "raw_bytes": 0, "headers": ()}, None),
-    ],
+@cases(
+    "change, cut",
+    ({"failure": FailureKind.TOO_LARGE, "is_truncated": True, "body": b"<p>half"}, "length"),
+    ({"failure": FailureKind.TIMEOUT, "body": b""}, "time"),
+    ({"failure": FailureKind.RESET, "body": b""}, "disconnect"),
+    ({"failure": FailureKind.NOT_HTML, "body": b""}, "unspecified"),
+    ({"status": 404, "failure": FailureKind.HTTP_4XX, "body": b""}, "unspecified"),
+    ({"body": b"", "raw_bytes": 0, "headers": ()}, None),
 )
 def test_cut_captures_say_so(tmp_path: Path, change: dict[str, object], cut: str | None) -> None:
     path = tmp_path / "w.warc.gz"

@@ -20,6 +20,7 @@ from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model, relevance_threshold
 from focus.text.tokenisation import Segmenter, make_rjieba_cut
 from focus.topic.topic import Keyword, Topic, from_toml, from_words, to_builtins
+from tests.support.cases import cases
 
 
 def text(body: str) -> Callable[[], list[Block]]:
@@ -51,35 +52,31 @@ def test_segmenter_tokens_are_folded() -> None:
     assert segmenter.tokens("——  ！？") == ()
 
 
-@pytest.mark.parametrize(
-    ("keyword", "text", "number"),
-    [
-        ("足球", "足球赛和足球场", 2),  # inside a token
-        ("Java", "javascript and typescript", 0),
-        ("Java", "core java, 用java写", 2),
-        ("games", "a game, two games, no gamer", 2),
-        ("AI", "said of ai, chain, aide, openai 和ai技术", 2),
-        ("machine learning", "machine-learning machine_learning, machinelearning, machine, x", 3),
-        ("machine learning", "machine\nlearning", 1),
-        ("machine learning", "machine and learning", 0),
-        ("machine learning", "machine, learning", 0),
-        ("art", "état d'art, artë, éart", 1),  # accented letters continue a word
-    ],
+@cases(
+    "keyword, text, number",
+    ("足球", "足球赛和足球场", 2),  # inside a token
+    ("Java", "javascript and typescript", 0),
+    ("Java", "core java, 用java写", 2),
+    ("games", "a game, two games, no gamer", 2),
+    ("AI", "said of ai, chain, aide, openai 和ai技术", 2),
+    ("machine learning", "machine-learning machine_learning, machinelearning, machine, x", 3),
+    ("machine learning", "machine\nlearning", 1),
+    ("machine learning", "machine and learning", 0),
+    ("machine learning", "machine, learning", 0),
+    ("art", "état d'art, artë, éart", 1),  # accented letters continue a word
 )
 def test_keyword_counts(keyword: str, text: str, number: int) -> None:
     counts = Matcher(from_words(keyword)).keyword_counts(text)
     assert counts == ({keyword: number} if number else {})
 
 
-@pytest.mark.parametrize(
-    ("keyword", "text", "score"),
-    [
-        ("电影", "電影院", 1.0),
-        ("電影", "电影院", 1.0),
-        ("operating system", "Operating-Systems", 1.0),
-        ("machine learning", "MachineLearning", 1.0),
-        ("c language", "clanguage", 0.0),
-    ],
+@cases(
+    "keyword, text, score",
+    ("电影", "電影院", 1.0),
+    ("電影", "电影院", 1.0),
+    ("operating system", "Operating-Systems", 1.0),
+    ("machine learning", "MachineLearning", 1.0),
+    ("c language", "clanguage", 0.0),
 )
 def test_keyword_score(keyword: str, text: str, score: float) -> None:
     assert Matcher(from_words(keyword)).keyword_score[text] == score
@@ -213,22 +210,20 @@ def test_evidence_text_omits_site_boilerplate(football: Matcher) -> None:
     assert judge(f"<header><p>足球</p></header>{html}").keys() == {"lead", "text"}  # its heading
 
 
-@pytest.mark.parametrize(
-    ("keywords", "source"),
-    [
-        ("足球", "<p>亚足球联</p>"),
-        ("足球", "<p>⾜球</p>"),  # U+2F9C, as text out of a PDF has it
-        ("足球", "<p>&#36275;&#x7403;</p>"),
-        ("足球", "<p>足<b>球</b></p>"),
-        ("国际象棋", "<p>國際象棋</p>"),
-        ("java", "<h1>ＪＡＶＡ</h1>"),
-        ("java", "学java好"),
-        ("c++", "in C++11 it"),
-        ("машина", "<b>МАШИНА</b>"),
-        ("football", "foot&shy;ball, foot&#8203;ball"),
-        ("欧冠决赛", "今年的欧冠决\n\t赛"),
-        ("web crawler", "A Web&#160;Crawler."),
-    ],
+@cases(
+    "keywords, source",
+    ("足球", "<p>亚足球联</p>"),
+    ("足球", "<p>⾜球</p>"),  # U+2F9C, as text out of a PDF has it
+    ("足球", "<p>&#36275;&#x7403;</p>"),
+    ("足球", "<p>足<b>球</b></p>"),
+    ("国际象棋", "<p>國際象棋</p>"),
+    ("java", "<h1>ＪＡＶＡ</h1>"),
+    ("java", "学java好"),
+    ("c++", "in C++11 it"),
+    ("машина", "<b>МАШИНА</b>"),
+    ("football", "foot&shy;ball, foot&#8203;ball"),
+    ("欧冠决赛", "今年的欧冠决\n\t赛"),
+    ("web crawler", "A Web&#160;Crawler."),
 )
 def test_main_text_contains_keyword_in_all_spellings(keywords: str, source: str) -> None:
     page = Document.from_parsed(parse(source))
@@ -289,21 +284,19 @@ def test_from_words_invalid_topic_is_refused(words: str) -> None:
         from_words(words)
 
 
-@pytest.mark.parametrize(
-    ("relevance", "topic", "option", "as_published", "expected"),
-    [
-        ("cosine", {}, None, False, 0.05),  # the model's default
-        ("cosine", {}, None, True, 0.15),  # its paper's
-        ("evidence", {}, None, True, 0.5),  # no paper has one
-        ("cosine", {"relevance": "cosine", "threshold": 0.3}, None, False, 0.3),
-        ("cosine", {"relevance": "cosine", "threshold": 0.3}, None, True, 0.3),
-        ("evidence", {"threshold": 0.3}, None, False, 0.3),  # tuned for the default model
-        ("cosine", {"threshold": 0.3}, None, False, 0.05),  # tuned for another model
-        ("cosine", {"relevance": "euclid", "threshold": 0.3}, None, True, 0.15),
-        ("cosine", {"relevance": "cosine", "threshold": 0.3}, 0.7, True, 0.7),
-        ("cosine", {"relevance": "cosine", "threshold": 0.3}, 0.0, False, 0.0),
-        ("cosine", {"relevance": "cosine", "threshold": 0.0}, None, False, 0.0),
-    ],
+@cases(
+    "relevance, topic, option, as_published, expected",
+    ("cosine", {}, None, False, 0.05),  # the model's default
+    ("cosine", {}, None, True, 0.15),  # its paper's
+    ("evidence", {}, None, True, 0.5),  # no paper has one
+    ("cosine", {"relevance": "cosine", "threshold": 0.3}, None, False, 0.3),
+    ("cosine", {"relevance": "cosine", "threshold": 0.3}, None, True, 0.3),
+    ("evidence", {"threshold": 0.3}, None, False, 0.3),  # tuned for the default model
+    ("cosine", {"threshold": 0.3}, None, False, 0.05),  # tuned for another model
+    ("cosine", {"relevance": "euclid", "threshold": 0.3}, None, True, 0.15),
+    ("cosine", {"relevance": "cosine", "threshold": 0.3}, 0.7, True, 0.7),
+    ("cosine", {"relevance": "cosine", "threshold": 0.3}, 0.0, False, 0.0),
+    ("cosine", {"relevance": "cosine", "threshold": 0.0}, None, False, 0.0),
 )
 def test_relevance_threshold_applies_the_first_that_is_set(
     relevance: str, topic: dict[str, Any], option: float | None, as_published: bool, expected: float

@@ -21,6 +21,7 @@ from focus.rendering.subrequests import MAX_REQUESTS, Allowance, Answer, SubRequ
 from focus.storage.alerts.records import LOCAL_USER, Alert
 from focus.storage.alerts.store import open_store
 from focus.workers.messages import Job
+from tests.support.cases import cases
 
 URL = "https://a.test/list"
 SHELL = Page(title="shell", rendering=Rendering.EMPTY_ROOT, charset="utf-8")
@@ -89,14 +90,12 @@ async def test_only_matching_urls_are_rendered() -> None:
         assert asked == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     "page, how",
-    [
-        (None, {"redirect_to": "https://a.test/"}),
-        (None, {"failure": FailureKind.HTTP_4XX}),
-        (Page(failure=FailureKind.PARSE_CRASH), {}),
-        (WHOLE, {"body": b"%PDF-1.7", "headers": (("content-type", "application/pdf"),)}),
-    ],
+    (None, {"redirect_to": "https://a.test/"}),
+    (None, {"failure": FailureKind.HTTP_4XX}),
+    (Page(failure=FailureKind.PARSE_CRASH), {}),
+    (WHOLE, {"body": b"%PDF-1.7", "headers": (("content-type", "application/pdf"),)}),
 )
 async def test_other_types_than_html_are_not_rendered(page: Page | None, how: Any) -> None:
     result, asked = await process(page, config=RenderConfig(mode="always"), **how)

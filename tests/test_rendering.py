@@ -45,6 +45,7 @@ from focus.storage.alerts.store import open_store as store_of
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import Selection
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cases import cases
 
 PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
 if PROGRAM is None:
@@ -225,20 +226,18 @@ GROWING = """<ul id=list></ul>%s<script>
 </script>"""
 
 
-@pytest.mark.parametrize(
-    ("button", "code", "count"),
-    [
-        ("", "", 10),
-        ("", "addEventListener('scroll', () => atEnd() && more())", 60),
-        ("", "onscroll = () => atEnd() && more()", 60),
-        ("<p id=end>…", "new IntersectionObserver(all => all[0].isIntersecting && more())"
-                        ".observe(end)", 60),
-        ("<button onclick='more()'>Load more</button>", "", 60),
-        ("<a href='#' onclick='more(); return false'>加载更多</a>", "", 60),
-        ("<button onclick='location.href=\"/p\"'>Load more</button>", "", 10),
-        ("<button onclick='history.pushState(0, 0, \"/p\");"
-         " list.innerHTML = \"<p>\".repeat(99)'>More</button>", "", 10),
-    ],
+@cases(
+    "button, code, count",
+    ("", "", 10),
+    ("", "addEventListener('scroll', () => atEnd() && more())", 60),
+    ("", "onscroll = () => atEnd() && more()", 60),
+    ("<p id=end>…", "new IntersectionObserver(all => all[0].isIntersecting && more())"
+                    ".observe(end)", 60),
+    ("<button onclick='more()'>Load more</button>", "", 60),
+    ("<a href='#' onclick='more(); return false'>加载更多</a>", "", 60),
+    ("<button onclick='location.href=\"/p\"'>Load more</button>", "", 10),
+    ("<button onclick='history.pushState(0, 0, \"/p\");"
+     " list.innerHTML = \"<p>\".repeat(99)'>More</button>", "", 10),
 )  # fmt: skip
 async def test_list_is_scrolled_and_its_button_pressed(button: str, code: str, count: int) -> None:
     routes = {f"/api/{n}": web.json_response([f"{n}-{m}" for m in range(10)]) for n in range(6)}
@@ -298,12 +297,10 @@ async def test_dialogs_downloads_and_new_windows_are_refused() -> None:
     assert set(pages) <= {"about:blank"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "grow",
-    [
-        "for (let n = 0; n < 3000; n++) document.body.append(document.createElement('b'))",
-        "document.body.append('x'.repeat(2e6))",
-    ],
+    "for (let n = 0; n < 3000; n++) document.body.append(document.createElement('b'))",
+    "document.body.append('x'.repeat(2e6))",
 )
 async def test_document_over_the_limit_is_dropped(grow: str, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(tab, "MAX_ELEMENTS", 2000)

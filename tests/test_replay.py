@@ -17,6 +17,7 @@ from focus.errors import ArchiveError
 from focus.http import zstd
 from focus.http.robots import MAX_BYTES as MAX_ROBOTS_BYTES
 from focus.records import FailureKind
+from tests.support.cases import cases
 
 HTML = "Content-Type: text/html"
 PAGE = "<!doctype html><p>足球"
@@ -57,24 +58,22 @@ def test_archived_page_equals_live_response(tmp_path: Path) -> None:
     assert result.raw_bytes == len(PAGE.encode())
 
 
-@pytest.mark.parametrize(
-    ("archived", "asked"),
-    [
-        ("http://a.example/p", "https://a.example/p"),
-        ("https://a.example/p", "http://a.example/p"),
-        ("http://A.Example/p", "http://a.example:80/p#top"),
-        ("http://a.example", "https://user@a.example:443/"),
-        ("http://a.example/p", "http://a.example/p?utm=1"),
-        ("http://a.example/p?x=1", "http://a.example/p?x=1"),
-        ("http://a.example/%e4%b8%ad", "http://a.example/中"),
-        ("http://a.example/中", "http://a.example/%E4%B8%AD"),
-        ("http://a.example/a%20b", "http://a.example/a b"),
-        ("http://a.example/p", "http://a.example:8080/p"),
-        ("http://a.example:8080/p", "http://a.example:8080/p"),
-        ("http://xn--fiq228c.example/", "http://中文.example/"),
-        ("http://[::1]:80/", "http://[::1]/"),
-        ("<http://a.example/p>", "http://a.example/p"),
-    ],
+@cases(
+    "archived, asked",
+    ("http://a.example/p", "https://a.example/p"),
+    ("https://a.example/p", "http://a.example/p"),
+    ("http://A.Example/p", "http://a.example:80/p#top"),
+    ("http://a.example", "https://user@a.example:443/"),
+    ("http://a.example/p", "http://a.example/p?utm=1"),
+    ("http://a.example/p?x=1", "http://a.example/p?x=1"),
+    ("http://a.example/%e4%b8%ad", "http://a.example/中"),
+    ("http://a.example/中", "http://a.example/%E4%B8%AD"),
+    ("http://a.example/a%20b", "http://a.example/a b"),
+    ("http://a.example/p", "http://a.example:8080/p"),
+    ("http://a.example:8080/p", "http://a.example:8080/p"),
+    ("http://xn--fiq228c.example/", "http://中文.example/"),
+    ("http://[::1]:80/", "http://[::1]/"),
+    ("<http://a.example/p>", "http://a.example/p"),
 )
 def test_urls_that_are_one(tmp_path: Path, archived: str, asked: str) -> None:
     with archive(tmp_path, response(archived, HTML)) as web:
@@ -96,22 +95,20 @@ def test_anything_else_is_not_there(tmp_path: Path, asked: str) -> None:
     assert (result.status, result.failure, result.body) == (404, FailureKind.HTTP_4XX, b"")
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "body", "failure"),
-    [
-        ("404 Not Found", [HTML], PAGE, FailureKind.HTTP_4XX),
-        ("500 No", [HTML], PAGE, FailureKind.HTTP_5XX),
-        ("429 Slow", ["Retry-After: 7"], "", FailureKind.RATE_LIMITED),
-        ("200 OK", ["Content-Type: image/png"], b"\x89PNG\r\n\x1a\n", FailureKind.NOT_HTML),
-        ("200 OK", [HTML], b"%PDF-1.4", FailureKind.NOT_HTML),
-        ("200 OK", [HTML], "", FailureKind.EMPTY),
-        ("200 OK", ["Content-Type: image/png"], "", FailureKind.EMPTY),
-        ("200 OK", [HTML], PAGE * 9, FailureKind.TOO_LARGE),
-        ("200 OK", [HTML, "Content-Encoding: sdch"], b"\0", FailureKind.PROTOCOL),
-        ("301 Moved", [], "", FailureKind.REDIRECT),
-        ("301 Moved", ["Location: ftp://a.example/"], "", FailureKind.REDIRECT),
-        ("304 Same", [], "", FailureKind.REDIRECT),
-    ],
+@cases(
+    "status, headers, body, failure",
+    ("404 Not Found", [HTML], PAGE, FailureKind.HTTP_4XX),
+    ("500 No", [HTML], PAGE, FailureKind.HTTP_5XX),
+    ("429 Slow", ["Retry-After: 7"], "", FailureKind.RATE_LIMITED),
+    ("200 OK", ["Content-Type: image/png"], b"\x89PNG\r\n\x1a\n", FailureKind.NOT_HTML),
+    ("200 OK", [HTML], b"%PDF-1.4", FailureKind.NOT_HTML),
+    ("200 OK", [HTML], "", FailureKind.EMPTY),
+    ("200 OK", ["Content-Type: image/png"], "", FailureKind.EMPTY),
+    ("200 OK", [HTML], PAGE * 9, FailureKind.TOO_LARGE),
+    ("200 OK", [HTML, "Content-Encoding: sdch"], b"\0", FailureKind.PROTOCOL),
+    ("301 Moved", [], "", FailureKind.REDIRECT),
+    ("301 Moved", ["Location: ftp://a.example/"], "", FailureKind.REDIRECT),
+    ("304 Same", [], "", FailureKind.REDIRECT),
 )
 def test_failures_are_the_web_fetchers(
     tmp_path: Path, status: str, headers: list[str], body: str | bytes, failure: FailureKind
@@ -127,13 +124,11 @@ def test_failures_are_the_web_fetchers(
     web.close()
 
 
-@pytest.mark.parametrize(
-    ("cut", "failure"),
-    [
-        ("length", FailureKind.TOO_LARGE),
-        ("time", FailureKind.TIMEOUT),
-        ("disconnect", FailureKind.RESET),
-    ],
+@cases(
+    "cut, failure",
+    ("length", FailureKind.TOO_LARGE),
+    ("time", FailureKind.TIMEOUT),
+    ("disconnect", FailureKind.RESET),
 )
 def test_cut_captures_fail_as_they_did(tmp_path: Path, cut: str, failure: FailureKind) -> None:
     record = response("http://a.example/p", HTML, fields=f"WARC-Truncated: {cut}\r\n")

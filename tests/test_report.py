@@ -13,6 +13,7 @@ from focus.errors import ConfigError
 from focus.evaluate.comparison import Comparison
 from focus.i18n import set_language
 from focus.report.comparison import comparison_html
+from tests.support.cases import cases
 from tests.support.recorded import load_results, record
 
 
@@ -159,15 +160,13 @@ def test_self_judging_is_stated_in_all_outputs(web: Path, tmp_path: Path) -> Non
     assert any("self-judged" in line for line in comparison_lines(comparison))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ([], "nothing to compare"),
-        (["--strategy", "bfs", "--judge", "position", "--labels", "x"], "exclude each other"),
-        (["--strategy", "bfs", "--baseline", "dfs"], "--baseline dfs: is not one of"),
-        (["--strategy", "bfs", "--param", "x=1"], "--param x: no strategy or model"),
-        (["--strategy", "bfs", "--topic", "x"], "--topic x: not in the topics file"),
-    ],
+@cases(
+    "arguments, complaint",
+    ([], "nothing to compare"),
+    (["--strategy", "bfs", "--judge", "position", "--labels", "x"], "exclude each other"),
+    (["--strategy", "bfs", "--baseline", "dfs"], "--baseline dfs: is not one of"),
+    (["--strategy", "bfs", "--param", "x=1"], "--param x: no strategy or model"),
+    (["--strategy", "bfs", "--topic", "x"], "--topic x: not in the topics file"),
 )
 def test_compare_command_wrong_use_prints_message(
     web: Path, tmp_path: Path, arguments: list[str], complaint: str

@@ -20,6 +20,7 @@ from focus.storage.request_uses import (
     suggest_denials,
     summarise,
 )
+from tests.support.cases import cases
 from tests.support.crawl_runs import SCORER, CrawlRuns
 from tests.support.web import TinyWeb
 from tests.test_crawl import World
@@ -29,21 +30,19 @@ def addresses(template: str, number: int = 9) -> list[str]:
     return [template.format(n) for n in range(number)]
 
 
-@pytest.mark.parametrize(
-    ("useful", "useless", "suggested"),
-    [
-        (addresses("http://h/{}/"), addresses("http://h/{0}/?reply={0}&x=1"), ["[?&]reply="]),
-        (addresses("http://h/?id={}"), addresses("http://h/?id={}&do=edit"), ["[?&]do="]),
-        (
-            addresses("http://h/?do=show&id={}"),
-            addresses("http://h/?do=edit&id={}"),
-            ["[?&]do=edit(&|$)"],
-        ),
-        (addresses("http://h/a/{}"), addresses("http://h/edit/{}/x"), ["//h/edit/"]),
-        (addresses("http://h/{}"), addresses("http://g-1.test/edit/{}"), [r"//g-1\.test/"]),
-        (addresses("http://h/{}"), addresses("http://h/x{}"), []),
-        ([], addresses("http://h/?a={}", 4), []),  # too few
-    ],
+@cases(
+    "useful, useless, suggested",
+    (addresses("http://h/{}/"), addresses("http://h/{0}/?reply={0}&x=1"), ["[?&]reply="]),
+    (addresses("http://h/?id={}"), addresses("http://h/?id={}&do=edit"), ["[?&]do="]),
+    (
+        addresses("http://h/?do=show&id={}"),
+        addresses("http://h/?do=edit&id={}"),
+        ["[?&]do=edit(&|$)"],
+    ),
+    (addresses("http://h/a/{}"), addresses("http://h/edit/{}/x"), ["//h/edit/"]),
+    (addresses("http://h/{}"), addresses("http://g-1.test/edit/{}"), [r"//g-1\.test/"]),
+    (addresses("http://h/{}"), addresses("http://h/x{}"), []),
+    ([], addresses("http://h/?a={}", 4), []),  # too few
 )
 def test_suggest_denials(useful: list[str], useless: list[str], suggested: list[str]) -> None:
     denials = suggest_denials(useful, useless)

@@ -14,6 +14,7 @@ from focus.engine.transports import ReplayTransport
 from focus.records import DropReason, FailureKind, FetchResult, Link, Page, Result, Task, UrlState
 from focus.urls.normal_form import url_fingerprint
 from focus.workers import InlineScorer
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
 
@@ -77,15 +78,13 @@ def test_unchanged_page_is_not_counted_again(crawl: Crawl) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("page", "fetch"),
-    [
-        (Page(is_relevant=True, simhash=77, links=[link(f"{SEED}1")]), {"status": 200}),
-        (Page(is_soft_404=True, simhash=77), {"status": 200}),
-        (None, {"status": 301, "redirect_to": "http://b.test/"}),
-        (None, {"failure": FailureKind.DNS}),
-        (None, {"failure": FailureKind.HTTP_5XX}),
-    ],
+@cases(
+    "page, fetch",
+    (Page(is_relevant=True, simhash=77, links=[link(f"{SEED}1")]), {"status": 200}),
+    (Page(is_soft_404=True, simhash=77), {"status": 200}),
+    (None, {"status": 301, "redirect_to": "http://b.test/"}),
+    (None, {"failure": FailureKind.DNS}),
+    (None, {"failure": FailureKind.HTTP_5XX}),
 )
 def test_deciding_changes_nothing(crawl: Crawl, page: Page | None, fetch: dict[str, Any]) -> None:
     def state() -> Any:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.http.robots import DENY_ALL, MAX_BYTES, Robots, robots_from_response
+from tests.support.cases import cases
 
 
 def allows(rules: str, path: str, agent: str = "focus") -> bool:
@@ -54,17 +55,15 @@ def test_crawl_delay_invalid_value_is_ignored(value: str) -> None:
     assert Robots.parse(f"User-agent: *\nCrawl-delay: {value}".encode()).crawl_delay("x") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "delays"),
-    [
-        ("User-agent: *\nCrawl-delay: 9\nUser-agent: b\nCrawl-delay: 1", (9.0, 1.0)),
-        ("User-agent: *\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 9", (1.0, 9.0)),
-        ("User-agent: *\nUser-agent: b\nCrawl-delay: 3", (3.0, 3.0)),
-        ("User-agent: b\nCrawl-delay: 3\nUser-agent: *\nDisallow: /x", (None, 3.0)),
-        ("User-agent: *\nDisallow: /x\nCrawl-delay: 3", (3.0, 3.0)),
-        ("User-agent: *\nCrawl-delay: 3\nCrawl-delay: 1", (3.0, 3.0)),
-        ("Crawl-delay: 3\nUser-agent: *", (None, None)),
-    ],
+@cases(
+    "text, delays",
+    ("User-agent: *\nCrawl-delay: 9\nUser-agent: b\nCrawl-delay: 1", (9.0, 1.0)),
+    ("User-agent: *\nCrawl-delay: 1\nUser-agent: b\nCrawl-delay: 9", (1.0, 9.0)),
+    ("User-agent: *\nUser-agent: b\nCrawl-delay: 3", (3.0, 3.0)),
+    ("User-agent: b\nCrawl-delay: 3\nUser-agent: *\nDisallow: /x", (None, 3.0)),
+    ("User-agent: *\nDisallow: /x\nCrawl-delay: 3", (3.0, 3.0)),
+    ("User-agent: *\nCrawl-delay: 3\nCrawl-delay: 1", (3.0, 3.0)),
+    ("Crawl-delay: 3\nUser-agent: *", (None, None)),
 )
 def test_crawl_delay_is_per_agent(text: str, delays: tuple[float | None, float | None]) -> None:
     robots = Robots.parse(text.encode())
@@ -89,47 +88,45 @@ def test_allows_rules_before_any_agent_are_ignored() -> None:
 # Section 2.2.2: which rule decides
 
 
-@pytest.mark.parametrize(
-    ("rules", "path", "allowed"),
-    [
-        ("Disallow: /a\nAllow: /a/b", "/a/b/c", True),
-        ("Allow: /a/b\nDisallow: /a", "/a/c", False),
-        ("Disallow: /a\nAllow: /a", "/a", True),
-        ("Allow: /p\nDisallow: /*", "/p", True),
-        ("Disallow: /", "/", False),
-        ("Disallow: /a", "/A", True),
-        ("Disallow: /?", "", True),
-        ("Disallow: /a?", "/a?b=c", False),
-        ("Disallow: /a#b", "/a#c", False),
-        ("Disallow: a", "/a", True),
-        # Section 2.2.3: wildcards
-        ("Disallow: /*.gif$", "/x/y.gif", False),
-        ("Disallow: /*.gif$", "/x/y.gif?z", True),
-        ("Disallow: /a$", "/a", False),
-        ("Disallow: /a$", "/ab", True),
-        ("Disallow: /a*b*c", "/a-b-c-d", False),
-        ("Disallow: /a*b*c", "/a-c-b", True),
-        ("Disallow: /*a$", "/a", False),
-        ("Disallow: /ab*b$", "/ab", True),
-        ("Disallow: *x", "/yx", False),
-        ("Disallow: /a**b", "/a-b", False),
-        ("Disallow: /x%2A", "/x*y", False),
-        ("Disallow: /x%24", "/x$", False),
-        ("Disallow: /a$b", "/a$bc", False),
-        ("Allow: /a/index.html\nDisallow: /", "/a/", True),
-        ("Allow: /a/index.html\nDisallow: /", "/a/b", False),
-        # Percent-encoding
-        ("Disallow: /%7ejoe", "/~joe", False),
-        ("Disallow: /~joe", "/%7Ejoe", False),
-        ("Disallow: /a%2fb", "/a/b", True),
-        ("Disallow: /a%2fb", "/a%2Fb", False),
-        ("Disallow: /中文", "/%E4%B8%AD%e6%96%87", False),
-        ("Disallow: /%E4%B8%AD", "/中", False),
-        ("Disallow: /\nAllow: /中", "/中", False),
-        ("Disallow: /100%25", "/100%", True),
-        ("Disallow: /100%", "/100%", False),
-        ("Disallow: /a b", "/a%20b", False),
-    ],
+@cases(
+    "rules, path, allowed",
+    ("Disallow: /a\nAllow: /a/b", "/a/b/c", True),
+    ("Allow: /a/b\nDisallow: /a", "/a/c", False),
+    ("Disallow: /a\nAllow: /a", "/a", True),
+    ("Allow: /p\nDisallow: /*", "/p", True),
+    ("Disallow: /", "/", False),
+    ("Disallow: /a", "/A", True),
+    ("Disallow: /?", "", True),
+    ("Disallow: /a?", "/a?b=c", False),
+    ("Disallow: /a#b", "/a#c", False),
+    ("Disallow: a", "/a", True),
+    # Section 2.2.3: wildcards
+    ("Disallow: /*.gif$", "/x/y.gif", False),
+    ("Disallow: /*.gif$", "/x/y.gif?z", True),
+    ("Disallow: /a$", "/a", False),
+    ("Disallow: /a$", "/ab", True),
+    ("Disallow: /a*b*c", "/a-b-c-d", False),
+    ("Disallow: /a*b*c", "/a-c-b", True),
+    ("Disallow: /*a$", "/a", False),
+    ("Disallow: /ab*b$", "/ab", True),
+    ("Disallow: *x", "/yx", False),
+    ("Disallow: /a**b", "/a-b", False),
+    ("Disallow: /x%2A", "/x*y", False),
+    ("Disallow: /x%24", "/x$", False),
+    ("Disallow: /a$b", "/a$bc", False),
+    ("Allow: /a/index.html\nDisallow: /", "/a/", True),
+    ("Allow: /a/index.html\nDisallow: /", "/a/b", False),
+    # Percent-encoding
+    ("Disallow: /%7ejoe", "/~joe", False),
+    ("Disallow: /~joe", "/%7Ejoe", False),
+    ("Disallow: /a%2fb", "/a/b", True),
+    ("Disallow: /a%2fb", "/a%2Fb", False),
+    ("Disallow: /中文", "/%E4%B8%AD%e6%96%87", False),
+    ("Disallow: /%E4%B8%AD", "/中", False),
+    ("Disallow: /\nAllow: /中", "/中", False),
+    ("Disallow: /100%25", "/100%", True),
+    ("Disallow: /100%", "/100%", False),
+    ("Disallow: /a b", "/a%20b", False),
 )
 def test_allows_longest_rule_decides(rules: str, path: str, allowed: bool) -> None:
     assert everyone(rules, path) is allowed
@@ -138,19 +135,17 @@ def test_allows_longest_rule_decides(rules: str, path: str, allowed: bool) -> No
 # Reading what people write
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        "User-agent: *\rDisallow: /\r",
-        "User-agent: *\r\nDisallow: /\r\n",
-        "\ufeffUser-agent: *\nDisallow: /",
-        "USER-AGENT:*\ndisallow:/",
-        "  User-agent  :  *  # all\n\tDisallow : / # everything",
-        "user agent: *\nDissallow: /",
-        "User-agent: * \nDisallow /",
-        "User-agent: *\0\nDisallow: /\0",
-        "<html>\n\nUser-agent: *\n\n\nDisallow: /",
-    ],
+    "User-agent: *\rDisallow: /\r",
+    "User-agent: *\r\nDisallow: /\r\n",
+    "\ufeffUser-agent: *\nDisallow: /",
+    "USER-AGENT:*\ndisallow:/",
+    "  User-agent  :  *  # all\n\tDisallow : / # everything",
+    "user agent: *\nDissallow: /",
+    "User-agent: * \nDisallow /",
+    "User-agent: *\0\nDisallow: /\0",
+    "<html>\n\nUser-agent: *\n\n\nDisallow: /",
 )
 def test_allows_unusual_spelling_is_accepted(text: str) -> None:
     assert not allows(text, "/x")
@@ -183,12 +178,10 @@ def test_parse_any_bytes_never_raises(body: bytes, path: str) -> None:
 # Section 2.3.1: answers
 
 
-@pytest.mark.parametrize(
-    ("status", "allowed"),
-    [
-        (200, False), (206, False), (301, True), (401, True), (403, True), (404, True), (410, True),
-        (429, False), (500, False), (503, False), (0, False), (None, False),
-    ],
+@cases(
+    "status, allowed",
+    (200, False), (206, False), (301, True), (401, True), (403, True), (404, True), (410, True),
+    (429, False), (500, False), (503, False), (0, False), (None, False),
 )  # fmt: skip
 def test_robots_from_response_status_precedes_body(status: int | None, allowed: bool) -> None:
     robots = robots_from_response(status, b"User-agent: *\nDisallow: /")

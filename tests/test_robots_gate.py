@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from focus.admission.robots_gate import MAX_HOPS, ParsedRules, RobotsGate
 from focus.config import PolitenessConfig
 from focus.records import FailureKind, FetchResult
 from focus.scheduling.queues import Host
+from tests.support.cases import cases
 
 NOW = 1000.0
 SHUT = b"User-agent: *\nDisallow: /"
@@ -47,12 +46,10 @@ def test_judge_redirect_to_private_address_gives_host_up() -> None:
     assert gate.decide(host, refused, NOW).failure is FailureKind.GUARD
 
 
-@pytest.mark.parametrize(
-    ("answer", "requests"),
-    [
-        ({"status": 404, "failure": FailureKind.HTTP_4XX}, 1),
-        ({"status": 301, "redirect_to": "http://h0.test/again/robots.txt"}, MAX_HOPS + 1),
-    ],
+@cases(
+    "answer, requests",
+    ({"status": 404, "failure": FailureKind.HTTP_4XX}, 1),
+    ({"status": 301, "redirect_to": "http://h0.test/again/robots.txt"}, MAX_HOPS + 1),
 )
 def test_judge_answer_without_a_file_allows_all(answer: dict[str, Any], requests: int) -> None:
     gate, host = RobotsGate(PolitenessConfig(), "focus"), Host(0, "h0.test", 1.0)

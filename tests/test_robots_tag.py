@@ -2,11 +2,11 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from focus.http.robots_tag import NO_RULES, RobotsTag, parse_headers, parse_rules
+from tests.support.cases import cases
 
 JUNE_25 = 1750863600.0  # Wed, 25 Jun 2025 15:00:00 GMT
 
@@ -15,41 +15,39 @@ NONE = RobotsTag(noindex=True, nofollow=True)
 GONE = RobotsTag(unavailable_after=JUNE_25)
 
 
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("noindex", NOINDEX),
-        ("NoIndex ,\tNOFOLLOW", NONE),
-        ("noindex nofollow", NONE),
-        ("none", NONE),
-        ("all, index, follow", NO_RULES),
-        ("noindexed, donone", NO_RULES),
-        ("", NO_RULES),
-        # whom it speaks to
-        ("otherbot: nofollow", NO_RULES),
-        ("otherbot: noindex, nofollow", NO_RULES),
-        ("googlebot: none", NO_RULES),
-        ("focus: noindex", NOINDEX),
-        ("FOCUS:noindex,nofollow", NONE),
-        ("*: nofollow", NOFOLLOW),
-        ("otherbot: noindex, focus: nofollow", NOFOLLOW),
-        ("nofollow, otherbot: noindex", NOFOLLOW),
-        ("otherbot: focus: noindex", NOINDEX),
-        ("focus:", NO_RULES),
-        # rules with values
-        ("max-image-preview:none", NO_RULES),
-        ("max-image-preview: none, max-snippet: 0, noindex", NOINDEX),
-        ("otherbot: max-snippet: 0, noindex", NO_RULES),
-        # dates
-        ("unavailable_after: 25 Jun 2025 15:00:00 GMT", GONE),
-        ("unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT", GONE),
-        ("unavailable_after: Wednesday, 25-Jun-25 15:00:00 GMT", GONE),
-        ("unavailable_after: 2025-06-25T15:00:00Z, nofollow", GONE | NOFOLLOW),
-        ("Unavailable_After: Wed, 25 Jun 2025 15:00:00 GMT, noindex", GONE | NOINDEX),
-        ("focus: unavailable_after: 2025-06-25T15:00:00Z", GONE),
-        ("otherbot: unavailable_after: 2025-06-25T15:00:00Z, none", NO_RULES),
-        ("unavailable_after: never, noindex", NOINDEX),
-    ],
+@cases(
+    "text, asked",
+    ("noindex", NOINDEX),
+    ("NoIndex ,\tNOFOLLOW", NONE),
+    ("noindex nofollow", NONE),
+    ("none", NONE),
+    ("all, index, follow", NO_RULES),
+    ("noindexed, donone", NO_RULES),
+    ("", NO_RULES),
+    # whom it speaks to
+    ("otherbot: nofollow", NO_RULES),
+    ("otherbot: noindex, nofollow", NO_RULES),
+    ("googlebot: none", NO_RULES),
+    ("focus: noindex", NOINDEX),
+    ("FOCUS:noindex,nofollow", NONE),
+    ("*: nofollow", NOFOLLOW),
+    ("otherbot: noindex, focus: nofollow", NOFOLLOW),
+    ("nofollow, otherbot: noindex", NOFOLLOW),
+    ("otherbot: focus: noindex", NOINDEX),
+    ("focus:", NO_RULES),
+    # rules with values
+    ("max-image-preview:none", NO_RULES),
+    ("max-image-preview: none, max-snippet: 0, noindex", NOINDEX),
+    ("otherbot: max-snippet: 0, noindex", NO_RULES),
+    # dates
+    ("unavailable_after: 25 Jun 2025 15:00:00 GMT", GONE),
+    ("unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT", GONE),
+    ("unavailable_after: Wednesday, 25-Jun-25 15:00:00 GMT", GONE),
+    ("unavailable_after: 2025-06-25T15:00:00Z, nofollow", GONE | NOFOLLOW),
+    ("Unavailable_After: Wed, 25 Jun 2025 15:00:00 GMT, noindex", GONE | NOINDEX),
+    ("focus: unavailable_after: 2025-06-25T15:00:00Z", GONE),
+    ("otherbot: unavailable_after: 2025-06-25T15:00:00Z, none", NO_RULES),
+    ("unavailable_after: never, noindex", NOINDEX),
 )
 def test_parse_rules_grammar(text: str, asked: RobotsTag) -> None:
     assert parse_rules(text, "focus") == asked

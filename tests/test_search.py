@@ -40,6 +40,7 @@ from focus.storage.search_terms import (
 from focus.store import Store
 from focus.text.tokenisation import Segmenter
 from tests.support import stored
+from tests.support.cases import cases
 from tests.support.command import Ended, runner
 from tests.support.stored import store_crawl
 
@@ -116,33 +117,29 @@ def test_two_character_words_are_words_of_segmenter() -> None:
     assert "产品" in words and "和服" not in words
 
 
-@pytest.mark.parametrize(
-    ("typed", "expression"),
-    [
-        ("欧冠", '"欧冠"'),
-        ("足", '"足" *'),
-        ("欧冠的决赛", '"欧冠" AND "决赛"'),
-        ("node.js", '"node js"'),
-        ('"欧冠，决赛" Java', '"欧冠 冠 决赛" AND "java"'),
-        ("“champions league”", '"champions league"'),
-        ("欧冠 -彩票 －广告", '("欧冠") NOT ("彩票" OR "广告")'),
-        ('+欧冠 -"a b"', '("欧冠") NOT ("a b")'),
-        ("欧冠 欧冠 ，", '"欧冠"'),
-    ],
+@cases(
+    "typed, expression",
+    ("欧冠", '"欧冠"'),
+    ("足", '"足" *'),
+    ("欧冠的决赛", '"欧冠" AND "决赛"'),
+    ("node.js", '"node js"'),
+    ('"欧冠，决赛" Java', '"欧冠 冠 决赛" AND "java"'),
+    ("“champions league”", '"champions league"'),
+    ("欧冠 -彩票 －广告", '("欧冠") NOT ("彩票" OR "广告")'),
+    ('+欧冠 -"a b"', '("欧冠") NOT ("a b")'),
+    ("欧冠 欧冠 ，", '"欧冠"'),
 )
 def test_parse_query_words_phrases_and_exclusions(typed: str, expression: str) -> None:
     assert parse_query(typed, CUT).expression == expression
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("", "nothing to search for"),
-        (" ，。 ", "nothing to search for"),
-        ('""', "nothing to search for"),
-        ("-彩票", "has only excluded words"),
-        ("a " * 65, "more than 64 words"),
-    ],
+@cases(
+    "typed, said",
+    ("", "nothing to search for"),
+    (" ，。 ", "nothing to search for"),
+    ('""', "nothing to search for"),
+    ("-彩票", "has only excluded words"),
+    ("a " * 65, "more than 64 words"),
 )
 def test_parse_query_without_words_raises_one_line(typed: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as error:
@@ -572,15 +569,13 @@ def hit_numbers(out: str) -> list[int]:
     return sorted(int(hit["url"].rpartition("/")[2]) for hit in json.loads(out)["hits"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "Missing argument"),
-        (("，",), "nothing to search for"),
-        (("足球", "--crawl", "7"), "no crawl 7"),
-        (("足球", "--topic", "nix"), "on the topic nix"),
-        (("足球", "--limt", "3"), "No such option"),
-    ],
+@cases(
+    "arguments, said",
+    ((), "Missing argument"),
+    (("，",), "nothing to search for"),
+    (("足球", "--crawl", "7"), "no crawl 7"),
+    (("足球", "--topic", "nix"), "on the topic nix"),
+    (("足球", "--limt", "3"), "No such option"),
 )
 def test_search_command_wrong_use_exits_with_2(
     path: Path, capfd: CaptureFixture[str], arguments: tuple[str, ...], said: str

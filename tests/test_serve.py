@@ -39,6 +39,7 @@ from focus.serve.site_answers import SiteAnswer, SiteQuestion
 from focus.storage.alerts.records import Alert, DeliveryRecord
 from focus.storage.lock import lock_holder_pid, server_lock_path
 from focus.storage.search_index import SearchIndex
+from tests.support.cases import cases
 from tests.support.outbox import LOOPBACK, NOON, Clock, hit, insert
 from tests.support.site import CrawledSite, article
 
@@ -198,17 +199,15 @@ def test_invitation_is_valid_once(group: Group) -> None:
     assert again.status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ({"name": "x"}, "2 to 40"),
-        ({"name": "local"}, "2 to 40"),
-        ({"name": "ANA"}, "taken"),
-        ({"mail": "nowhere"}, "not a mail address"),
-        ({"mail": "a@b.test\r\nBcc: x@y.test"}, "not a mail address"),
-        ({"password": "short"}, "10 to 200"),
-        ({"name": "longenough", "password": "longenough"}, "must not contain the name"),
-    ],
+@cases(
+    "typed, said",
+    ({"name": "x"}, "2 to 40"),
+    ({"name": "local"}, "2 to 40"),
+    ({"name": "ANA"}, "taken"),
+    ({"mail": "nowhere"}, "not a mail address"),
+    ({"mail": "a@b.test\r\nBcc: x@y.test"}, "not a mail address"),
+    ({"password": "short"}, "10 to 200"),
+    ({"name": "longenough", "password": "longenough"}, "must not contain the name"),
 )
 def test_register_invalid_input_shows_error(group: Group, typed: dict[str, str], said: str) -> None:
     group.member("ana")
@@ -311,14 +310,12 @@ def test_alert_form_shows_all_errors_beside_fields(group: Group) -> None:
     assert 'value="25:99"' in page and ">no address</textarea>" in page
 
 
-@pytest.mark.parametrize(
-    ("typed", "schedule"),
-    [
-        ({"every": "auto", "schedule": "15m"}, "auto"),
-        ({"every": "daily", "at": "18:30"}, "daily 18:30"),
-        ({"every": "weekly", "day": "fri", "at": "07:00"}, "weekly fri 07:00"),
-        ({"every": "custom", "schedule": "30 7 * * 1-5"}, "30 7 * * 1-5"),
-    ],
+@cases(
+    "typed, schedule",
+    ({"every": "auto", "schedule": "15m"}, "auto"),
+    ({"every": "daily", "at": "18:30"}, "daily 18:30"),
+    ({"every": "weekly", "day": "fri", "at": "07:00"}, "weekly fri 07:00"),
+    ({"every": "custom", "schedule": "30 7 * * 1-5"}, "30 7 * * 1-5"),
 )
 def test_alert_form_keeps_schedule(group: Group, typed: dict[str, str], schedule: str) -> None:
     client = group.member("ana")
@@ -876,14 +873,12 @@ def test_alerts_are_imported_and_exported(group: Group) -> None:
     assert exported[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "不是关注的 JSON 列表"),
-        ('[{"name": "a", "sites": ["a.test"], "topic": "/etc/x.toml"}]', "主题文件仅限命令行"),
-        ('[{"name": "a", "sites": ["a.test"], "words": "-x"}]', "没有要找的词"),
-        (f"[{','.join(['{}'] * 51)}]", "最多"),
-    ],
+@cases(
+    "text, said",
+    ("{}", "不是关注的 JSON 列表"),
+    ('[{"name": "a", "sites": ["a.test"], "topic": "/etc/x.toml"}]', "主题文件仅限命令行"),
+    ('[{"name": "a", "sites": ["a.test"], "words": "-x"}]', "没有要找的词"),
+    (f"[{','.join(['{}'] * 51)}]", "最多"),
 )
 def test_import_invalid_file_shows_error(group: Group, text: str, said: str) -> None:
     client = group.member("ana", language="zh")

@@ -26,6 +26,7 @@ from focus.serve.alerts import MAX_ALERTS
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hash_secret
+from tests.support.cases import cases
 from tests.test_hostile_titles import TITLES
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
 from tests.test_serve import group as group  # the fixture
@@ -374,14 +375,12 @@ def test_internal_error_page_shows_no_details(group: Group, monkeypatch: MonkeyP
     assert "secret" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("path", "typed"),
-    [
-        ("/alerts/new", {**TYPED, "words": "足" * 2_001}),
-        ("/alerts/new", {**TYPED, "topic": "a " * 1_001}),
-        ("/alerts/new", {**TYPED, "every": "custom", "schedule": "9" * 5_000 + "m"}),
-        ("/admin", {"registration": "invite", "sms": "http://[/{phone}{text}"}),
-    ],
+@cases(
+    "path, typed",
+    ("/alerts/new", {**TYPED, "words": "足" * 2_001}),
+    ("/alerts/new", {**TYPED, "topic": "a " * 1_001}),
+    ("/alerts/new", {**TYPED, "every": "custom", "schedule": "9" * 5_000 + "m"}),
+    ("/admin", {"registration": "invite", "sms": "http://[/{phone}{text}"}),
 )
 def test_large_or_malformed_field_refused(group: Group, path: str, typed: dict[str, str]) -> None:
     answer = group.member("ana").post(path, data=typed)
@@ -467,19 +466,17 @@ def test_waiting_test_messages_delay_no_others(group: Group, monkeypatch: Monkey
     assert codes == [429, 200, 200]
 
 
-@pytest.mark.parametrize(
-    ("path", "form", "status"),
-    [
-        ("/alerts/{}", None, 200),
-        ("/alerts/{}?preview=1", None, 429),
-        ("/alerts/{}?%70review", None, 429),
-        ("/alerts/{}?saved=1", None, 429),
-        ("/alerts/{}/edit", None, 200),
-        ("/alerts/{}/edit", "tr%79=1", 429),
-        ("/alerts/import", "file=", 429),
-        *((f"/settings/{path}", "a=", 429) for path in ("password", "sessions", "delete")),
-        *((f"/settings/second-factor{path}", "a=", 429) for path in ("", "/off")),
-    ],
+@cases(
+    "path, form, status",
+    ("/alerts/{}", None, 200),
+    ("/alerts/{}?preview=1", None, 429),
+    ("/alerts/{}?%70review", None, 429),
+    ("/alerts/{}?saved=1", None, 429),
+    ("/alerts/{}/edit", None, 200),
+    ("/alerts/{}/edit", "tr%79=1", 429),
+    ("/alerts/import", "file=", 429),
+    *((f"/settings/{path}", "a=", 429) for path in ("password", "sessions", "delete")),
+    *((f"/settings/second-factor{path}", "a=", 429) for path in ("", "/off")),
 )
 def test_requests_that_take_long_count_as_slow(
     group: Group, monkeypatch: MonkeyPatch, path: str, form: str | None, status: int

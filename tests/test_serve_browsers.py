@@ -6,6 +6,7 @@ pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
 from focus.serve import browsers
+from tests.support.cases import cases
 from tests.test_serve import Group, group
 
 __all__ = ["group"]
@@ -15,15 +16,13 @@ def test_logout_clears_storage_of_browser(group: Group) -> None:
     assert group.member("ana").post("/logout").headers["clear-site-data"] == '"storage"'
 
 
-@pytest.mark.parametrize(
-    ("agent", "name"),
-    [
-        ("(Linux; Android 16) Chrome/142.0.0.0 Mobile Safari/537.36", "Chrome, Android"),
-        ("(X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", "Firefox, Linux"),
-        ("(Windows NT 10.0) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0", "Edge, Windows"),
-        ("(Macintosh; Mac OS X 10_15_7) Version/26.0 Safari/605.1.15", "Safari, macOS"),
-        ("curl/8", "?"),
-    ],
+@cases(
+    "agent, name",
+    ("(Linux; Android 16) Chrome/142.0.0.0 Mobile Safari/537.36", "Chrome, Android"),
+    ("(X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", "Firefox, Linux"),
+    ("(Windows NT 10.0) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0", "Edge, Windows"),
+    ("(Macintosh; Mac OS X 10_15_7) Version/26.0 Safari/605.1.15", "Safari, macOS"),
+    ("curl/8", "?"),
 )
 def test_browser_name_from_user_agent(agent: str, name: str) -> None:
     assert browsers.browser_name(agent) == name

@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 from focus.serve import connections, request_guard, upload
 from focus.serve.connections import BODY_S, HEAD_S, READ_S, Connection, Connections
 from focus.serve.upload import MAX_FORM, MAX_HEADER, MAX_PARTS
+from tests.support.cases import cases
 from tests.test_serve import FILE as CONCERNS
 from tests.test_serve import HOME, Group, alert
 from tests.test_serve import group as group  # the fixture
@@ -56,16 +57,14 @@ async def answered(
     return int(statuses[0])
 
 
-@pytest.mark.parametrize(
-    ("paths", "kind", "status"),
-    [
-        ("/login /register /alerts/new", MULTIPART, 415),
-        ("/login /alerts/import", "multipart/mixed; boundary=b", 415),
-        ("/settings", "Multipart/Form-Data", 415),
-        ("/login", "application/json", 415),
-        ("/alerts/import", MULTIPART, 303),
-        ("/alerts/new", "application/x-www-form-urlencoded", 303),
-    ],
+@cases(
+    "paths, kind, status",
+    ("/login /register /alerts/new", MULTIPART, 415),
+    ("/login /alerts/import", "multipart/mixed; boundary=b", 415),
+    ("/settings", "Multipart/Form-Data", 415),
+    ("/login", "application/json", 415),
+    ("/alerts/import", MULTIPART, 303),
+    ("/alerts/new", "application/x-www-form-urlencoded", 303),
 )
 async def test_body_without_login_unread(group: Group, paths: str, kind: str, status: int) -> None:
     for path in paths.split():
@@ -140,22 +139,20 @@ def nested_form() -> bytes:
 NAMED = b'Content-Disposition: form-data; name="a"'
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        b"",
-        b"no part",
-        b"--b\r\n" + b"a: b\r\n" * (FIT // 6) + b"\r\n--b--",
-        part(NAMED + b"; a=1" * (FIT // 5)),
-        part(b"Content-Disposition: form-data" + b"; n*1=a" * (MAX_HEADER // 7)),
-        part(b"Content-Disposition: " + b"=?u?q?a?=" * (FIT // 9)),
-        part(b"Content-Disposition: " + b"(" * FIT),
-        (b"--b\r\n" + NAMED + b"\r\n\r\n\r\n") * (MAX_PARTS + 1) + b"--b--",
-        b"--b\r\n\r\n\r\n" * (FIT // 9) + b"--b--",
-        nested_form().replace(b"--b0", b"--b", 1),
-        b"\r\n" * (FIT // 2),
-        b"--b" * (FIT // 3),
-    ],
+    b"",
+    b"no part",
+    b"--b\r\n" + b"a: b\r\n" * (FIT // 6) + b"\r\n--b--",
+    part(NAMED + b"; a=1" * (FIT // 5)),
+    part(b"Content-Disposition: form-data" + b"; n*1=a" * (MAX_HEADER // 7)),
+    part(b"Content-Disposition: " + b"=?u?q?a?=" * (FIT // 9)),
+    part(b"Content-Disposition: " + b"(" * FIT),
+    (b"--b\r\n" + NAMED + b"\r\n\r\n\r\n") * (MAX_PARTS + 1) + b"--b--",
+    b"--b\r\n\r\n\r\n" * (FIT // 9) + b"--b--",
+    nested_form().replace(b"--b0", b"--b", 1),
+    b"\r\n" * (FIT // 2),
+    b"--b" * (FIT // 3),
     ids="empty none headers long parameters words parens parts bare nested lines dashes".split(),
 )
 def test_hostile_multipart_body_is_refused(group: Group, body: bytes) -> None:
@@ -414,13 +411,11 @@ def test_silent_connections_do_not_block_others(standing: int) -> None:
         item.close()
 
 
-@pytest.mark.parametrize(
-    ("head", "status"),
-    [
-        ("GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\n", 503),
-        ("GET / HTTP/9\r\n", 400),
-        ("\0\r\n", 400),
-    ],
+@cases(
+    "head, status",
+    ("GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\n", 503),
+    ("GET / HTTP/9\r\n", 400),
+    ("\0\r\n", 400),
 )
 def test_refusals_before_the_application_have_security_headers(
     standing: int, monkeypatch: pytest.MonkeyPatch, head: str, status: int

@@ -11,21 +11,20 @@ from starlette.datastructures import Headers
 
 from focus.serve.request import add_path_prefix
 from focus.serve.request_guard import preferred_language
+from tests.support.cases import cases
 from tests.support.outbox import NOON
 from tests.test_serve import SECRET, Group, alert
 from tests.test_serve import group as group  # the fixture
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (5.0, "1 minute ago"),
-        (420.0, "7 minutes ago"),
-        (7200.0, "2 hours ago"),
-        (3 * 86400.0, "3 days ago"),
-        (30 * 86400.0, "2026-"),
-        (-600.0, "in 10 minutes"),
-    ],
+@cases(
+    "seconds, text",
+    (5.0, "1 minute ago"),
+    (420.0, "7 minutes ago"),
+    (7200.0, "2 hours ago"),
+    (3 * 86400.0, "3 days ago"),
+    (30 * 86400.0, "2026-"),
+    (-600.0, "in 10 minutes"),
 )
 def test_times_are_relative_with_exact_title(group: Group, seconds: float, text: str) -> None:
     client = group.member("ana")
@@ -98,16 +97,14 @@ def test_feed_answers_conditional_request(group: Group) -> None:
     assert client.get(path, headers={"if-none-match": first.headers["etag"]}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("header", "language"),
-    [
-        ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
-        ("en;q=0.3, zh;q=0.7", "zh"),
-        ("de,fr;q=0.9,zh;q=0.5,en;q=0.6", "en"),
-        ("zh;q=0, en;q=0.1", "en"),
-        ("de", "en"),
-        (";;;q=,zh;q=x", "en"),
-    ],
+@cases(
+    "header, language",
+    ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+    ("en;q=0.3, zh;q=0.7", "zh"),
+    ("de,fr;q=0.9,zh;q=0.5,en;q=0.6", "en"),
+    ("zh;q=0, en;q=0.1", "en"),
+    ("de", "en"),
+    (";;;q=,zh;q=x", "en"),
 )
 def test_language_is_chosen_by_quality(header: str, language: str) -> None:
     assert preferred_language(Headers({"accept-language": header})) == language

@@ -15,6 +15,7 @@ from focus.http.sessions import (
     read_cookies,
     read_credentials,
 )
+from tests.support.cases import cases
 
 BASIC = "Basic " + base64.b64encode(b"li:secret").decode()
 TOML = """
@@ -51,14 +52,12 @@ def test_request_headers_host_and_subdomains_get_credentials(logged_in: Sessions
     assert logged_in.request_headers(url) == {"Authorization": BASIC, "X-Token": "t"}
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "http://example.com/",
-        "https://notexample.com/",
-        "https://example.com.evil.test/",
-        "https://example.com@evil.test/",
-    ],
+    "http://example.com/",
+    "https://notexample.com/",
+    "https://example.com.evil.test/",
+    "https://example.com@evil.test/",
 )
 def test_request_headers_other_hosts_get_nothing(logged_in: Sessions, url: str) -> None:
     assert logged_in.request_headers(url) == {}
@@ -112,15 +111,13 @@ def test_store_cookies_enabled_sends_cookie_back() -> None:
     assert sessions.request_headers("https://a.test/x") == {}
 
 
-@pytest.mark.parametrize(
-    ("domain", "is_kept"),
-    [
-        ("b.com.cn", True),
-        ("a.b.com.cn", True),
-        ("com.cn", False),
-        ("cn", False),
-        ("x.com.cn", False),
-    ],
+@cases(
+    "domain, is_kept",
+    ("b.com.cn", True),
+    ("a.b.com.cn", True),
+    ("com.cn", False),
+    ("cn", False),
+    ("x.com.cn", False),
 )
 def test_store_cookies_domain_is_limited_to_site(domain: str, is_kept: bool) -> None:
     sessions = Sessions(store_cookies=True)
@@ -128,29 +125,27 @@ def test_store_cookies_domain_is_limited_to_site(domain: str, is_kept: bool) -> 
     assert bool(sessions.request_headers("https://a.b.com.cn/")) is is_kept
 
 
-@pytest.mark.parametrize(
-    ("value", "subdomain", "itself"),
-    [
-        ("sid=1", "", "sid=1"),
-        ("sid=1; Domain=b.test", "sid=1", "sid=1"),
-        ("sid=1; Domain=.b.test", "sid=1", "sid=1"),
-        ("sid=1; Expires=Thu, 01-Jan-70 00:00:01 GMT", "", ""),
-        ("sid=1; Expires=Thu Jan 01 1970 08:00:00 GMT", "", ""),
-        ("sid=1; expires=Wed, 09 Nov 99 10:00:00", "", ""),
-        ("sid=1; Expires=Tue, 01-Jan-69 00:00:00 GMT", "", "sid=1"),
-        ("sid=1; Expires=soon", "", "sid=1"),
-        ("sid=1; Max-Age=0", "", ""),
-        ("sid=1; Max-Age=1x; Path=x; Domain=; Expires=", "", "sid=1"),
-        ("sid=1; Max-Age=0; max-age = 60;;", "", "sid=1"),
-        ("__Host-a=1; Secure; Path=/", "", "__Host-a=1"),
-        ("__Host-a=1; Secure", "", ""),
-        ("__host-a=1; Secure; Path=/; Domain=b.test", "", ""),
-        ("__Secure-a=1; Secure; Domain=b.test", "__Secure-a=1", "__Secure-a=1"),
-        ("__Secure-a=1", "", ""),
-        ("sid=a\x01b", "", ""),
-        ('sid="a b"; Path=/', "", 'sid="a b"'),
-        ("sid=\udce9", "", "sid=\udce9"),
-    ],
+@cases(
+    "value, subdomain, itself",
+    ("sid=1", "", "sid=1"),
+    ("sid=1; Domain=b.test", "sid=1", "sid=1"),
+    ("sid=1; Domain=.b.test", "sid=1", "sid=1"),
+    ("sid=1; Expires=Thu, 01-Jan-70 00:00:01 GMT", "", ""),
+    ("sid=1; Expires=Thu Jan 01 1970 08:00:00 GMT", "", ""),
+    ("sid=1; expires=Wed, 09 Nov 99 10:00:00", "", ""),
+    ("sid=1; Expires=Tue, 01-Jan-69 00:00:00 GMT", "", "sid=1"),
+    ("sid=1; Expires=soon", "", "sid=1"),
+    ("sid=1; Max-Age=0", "", ""),
+    ("sid=1; Max-Age=1x; Path=x; Domain=; Expires=", "", "sid=1"),
+    ("sid=1; Max-Age=0; max-age = 60;;", "", "sid=1"),
+    ("__Host-a=1; Secure; Path=/", "", "__Host-a=1"),
+    ("__Host-a=1; Secure", "", ""),
+    ("__host-a=1; Secure; Path=/; Domain=b.test", "", ""),
+    ("__Secure-a=1; Secure; Domain=b.test", "__Secure-a=1", "__Secure-a=1"),
+    ("__Secure-a=1", "", ""),
+    ("sid=a\x01b", "", ""),
+    ('sid="a b"; Path=/', "", 'sid="a b"'),
+    ("sid=\udce9", "", "sid=\udce9"),
 )
 def test_store_cookies_attributes_as_in_browsers(value: str, subdomain: str, itself: str) -> None:
     sessions = Sessions(store_cookies=True)
@@ -168,18 +163,16 @@ def test_store_cookies_of_deep_host_may_cover_the_site() -> None:
     assert sessions.request_headers("https://b.test/") == {"Cookie": "sid=1"}
 
 
-@pytest.mark.parametrize(
-    ("line", "sent"),
-    [
-        ("b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", "sid=1"]),
-        ("b.test\tFALSE\t/\tFALSE\t\tsid\t1", ["", "sid=1"]),
-        ("b.test\tTRUE\t/\tFALSE\t4102444800.5\tsid\t1", ["sid=1", "sid=1"]),
-        (".b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", "sid=1"]),
-        ("#HttpOnly_.b.test\tTRUE\t/\tFALSE\t0\tsid\t", ["sid=", "sid="]),
-        ("b.test\tFALSE\t/\tFALSE\t1000000000\tsid\t1", ["", ""]),
-        ("b.test\tFALSE\t/\tFALSE\t0\tsid\t\x01", ["", ""]),
-        ("# b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", ""]),
-    ],
+@cases(
+    "line, sent",
+    ("b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", "sid=1"]),
+    ("b.test\tFALSE\t/\tFALSE\t\tsid\t1", ["", "sid=1"]),
+    ("b.test\tTRUE\t/\tFALSE\t4102444800.5\tsid\t1", ["sid=1", "sid=1"]),
+    (".b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", "sid=1"]),
+    ("#HttpOnly_.b.test\tTRUE\t/\tFALSE\t0\tsid\t", ["sid=", "sid="]),
+    ("b.test\tFALSE\t/\tFALSE\t1000000000\tsid\t1", ["", ""]),
+    ("b.test\tFALSE\t/\tFALSE\t0\tsid\t\x01", ["", ""]),
+    ("# b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", ""]),
 )
 def test_read_cookies_line_as_curl_reads_it(line: str, sent: list[str], tmp_path: Path) -> None:
     text = f"# Netscape HTTP Cookie File\n\n{line}\n"
@@ -209,15 +202,13 @@ def test_store_cookies_too_long_cookie_is_ignored() -> None:
 # -- mistakes ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("not toml", "cannot be read"),
-        ('["a.test"]\ntoken = "t"', "'token' is not known"),
-        ('["a.test"]\nheaders = { X = "a\\nb" }', "one line of text"),
-        ('["ftp://a.test"]\ncookie = "a=b"', "write a host"),
-        ('"a.test" = 1', "write a host"),
-    ],
+@cases(
+    "text, why",
+    ("not toml", "cannot be read"),
+    ('["a.test"]\ntoken = "t"', "'token' is not known"),
+    ('["a.test"]\nheaders = { X = "a\\nb" }', "one line of text"),
+    ('["ftp://a.test"]\ncookie = "a=b"', "write a host"),
+    ('"a.test" = 1', "write a host"),
 )
 def test_read_credentials_error_has_no_secrets(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):

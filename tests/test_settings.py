@@ -16,6 +16,7 @@ from focus.commands.options import config_file
 from focus.commands.settings import CrawlPlan, make_user_agent, read_topic, split_params
 from focus.config import AnalysisConfig, CrawlConfig, FetchConfig, RunPaths
 from focus.errors import ConfigError
+from tests.support.cases import cases
 
 Ordered = Callable[..., CrawlPlan]
 BASE = ["--seed", "a.test", "--topic", "足球"]
@@ -200,27 +201,25 @@ def test_database_path_sources(ordered: Ordered, home: Path, monkeypatch: Monkey
 # -- mistakes in the file -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("[crawl]\nmax-page = 3", "unknown key 'max-page' in [crawl]; did you mean 'max-pages'?"),
-        ("[crawl]\nzzzz = 3", "unknown key 'zzzz' in [crawl]; see `focus crawl --help`"),
-        ("[crawl]\nhelp = true", "unknown key 'help' in [crawl]; "),
-        ("[craw]\n", "unknown key 'craw'; did you mean 'crawl'?"),
-        ("delay = 3", "unknown key 'delay'; "),
-        ("crawl = 3", "crawl must be a table: [crawl]"),
-        ("db = 3", "db must be the path of a file, in quotes"),
-        ("[crawl]\nmax-pages = 'x'", "max-pages in [crawl]: 'x' is not a valid integer range"),
-        ("[crawl]\nmax-pages = 1.5", "max-pages in [crawl]: '1.5' is not a valid integer range"),
-        ("[crawl]\nmax-pages = true", "max-pages in [crawl] must be text or a number, not True"),
-        ("[crawl]\nmax-pages = [1]", "max-pages in [crawl] must be text or a number, not [1]"),
-        ("[crawl]\ndelay = 'x'", "delay in [crawl]: 'x' is not a time; write 90"),
-        ("[crawl]\nfresh = 'yes'", "fresh in [crawl] must be true or false, not 'yes'"),
-        ("[crawl]\nallow = ['(']", "allow in [crawl]: '(' is not a regular expression"),
-        ("[crawl]\nseed = [['a']]", "seed in [crawl] must be text or a number, or a list of them"),
-        ("[crawl]\nparam = {gamma = 'x'}", "param in [crawl]: 'gamma=x' is not NAME=NUMBER"),
-        ("[crawl\n", "is not valid TOML: "),
-    ],
+@cases(
+    "text, complaint",
+    ("[crawl]\nmax-page = 3", "unknown key 'max-page' in [crawl]; did you mean 'max-pages'?"),
+    ("[crawl]\nzzzz = 3", "unknown key 'zzzz' in [crawl]; see `focus crawl --help`"),
+    ("[crawl]\nhelp = true", "unknown key 'help' in [crawl]; "),
+    ("[craw]\n", "unknown key 'craw'; did you mean 'crawl'?"),
+    ("delay = 3", "unknown key 'delay'; "),
+    ("crawl = 3", "crawl must be a table: [crawl]"),
+    ("db = 3", "db must be the path of a file, in quotes"),
+    ("[crawl]\nmax-pages = 'x'", "max-pages in [crawl]: 'x' is not a valid integer range"),
+    ("[crawl]\nmax-pages = 1.5", "max-pages in [crawl]: '1.5' is not a valid integer range"),
+    ("[crawl]\nmax-pages = true", "max-pages in [crawl] must be text or a number, not True"),
+    ("[crawl]\nmax-pages = [1]", "max-pages in [crawl] must be text or a number, not [1]"),
+    ("[crawl]\ndelay = 'x'", "delay in [crawl]: 'x' is not a time; write 90"),
+    ("[crawl]\nfresh = 'yes'", "fresh in [crawl] must be true or false, not 'yes'"),
+    ("[crawl]\nallow = ['(']", "allow in [crawl]: '(' is not a regular expression"),
+    ("[crawl]\nseed = [['a']]", "seed in [crawl] must be text or a number, or a list of them"),
+    ("[crawl]\nparam = {gamma = 'x'}", "param in [crawl]: 'gamma=x' is not NAME=NUMBER"),
+    ("[crawl\n", "is not valid TOML: "),
 )
 def test_invalid_focus_toml_error_names_file_and_key(
     home: Path, capsys: CaptureFixture[str], text: str, complaint: str
@@ -250,42 +249,40 @@ def test_missing_focus_toml_gives_no_defaults(
 # -- mistakes in options ------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (
-            ["--topic", "x"],
-            "no URL to start from; give one, as in `focus crawl example.org --topic WORDS`",
-        ),
-        (["--seed", "a.test"], "no topic; give one with --topic"),
-        ([*BASE, "--seed", "a.test,http://b.test"], "contains white space or several URLs"),
-        ([*BASE, "--seed", "ftp://a.test/"], "only http and https can be crawled, not ftp:"),
-        ([*BASE, "--topic", "，"], "contains no word"),
-        ([*BASE, "--topic", "no.toml"], "topic file no.toml: cannot be read: No such file"),
-        ([*BASE, "--seeds-file", "no.txt"], "seeds file no.txt: cannot be read: No such file"),
-        ([*BASE, "--strategy", "bestlink"], "--strategy: no strategy 'bestlink'; did you mean"),
-        ([*BASE, "--relevance", "x"], "--relevance: no relevance model 'x'; known: "),
-        ([*BASE, "--param", "gama=1"], "--param gama: no such parameter; "),
-        ([*BASE, "--param", "gamma"], "--param: 'gamma' is not NAME=NUMBER, like gamma=0.3"),
-        ([*BASE, "--param", "gamma=nan"], "--param: 'gamma=nan' is not NAME=NUMBER"),
-        ([*BASE, "--max-time", "0"], "--max-time: must be longer than 0"),
-        ([*BASE, "--max-bytes", "0k"], "--max-bytes: must be more than 0"),
-        ([*BASE, "--max-pages", "0"], "--max-pages: 0 is not in the range"),
-        ([*BASE, "--deny", "*"], "--deny: '*' is not a regular expression: nothing to repeat"),
-        (
-            [*BASE, "--allow-net", "x"],
-            "--allow-net: 'x' is not a network; write one like 127.0.0.0/8",
-        ),
-        ([*BASE, "--connect-to", "a:99999"], "--connect-to: 'a:99999' is not ADDR:PORT"),
-        ([*BASE, "--proxy", "socks5://x"], "--proxy: 'socks5://x' is not like http://HOST:PORT"),
-        ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),
-        ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
-        ([*BASE, "--contact", "a b"], "--contact: 'a b' is not an address; give one like https://"),
-        ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
-        ([*BASE, "--summary", "no/r.json"], "no/r.json: there is no folder "),
-        ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
-        ([*BASE, "--max-page", "1"], "No such option '--max-page'. (Did you mean one of: "),
-    ],
+@cases(
+    "arguments, complaint",
+    (
+        ["--topic", "x"],
+        "no URL to start from; give one, as in `focus crawl example.org --topic WORDS`",
+    ),
+    (["--seed", "a.test"], "no topic; give one with --topic"),
+    ([*BASE, "--seed", "a.test,http://b.test"], "contains white space or several URLs"),
+    ([*BASE, "--seed", "ftp://a.test/"], "only http and https can be crawled, not ftp:"),
+    ([*BASE, "--topic", "，"], "contains no word"),
+    ([*BASE, "--topic", "no.toml"], "topic file no.toml: cannot be read: No such file"),
+    ([*BASE, "--seeds-file", "no.txt"], "seeds file no.txt: cannot be read: No such file"),
+    ([*BASE, "--strategy", "bestlink"], "--strategy: no strategy 'bestlink'; did you mean"),
+    ([*BASE, "--relevance", "x"], "--relevance: no relevance model 'x'; known: "),
+    ([*BASE, "--param", "gama=1"], "--param gama: no such parameter; "),
+    ([*BASE, "--param", "gamma"], "--param: 'gamma' is not NAME=NUMBER, like gamma=0.3"),
+    ([*BASE, "--param", "gamma=nan"], "--param: 'gamma=nan' is not NAME=NUMBER"),
+    ([*BASE, "--max-time", "0"], "--max-time: must be longer than 0"),
+    ([*BASE, "--max-bytes", "0k"], "--max-bytes: must be more than 0"),
+    ([*BASE, "--max-pages", "0"], "--max-pages: 0 is not in the range"),
+    ([*BASE, "--deny", "*"], "--deny: '*' is not a regular expression: nothing to repeat"),
+    (
+        [*BASE, "--allow-net", "x"],
+        "--allow-net: 'x' is not a network; write one like 127.0.0.0/8",
+    ),
+    ([*BASE, "--connect-to", "a:99999"], "--connect-to: 'a:99999' is not ADDR:PORT"),
+    ([*BASE, "--proxy", "socks5://x"], "--proxy: 'socks5://x' is not like http://HOST:PORT"),
+    ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),
+    ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
+    ([*BASE, "--contact", "a b"], "--contact: 'a b' is not an address; give one like https://"),
+    ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
+    ([*BASE, "--summary", "no/r.json"], "no/r.json: there is no folder "),
+    ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
+    ([*BASE, "--max-page", "1"], "No such option '--max-page'. (Did you mean one of: "),
 )
 def test_invalid_option_prints_one_line(
     capsys: CaptureFixture[str], arguments: list[str], complaint: str
@@ -337,13 +334,11 @@ def test_topic_file_parameters_are_overridden_by_param(ordered: Ordered, home: P
     assert "gamma" not in params("--strategy", "best-first")
 
 
-@pytest.mark.parametrize(
-    ("table", "complaint"),
-    [
-        ("[params.topic-pagerang]\ngamma = 1.0\n", "did you mean 'topic-pagerank'"),
-        ("[params.topic-pagerank]\ngama = 1.0\n", "unknown parameter 'gama'"),
-        ("[params.topic-pagerank]\ngamma = 'x'\n", "Expected `float`"),
-    ],
+@cases(
+    "table, complaint",
+    ("[params.topic-pagerang]\ngamma = 1.0\n", "did you mean 'topic-pagerank'"),
+    ("[params.topic-pagerank]\ngama = 1.0\n", "unknown parameter 'gama'"),
+    ("[params.topic-pagerank]\ngamma = 'x'\n", "Expected `float`"),
 )
 def test_topic_file_parameters_of_unknown_owner_raise_error(
     home: Path, capsys: CaptureFixture[str], table: str, complaint: str
@@ -407,26 +402,22 @@ def test_unknown_parameter_error_lists_known_ones() -> None:
         split_params([("strategy.alpha", 1.0)], "bfs", "position")
 
 
-@pytest.mark.parametrize(
-    ("name", "contact", "header"),
-    [
-        (None, "a@b.test", "(focused crawler; +a@b.test)"),
-        (None, None, "(focused crawler; no contact)"),
-        ("bot/1", "http://b.test", "bot/1 (+http://b.test)"),
-        ("bot/1 (+http://b.test)", "http://b.test", "bot/1 (+http://b.test)"),
-    ],
+@cases(
+    "name, contact, header",
+    (None, "a@b.test", "(focused crawler; +a@b.test)"),
+    (None, None, "(focused crawler; no contact)"),
+    ("bot/1", "http://b.test", "bot/1 (+http://b.test)"),
+    ("bot/1 (+http://b.test)", "http://b.test", "bot/1 (+http://b.test)"),
 )
 def test_make_user_agent_has_contact(name: str | None, contact: str | None, header: str) -> None:
     assert make_user_agent(name, contact).endswith(header)
 
 
-@pytest.mark.parametrize(
-    ("name", "product"),
-    [
-        ("my-bot/2.1 (x)", "my-bot"),
-        ("Mozilla/5.0 (compatible; FooBot/1.0; +http://f.test)", "FooBot"),
-        ("123", "focus"),
-    ],
+@cases(
+    "name, product",
+    ("my-bot/2.1 (x)", "my-bot"),
+    ("Mozilla/5.0 (compatible; FooBot/1.0; +http://f.test)", "FooBot"),
+    ("123", "focus"),
 )
 def test_product_token_of_user_agent(ordered: Ordered, name: str, product: str) -> None:
     assert ordered(*BASE, "--user-agent", name).config.agent == product

@@ -1,13 +1,12 @@
 """Empty shells: pages on which scripts make what people see are told from pages that are whole."""
 
-import pytest
-
 from focus.config import AnalysisConfig
 from focus.html.parser import parse
 from focus.html.shell import MIN_OWN_LINKS, MIN_TEXT_WIDTH, detect_shell
 from focus.records import Rendering
 from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
+from tests.support.cases import cases
 
 SCRIPT = "<script src=/app.js></script>"
 TEXT = "昨晚的比赛以二比一结束。" * 40
@@ -21,40 +20,36 @@ def detect(body: str, script: str = SCRIPT) -> Rendering:
     return detect_shell(parse(source), source)
 
 
-@pytest.mark.parametrize(
+@cases(
     "body, sign",
-    [
-        ("<div id=app></div>", "empty-root"),
-        ("<div id='root'><div class=spinner>Loading…</div></div>", "empty-root"),
-        (f"{MENU}<main><div id=__next></div></main><footer>© 2026</footer>", "empty-root"),
-        ("<app-root>加载中</app-root>", "empty-root"),
-        ("<noscript>You need to enable JavaScript to run this app.</noscript>", "noscript"),
-        (f"{MENU}<noscript><p>请启用 JavaScript 后查看</p></noscript>", "noscript"),
-        ("<ul><li v-for='n in news'><a :href=n.url>x</a></ul>", "template"),
-        ("<h1>News</h1><p>{{ page.title }}</p>", "template"),
-        (f"{MENU}<h1>新闻</h1><ul class='news-list'></ul>", "empty-list"),
-        (f"{MENU}<div id=articles><p>Loading…</p></div>", "empty-list"),
-        ("<canvas></canvas>", "no-text"),
-    ],
+    ("<div id=app></div>", "empty-root"),
+    ("<div id='root'><div class=spinner>Loading…</div></div>", "empty-root"),
+    (f"{MENU}<main><div id=__next></div></main><footer>© 2026</footer>", "empty-root"),
+    ("<app-root>加载中</app-root>", "empty-root"),
+    ("<noscript>You need to enable JavaScript to run this app.</noscript>", "noscript"),
+    (f"{MENU}<noscript><p>请启用 JavaScript 后查看</p></noscript>", "noscript"),
+    ("<ul><li v-for='n in news'><a :href=n.url>x</a></ul>", "template"),
+    ("<h1>News</h1><p>{{ page.title }}</p>", "template"),
+    (f"{MENU}<h1>新闻</h1><ul class='news-list'></ul>", "empty-list"),
+    (f"{MENU}<div id=articles><p>Loading…</p></div>", "empty-list"),
+    ("<canvas></canvas>", "no-text"),
 )
 def test_detect_shell_signs(body: str, sign: str) -> None:
     assert detect(body) == sign
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        f"<div id=app>{TEXT}</div>",  # drawn by the server
-        f"<div id=app></div><article>{TEXT}</article>",
-        f"<div id=app></div><ul>{LINKS}</ul>",
-        f"<noscript>Please enable JavaScript</noscript><p>{TEXT}",
-        "<noscript>Please enable JavaScript to view the comments</noscript>" + SHORT,
-        "<noscript>The theme works best with JavaScript enabled</noscript>" + SHORT,
-        "<noscript><img src=/pixel></noscript><h1>关于</h1>" + SHORT,
-        f"<h1>标签</h1><ul class=list>{LINKS}</ul>",
-        "<h1>空</h1><ul class=checklist-empty></ul>" + SHORT,
-        "<a href=/next>go on</a>",
-    ],
+    f"<div id=app>{TEXT}</div>",  # drawn by the server
+    f"<div id=app></div><article>{TEXT}</article>",
+    f"<div id=app></div><ul>{LINKS}</ul>",
+    f"<noscript>Please enable JavaScript</noscript><p>{TEXT}",
+    "<noscript>Please enable JavaScript to view the comments</noscript>" + SHORT,
+    "<noscript>The theme works best with JavaScript enabled</noscript>" + SHORT,
+    "<noscript><img src=/pixel></noscript><h1>关于</h1>" + SHORT,
+    f"<h1>标签</h1><ul class=list>{LINKS}</ul>",
+    "<h1>空</h1><ul class=checklist-empty></ul>" + SHORT,
+    "<a href=/next>go on</a>",
 )
 def test_detect_shell_page_with_content_is_none(body: str) -> None:
     assert detect(body) is Rendering.NONE
@@ -76,12 +71,10 @@ def test_page_scorer_reports_shell() -> None:
     assert page.rendering is Rendering.EMPTY_ROOT
 
 
-@pytest.mark.parametrize(
-    ("hash_routes", "urls", "omitted"),
-    [
-        (True, ["http://a.test/#/1", "http://a.test/b/#!/2", "http://a.test/c"], 0),
-        (False, ["http://a.test/b/", "http://a.test/c"], 2),
-    ],
+@cases(
+    "hash_routes, urls, omitted",
+    (True, ["http://a.test/#/1", "http://a.test/b/#!/2", "http://a.test/c"], 0),
+    (False, ["http://a.test/b/", "http://a.test/c"], 2),
 )
 def test_page_scorer_reads_routes(hash_routes: bool, urls: list[str], omitted: int) -> None:
     config = AnalysisConfig(topic=to_builtins(from_words("足球")), hash_routes=hash_routes)

@@ -3,8 +3,6 @@
 import re
 from urllib.parse import quote
 
-import pytest
-
 from focus.admission.site_rules import (
     detect_software,
     is_action_link,
@@ -14,6 +12,7 @@ from focus.admission.site_rules import (
 )
 from focus.config import ScopeConfig
 from focus.records import DropReason, Link
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
 
@@ -25,15 +24,13 @@ def link(url: str, anchor: str = "", *, nofollow: bool = False) -> Link:
     return Link(address, b"", "a.test", anchor, nofollow=nofollow)
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "/logout", "/user/logout?next=/", "/logout.php", "/index.php?action=logout",
-        "/post/7?vote=up", "/post/7/vote", "/vote?id=7&how=up&goto=news", "/?add-to-cart=5",
-        "/item/?add_to_wishlist=5", "/cart/add/5", "/comments/5/delete", "/topic?do=mark_read",
-        "/wiki?do=save&sectok=1f2e", "/forum.php?mod=x&formhash=1f2e", "/unsubscribe?u=5",
-        "/wp-login.php?redirect_to=/", "/subscription/forum/5/", "/watch/topics/7",
-    ],
+    "/logout", "/user/logout?next=/", "/logout.php", "/index.php?action=logout",
+    "/post/7?vote=up", "/post/7/vote", "/vote?id=7&how=up&goto=news", "/?add-to-cart=5",
+    "/item/?add_to_wishlist=5", "/cart/add/5", "/comments/5/delete", "/topic?do=mark_read",
+    "/wiki?do=save&sectok=1f2e", "/forum.php?mod=x&formhash=1f2e", "/unsubscribe?u=5",
+    "/wp-login.php?redirect_to=/", "/subscription/forum/5/", "/watch/topics/7",
 )  # fmt: skip
 def test_address_of_an_action_is_refused_everywhere(url: str) -> None:
     refusal = reason_against(f"http://a.test{url}")
@@ -41,29 +38,25 @@ def test_address_of_an_action_is_refused_everywhere(url: str) -> None:
     assert refusal.detail.startswith("any site: ")
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "/how-to-delete-a-branch", "/2026/vote-count-delayed/", "/wiki/Vote", "/wiki/Logout",
-        "/docs/cli/docker/logout/", "/tag/vote?page=2", "/blog/unsubscribe/",
-        "/news/report/12345.html", "/show.php?id=5&title=delete", "/article?a=report-2026",
-        "/watch?v=abc", "/投票制度", "/archives/7/", "/list?action=view", "/follow/users/guide/",
-    ],
+    "/how-to-delete-a-branch", "/2026/vote-count-delayed/", "/wiki/Vote", "/wiki/Logout",
+    "/docs/cli/docker/logout/", "/tag/vote?page=2", "/blog/unsubscribe/",
+    "/news/report/12345.html", "/show.php?id=5&title=delete", "/article?a=report-2026",
+    "/watch?v=abc", "/投票制度", "/archives/7/", "/list?action=view", "/follow/users/guide/",
 )  # fmt: skip
 def test_address_of_an_article_about_an_action_is_not_refused(url: str) -> None:
     assert reason_against(f"http://a.test{quote(url, safe='/?&=')}") is None
 
 
-@pytest.mark.parametrize(
-    ("url", "anchor", "nofollow", "is_action"),
-    [
-        ("/c?id=5", "删除", False, True), ("/c/5", "[删除]", True, True),
-        ("/c/5", "删除", False, False), ("/x?t=1", "Log out", False, True),
-        ("/u/5", "关注", True, True), ("/list?c=5", "关注", False, False),
-        ("/like/5", "Like", True, False), ("/wiki?title=Delete", "Delete", False, False),
-        ("/wiki/删除?oldformat=1", "删除", False, False), ("/p?id=9", "投票制度", True, False),
-        ("/p?id=9", "How to delete a branch", True, False),
-    ],
+@cases(
+    "url, anchor, nofollow, is_action",
+    ("/c?id=5", "删除", False, True), ("/c/5", "[删除]", True, True),
+    ("/c/5", "删除", False, False), ("/x?t=1", "Log out", False, True),
+    ("/u/5", "关注", True, True), ("/list?c=5", "关注", False, False),
+    ("/like/5", "Like", True, False), ("/wiki?title=Delete", "Delete", False, False),
+    ("/wiki/删除?oldformat=1", "删除", False, False), ("/p?id=9", "投票制度", True, False),
+    ("/p?id=9", "How to delete a branch", True, False),
 )  # fmt: skip
 def test_text_of_a_link_marks_an_action_only_with_query_or_nofollow(
     url: str, anchor: str, nofollow: bool, is_action: bool
@@ -118,73 +111,71 @@ async def test_seed_may_lead_to_a_log_in_page() -> None:
     assert run.crawl.unit_of_work.drops[ACTION] == 1
 
 
-@pytest.mark.parametrize(
-    ("software", "url", "reason"),
-    [
-        ("MediaWiki", "/index.php?title=A&action=edit&section=2", ACTION),
-        ("MediaWiki", "/wiki/Special:UserLogin?returnto=A", ACTION),
-        ("MediaWiki", "/index.php?title=A&action=history", VARIANT),
-        ("MediaWiki", "/index.php?title=A&oldid=5", VARIANT),
-        ("MediaWiki", "/wiki/特殊:链入页面/A", VARIANT),
-        ("MediaWiki", "/wiki/Special:Random", None),
-        ("MediaWiki", "/index.php?title=A&action=view", None),
-        ("MediaWiki", "/wiki/Edit_war", None), ("DokuWiki", "/doku.php?id=a:b&do=edit", ACTION),
-        ("DokuWiki", "/doku.php?id=a:b&do=backlink", VARIANT),
-        ("DokuWiki", "/doku.php?id=a:b&rev=1700000000", VARIANT),
-        ("DokuWiki", "/doku.php?id=a:b", None), ("DokuWiki", "/doku.php?id=a:start&do=index", None),
-        ("WordPress", "/2026/goal/feed/", VARIANT), ("WordPress", "/2026/goal/trackback/", ACTION),
-        ("WordPress", "/?s=goal", VARIANT), ("WordPress", "/2026/feed-the-birds/", None),
-        ("WordPress", "/?p=5", None), ("phpBB", "/viewtopic.php?f=2&t=5", None),
-        ("phpBB", "/viewtopic.php?f=2&t=5&start=20", None),
-        ("phpBB", "/viewtopic.php?p=55", VARIANT), ("phpBB", "/posting.php?mode=reply&t=5", ACTION),
-        ("Discuz!", "/forum.php?mod=viewthread&tid=5&extra=page%3D1", None),
-        ("Discuz!", "/thread-5-1-1.html", None),
-        ("Discuz!", "/home.php?mod=space&uid=1&do=blog&id=3", None),
-        ("Discuz!", "/home.php?mod=space&uid=1", VARIANT),
-        ("Discuz!", "/member.php?mod=logging&action=login", ACTION),
-        ("vBulletin", "/showthread.php?t=5", None), ("vBulletin", "/showthread.php?p=55", VARIANT),
-        ("XenForo", "/threads/goal.5/", None), ("XenForo", "/threads/goal.5/page-2", None),
-        ("XenForo", "/threads/goal.5/reply?quote=7", ACTION),
-        ("XenForo", "/members/anna.5/", VARIANT), ("Discourse", "/t/goal/55", None),
-        ("Discourse", "/t/goal/55/7", VARIANT), ("Flarum", "/d/5-goal", None),
-        ("Flarum", "/d/5-goal/7", VARIANT), ("Machina", "/forum/ball-1/topic/goal-5/", None),
-        ("Machina", "/forum/ball-1/topic/goal-5/?post=7", VARIANT),
-        ("Machina", "/forum/ball-1/topic/goal-5/post/create/", ACTION), ("Drupal", "/node/5", None),
-        ("Drupal", "/comment/reply/5", ACTION),
-        ("Joomla", "/index.php?option=com_content&view=article&id=5", None),
-        ("Joomla", "/index.php?option=com_mailto&tmpl=component&link=x", ACTION),
-        ("Typecho", "/archives/5/", None), ("Typecho", "/action/login", ACTION),
-        ("Z-Blog", "/post/5.html", None), ("DedeCMS", "/plus/view.php?aid=5", None),
-        ("DedeCMS", "/plus/feedback.php?aid=5", ACTION), ("Magento", "/ball.html", None),
-        ("Magento", "/checkout/cart/", ACTION), ("PrestaShop", "/5-ball.html", None),
-        ("PrestaShop", "/cart?add=1&id_product=5", ACTION), ("Shopify", "/products/ball", None),
-        ("Shopify", "/collections/all/products/ball", VARIANT),
-        ("Shopify", "/pages/services", None), ("GitLab", "/group/project/-/issues/5", None),
-        ("GitLab", "/group/project/-/commits/main", VARIANT),
-        ("Gitea", "/owner/ball/src/branch/main/README.md", None),
-        ("Gitea", "/owner/ball/commits/branch/main", VARIANT), ("cgit", "/ball.git/about/", None),
-        ("gitweb", "/?p=ball.git;a=blob;f=README", None),
-        ("gitweb", "/?p=ball.git;a=shortlog", VARIANT), ("Trac", "/ticket/5", None),
-        ("Trac", "/changeset/5", VARIANT), ("Roundup", "/tracker/issue5", None),
-        ("Roundup", "/tracker/msg5", VARIANT),
-        ("Roundup", "/tracker/issue?@template=search", VARIANT),
-        ("Bugzilla", "/show_bug.cgi?id=5", None),
-        ("Bugzilla", "/show_bug.cgi?ctype=xml&id=5", VARIANT), ("MantisBT", "/view.php?id=5", None),
-        ("MantisBT", "/bug_report_page.php", ACTION),
-        ("klaus", "/ball/blob/master/doc/goal.txt", None), ("klaus", "/ball/tree/master/doc", None),
-        ("klaus", "/ball/tree/master/doc/goal.txt", VARIANT),
-        ("Fossil", "/file?name=doc/goal.txt", None),
-        ("Fossil", "/annotate?filename=goal.txt&checkin=1f2e", VARIANT),
-        ("hgweb", "/ball/file/tip/goal.txt", None),
-        ("hgweb", "/ball/annotate/tip/goal.txt", VARIANT), ("Mezzanine", "/blog/goal/", None),
-        ("Mezzanine", "/blog/tag/goal/feeds/rss/", VARIANT), ("Redmine", "/issues/5", None),
-        ("Redmine", "/issues/5/edit", ACTION), ("Confluence", "/display/BALL/Goal", None),
-        ("Confluence", "/pages/viewinfo.action?pageId=5", VARIANT), ("MoinMoin", "/Goal", None),
-        ("MoinMoin", "/Goal?action=info", VARIANT),
-        ("mailing list archive", "/2026-May/000123.html", None),
-        ("django-oscar", "/catalogue/ball_5/", None),
-        ("django-oscar", "/catalogue/ball_5/reviews/7/", VARIANT),
-    ],
+@cases(
+    "software, url, reason",
+    ("MediaWiki", "/index.php?title=A&action=edit&section=2", ACTION),
+    ("MediaWiki", "/wiki/Special:UserLogin?returnto=A", ACTION),
+    ("MediaWiki", "/index.php?title=A&action=history", VARIANT),
+    ("MediaWiki", "/index.php?title=A&oldid=5", VARIANT),
+    ("MediaWiki", "/wiki/特殊:链入页面/A", VARIANT),
+    ("MediaWiki", "/wiki/Special:Random", None),
+    ("MediaWiki", "/index.php?title=A&action=view", None),
+    ("MediaWiki", "/wiki/Edit_war", None), ("DokuWiki", "/doku.php?id=a:b&do=edit", ACTION),
+    ("DokuWiki", "/doku.php?id=a:b&do=backlink", VARIANT),
+    ("DokuWiki", "/doku.php?id=a:b&rev=1700000000", VARIANT),
+    ("DokuWiki", "/doku.php?id=a:b", None), ("DokuWiki", "/doku.php?id=a:start&do=index", None),
+    ("WordPress", "/2026/goal/feed/", VARIANT), ("WordPress", "/2026/goal/trackback/", ACTION),
+    ("WordPress", "/?s=goal", VARIANT), ("WordPress", "/2026/feed-the-birds/", None),
+    ("WordPress", "/?p=5", None), ("phpBB", "/viewtopic.php?f=2&t=5", None),
+    ("phpBB", "/viewtopic.php?f=2&t=5&start=20", None),
+    ("phpBB", "/viewtopic.php?p=55", VARIANT), ("phpBB", "/posting.php?mode=reply&t=5", ACTION),
+    ("Discuz!", "/forum.php?mod=viewthread&tid=5&extra=page%3D1", None),
+    ("Discuz!", "/thread-5-1-1.html", None),
+    ("Discuz!", "/home.php?mod=space&uid=1&do=blog&id=3", None),
+    ("Discuz!", "/home.php?mod=space&uid=1", VARIANT),
+    ("Discuz!", "/member.php?mod=logging&action=login", ACTION),
+    ("vBulletin", "/showthread.php?t=5", None), ("vBulletin", "/showthread.php?p=55", VARIANT),
+    ("XenForo", "/threads/goal.5/", None), ("XenForo", "/threads/goal.5/page-2", None),
+    ("XenForo", "/threads/goal.5/reply?quote=7", ACTION),
+    ("XenForo", "/members/anna.5/", VARIANT), ("Discourse", "/t/goal/55", None),
+    ("Discourse", "/t/goal/55/7", VARIANT), ("Flarum", "/d/5-goal", None),
+    ("Flarum", "/d/5-goal/7", VARIANT), ("Machina", "/forum/ball-1/topic/goal-5/", None),
+    ("Machina", "/forum/ball-1/topic/goal-5/?post=7", VARIANT),
+    ("Machina", "/forum/ball-1/topic/goal-5/post/create/", ACTION), ("Drupal", "/node/5", None),
+    ("Drupal", "/comment/reply/5", ACTION),
+    ("Joomla", "/index.php?option=com_content&view=article&id=5", None),
+    ("Joomla", "/index.php?option=com_mailto&tmpl=component&link=x", ACTION),
+    ("Typecho", "/archives/5/", None), ("Typecho", "/action/login", ACTION),
+    ("Z-Blog", "/post/5.html", None), ("DedeCMS", "/plus/view.php?aid=5", None),
+    ("DedeCMS", "/plus/feedback.php?aid=5", ACTION), ("Magento", "/ball.html", None),
+    ("Magento", "/checkout/cart/", ACTION), ("PrestaShop", "/5-ball.html", None),
+    ("PrestaShop", "/cart?add=1&id_product=5", ACTION), ("Shopify", "/products/ball", None),
+    ("Shopify", "/collections/all/products/ball", VARIANT),
+    ("Shopify", "/pages/services", None), ("GitLab", "/group/project/-/issues/5", None),
+    ("GitLab", "/group/project/-/commits/main", VARIANT),
+    ("Gitea", "/owner/ball/src/branch/main/README.md", None),
+    ("Gitea", "/owner/ball/commits/branch/main", VARIANT), ("cgit", "/ball.git/about/", None),
+    ("gitweb", "/?p=ball.git;a=blob;f=README", None),
+    ("gitweb", "/?p=ball.git;a=shortlog", VARIANT), ("Trac", "/ticket/5", None),
+    ("Trac", "/changeset/5", VARIANT), ("Roundup", "/tracker/issue5", None),
+    ("Roundup", "/tracker/msg5", VARIANT),
+    ("Roundup", "/tracker/issue?@template=search", VARIANT),
+    ("Bugzilla", "/show_bug.cgi?id=5", None),
+    ("Bugzilla", "/show_bug.cgi?ctype=xml&id=5", VARIANT), ("MantisBT", "/view.php?id=5", None),
+    ("MantisBT", "/bug_report_page.php", ACTION),
+    ("klaus", "/ball/blob/master/doc/goal.txt", None), ("klaus", "/ball/tree/master/doc", None),
+    ("klaus", "/ball/tree/master/doc/goal.txt", VARIANT),
+    ("Fossil", "/file?name=doc/goal.txt", None),
+    ("Fossil", "/annotate?filename=goal.txt&checkin=1f2e", VARIANT),
+    ("hgweb", "/ball/file/tip/goal.txt", None),
+    ("hgweb", "/ball/annotate/tip/goal.txt", VARIANT), ("Mezzanine", "/blog/goal/", None),
+    ("Mezzanine", "/blog/tag/goal/feeds/rss/", VARIANT), ("Redmine", "/issues/5", None),
+    ("Redmine", "/issues/5/edit", ACTION), ("Confluence", "/display/BALL/Goal", None),
+    ("Confluence", "/pages/viewinfo.action?pageId=5", VARIANT), ("MoinMoin", "/Goal", None),
+    ("MoinMoin", "/Goal?action=info", VARIANT),
+    ("mailing list archive", "/2026-May/000123.html", None),
+    ("django-oscar", "/catalogue/ball_5/", None),
+    ("django-oscar", "/catalogue/ball_5/reviews/7/", VARIANT),
 )  # fmt: skip
 def test_software_rules_spare_articles(software: str, url: str, reason: DropReason | None) -> None:
     refusal = reason_against(f"http://a.test{quote(url, safe='/?&=%;:')}", software)
@@ -192,20 +183,18 @@ def test_software_rules_spare_articles(software: str, url: str, reason: DropReas
     assert refusal is None or refusal.detail.startswith(f"{software}: ")
 
 
-@pytest.mark.parametrize(
-    ("generator", "source", "software"),
-    [
-        ("WordPress 6.1", "", "WordPress"),
-        ("MediaWiki 1.39", '<link href="/wp-content/x.css">', "MediaWiki"),
-        ("", '<link href="/wp-content/x.css">', "WordPress"),
-        ("", "<link href=http://a.test/blog/wp-content/x.css>", "WordPress"),
-        ("", '<img src="https://b.test/wp-content/x.png">', ""),
-        ("", '<img src="//b.test/wp-content/x.png"><script src="/wp-content/x.js">', "WordPress"),
-        ("", "<p>Powered by Discuz! X3.4</p>", "Discuz!"),
-        ("Hugo 0.120", '<link href="/wp-content/x.css">', ""),
-        ("Elementor 3.1\nfeatures: x\n", "", "WordPress"),
-        ("", "<p>x</p>" * 9_000 + "<p>Powered by phpBB</p>", "phpBB"),
-    ],
+@cases(
+    "generator, source, software",
+    ("WordPress 6.1", "", "WordPress"),
+    ("MediaWiki 1.39", '<link href="/wp-content/x.css">', "MediaWiki"),
+    ("", '<link href="/wp-content/x.css">', "WordPress"),
+    ("", "<link href=http://a.test/blog/wp-content/x.css>", "WordPress"),
+    ("", '<img src="https://b.test/wp-content/x.png">', ""),
+    ("", '<img src="//b.test/wp-content/x.png"><script src="/wp-content/x.js">', "WordPress"),
+    ("", "<p>Powered by Discuz! X3.4</p>", "Discuz!"),
+    ("Hugo 0.120", '<link href="/wp-content/x.css">', ""),
+    ("Elementor 3.1\nfeatures: x\n", "", "WordPress"),
+    ("", "<p>x</p>" * 9_000 + "<p>Powered by phpBB</p>", "phpBB"),
 )
 def test_software_detected_by_html_or_generator(generator: str, source: str, software: str) -> None:
     assert detect_software(generator, source.encode(), "a.test") == software

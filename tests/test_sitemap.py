@@ -14,6 +14,7 @@ from focus.http.sitemap import (
     read_url_source,
 )
 from focus.records import SourceEntry, UrlSource
+from tests.support.cases import cases
 
 NOON = 1_767_268_800.0  # 2026-01-01 12:00 UTC
 DAY = NOON - 12 * 3600
@@ -76,17 +77,15 @@ PREFIXED = "<sm:urlset><sm:url><sm:loc>http://a.test/</sm:loc></sm:url></sm:urls
 INDEX = "<sitemapindex><sitemap><loc>http://a.test/1.xml</loc></sitemap></sitemapindex>"
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding", "kind", "entry"),
-    [
-        (URLSET, "utf-16", "sitemap", SourceEntry("http://a.test/足")),
-        (URLSET, "utf-16-le", "sitemap", SourceEntry("http://a.test/足")),
-        (URLSET, "utf-16-be", "sitemap", SourceEntry("http://a.test/足")),
-        (INDEX, "ascii", "index", SourceEntry("http://a.test/1.xml")),
-        (GB_FEED, "gb2312", "feed", SourceEntry("/1", "足球")),
-        (RDF, "ascii", "feed", SourceEntry("http://a.test/", changed_at=DAY)),
-        (PREFIXED, "ascii", "sitemap", SourceEntry("http://a.test/")),
-    ],
+@cases(
+    "text, encoding, kind, entry",
+    (URLSET, "utf-16", "sitemap", SourceEntry("http://a.test/足")),
+    (URLSET, "utf-16-le", "sitemap", SourceEntry("http://a.test/足")),
+    (URLSET, "utf-16-be", "sitemap", SourceEntry("http://a.test/足")),
+    (INDEX, "ascii", "index", SourceEntry("http://a.test/1.xml")),
+    (GB_FEED, "gb2312", "feed", SourceEntry("/1", "足球")),
+    (RDF, "ascii", "feed", SourceEntry("http://a.test/", changed_at=DAY)),
+    (PREFIXED, "ascii", "sitemap", SourceEntry("http://a.test/")),
 )
 def test_read_url_source_kinds(text: str, encoding: str, kind: str, entry: SourceEntry) -> None:
     assert read_url_source(text.encode(encoding)) == UrlSource(kind, [entry])
@@ -116,43 +115,39 @@ _LINK = '<link href="1"/>'
 _JSON = '<link type="application/json" href="j"/>'
 
 
-@pytest.mark.parametrize(
-    ("body", "url"),
-    [
-        (rss("<guid>http://a.test/1</guid>"), "http://a.test/1"),
-        (rss('<guid isPermaLink="true">http://a.test/1</guid>'), "http://a.test/1"),
-        (rss("<link></link><guid>http://a.test/1</guid>"), "http://a.test/1"),
-        (rss("<guid>http://a.test/g</guid><link>/1</link>"), "/1"),
-        (rss("<guid ispermalink='False'>http://a.test/1</guid>"), None),
-        (rss("<guid>tag:a.test,2026:1</guid>"), None),
-        (rss('<atom:link href="/1"/>'), "/1"),
-        (rss('<atom:link rel="self" href="/1"/><link>/2</link>'), "/2"),
-        (rss('<a10:link href="/1"/>', _A10), "/1"),
-        (_RSS_1, "/1"),
-        (atom(_LINK, "http://a.test/b/"), "http://a.test/b/1"),
-        (atom(_LINK, "http://a.test/b/", "c/"), "http://a.test/b/c/1"),
-        (atom(_LINK, "", "c/"), "c/1"),
-        (atom('<link href="///c.test//1"/>', "http://a.test/b/"), "http://c.test//1"),
-        (atom('<link xml:base="d/" href="1"/>', "", "c/"), "c/d/1"),
-        (atom("<source><link href='no'/></source><link href='1'/>"), "1"),
-        (atom(f"<source url='no'/><link rel='{sitemap._IANA_RELATIONS}alternate' href='1'/>"), "1"),
-        (atom('<link href="/1"/>', "", "c/"), "/1"),
-        (atom(_JSON + _LINK), "1"),
-        (atom(_JSON + '<link type="text/html" href="1"/>'), "1"),
-        (atom(_JSON), "j"),
-    ],
+@cases(
+    "body, url",
+    (rss("<guid>http://a.test/1</guid>"), "http://a.test/1"),
+    (rss('<guid isPermaLink="true">http://a.test/1</guid>'), "http://a.test/1"),
+    (rss("<link></link><guid>http://a.test/1</guid>"), "http://a.test/1"),
+    (rss("<guid>http://a.test/g</guid><link>/1</link>"), "/1"),
+    (rss("<guid ispermalink='False'>http://a.test/1</guid>"), None),
+    (rss("<guid>tag:a.test,2026:1</guid>"), None),
+    (rss('<atom:link href="/1"/>'), "/1"),
+    (rss('<atom:link rel="self" href="/1"/><link>/2</link>'), "/2"),
+    (rss('<a10:link href="/1"/>', _A10), "/1"),
+    (_RSS_1, "/1"),
+    (atom(_LINK, "http://a.test/b/"), "http://a.test/b/1"),
+    (atom(_LINK, "http://a.test/b/", "c/"), "http://a.test/b/c/1"),
+    (atom(_LINK, "", "c/"), "c/1"),
+    (atom('<link href="///c.test//1"/>', "http://a.test/b/"), "http://c.test//1"),
+    (atom('<link xml:base="d/" href="1"/>', "", "c/"), "c/d/1"),
+    (atom("<source><link href='no'/></source><link href='1'/>"), "1"),
+    (atom(f"<source url='no'/><link rel='{sitemap._IANA_RELATIONS}alternate' href='1'/>"), "1"),
+    (atom('<link href="/1"/>', "", "c/"), "/1"),
+    (atom(_JSON + _LINK), "1"),
+    (atom(_JSON + '<link type="text/html" href="1"/>'), "1"),
+    (atom(_JSON), "j"),
 )
 def test_read_url_source_feed_entry_url(body: str, url: str | None) -> None:
     source = read_url_source(body.encode())
     assert [entry.url for entry in source.entries] == ([url] if url else [])
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        b"", b"<", b"<html><url>", b"text <urlset>", b"{}", b"\x1f\x8b", b"<!doctype html><p>x",
-        b"\0" * 99,
-    ],
+    b"", b"<", b"<html><url>", b"text <urlset>", b"{}", b"\x1f\x8b", b"<!doctype html><p>x",
+    b"\0" * 99,
 )  # fmt: skip
 def test_read_url_source_other_content_is_none(body: bytes) -> None:
     assert read_url_source(body) is None
@@ -171,12 +166,10 @@ def test_read_url_source_text_sitemap(step: int, pack: type[bytes]) -> None:
     assert pieces(b"http://a.test/", step) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
-@pytest.mark.parametrize(
+@cases(
     "body",
-    [
-        b"http://a.test/ is a page\nhttp://a.test/1\n", b"https is a protocol",
-        b"http://a.test/<br>\n", b"http://" + b"a" * 20_000, b"ftp://a.test/\n", b"http",
-    ],
+    b"http://a.test/ is a page\nhttp://a.test/1\n", b"https is a protocol",
+    b"http://a.test/<br>\n", b"http://" + b"a" * 20_000, b"ftp://a.test/\n", b"http",
 )  # fmt: skip
 def test_is_url_source_text_starting_like_url_is_false(body: bytes) -> None:
     assert pieces(body, 5) is None
@@ -220,15 +213,13 @@ def test_read_url_source_unterminated_markup_is_skipped(noise: bytes) -> None:
     assert pieces(body, 4096) == UrlSource("sitemap", [SourceEntry("http://a.test/")])
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("2026-01-01", DAY), ("2026", DAY), ("2026-01", DAY), ("2026-01-01T12:00Z", NOON),
-        ("2026-01-01T12:00:00.000+00:00", NOON), ("2026-01-01T20:00:00+08:00", NOON),
-        ("Thu, 1 Jan 2026 12:00:00 +0000", NOON), ("Thu, 1 Jan 2026 07:00:00 EST", NOON), ("", 0.0),
-        ("0001-01-01", 0.0), ("9999-99-99", 0.0), ("9999-12-31T23:59:59-23:59", 253402387139.0),
-        ("x" * 999, 0.0),
-    ],
+@cases(
+    "text, seconds",
+    ("2026-01-01", DAY), ("2026", DAY), ("2026-01", DAY), ("2026-01-01T12:00Z", NOON),
+    ("2026-01-01T12:00:00.000+00:00", NOON), ("2026-01-01T20:00:00+08:00", NOON),
+    ("Thu, 1 Jan 2026 12:00:00 +0000", NOON), ("Thu, 1 Jan 2026 07:00:00 EST", NOON), ("", 0.0),
+    ("0001-01-01", 0.0), ("9999-99-99", 0.0), ("9999-12-31T23:59:59-23:59", 253402387139.0),
+    ("x" * 999, 0.0),
 )  # fmt: skip
 def test_parse_date_valid_or_zero(text: str, seconds: float) -> None:
     assert parse_date(text) == seconds

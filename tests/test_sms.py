@@ -12,6 +12,7 @@ from focus.alerts.delivery import CHANNELS, sms, sms_gateway
 from focus.alerts.message import plain_message
 from focus.alerts.settings import DeliverySettings
 from focus.errors import ConfigError
+from tests.support.cases import cases
 from tests.support.outbox import OutboxFixture
 from tests.support.webhooks import Receiver, receiving
 
@@ -61,18 +62,16 @@ def test_value_with_placeholder_is_not_expanded() -> None:
     assert parse_qs(urlsplit(request.url).query)["text"] == ["{phone}{digits}"]
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("nothing:{phone}", "neither a URL nor TOML"),
-        ("https://a.test/?text={text}", "put {phone}"),
-        ("https://a.test/?to={phone}", "put {text}"),
-        ('url = "gopher://{phone}{text}"', "not a web address"),
-        ("http://[{phone}{text}", "not a web address"),
-        ('url = "https://a.test/{phone}{text}"\njson = {}\nform = {}', "not both"),
-        ('url = "https://a.test/{phone}{text}?key=s3cret"\nspeed = 3', "speed"),
-        ('url = "https://a.test/{phone}{text}"\ncharacters = 9', "20 to 500"),
-    ],
+@cases(
+    "text, reason",
+    ("nothing:{phone}", "neither a URL nor TOML"),
+    ("https://a.test/?text={text}", "put {phone}"),
+    ("https://a.test/?to={phone}", "put {text}"),
+    ('url = "gopher://{phone}{text}"', "not a web address"),
+    ("http://[{phone}{text}", "not a web address"),
+    ('url = "https://a.test/{phone}{text}"\njson = {}\nform = {}', "not both"),
+    ('url = "https://a.test/{phone}{text}?key=s3cret"\nspeed = 3', "speed"),
+    ('url = "https://a.test/{phone}{text}"\ncharacters = 9', "20 to 500"),
 )
 def test_invalid_gateway_raises(text: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(reason)) as error:

@@ -32,6 +32,7 @@ from focus.storage.lock import database_lock, lock_holder_pid, lock_path
 from focus.storage.reader import DatabaseReader
 from focus.storage.writer import load_queues_and_hosts
 from focus.store import Store
+from tests.support.cases import cases
 from tests.support.stored import page_row, url_row
 
 ROOT = Path(__file__).parents[1]
@@ -523,13 +524,11 @@ async def test_open_other_file_is_unchanged(tmp_path: Path) -> None:
     assert path.read_text() == "dear diary\n" * 100
 
 
-@pytest.mark.parametrize(
-    ("version", "said"),
-    [
-        (schema.VERSION + 1, "newer focus"),
-        (1, "before the first release"),
-        (schema.LAST_UNRELEASED_VERSION, "before the first release"),
-    ],
+@cases(
+    "version, said",
+    (schema.VERSION + 1, "newer focus"),
+    (1, "before the first release"),
+    (schema.LAST_UNRELEASED_VERSION, "before the first release"),
 )
 async def test_open_database_of_other_version_raises(path: Path, version: int, said: str) -> None:
     async with Store.open(path, now=0.0, pid=1):

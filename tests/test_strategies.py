@@ -26,6 +26,7 @@ from focus.score.strategy.gene import pack_key, unpack_hops
 from focus.score.strategy.yield_strategy import shrunk_rate
 from focus.topic.topic import from_words, to_builtins
 from tests.support import drawn
+from tests.support.cases import cases
 from tests.support.drawn import Drawn, order, page
 from tests.support.titles import titled
 
@@ -152,15 +153,13 @@ def test_topic_pagerank_as_published_example_matches_docstring() -> None:
     assert last == (0.0, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "complaint"),
-    [
-        ("topic-pagerank", {"W": 2.0}, "does not have this parameter; known: gamma, raw"),
-        ("topic-pagerank", {"as_published": True, "raw": 1.0}, "known: D, T, W, a, gamma"),
-        ("topic-pagerank", {"gama": 0.3}, "gamma"),
-        ("best-lnk", {}, "best-link"),
-        ("best-first", {"bound": 0.0}, "bound=0"),
-    ],
+@cases(
+    "name, options, complaint",
+    ("topic-pagerank", {"W": 2.0}, "does not have this parameter; known: gamma, raw"),
+    ("topic-pagerank", {"as_published": True, "raw": 1.0}, "known: D, T, W, a, gamma"),
+    ("topic-pagerank", {"gama": 0.3}, "gamma"),
+    ("best-lnk", {}, "best-link"),
+    ("best-first", {"bound": 0.0}, "bound=0"),
 )
 def test_make_strategy_unknown_name_or_parameter_is_refused(
     name: str, options: dict[str, Any], complaint: str
@@ -300,54 +299,52 @@ ADDRESSES = (
 ZERO = {"A": page("B", drawn.link("C", 1.0)), "C": page("D", relevance=0.6)}
 
 
-@pytest.mark.parametrize(
-    ("name", "web", "options", "expected"),
-    [
-        # P3 figure 5-1; P1 figure 2-6 is the same without G.
-        ("bfs", TREE, {}, "ABCDEFG"),
-        ("dfs", TREE, {}, "ABDECFG"),
-        ("dfs", {**TREE, "C": page("F")}, {}, "ABDECF"),
-        # A repeated link moves to the newer page.
-        ("dfs", {"A": page("B C D"), "B": page("E D F")}, {}, "ABEDFC"),
-        # P1 figure 2-6: a preset depth of 2, counted in pages, gives ABC.
-        ("depth-limited", TREE, {"as_published": True}, "ABC"),
-        ("depth-limited", CHAIN, {"depth": 2}, "ABC"),
-        ("depth-limited", CHAIN, {}, "ABCD"),
-        # P2 figure 2: A, B, D, F are on topic, C and E are not; F is reached through C. As
-        # published F's links then come before the other links off the channel. Tuned, E comes
-        # sooner, since it stands on the relevant B; and F's own link gains by F.
-        ("gene", GENE, {"as_published": True}, "ABDCFHEG"),
-        ("gene", GENE, {}, "ABDCEFHG"),
-        # P2 figure 3: what lies two off-topic hops away waits for what lies one away.
-        ("gene", HOPS, {"as_published": True}, "ABCDEF"),
-        ("gene", HOPS_ANCHOR, {"as_published": True}, "ABCDEGHF"),
-        # D is two off-topic hops away; its anchor for F restores the message of `gene` only.
-        ("gene", RESTORED, {"as_published": True}, "ABDFGE"),
-        ("gene-authority", RESTORED, {"as_published": True, "t": 0.0}, "ABDFEG"),
-        # B and C stand on off-topic anchors alike, but three pages link to C.
-        ("gene-authority", {"A": page("B C"), "S": page("C"), "T": page("C")},
-         {"as_published": True, "seeds": ["A", "S", "T"]}, "ASTCB"),
-        # P1 Table 3-1: links of the relevant B before those of the irrelevant C.
-        *[("fish-search", {**FISH, "A": page(links, relevance=0.9)}, {"as_published": published}, o)
-          for links, o in (("B C", "ABCFD"), ("C B", "ACBFD")) for published in (False, True)],
-        # D = 2: A and B are off topic, so C comes with allowance 0 and is not expanded.
-        ("fish-search", CHAIN, {"as_published": True}, "ABC"),
-        ("fish-search", {**CHAIN, "B": page("C", relevance=0.9)}, {"as_published": True}, "ABCD"),
-        # C is found through the off-topic A first, then through the relevant B.
-        ("fish-search", FISH_TWICE, {"D": 1}, "ABC"),
-        ("fish-search", FISH_TWICE, {"D": 2}, "ABCD"),
-        # Anchor, then context, then inheritance.
-        ("shark-search", {"A": page("B", *SHARK, relevance=0.6), "B": page()}, {}, "ADCB"),
-        # Addresses of the same pattern, then of the same host; a value of 0 only as published.
-        ("url-structure", {"A": page(*ADDRESSES, relevance=0.6)}, {}, "ACBX"),
-        ("url-structure", ZERO, {"as_published": True}, "ACD"),
-        ("url-structure", ZERO, {}, "ACDB"),
-        ("url-structure", TOPICAL, {"as_published": True}, "ABCD"),
-        ("url-structure", TOPICAL, {}, "ABCDEF"),
-        # S and T share C and D; what A alone links to comes after.
-        ("hits", {"A": page("B E"), "S": page("C D"), "T": page("C D")},
-         {"seeds": ["A", "S", "T"]}, "ASTCDBE"),
-    ],
+@cases(
+    "name, web, options, expected",
+    # P3 figure 5-1; P1 figure 2-6 is the same without G.
+    ("bfs", TREE, {}, "ABCDEFG"),
+    ("dfs", TREE, {}, "ABDECFG"),
+    ("dfs", {**TREE, "C": page("F")}, {}, "ABDECF"),
+    # A repeated link moves to the newer page.
+    ("dfs", {"A": page("B C D"), "B": page("E D F")}, {}, "ABEDFC"),
+    # P1 figure 2-6: a preset depth of 2, counted in pages, gives ABC.
+    ("depth-limited", TREE, {"as_published": True}, "ABC"),
+    ("depth-limited", CHAIN, {"depth": 2}, "ABC"),
+    ("depth-limited", CHAIN, {}, "ABCD"),
+    # P2 figure 2: A, B, D, F are on topic, C and E are not; F is reached through C. As
+    # published F's links then come before the other links off the channel. Tuned, E comes
+    # sooner, since it stands on the relevant B; and F's own link gains by F.
+    ("gene", GENE, {"as_published": True}, "ABDCFHEG"),
+    ("gene", GENE, {}, "ABDCEFHG"),
+    # P2 figure 3: what lies two off-topic hops away waits for what lies one away.
+    ("gene", HOPS, {"as_published": True}, "ABCDEF"),
+    ("gene", HOPS_ANCHOR, {"as_published": True}, "ABCDEGHF"),
+    # D is two off-topic hops away; its anchor for F restores the message of `gene` only.
+    ("gene", RESTORED, {"as_published": True}, "ABDFGE"),
+    ("gene-authority", RESTORED, {"as_published": True, "t": 0.0}, "ABDFEG"),
+    # B and C stand on off-topic anchors alike, but three pages link to C.
+    ("gene-authority", {"A": page("B C"), "S": page("C"), "T": page("C")},
+     {"as_published": True, "seeds": ["A", "S", "T"]}, "ASTCB"),
+    # P1 Table 3-1: links of the relevant B before those of the irrelevant C.
+    *[("fish-search", {**FISH, "A": page(links, relevance=0.9)}, {"as_published": published}, o)
+      for links, o in (("B C", "ABCFD"), ("C B", "ACBFD")) for published in (False, True)],
+    # D = 2: A and B are off topic, so C comes with allowance 0 and is not expanded.
+    ("fish-search", CHAIN, {"as_published": True}, "ABC"),
+    ("fish-search", {**CHAIN, "B": page("C", relevance=0.9)}, {"as_published": True}, "ABCD"),
+    # C is found through the off-topic A first, then through the relevant B.
+    ("fish-search", FISH_TWICE, {"D": 1}, "ABC"),
+    ("fish-search", FISH_TWICE, {"D": 2}, "ABCD"),
+    # Anchor, then context, then inheritance.
+    ("shark-search", {"A": page("B", *SHARK, relevance=0.6), "B": page()}, {}, "ADCB"),
+    # Addresses of the same pattern, then of the same host; a value of 0 only as published.
+    ("url-structure", {"A": page(*ADDRESSES, relevance=0.6)}, {}, "ACBX"),
+    ("url-structure", ZERO, {"as_published": True}, "ACD"),
+    ("url-structure", ZERO, {}, "ACDB"),
+    ("url-structure", TOPICAL, {"as_published": True}, "ABCD"),
+    ("url-structure", TOPICAL, {}, "ABCDEF"),
+    # S and T share C and D; what A alone links to comes after.
+    ("hits", {"A": page("B E"), "S": page("C D"), "T": page("C D")},
+     {"seeds": ["A", "S", "T"]}, "ASTCDBE"),
 )  # fmt: skip
 def test_crawl_order_of_drawn_web(
     name: str, web: dict[str, Drawn], options: dict[str, Any], expected: str

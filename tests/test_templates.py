@@ -19,6 +19,7 @@ from focus.text.site_texts import hash_text, outer_affixes, split_title
 from focus.topic.topic import from_words, to_builtins
 from focus.workers import InlineScorer
 from focus.workers.messages import Job
+from tests.support.cases import cases
 from tests.support.crawl_runs import CrawlRuns
 from tests.support.site import CrawledSite
 from tests.support.web import TinyWeb
@@ -28,21 +29,19 @@ ANALYSIS = AnalysisConfig(topic=to_builtins(from_words("足球")), relevance="ev
 TAGLINE = "一个关于足球的博客"
 
 
-@pytest.mark.parametrize(
-    ("title", "affix", "name", "parts"),
-    [
-        ("Cup final – City News", " – City News", "", ("Cup final", "City News")),
-        ("City News | Cup final", "City News | ", "", ("Cup final", "City News")),
-        ("决赛_体育_新浪", "_新浪", "", ("决赛_体育", "新浪")),
-        ("决赛-新浪", "", "新浪", ("决赛", "新浪")),
-        ("City News: Cup", "", "City News", ("Cup", "City News")),
-        ("Cup：City-News", "", "The City News", ("Cup", "City-News")),
-        ("City News: A–Z | City News", "", "citynews.com", ("City News: A–Z", "City News")),
-        ("Well-known facts", "", "City News", ("Well-known facts", "City News")),
-        ("City News", " – City News", "City News", ("City News", "City News")),
-        (" – City News", " – City News", "", (" – City News", "")),
-        ("Win 2-1 at T-shirt day", "", "", ("Win 2-1 at T-shirt day", "")),
-    ],
+@cases(
+    "title, affix, name, parts",
+    ("Cup final – City News", " – City News", "", ("Cup final", "City News")),
+    ("City News | Cup final", "City News | ", "", ("Cup final", "City News")),
+    ("决赛_体育_新浪", "_新浪", "", ("决赛_体育", "新浪")),
+    ("决赛-新浪", "", "新浪", ("决赛", "新浪")),
+    ("City News: Cup", "", "City News", ("Cup", "City News")),
+    ("Cup：City-News", "", "The City News", ("Cup", "City-News")),
+    ("City News: A–Z | City News", "", "citynews.com", ("City News: A–Z", "City News")),
+    ("Well-known facts", "", "City News", ("Well-known facts", "City News")),
+    ("City News", " – City News", "City News", ("City News", "City News")),
+    (" – City News", " – City News", "", (" – City News", "")),
+    ("Win 2-1 at T-shirt day", "", "", ("Win 2-1 at T-shirt day", "")),
 )
 def test_split_title(title: str, affix: str, name: str, parts: tuple[str, str]) -> None:
     assert split_title(title, affix, name) == parts
@@ -61,16 +60,14 @@ def learn(titles: Sequence[str], blocks: Sequence[Sequence[int]]) -> Templates:
     return templates
 
 
-@pytest.mark.parametrize(
-    ("titles", "blocks", "learned", "corrected"),
-    [
-        ("abc", [[1, 2], [1, 3], [1]], {1}, [0, 1, 2]),
-        ("ab", [[1], [1]], set(), []),  # too few pages
-        ("aaaa", [[1], [1], [1], [1]], set(), []),  # variants of one page
-        ("abcdefg", [[1], [1], [1], [], [], [], []], {1}, [0, 1, 2]),  # still on a quarter
-        ("abcdefg", [[], [], [], [], [1], [1], [1]], set(), []),  # on less than half
-        ("abcdefghijklmn", [[1]] * 3 + [[]] * 10 + [[2]], set(), [0, 1, 2] * 2),  # taken back
-    ],
+@cases(
+    "titles, blocks, learned, corrected",
+    ("abc", [[1, 2], [1, 3], [1]], {1}, [0, 1, 2]),
+    ("ab", [[1], [1]], set(), []),  # too few pages
+    ("aaaa", [[1], [1], [1], [1]], set(), []),  # variants of one page
+    ("abcdefg", [[1], [1], [1], [], [], [], []], {1}, [0, 1, 2]),  # still on a quarter
+    ("abcdefg", [[], [], [], [], [1], [1], [1]], set(), []),  # on less than half
+    ("abcdefghijklmn", [[1]] * 3 + [[]] * 10 + [[2]], set(), [0, 1, 2] * 2),  # taken back
 )
 def test_learn_blocks(
     titles: str, blocks: list[list[int]], learned: set[int], corrected: list[int]

@@ -19,6 +19,7 @@ from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.terms import add_terms, parse_terms, remove_added_words
 from focus.topic.topic import TERM_WEIGHT, Topic, from_builtins, from_toml, from_words, to_builtins
 from focus.topic.topic_file import to_toml
+from tests.support.cases import cases
 from tests.support.titles import titled
 from topics.pack import packed_text
 
@@ -66,20 +67,18 @@ def test_add_kb_terms_keeps_best_terms(kb: KnowledgeBase, monkeypatch: pytest.Mo
 # -- the rule -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("word", "term"),
-    [
-        ("  offside\ttrap ", "offside trap"),
-        ("越位", "越位"),
-        ("football club", None),  # contains a keyword
-        ("footballer", "footballer"),  # another word
-        ("足球赛", None),
-        ("Penalty", None),  # the topic has it in lower case
-        ("球", None),
-        ("2026", None),
-        ("a\x00b", None),
-        ("x" * 41, None),
-    ],
+@cases(
+    "word, term",
+    ("  offside\ttrap ", "offside trap"),
+    ("越位", "越位"),
+    ("football club", None),  # contains a keyword
+    ("footballer", "footballer"),  # another word
+    ("足球赛", None),
+    ("Penalty", None),  # the topic has it in lower case
+    ("球", None),
+    ("2026", None),
+    ("a\x00b", None),
+    ("x" * 41, None),
 )
 def test_add_terms_accepts_usable_words_only(word: str, term: str | None) -> None:
     topic = Topic("t", from_words("足球,football").keywords, terms={"penalty": 0.5})
@@ -103,13 +102,11 @@ def test_terms_survive_topic_file_and_empty_table_is_omitted() -> None:
     assert "terms" not in to_builtins(from_words("t"))
 
 
-@pytest.mark.parametrize(
-    ("table", "terms", "keywords"),
-    [
-        ("[terms]\nmysql = {}\nsql = {role = 'name', source = 'me'}", {"mysql": 0.3}, ["t", "sql"]),
-        ("[terms]\nmysql = 0.5", {"mysql": 0.5}, ["t"]),
-        ("[narrower]\nmysql = 0.6", {"mysql": 0.6}, ["t"]),  # written by an earlier version
-    ],
+@cases(
+    "table, terms, keywords",
+    ("[terms]\nmysql = {}\nsql = {role = 'name', source = 'me'}", {"mysql": 0.3}, ["t", "sql"]),
+    ("[terms]\nmysql = 0.5", {"mysql": 0.5}, ["t"]),
+    ("[narrower]\nmysql = 0.6", {"mysql": 0.6}, ["t"]),  # written by an earlier version
 )
 def test_from_toml_reads_terms(table: str, terms: dict[str, float], keywords: list[str]) -> None:
     topic = from_toml(f'name = "t"\nkeywords = ["t"]\n{table}\n', "t.toml")
@@ -235,22 +232,20 @@ def page_html(title: str, text: str) -> bytes:
     return f"<title>{title}</title><body><p>{text}</p><a href=/t>越位</a></body>".encode()
 
 
-@pytest.mark.parametrize(
-    ("title", "text", "matched"),
-    [
-        ("周末", "越位和点球", {}),  # two terms are too few
-        (
-            "点球",
-            "越位，越位，点球，Own goals",
-            {"title": ["点球"], "text": ["越位", "点球", "own goal"]},
-        ),
-        (
-            "足球",
-            "足球越位",
-            {"title": ["足球"], "text": ["足球", "越位"]},
-        ),  # a keyword needs no other term
-        ("weather", "足球", {"text": ["足球"]}),
-    ],
+@cases(
+    "title, text, matched",
+    ("周末", "越位和点球", {}),  # two terms are too few
+    (
+        "点球",
+        "越位，越位，点球，Own goals",
+        {"title": ["点球"], "text": ["越位", "点球", "own goal"]},
+    ),
+    (
+        "足球",
+        "足球越位",
+        {"title": ["足球"], "text": ["足球", "越位"]},
+    ),  # a keyword needs no other term
+    ("weather", "足球", {"text": ["足球"]}),
 )
 def test_evidence_counts_terms_with_keyword_or_two_other_terms(
     title: str, text: str, matched: dict[str, list[str]]

@@ -8,6 +8,7 @@ from focus.records import FetchResult
 from focus.scheduling.queues import Host
 from focus.scheduling.throttling import AddressSlots, Throttle, address_group, update_throttle
 from focus.scheduling.url_table import UrlTable
+from tests.support.cases import cases
 
 MOST_S = 60.0
 
@@ -79,18 +80,16 @@ def test_waiting_host_keeps_its_turn_after_another() -> None:
     assert addresses.due_addresses(11.5) == ["192.0.2.1"]
 
 
-@pytest.mark.parametrize(
-    ("address", "network"),
-    [
-        ("192.0.2.1", "192.0.2.1"),
-        ("2001:db8::7", "2001:db8::/64"),
-        ("2001:db8:0:0:ffff::1", "2001:db8::/64"),
-        ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("not: one", "not: one"),
-        ("", ""),
-    ],
+@cases(
+    "address, network",
+    ("192.0.2.1", "192.0.2.1"),
+    ("2001:db8::7", "2001:db8::/64"),
+    ("2001:db8:0:0:ffff::1", "2001:db8::/64"),
+    ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
+    ("fe80::1%eth0", "fe80::/64"),
+    ("::ffff:192.0.2.1", "192.0.2.1"),
+    ("not: one", "not: one"),
+    ("", ""),
 )
 def test_ipv6_network_counts_as_one_address(address: str, network: str) -> None:
     assert address_group(address) == network

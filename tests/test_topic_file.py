@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from focus.errors import TopicError
 from focus.topic.topic import Keyword, Topic, from_toml
 from focus.topic.topic_file import to_toml
+from tests.support.cases import cases
 
 WEIGHTS = st.floats(0.0001, 1.0).map(lambda x: float(f"{x:.4g}"))
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -41,18 +42,16 @@ def test_to_toml_contains_explaining_comments() -> None:
     assert "focus topic test" in text
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "what"),
-    [
-        ('name = "a"\nkeywords = ["a"', "t.toml:2", ""),
-        ('name = "a"\n\nkeyword = ["a"]', "t.toml:3", "unknown key 'keyword'"),
-        ('name = "a"\n[keywords]\na = 1.0\nb = 1.5', "t.toml:4", "weight 1.5 not in (0, 1]"),
-        ('name = "a"\nkeywords = ["a"]\nthreshold = "high"', "t.toml:3", "threshold"),
-        ('name = "a"\n[keywords]\na = 1.0\n[features]\nb = "x"', "t.toml:", "float"),
-        ('name = "x"\n[keywords]\na = 3', "t.toml:3", "weight 3.0 not in (0, 1]"),
-        ('name = "a"\nkeywords = ["!!"]', "t.toml:2", "contains no letter"),
-        ('name = "a"', "t.toml", "at least one keyword"),
-    ],
+@cases(
+    "text, place, what",
+    ('name = "a"\nkeywords = ["a"', "t.toml:2", ""),
+    ('name = "a"\n\nkeyword = ["a"]', "t.toml:3", "unknown key 'keyword'"),
+    ('name = "a"\n[keywords]\na = 1.0\nb = 1.5', "t.toml:4", "weight 1.5 not in (0, 1]"),
+    ('name = "a"\nkeywords = ["a"]\nthreshold = "high"', "t.toml:3", "threshold"),
+    ('name = "a"\n[keywords]\na = 1.0\n[features]\nb = "x"', "t.toml:", "float"),
+    ('name = "x"\n[keywords]\na = 3', "t.toml:3", "weight 3.0 not in (0, 1]"),
+    ('name = "a"\nkeywords = ["!!"]', "t.toml:2", "contains no letter"),
+    ('name = "a"', "t.toml", "at least one keyword"),
 )
 def test_from_toml_invalid_file_names_line(text: str, place: str, what: str) -> None:
     with pytest.raises(TopicError) as caught:

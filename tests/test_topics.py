@@ -30,6 +30,7 @@ from focus.score.statistics.profile import make_profile, make_published_profile,
 from focus.score.statistics.vector import collection_idf, improved_tf_idf, tf_idf
 from focus.topic.terms import add_terms
 from focus.topic.topic import Topic, from_toml, from_words
+from tests.support.cases import cases
 from tests.support.command import Focus, record
 from tests.support.web import TinyWeb
 
@@ -206,15 +207,13 @@ def test_count_effect_counts_pages_with_terms_and_newly_relevant_ones() -> None:
     assert (effect.pages, effect.newly_relevant) == (4, 1)
 
 
-@pytest.mark.parametrize(
-    ("accepted", "rejected", "terms"),
-    [
-        ([], [], ["射门", "越位"]),
-        (["越位"], [], ["越位"]),
-        ([], ["越位"], ["射门"]),
-        (["all"], ["射门"], ["越位"]),
-        (["函数"], [], None),
-    ],
+@cases(
+    "accepted, rejected, terms",
+    ([], [], ["射门", "越位"]),
+    (["越位"], [], ["越位"]),
+    ([], ["越位"], ["射门"]),
+    (["all"], ["射门"], ["越位"]),
+    (["函数"], [], None),
 )
 def test_keep_accepted_terms(
     accepted: list[str], rejected: list[str], terms: list[str] | None
@@ -346,21 +345,19 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
     assert focus(*NEW, "-o", "f.toml", "--force")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["new", "f", "--keyword", "a:2"], "weight 2.0 not in (0, 1]"),
-        (["new", "f", "--seed", "a b"], "contains white space"),
-        (["new", "f", "--example", "none.html"], "none.html: there is no such file or folder"),
-        (["new", "f", "-o", "no/f.toml"], "there is no folder"),
-        (["new", "f", "--relevance", "evidenc"], "did you mean 'evidence'?"),
-        (["show", "bad.toml"], "bad.toml:2: unknown key 'keyword'"),
-        (["test", "足球", "none.html"], "there is no such file or folder"),
-        (["test", "足球", "http://a.test/gone", "--archive", "web.warc.gz"], "no pages to judge"),
-        (["test", "足球", "http://a.test/", "--db", "none.db"], "no database at none.db"),
-        (["suggest", "足球", "--archive", "web.warc.gz", "--db", "x.db"], "exclude each other"),
-        (["suggest", "足球", "--db", "none.db"], "no database at none.db"),
-    ],
+@cases(
+    "arguments, complaint",
+    (["new", "f", "--keyword", "a:2"], "weight 2.0 not in (0, 1]"),
+    (["new", "f", "--seed", "a b"], "contains white space"),
+    (["new", "f", "--example", "none.html"], "none.html: there is no such file or folder"),
+    (["new", "f", "-o", "no/f.toml"], "there is no folder"),
+    (["new", "f", "--relevance", "evidenc"], "did you mean 'evidence'?"),
+    (["show", "bad.toml"], "bad.toml:2: unknown key 'keyword'"),
+    (["test", "足球", "none.html"], "there is no such file or folder"),
+    (["test", "足球", "http://a.test/gone", "--archive", "web.warc.gz"], "no pages to judge"),
+    (["test", "足球", "http://a.test/", "--db", "none.db"], "no database at none.db"),
+    (["suggest", "足球", "--archive", "web.warc.gz", "--db", "x.db"], "exclude each other"),
+    (["suggest", "足球", "--db", "none.db"], "no database at none.db"),
 )
 def test_topic_commands_misuse_is_one_line(
     focus: Focus, arguments: list[str], complaint: str

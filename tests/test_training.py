@@ -20,6 +20,7 @@ from focus.score.matching import Matcher
 from focus.score.relevance import make_model
 from focus.score.relevance.bayes import page_text
 from focus.topic.topic import from_words
+from tests.support.cases import cases
 from tests.support.command import Focus
 
 MATCHER = Matcher(from_words("足球"))
@@ -171,24 +172,22 @@ def test_train_replaces_model_file_of_other_version(focus: Focus, tmp_path: Path
     assert load_model(file).bayes is not None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("research", "train", "--topic", "t.toml"), "no pages to train on"),
-        (("research", "train", "--topic", "t.toml", "--positive", "on"), "no pages to train on"),
-        (
-            ("research", "train", "--topic", "足球", "--positive", "on", "--negative", "off"),
-            "-o FILE",
-        ),
-        ((*TRAIN, "--kb", "none.db"), "there is no knowledge base"),
-        ((*TRAIN, "--positive", "none"), "there is no such file"),
-        ((*TRAIN, "--from-crawl", "1", "--db", "none.db"), "there is no database"),
-        (
-            ("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"),
-            "focus research train",
-        ),
-        (("research", "kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
-    ],
+@cases(
+    "arguments, said",
+    (("research", "train", "--topic", "t.toml"), "no pages to train on"),
+    (("research", "train", "--topic", "t.toml", "--positive", "on"), "no pages to train on"),
+    (
+        ("research", "train", "--topic", "足球", "--positive", "on", "--negative", "off"),
+        "-o FILE",
+    ),
+    ((*TRAIN, "--kb", "none.db"), "there is no knowledge base"),
+    ((*TRAIN, "--positive", "none"), "there is no such file"),
+    ((*TRAIN, "--from-crawl", "1", "--db", "none.db"), "there is no database"),
+    (
+        ("crawl", "--topic", "t.toml", "--relevance", "bayes", "--seed", "a.test"),
+        "focus research train",
+    ),
+    (("research", "kb", "import", "none.tsv", "--kb", "kb.db"), "cannot be read"),
 )
 def test_train_misuse_prints_one_line(focus: Focus, arguments: tuple[str, ...], said: str) -> None:
     code, out, err = focus(*arguments)

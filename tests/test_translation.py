@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import cases
+
 DOCS = Path(__file__).parents[1] / "docs"
 FROM_COMMANDS = {"cli.md"}
 """Both made by docs/make_cli.py, which tests/test_docs.py holds."""
@@ -112,16 +114,14 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
     assert set(wrong) == {"index.md: index.md"}
 
 
-@pytest.mark.parametrize(
-    ("chinese", "message"),
-    [
-        ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status  # 看\n```\n", ""),
-        ("# 甲\n\n`--to` 花 4 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "figures"),
-        ("# 甲\n\n`--at` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "names"),
-        ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus why\n```\n", "other code"),
-        ("# 甲\n\n`--to` 花 3 秒。\n\n1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "(3, "),
-        ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n```sh\nfocus status\n```\n", "headings"),
-    ],
+@cases(
+    "chinese, message",
+    ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status  # 看\n```\n", ""),
+    ("# 甲\n\n`--to` 花 4 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "figures"),
+    ("# 甲\n\n`--at` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "names"),
+    ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus why\n```\n", "other code"),
+    ("# 甲\n\n`--to` 花 3 秒。\n\n1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "(3, "),
+    ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n```sh\nfocus status\n```\n", "headings"),
 )
 def test_comparison_of_pages_reports_differences(chinese: str, message: str) -> None:
     english = "# A\n\n`--to` takes 3 s,\nof 1,000.\n\n## B\n\n```sh\nfocus status  # look\n```\n"

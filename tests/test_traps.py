@@ -13,6 +13,7 @@ from focus.records import DropReason, FetchResult, Tally, UrlState
 from focus.scheduling.queues import Host, Queue
 from focus.scheduling.url_table import UrlTable
 from focus.score.strategy import STRATEGIES
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_crawl import World, crawl
 
@@ -29,29 +30,25 @@ def reason(url: str, host: Host, **config: int) -> DropReason | None:
     return None if verdict is None else verdict.reason
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
-    [
-        "/a/b/a/b/a/b/",
-        "/x/x/x",
-        "/en/about/en/contact/en/about/en/x",
-        "/about/team/contact/about/team/contact/about/team/contact",
-        "/" + "/".join(f"s{n}" for n in range(21)),
-    ],
+    "/a/b/a/b/a/b/",
+    "/x/x/x",
+    "/en/about/en/contact/en/about/en/x",
+    "/about/team/contact/about/team/contact/about/team/contact",
+    "/" + "/".join(f"s{n}" for n in range(21)),
 )
 def test_repeated_or_deep_path_is_a_trap(path: str, host: Host) -> None:
     assert reason(path, host) is DropReason.TRAP_PATH
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "/", "/2011/11/11/11/", "/news/news/2026/08/31/news-of-today.html", "/docs/a/b/a/c.html",
-        "/api/v1/users/1/posts/1/comments/1/likes/1", "/index.php?id=1&id=2&page=3",
-        "/list?tag[]=1&tag[]=2&tag[]=3&tag[]=4&tag[]=5", "/archive/1998/05/",
-        "/events/2027/03/12", "/thread/9031/5", "/thread/9031/12", "/thread-{n}-1-1.html",
-        "/thread-{n}-11-1.html", "/list?start={n}", "/{n}/1", "/item/203105",
-    ],
+    "/", "/2011/11/11/11/", "/news/news/2026/08/31/news-of-today.html", "/docs/a/b/a/c.html",
+    "/api/v1/users/1/posts/1/comments/1/likes/1", "/index.php?id=1&id=2&page=3",
+    "/list?tag[]=1&tag[]=2&tag[]=3&tag[]=4&tag[]=5", "/archive/1998/05/",
+    "/events/2027/03/12", "/thread/9031/5", "/thread/9031/12", "/thread-{n}-1-1.html",
+    "/thread-{n}-11-1.html", "/list?start={n}", "/{n}/1", "/item/203105",
 )  # fmt: skip
 def test_url_forms_of_real_sites_are_no_traps(url: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
@@ -93,14 +90,12 @@ def test_parameter_may_have_any_number_of_values(host: Host) -> None:
     assert not any(traps.check_url(url, host) for url in urls)
 
 
-@pytest.mark.parametrize(
+@cases(
     "form",
-    [
-        "/calendar/{y}/{m:02}/",
-        "/cal?year={y}&month={m}",
-        "/events?date={y}-{m:02}-01",
-        "/e/{y}-{m:02}-01",
-    ],
+    "/calendar/{y}/{m:02}/",
+    "/cal?year={y}&month={m}",
+    "/events?date={y}-{m:02}-01",
+    "/e/{y}-{m:02}-01",
 )
 def test_calendar_far_ahead_is_a_trap(form: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)

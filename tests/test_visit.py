@@ -22,6 +22,7 @@ from focus.learn.memory_crawl import PageSource
 from focus.records import UrlState
 from focus.storage.alerts.records import LOCAL_USER, Alert, WatchedSite
 from focus.storage.alerts.store import AlertStore, open_store
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 
 FRONT = "http://news.test/"
@@ -181,13 +182,11 @@ async def test_best_hub_comes_first(site: SiteFixture) -> None:
     assert await site.visit() == ["/b", "/a", "/"]
 
 
-@pytest.mark.parametrize(
-    ("schedule", "paths"),
-    [
-        ("auto", ["/b", "/"]),  # nothing is due, so somebody wants to know
-        ("hourly", ["/b", "/"]),
-        ("weekly mon 07:30", ["/b", "/", "/a"]),  # all would be due before the next time
-    ],
+@cases(
+    "schedule, paths",
+    ("auto", ["/b", "/"]),  # nothing is due, so somebody wants to know
+    ("hourly", ["/b", "/"]),
+    ("weekly mon 07:30", ["/b", "/", "/a"]),  # all would be due before the next time
 )
 async def test_timed_alert_revisits_proven_pages(
     site: SiteFixture, schedule: str, paths: list[str]

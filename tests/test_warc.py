@@ -16,6 +16,7 @@ from focus.archive.warc import read_records, read_response
 from focus.errors import ArchiveError
 from focus.http import zstd
 from focus.records import FailureKind, FetchResult
+from tests.support.cases import cases
 
 
 def record(number: int, size: int = 50) -> bytes:
@@ -171,17 +172,15 @@ def chunked(data: bytes) -> bytes:
 BODY = "<p>足球</p>".encode() * 50
 
 
-@pytest.mark.parametrize(
-    ("payload", "headers"),
-    [
-        (chunked(BODY), ["Transfer-Encoding: chunked"]),
-        (chunked(BODY[:9])[:-5] + chunked(BODY[9:]), ["Transfer-Encoding: Chunked"]),
-        (chunked(gzip.compress(BODY)), ["Transfer-Encoding: gzip, chunked"]),
-        (chunked(gzip.compress(BODY)), ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
-        (gzip.compress(zlib.compress(BODY)), ["Content-Encoding: deflate, gzip"]),
-        (zstd.compress(BODY), ["Content-Encoding: zstd"]),
-        (BODY, ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
-    ],
+@cases(
+    "payload, headers",
+    (chunked(BODY), ["Transfer-Encoding: chunked"]),
+    (chunked(BODY[:9])[:-5] + chunked(BODY[9:]), ["Transfer-Encoding: Chunked"]),
+    (chunked(gzip.compress(BODY)), ["Transfer-Encoding: gzip, chunked"]),
+    (chunked(gzip.compress(BODY)), ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
+    (gzip.compress(zlib.compress(BODY)), ["Content-Encoding: deflate, gzip"]),
+    (zstd.compress(BODY), ["Content-Encoding: zstd"]),
+    (BODY, ["Transfer-Encoding: chunked", "Content-Encoding: gzip"]),
 )
 def test_content_codings_are_decoded_or_were_before(payload: bytes, headers: list[str]) -> None:
     answer = coded(payload, *headers)

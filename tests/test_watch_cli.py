@@ -17,6 +17,7 @@ from focus.storage.alerts.records import LOCAL_USER, WatchedSite
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.lock import database_lock
 from tests.support.browser import loop_in_a_thread
+from tests.support.cases import cases
 from tests.support.command import Ended, Focus, runner, settle
 from tests.support.site import CrawledSite, article
 from tests.support.web import TinyWeb
@@ -118,20 +119,18 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     assert "No alerts yet" in focus("list").out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("add", "a", "--words", "x"), "--site"),
-        (("add", "a", "--site", "https://a.test"), "--words, --topic"),
-        (("add", "a", "--site", "nonsense", "--words", "x"), "not a web address"),
-        (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
-        (("add", "a", "--site", "a.test", "--words", "x", "--quiet", "late"), "22:00-07:00"),
-        (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
-        (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
-        (("add", "a", "--site", "a.test", "--topic", "gone.toml"), "gone.toml"),
-        (("show", "nobody"), "no alert 'nobody'"),
-        (("import", "gone.json"), "gone.json"),
-    ],
+@cases(
+    "arguments, complaint",
+    (("add", "a", "--words", "x"), "--site"),
+    (("add", "a", "--site", "https://a.test"), "--words, --topic"),
+    (("add", "a", "--site", "nonsense", "--words", "x"), "not a web address"),
+    (("add", "a", "--site", "a.test", "--words", "x", "--every", "61 * * * *"), "cron"),
+    (("add", "a", "--site", "a.test", "--words", "x", "--quiet", "late"), "22:00-07:00"),
+    (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
+    (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
+    (("add", "a", "--site", "a.test", "--topic", "gone.toml"), "gone.toml"),
+    (("show", "nobody"), "no alert 'nobody'"),
+    (("import", "gone.json"), "gone.json"),
 )
 def test_watch_add_invalid_option(focus: Focus, arguments: tuple[str, ...], complaint: str) -> None:
     ended = focus(*arguments)

@@ -22,6 +22,7 @@ from focus.records import FailureKind as K
 from focus.storage.alerts.records import LOCAL_USER, Alert
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.workers import InlineScorer
+from tests.support.cases import cases
 from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.simulated import Clock
 from tests.support.web import TinyWeb
@@ -185,14 +186,12 @@ async def test_page_with_broken_connection_is_requested_again(watch: WatchFixtur
     assert f"http://{ONE}/4" in watch.reported_urls()
 
 
-@pytest.mark.parametrize(
-    ("hosts", "kind", "begin_s", "length_s"),
-    [
-        (None, K.UNREACHABLE, 0.3, 10.0),
-        (None, K.DNS_TEMPORARY, 3 * HOUR, 600.0),
-        (None, K.UNREACHABLE, 3 * HOUR, 1.5 * HOUR),
-        (frozenset({ONE}), K.DNS_TEMPORARY, 0.0, 1.5 * HOUR),
-    ],
+@cases(
+    "hosts, kind, begin_s, length_s",
+    (None, K.UNREACHABLE, 0.3, 10.0),
+    (None, K.DNS_TEMPORARY, 3 * HOUR, 600.0),
+    (None, K.UNREACHABLE, 3 * HOUR, 1.5 * HOUR),
+    (frozenset({ONE}), K.DNS_TEMPORARY, 0.0, 1.5 * HOUR),
 )
 async def test_server_without_network_loses_no_news(
     watch: WatchFixture, hosts: frozenset[str] | None, kind: K, begin_s: float, length_s: float

@@ -26,6 +26,7 @@ from focus.config import FetchConfig
 from focus.fetch import WebPoster
 from focus.records import FailureKind, FetchResult
 from focus.storage.alerts.records import FAILED, SENT
+from tests.support.cases import cases
 from tests.support.outbox import LOOPBACK, NOON, OutboxFixture, outbox
 from tests.support.timetravel import OWN_TIME
 from tests.support.webhooks import Got, Receiver, receiving
@@ -149,16 +150,14 @@ async def test_failing_webhook_does_not_delay_others(here: OutboxFixture) -> Non
     assert summary.failures == {"webhook": "Connection refused"}
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "outcome"),
-    [
-        (200, {}, Delivered("200 OK")),
-        (204, {}, Delivered("204 No Content")),
-        (302, {"Location": "/elsewhere"}, NotDelivered("302 Found")),
-        (404, {}, NotDelivered("404 Not Found")),
-        (410, {}, NotDelivered(GONE, retry=False)),
-        (503, {"Retry-After": "9"}, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
-    ],
+@cases(
+    "status, headers, outcome",
+    (200, {}, Delivered("200 OK")),
+    (204, {}, Delivered("204 No Content")),
+    (302, {"Location": "/elsewhere"}, NotDelivered("302 Found")),
+    (404, {}, NotDelivered("404 Not Found")),
+    (410, {}, NotDelivered(GONE, retry=False)),
+    (503, {"Retry-After": "9"}, NotDelivered("503 Service Unavailable", retry_after_s=9.0)),
 )
 async def test_status_decides_outcome(
     status: int, headers: dict[str, str], outcome: Delivered | NotDelivered
@@ -207,13 +206,11 @@ async def test_endless_response_body_is_not_read() -> None:
     assert sent < 10_000_000
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        (b"", FailureKind.RESET),
-        (b"SSH-2.0-OpenSSH\r\n\r\n", FailureKind.PROTOCOL),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n", FailureKind.HEADERS_TOO_LARGE),
-    ],
+@cases(
+    "answer, kind",
+    (b"", FailureKind.RESET),
+    (b"SSH-2.0-OpenSSH\r\n\r\n", FailureKind.PROTOCOL),
+    (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99_999 + b"\r\n\r\n", FailureKind.HEADERS_TOO_LARGE),
 )
 async def test_invalid_response_is_a_failure(answer: bytes, kind: FailureKind) -> None:
     async def odd(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -28,6 +28,7 @@ from focus.workers import InlineScorer, WorkerPool
 from focus.workers.child import FLUSH_INTERVAL_S
 from focus.workers.messages import FrameDecoder, Job, Ready, Reply, ScoredPages, encode_frame
 from focus.workers.pool import MAX_BATCH, MAX_BATCHES_PER_WORKER, SILENCE_FACTOR
+from tests.support.cases import cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pidfd of Linux")
 
@@ -326,16 +327,14 @@ async def test_score_exception_returns_failed_page(workers: WorkerPool) -> None:
     assert second.failure is None and second.charset != ""
 
 
-@pytest.mark.parametrize(
-    ("query", "detail"),
-    [
-        (f"kill={signal.SIGSEGV}", "SIGSEGV"),
-        (f"kill={signal.SIGKILL}", "SIGKILL"),
-        ("exit=3", "exit code 3"),
-        ("exit=0", "exit code 0"),
-        ("babble=100", "nonsense"),
-        ("babble=3&exit=1", "exit code 1"),
-    ],
+@cases(
+    "query, detail",
+    (f"kill={signal.SIGSEGV}", "SIGSEGV"),
+    (f"kill={signal.SIGKILL}", "SIGKILL"),
+    ("exit=3", "exit code 3"),
+    ("exit=0", "exit code 0"),
+    ("babble=100", "nonsense"),
+    ("babble=3&exit=1", "exit code 1"),
 )
 @pooled(2)
 async def test_score_crash_fails_that_page(workers: WorkerPool, query: str, detail: str) -> None:
@@ -439,13 +438,11 @@ async def test_worker_ignores_ctrl_c_and_sigterm(workers: WorkerPool) -> None:
 # Beginning and end
 
 
-@pytest.mark.parametrize(
-    ("analyst", "reason"),
-    [
-        ("tests.support.analysts.Unwilling", "ImportError: No module named 'dictionary'"),
-        ("tests.support.analysts.Dying", "SIGKILL"),
-        ("no.such.Thing", "ModuleNotFoundError: No module named 'no'"),
-    ],
+@cases(
+    "analyst, reason",
+    ("tests.support.analysts.Unwilling", "ImportError: No module named 'dictionary'"),
+    ("tests.support.analysts.Dying", "SIGKILL"),
+    ("no.such.Thing", "ModuleNotFoundError: No module named 'no'"),
 )
 @on_each_loop
 async def test_start_failure_raises_one_line_error(analyst: str, reason: str) -> None:
@@ -576,6 +573,7 @@ def test_worker_ends_with_its_parent(tmp_path: Path, loop: str) -> None:
 import asyncio, {loop}
 from focus.config import AnalysisConfig
 from focus.workers import WorkerPool, pool
+
 from focus.workers.messages import Job, Job
 pool.SILENCE_FACTOR = {HANG_S}
 async def main():
