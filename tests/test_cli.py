@@ -388,7 +388,7 @@ def test_dry_run_sends_no_requests(focus: Focus, home: Path) -> None:
         ("--topic 足球 --terms none", "none"),
         ("--topic 足球 --as-published", "none"),
         ("--topic 足球 --relevance boolean", "none"),
-        ("--topic xyzzyq", "none; the library does not have this topic: "),
+        ("--topic labdarúgás", "none; the library does not have this topic: "),
     ],
 )
 def test_dry_run_shows_terms_or_why_none(focus: Focus, arguments: str, terms: str) -> None:
