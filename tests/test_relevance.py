@@ -191,6 +191,14 @@ def test_evidence_tag_cloud_counts_little(football: Matcher) -> None:
     assert single.relevance > 0.5 > cloud.relevance > nav.relevance
 
 
+def test_evidence_title_of_another_page_is_no_tag() -> None:
+    matcher = Matcher(from_words("足球,football,association football"))
+    judge = make_model("evidence", matcher, {}).judge
+    anchors = ["#足球 (12)", "足球新闻", "Football", "Derby report - football", "足球新闻网站"]
+    pages = [Document(links=[RawLink("/x", anchor)], blocks=text("正文")) for anchor in anchors]
+    assert ["tag" in judge(page).parts for page in pages] == [True, True, True, False, False]
+
+
 def test_evidence_text_omits_navigation(football: Matcher) -> None:
     menu = Block("足球 篮球 网球", 8, "li")
     page = Document(blocks=lambda: [menu, Block("今天天气很好。", 0, "p")])

@@ -110,11 +110,6 @@ class Matcher:
         return _any_pattern(needles | {run[0] for run in self._token_runs})
 
     @property
-    def max_keyword_length(self) -> int:
-        """Length of the longest keyword form in characters."""
-        return max(len(form) for word in self._keywords for form in word.forms)
-
-    @property
     def segmenter_words(self) -> list[str]:
         """Words that the segmenter must not split."""
         return [form for word in self._keywords for form in word.forms]

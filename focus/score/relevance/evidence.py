@@ -26,7 +26,7 @@ LEAD_CHARS = 300
 MIN_TERMS = 3  # different related terms that a page without a keyword needs
 MAX_TERM_CHARS = 5_000  # characters of the text in which they must stand
 _MAX_MATCHED_LINKS = 10  # links whose anchors are searched for matched keywords
-_TAG_EXTRA_CHARS = 6  # a tag may contain a hash sign, a count or the name of an icon
+_MAX_TAG_EXTRA_LETTERS = 2  # beside the word itself: a plural, "新闻", but not "report"
 _SHORT_ANCHOR_CHARS = 12
 _BODY = Region.BODY  # attribute access on an enum class is eight times slower
 
@@ -46,8 +46,9 @@ class Evidence(Model):
     text       saturated counts in the visible text without the text of the site (BM25), combined as
                1 - Π(1 - weight · n / (n + k·(1 - b + b·length/typical))) over the keywords: a word
                of weight 0.3 has little effect however often it occurs
-    tag        a keyword as a short link in the body, as a tag or category of the page: 1 / (1 +
-               short links in the body / crowd), so that a cloud of all tags has little effect
+    tag        a link in the body that has the letters of a keyword and at most two others, as a
+               tag or category of the page has: 1 / (1 + short links in the body / crowd), so that
+               a cloud of all tags has little effect
     anchors    share of the page's links whose anchor has a keyword (of at least 10 links)
 
     Example, defaults: a keyword in the title and 3 times in a text of typical length:
@@ -144,8 +145,11 @@ class Evidence(Model):
             return
         parts["anchors"] = sum(score for score, _ in hits) / max(10, len(page.links))
         matched["anchors"] = self._list_words(_join_anchors(link for _, link in hits), uses_terms)
-        max_chars = self.matcher.max_keyword_length + _TAG_EXTRA_CHARS
-        tags = [hit for hit in hits if hit[1].region == _BODY and len(hit[1].anchor) <= max_chars]
+        tags = [
+            (score, link)
+            for score, link in hits
+            if link.region == _BODY and self._is_tag(fold_body(link.anchor), uses_terms)
+        ]
         if tags:
             lengths = [len(link.anchor) for link in page.links if link.region == _BODY]
             short_links = sum(0 < length <= _SHORT_ANCHOR_CHARS for length in lengths)
@@ -154,9 +158,18 @@ class Evidence(Model):
             best_tags = _join_anchors(link for score, link in tags if score == best)
             matched["tag"] = self._list_words(best_tags, uses_terms)
 
+    def _is_tag(self, anchor: str, uses_terms: bool) -> bool:
+        words = self._list_words(anchor, uses_terms)
+        most = max(map(_count_letters, words), default=0) + _MAX_TAG_EXTRA_LETTERS
+        return _count_letters(anchor) <= most
+
     def _list_words(self, text: str, uses_terms: bool) -> list[str]:
         find = self.matcher.word_counts if uses_terms else self.matcher.keyword_counts
         return list(find(text))
+
+
+def _count_letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
 
 
 def _join_anchors(links: Iterable[RawLink]) -> str:
