@@ -90,7 +90,7 @@ def test_links_of_other_pages_rise_when_their_penalty_shrinks(walk: Walk) -> Non
     totals, hit_rates = walk.unit_of_work.totals, walk.link_handler.hit_rates
     waiting = len(HOSTS)
     totals.near, totals.near_yielded, totals.far = 100, 100.0, 100
-    assert not hit_rates.set_far_penalty()  # it has become larger
+    assert not hit_rates.set_link_rates()  # it has become larger
     low = hit_rates._ranker.present_priority(waiting)
     walk.frontier.set_priority(waiting, low)
     totals.near_yielded = 1.0

@@ -132,7 +132,8 @@ def catalogue() -> TinyWeb:
             text = f"足球 {member}"  # of its own, else it is a near-duplicate
             web.page(f"http://a.test{member}", links=["/n3"], title="足球" * (n < 3), text=text)
     for n in range(1, 4):
-        web.page(f"http://a.test/n{n}", links=[f"/n{n}{m}" for m in range(3)])
+        links = [(f"/n{n}{m}", "越位" if m == 1 else "news") for m in range(3)]
+        web.page(f"http://a.test/n{n}", links=links)
     web.page("http://b.test/", title="足球", links=["/b1"])
     return web
 
@@ -156,13 +157,15 @@ async def test_restore_learned_rates_are_kept(tmp_path: Path) -> None:
         totals = lives.crawl.unit_of_work.totals
         far = totals.near, totals.near_yielded, totals.far, totals.far_yielded
         recent = totals.own_yielded, totals.fallback_yielded
-        orders.append((web.urls(), totals.newcomers, totals.newcomers_yielded, far, recent))
-    urls, newcomers, _, far, recent = orders[0]
+        subtopics = totals.subtopics, totals.subtopics_yielded
+        learned = totals.newcomers, totals.newcomers_yielded, far, recent, subtopics
+        orders.append((web.urls(), *learned))
+    urls, newcomers, _, far, recent, subtopics = orders[0]
     assert newcomers == 15
-    assert min(*far, *recent) > 0
+    assert min(*far, *recent, subtopics[0]) > 0
     assert all(order == orders[0] for order in orders)
     # what the tag lists on its last page comes before news that were found sooner
-    assert urls.index("http://a.test/m32") < urls.index("http://a.test/n31")
+    assert urls.index("http://a.test/m32") < urls.index("http://a.test/n32")
 
 
 class _OneMachine(World):

@@ -256,9 +256,28 @@ def test_yield_prefers_links_of_relevant_pages_where_they_pay() -> None:
         (Tally(20, 0.0), Tally(40, 20.0), 0.0),
         (Tally(9_000, 9_000.0), Tally(9_000, 0.0), -4.0),
     ):
-        strategy.set_far_penalty(near, far)
+        strategy.set_link_rates(near, far, Tally())
         priorities = [strategy.priority(1, values) for values in evidence]
         assert priorities == [approx(0.25 * 0.51), approx(0.25 * 0.5 + penalty)]
+
+
+def test_yield_subtopics_lose_their_weight_where_they_mislead() -> None:
+    strategy = make("yield", subtopic=2.0, far=0.0)
+    evidence = (*[0.0] * 7, 0.5)
+    assert not strategy.set_link_rates(Tally(40, 20.0), Tally(), Tally(30, 0.0))
+    assert strategy.priority(1, evidence) == 1.0  # a topic without related terms
+    strategy.set_terms({"mysql": 0.3})
+    near, far = Tally(40, 20.0), Tally(20, 0.0)
+    for requests, rewards, priority, is_raised in (
+        (30, 0.0, 0.0, False),
+        (20, 5.0, 0.75, True),
+        (30, 15.0, 1.0, True),
+        (30, 10.0, 1.0, False),
+    ):
+        assert strategy.set_link_rates(near, far, Tally(requests, rewards)) is is_raised
+        assert strategy.priority(1, evidence) == priority
+    assert strategy.names_subtopic(evidence)
+    assert not strategy.names_subtopic((*[1.0] * 7, 0.2))
 
 
 @pytest.mark.parametrize("name", ["yield", "best-link"])

@@ -77,7 +77,7 @@ class HitRates:
         hub = self._url_table.parent[url_id]
         if self._url_table.depth[url_id]:
             self._fallback.count_result(url_id, reward)
-            self._count_near_or_far(url_id, reward)
+            self._count_link(url_id, reward)
             if first:
                 self.count_newcomer(reward)
         if hub >= 0:
@@ -86,28 +86,33 @@ class HitRates:
             self._unit_of_work.update_hub(hub, tally)
             self._raise_children(hub, before, tally)
 
-    def _count_near_or_far(self, url_id: int, reward: float) -> None:
-        """Count a request for the links of relevant pages, or for those of other pages."""
-        totals = self._unit_of_work.totals
-        if self._strategy.is_near(self._url_table.link_evidence(url_id)):
+    def _count_link(self, url_id: int, reward: float) -> None:
+        """Count a request for the kinds of links that lead to its URL."""
+        totals, link_evidence = self._unit_of_work.totals, self._url_table.link_evidence(url_id)
+        if self._strategy.names_subtopic(link_evidence):
+            totals.subtopics += 1
+            totals.subtopics_yielded += reward
+        if self._strategy.is_near(link_evidence):
             totals.near += 1
             totals.near_yielded += reward
         else:
             totals.far += 1
             totals.far_yielded += reward
-        if self.set_far_penalty():
+        if self.set_link_rates():
             totals.urls_to_raise = len(self._url_table)
-        self._raise_far_urls()
+        self._raise_urls()
 
-    def set_far_penalty(self) -> bool:
-        """Give the strategy the hit rates of near and far links; return whether far ones rise."""
+    def set_link_rates(self) -> bool:
+        """Give the strategy the tallies of each kind of link; return whether priorities rise."""
         totals = self._unit_of_work.totals
-        return self._strategy.set_far_penalty(
-            Tally(totals.near, totals.near_yielded), Tally(totals.far, totals.far_yielded)
+        return self._strategy.set_link_rates(
+            Tally(totals.near, totals.near_yielded),
+            Tally(totals.far, totals.far_yielded),
+            Tally(totals.subtopics, totals.subtopics_yielded),
         )
 
-    def _raise_far_urls(self) -> None:
-        """Raise the priorities of some waiting URLs after the penalty of far links has shrunk.
+    def _raise_urls(self) -> None:
+        """Raise the priorities of some waiting URLs after the rate of a kind of link has risen.
 
         The newest come first. Each request continues, so that none takes long.
         """

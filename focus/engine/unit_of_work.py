@@ -55,6 +55,7 @@ class Totals(msgspec.Struct):
     own, own_yielded     recent requests in the strategy's order, and their rewards
     fallback, fallback_yielded   the same in that of the fallback (`engine.fallback`)
     useless_fallbacks    requests in that order since any order brought something
+    subtopics, subtopics_yielded   the same for links of both kinds that name a sub-topic
     urls_to_raise        waiting URLs with a smaller id have yet to be raised (`HitRates`)
     looked, unchanged, changed, gone, unanswered   revisits by result
     refreshed_from, round_*   first new URL id and totals at the start of the revisit round
@@ -78,6 +79,8 @@ class Totals(msgspec.Struct):
     fallback: float = 0.0
     fallback_yielded: float = 0.0
     useless_fallbacks: int = 0
+    subtopics: int = 0
+    subtopics_yielded: float = 0.0
     urls_to_raise: int = 0
     shells: int = 0
     rendered: int = 0

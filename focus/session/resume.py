@@ -61,7 +61,7 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     crawl.unit_of_work.resume(msgspec.convert(info.counters, Totals))
     if crawl.strategy.learns:
         hit_rates.set_newcomer_bonus()
-        hit_rates.set_far_penalty()
+        hit_rates.set_link_rates()
     await _restore_recent_harvest(crawl, store, info)
     await _restore_titles(crawl, store, info)
 

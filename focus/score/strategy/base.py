@@ -165,10 +165,15 @@ class Strategy:
         """Return whether a URL with this evidence is a link of a relevant page."""
         return False
 
-    def set_far_penalty(self, near: Tally, far: Tally) -> bool:
-        """Set the penalty of links of other pages than relevant ones, from both tallies.
+    def names_subtopic(self, link_evidence: LinkEvidence) -> bool:
+        """Return whether a link to a URL with this evidence names a sub-topic."""
+        return False
 
-        Return whether it is smaller than before, so that priorities of waiting URLs rise.
+    def set_link_rates(self, near: Tally, far: Tally, subtopics: Tally) -> bool:
+        """Set the weights of kinds of links: of relevant pages, of others, with a sub-topic.
+
+        Every link is in one of the first two tallies; those in the third are also in one of these.
+        Return whether a weight has risen, so that priorities of waiting URLs rise.
         """
         return False
 

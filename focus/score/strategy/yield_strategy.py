@@ -22,6 +22,7 @@ _INHERITED = 4  # index of the inherited relevance in the link evidence of best-
 _USUAL_DIFFERENCE = 1.5  # of the logits of the hit rates of near and far links
 _NEAR = 0.5  # inherited relevance above which a URL is a link of a relevant page
 _OWN_RATE, _FALLBACK_K = 0.3, 5.0  # expected rate of the own order; weight of both expectations
+_SUBTOPIC = 0.2  # certainty above which a link counts as one that names a sub-topic
 
 
 def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
@@ -33,7 +34,7 @@ def shrunk_rate(tally: Tally | RecentTally, prior: float, k: float) -> float:
 
 
 class Yield(BestLink):
-    """best-link's + member·M + subtopic·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N + far·F.
+    """best-link's + member·M + subtopic·W·S + weight·Δ(pattern) + hub·Δ(page) + newcomer·N + far·F.
 
     M         membership, maximal over in-links: m of an index page (`score.index_pages`) for each
               link in its body to a page of its host. m is the maximum of: how much of the topic its
@@ -46,6 +47,11 @@ class Yield(BestLink):
               is more frequent in titles of this crawl's relevant pages than in others, or that the
               topic file expects to be one and that pages have not disproved. 0 if it has a topic
               word
+    W         1 + logit r(sub) - logit r(rest), between 0 and 1, in steps of ¼, for a topic with
+              related terms; otherwise 1. r(sub) and r(rest) are the hit rates of links with S above
+              0.2 and of all others in this crawl, shrunk to p₀. Words of titles that lead elsewhere
+              in this crawl lose their weight. Without related terms few pages are recognised, and
+              the hit rates say little
     Δ(g)      logit r(g) - logit p₀
     r(pattern)  hit rate of the URL pattern on its host, shrunk to that of the host, which is shrunk
                 to p₀
@@ -119,6 +125,7 @@ class Yield(BestLink):
         self.subtopics = Subtopics()
         self._far_penalty = 0.0
         self._has_terms = False
+        self._subtopic_weight = 1.0
 
     def set_terms(self, terms: Mapping[str, float]) -> None:
         self.subtopics = Subtopics(terms)
@@ -153,7 +160,7 @@ class Yield(BestLink):
         return (
             link_priority
             + p["member"] * link_evidence[_BEST_LINK_WIDTH]
-            + p["subtopic"] * link_evidence[_BEST_LINK_WIDTH + 2]
+            + p["subtopic"] * self._subtopic_weight * link_evidence[_BEST_LINK_WIDTH + 2]
         )
 
     def priority_parts(self, link_evidence: LinkEvidence) -> dict[str, float]:
@@ -184,13 +191,24 @@ class Yield(BestLink):
     def is_near(self, link_evidence: LinkEvidence) -> bool:
         return link_evidence[_INHERITED] > _NEAR
 
-    def set_far_penalty(self, near: Tally, far: Tally) -> bool:
-        before = self._far_penalty
-        k, p0 = self.params["k"], self.params["p0"]
-        near_rate, far_rate = shrunk_rate(near, p0, k), shrunk_rate(far, p0, k)
-        difference = _logit(far_rate) - _logit(near_rate)
+    def names_subtopic(self, link_evidence: LinkEvidence) -> bool:
+        return link_evidence[_BEST_LINK_WIDTH + 2] > _SUBTOPIC
+
+    def set_link_rates(self, near: Tally, far: Tally, subtopics: Tally) -> bool:
+        far_before, weight_before = self._far_penalty, self._subtopic_weight
+        rest = Tally(
+            near.requests + far.requests - subtopics.requests,
+            near.rewards + far.rewards - subtopics.rewards,
+        )
+        difference = self._shrunk_logit(far) - self._shrunk_logit(near)
         self._far_penalty = _penalty(self.params["far"] * (difference + _USUAL_DIFFERENCE))
-        return self._far_penalty > before
+        if self._has_terms:
+            difference = self._shrunk_logit(subtopics) - self._shrunk_logit(rest)
+            self._subtopic_weight = max(0.0, 1.0 + _penalty(difference))
+        return self._far_penalty > far_before or self._subtopic_weight > weight_before
+
+    def _shrunk_logit(self, tally: Tally) -> float:
+        return _logit(shrunk_rate(tally, self.params["p0"], self.params["k"]))
 
     def prefers_fallback(self, own: RecentTally, fallback: RecentTally) -> bool:
         rate = shrunk_rate(fallback, self.params["fallback"], _FALLBACK_K)
