@@ -260,7 +260,7 @@ def _row(option: click.Option, ctx: click.Context) -> str:
     key = option.opts[0].removeprefix("--")  # of a setting of focus.toml only
     name = record[0] if record else key if option.is_flag else f"{key} {option.make_metavar(ctx)}"
     extra = option.get_help_extra(ctx)
-    default = str(extra.get("default", "")).strip("()")
+    default = str(extra.get("default", "")).strip('()"')
     if isinstance(option.show_default, str):
         default = say(default)
     variable = ", ".join(f"`{name}`" for name in extra.get("envvars", ()))

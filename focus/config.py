@@ -207,6 +207,7 @@ class ScopeConfig(msgspec.Struct, frozen=True):
         Setting(
             SCOPE_SECTION,
             "Read scanned PDF with tesseract in these languages, such as eng+chi_sim.",
+            kind="languages",
         ),
     ] = ""
     max_url: Annotated[
@@ -386,7 +387,9 @@ class CrawlConfig(msgspec.Struct, frozen=True):
     terms: Annotated[
         str,
         Setting(
-            CRAWL_SECTION, "Related terms of the topic: library, none, or a file with one per line."
+            CRAWL_SECTION,
+            "Related terms of the topic: library, none, or a file with one per line.",
+            kind="terms",
         ),
     ] = "library"
     as_published: Annotated[

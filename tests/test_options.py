@@ -30,7 +30,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "network": ("10.0.0.0/8", "10.0.0.0/8"), "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
     "proxy": ("http://proxy.test:80", "http://proxy.test:80"), "secret": ("a=1", "a=1"),
     "share": ("0.02", 0.02), "file": ("web.warc", Path("web.warc")), "flag": ("", True),
-    "text": ("eng", "eng"),
+    "text": ("eng", "eng"), "languages": ("eng", "eng"), "terms": ("none", "none"),
 }  # fmt: skip
 
 

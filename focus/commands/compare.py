@@ -121,7 +121,7 @@ def _first_existing(folder: Path, *names: str) -> Path | None:
 @_variant_option(
     "--terms",
     default="library",
-    metavar="TEXT",
+    kind="terms",
     help="Related terms of the topics: library, none, or a file with one per line.",
 )
 @_variant_option(

@@ -38,7 +38,7 @@ _ALL_MODELS = "all"  # all relevance models
 TERMS = option(
     "--terms",
     default=LIBRARY,
-    metavar="TEXT",
+    kind="terms",
     help="Related terms: library, none, or a file with one per line.",
 )
 

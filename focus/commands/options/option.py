@@ -105,7 +105,7 @@ class Option(click.Option):
             return None
         extra = self.get_help_extra(ctx)
         notes = []
-        if "default" in extra:
+        if extra.get("default", '""') != '""':
             value = extra["default"].strip("()")
             default_text = say(value) if isinstance(self.show_default, str) else value
             notes.append(say("default: {value}", value=default_text))

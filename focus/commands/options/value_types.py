@@ -237,6 +237,8 @@ KINDS = {
     "number": ValueKind("NUMBER", float),
     "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
+    "terms": ValueKind("library|none|FILE", str),
+    "languages": ValueKind("LANGS", str),
     "secret": ValueKind("TEXT", str),
     "time": ValueKind("TIME", checked_type(parse_duration)),
     "positive time": ValueKind("TIME", checked_type(parse_positive_duration)),
