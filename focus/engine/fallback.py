@@ -60,7 +60,7 @@ class Fallback:
             self._raise_best(urls)
 
     def _raise_best(self, count: int) -> None:
-        """Raise waiting links of the most relevant pages, the oldest first."""
+        """Raise waiting links of the pages that are most relevant now, the oldest first."""
         import numpy as np
 
         table = self._url_table
@@ -70,7 +70,7 @@ class Fallback:
         raised = np.count_nonzero(waits & (priority == FALLBACK_PRIORITY))
         waits &= (priority > DEFERRED_PRIORITY) & (priority < FALLBACK_PRIORITY)
         ids = np.flatnonzero(waits & (inherited > 0.5))
-        best = ids[np.argsort(-inherited[ids], kind="stable")]
+        best = ids[inherited[ids] == inherited[ids].max(initial=0.0)]
         chosen = best[: max(0, min(count, _MAX_WAITING_TURNS * count - raised))].tolist()
         del priority, waits  # while numpy uses a column, it cannot grow
         for url_id in chosen:
