@@ -38,7 +38,7 @@ RARE_OPTIONS = frozenset(
     """
     archive as-published connect-to cookie credentials eager ignore-robots insecure keep max-bytes
     max-requests no-browser-sandbox no-site-rules per-host proxy relevance render-match
-    threshold workers
+    since-published threshold until-published workers
     """.split()
 )
 """Options that only `--help-all` shows."""
@@ -269,6 +269,22 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             CRAWL_SECTION,
             "Count pages above this relevance as relevant.",
             default_text="the topic file's, else the model's",
+        ),
+    ] = None
+    since_published: Annotated[
+        float | None,
+        Setting(
+            CRAWL_SECTION,
+            "Count only pages with a publication date from then on: 2026-01-31 or 7d (ago).",
+            kind="instant",
+        ),
+    ] = None
+    until_published: Annotated[
+        float | None,
+        Setting(
+            CRAWL_SECTION,
+            "Count only pages with a publication date up to then, including that day.",
+            kind="instant-end",
         ),
     ] = None
     documents: bool = False  # as `ScopeConfig.documents`

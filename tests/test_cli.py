@@ -116,6 +116,25 @@ def test_why_shows_evidence_of_index_page(focus: Focus, home: Path) -> None:
     assert f"= {total}; now, after" in focus("why", "a.test/one", "--db", "a.db").out
 
 
+def test_crawl_publication_period_chooses_results(focus: Focus, home: Path) -> None:
+    days = ["2023/12/31", "2024/01/01", "2024/01/02", "2024/01/03"]
+    addresses = ["/none", *(f"/{day}/a" for day in days)]
+    pages = {address: (f"足球 {n}", []) for n, address in enumerate(addresses)}
+    web = recorded(home, {"/": ("足球", [(to, "足球") for to in addresses]), **pages})
+    period = ("--since-published", "2024-01-01", "--until-published", "2024-01-02")
+    plan = focus(*on(web, *period, "--dry-run"))
+    assert "--since-published 2024-01-01T00:00Z" in plan.out + plan.err
+    crawl = focus(*on(web, *period, "--target", "2"))
+    assert crawl.code == 0
+    rows = focus("export", "--db", "a.db", "--relevant", "--fields", "url").out
+    assert sorted(re.findall(r"/2024/\S+/a", rows)) == ["/2024/01/01/a", "/2024/01/02/a"]
+    status = json.loads(focus("status", "--db", "a.db", "--json").out)
+    assert status["status"]["crawl"]["relevant"] == 2
+    assert (
+        "no result by --since-published" in focus("why", "a.test/2023/12/31/a", "--db", "a.db").out
+    )
+
+
 def test_why_shows_urls_ahead_and_matched_words(focus: Focus, home: Path) -> None:
     pages = {
         "/": ("Portal", [("/one", "足球 1"), ("/two", "天气"), ("/three", "欧冠")]),

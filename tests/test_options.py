@@ -31,6 +31,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "proxy": ("http://proxy.test:80", "http://proxy.test:80"), "secret": ("a=1", "a=1"),
     "share": ("0.02", 0.02), "file": ("web.warc", Path("web.warc")), "flag": ("", True),
     "text": ("eng", "eng"), "languages": ("eng", "eng"), "terms": ("none", "none"),
+    "instant": ("2026-01-31", 1769817600.0), "instant-end": ("2026-01-31", 1769904000.0),
 }  # fmt: skip
 
 

@@ -138,7 +138,7 @@ async def _score_response(scorer: Scorer, task: Task, fetch: FetchResult) -> Res
     kind, body = fetch.header("content-type"), fetch.body
     if "html" in (kind or ""):
         body = body[:MAX_BYTES]  # the rest would not be parsed
-    job = Job(fetch.url, body, kind, task.template, task.software)
+    job = Job(fetch.url, body, kind, task.template, task.software, fetch.fetched_at)
     page = await scorer.score(job)
     return Result(task, *apply_refresh(fetch, page))
 

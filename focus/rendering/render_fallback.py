@@ -67,10 +67,9 @@ class RenderFallback:
         if rendered.rendering is not Rendering.RENDERED:
             original = _without_routes(original)
             return replace(original, rendering=rendered.rendering, detail=rendered.detail)
-        task = result.task
-        page = await self._scorer.score(
-            Job(task.url, rendered.html, "text/html; charset=utf-8", task.template, task.software)
-        )
+        task, content_type = result.task, "text/html; charset=utf-8"
+        seen = task.template, task.software, result.fetch.fetched_at
+        page = await self._scorer.score(Job(task.url, rendered.html, content_type, *seen))
         if page.failure is not None or page.rendering.is_shell:
             return replace(_without_routes(original), rendering=Rendering.EMPTY)
         return replace(

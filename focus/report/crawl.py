@@ -15,6 +15,7 @@ from focus.storage.figures import CrawlFigures
 from focus.text.formatting import (
     format_count,
     format_duration,
+    format_local_time,
     format_percent,
     format_size,
     printable,
@@ -158,6 +159,8 @@ def _settings_rows(figures: CrawlFigures) -> list[tuple[str, str]]:
 
 
 def _limit_text(name: str, value: float) -> str:
+    if name.endswith("_published"):
+        return f"{name.replace('_', ' ')} {format_local_time(value)}"
     if name.endswith("_s"):
         return f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(value)}"
     value_text = format_size(int(value)) if name == "max_bytes" else f"{value:,}"

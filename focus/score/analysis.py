@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC
+
 import msgspec
 
 from focus.admission.near_duplicates import (
@@ -17,6 +20,7 @@ from focus.config import AnalysisConfig
 from focus.documents.convert import to_html
 from focus.documents.kinds import DocumentError, document_kind
 from focus.html.parser import parse
+from focus.html.publication_date import read_publication_time
 from focus.html.reader import ParsedPage
 from focus.html.shell import MIN_TEXT_WIDTH, detect_shell
 from focus.http import zstd
@@ -79,11 +83,13 @@ class PageScorer:
         *,
         template: SiteTemplate = NO_TEMPLATE,
         software: str | None = "",
+        fetched_at: float = math.inf,
     ) -> Page:
         """Return the scored page: its text fields, its relevance and its scored links.
 
         template  what the pages of its host repeat; it does not count
         software  the web application of the host, "" if it has none that is known; None detects it
+        fetched_at  Unix seconds; a page cannot have been published later
 
         A document that cannot be read returns a `Page` with a failure.
         """
@@ -103,7 +109,6 @@ class PageScorer:
         document = self._make_document(url, parsed, template)
         links = self._outlinks.read(url, parsed.links, joiner, document.ancestor_pages)
         judgement = self.model.judge(document)
-        is_relevant = judgement.relevance > self.threshold
         may_repeat_words = (
             judgement.relevance > 0.0
             or bool(template.blocks)
@@ -116,6 +121,9 @@ class PageScorer:
         index = is_index_page(url, parsed, links, software, document.full_content)
         has_text = len(document.full_content) >= MIN_TEXT_WIDTH
         rendering = Rendering.NONE if has_text else detect_shell(parsed, source)
+        is_relevant = judgement.relevance > self.threshold and (
+            index or self._is_in_period(source, url, fetched_at)
+        )
         is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
         title, site = split_title(parsed.title, template.affix, parsed.site_name)
         return Page(
@@ -160,6 +168,15 @@ class PageScorer:
             keyword_blocks=document.keyword_blocks(self.matcher) if may_repeat_words else (),
             body_zstd=zstd.compress_frame(self._compressor, source) if is_stored else b"",
         )
+
+    def _is_in_period(self, source: bytes, url: str, fetched_at: float) -> bool:
+        """Return whether a page was published when `since_published` and `until_published` ask."""
+        since, until = self.config.since_published, self.config.until_published
+        if since is None and until is None:
+            return True
+        html = source.decode("utf-8", "replace")
+        published = read_publication_time(html, url, fetched_at=fetched_at, zone=UTC)
+        return published is not None and (since or -math.inf) <= published < (until or math.inf)
 
     def _decode(self, body: bytes, content_type: str | None) -> tuple[bytes, str]:
         """Return the page in UTF-8 and the charset it was decoded from.

@@ -77,7 +77,18 @@ def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
         as_published=is_published,
         trained=analysis.trained,
     )
-    return msgspec.structs.replace(why, threshold=threshold, weights=model.part_weights())
+    is_out_of_period = (
+        (analysis.since_published, analysis.until_published) != (None, None)
+        and why.page is not None
+        and why.page.relevance > threshold
+        and not (why.page.relevant or why.duplicate_of)
+    )
+    return msgspec.structs.replace(
+        why,
+        threshold=threshold,
+        weights=model.part_weights(),
+        is_out_of_period=is_out_of_period,
+    )
 
 
 def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:

@@ -96,7 +96,11 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
 def _crawl_settings(config: CrawlConfig) -> CrawlSettings:
     topic, analysis, polite = config.analysis.topic, config.analysis, config.politeness
     keywords: Any = topic.get("keywords") or []
-    limits = msgspec.structs.asdict(config.limits) | {"max_depth": config.scope.max_depth}
+    limits = msgspec.structs.asdict(config.limits) | {
+        "max_depth": config.scope.max_depth,
+        "since_published": analysis.since_published,
+        "until_published": analysis.until_published,
+    }
     return CrawlSettings(
         seeds=list(config.seeds),
         keywords=[_keyword_text(keyword) for keyword in keywords],

@@ -180,6 +180,7 @@ class Why(msgspec.Struct, frozen=True):
     ahead           URLs with precedence; None for seeds and dropped URLs
     subtopics       words in the anchor text that are sub-topics by now
     subtopic_sources  sources of those that the topic file expected
+    is_out_of_period  whether its publication date keeps it from being a result
     threshold       relevance above which a page of the crawl is relevant; None if unknown
     weights         weight of each part of the relevance, and the bias; empty if it is no such sum
     """
@@ -202,5 +203,6 @@ class Why(msgspec.Struct, frozen=True):
     subtopic_sources: dict[str, str] = {}
     named: list[str] = []
     ahead: PrecedingUrls | None = None
+    is_out_of_period: bool = False
     threshold: float | None = None
     weights: dict[str, float] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import math
 import os
 import signal
 import sys
@@ -52,6 +53,7 @@ class Scorer(Protocol):
         *,
         template: SiteTemplate = NO_TEMPLATE,
         software: str | None = "",
+        fetched_at: float = math.inf,
     ) -> Page:
         """Return the scored page. A hostile page can make this raise, hang or crash.
 
@@ -77,7 +79,12 @@ def score_page(scorer: Scorer, job: Job) -> Page:
     started = time.perf_counter()
     try:
         page = scorer.score(
-            job.url, job.body, job.content_type, template=job.template, software=job.software
+            job.url,
+            job.body,
+            job.content_type,
+            template=job.template,
+            software=job.software,
+            fetched_at=job.fetched_at,
         )
     except Exception as error:  # no page may end the worker
         page = failed_page(FailureKind.PARSE_CRASH, f"{type(error).__name__}: {error}")

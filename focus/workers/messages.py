@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from focus.config import AnalysisConfig
@@ -16,6 +18,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     template  what the pages of its host repeat; it does not count
     software  web application of the host, "" if it has none that is known; None detects it
+    fetched_at  Unix seconds; infinite if unknown
     """
 
     url: str
@@ -23,6 +26,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
     content_type: str | None
     template: SiteTemplate = NO_TEMPLATE
     software: str | None = ""
+    fetched_at: float = math.inf
 
 
 class Setup(msgspec.Struct, frozen=True, array_like=True, tag=0):

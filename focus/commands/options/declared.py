@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 
@@ -95,8 +96,10 @@ class Declared(NamedTuple):
 
     def as_typed(self, value: Any) -> Any:
         """Return a value as it would be typed; None stays None."""
-        if value is None or self.kind not in ("time", "size"):
+        if value is None or self.kind not in ("time", "size", "instant", "instant-end"):
             return value
+        if "instant" in self.kind:
+            return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%dT%H:%MZ}"
         return format_duration(value) if self.kind == "time" else format_size(int(value))
 
 
