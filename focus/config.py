@@ -34,6 +34,11 @@ NOFOLLOW_CHOICES = ("follow", "weigh", "skip")
 MAX_URL_LENGTH = 2083
 """Maximum characters of a URL; longer ones are ignored."""
 USER_AGENT = "focus/0.1 (focused crawler; contact not set)"
+OCR_CPU_S = 30.0
+"""Maximum CPU seconds of the programs that read one scanned document."""
+SILENCE_FACTOR = 10.0
+"""Seconds without a reply for each CPU second of a limit: a busy machine may give a worker a tenth
+of a core."""
 RARE_OPTIONS = frozenset(
     """
     archive as-published connect-to cookie credentials eager ignore-robots insecure keep max-bytes

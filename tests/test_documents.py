@@ -1,6 +1,7 @@
 """Documents become pages: what they say, what they link to, and what is wrong with bad ones."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from focus.score.analysis import PageScorer
 from focus.topic.topic import from_words, to_builtins
 from tests.support import documents
 from tests.support.cases import cases
+from tests.support.processes import orphans
 
 ALL = {
     "pdf": documents.pdf(),
@@ -273,16 +275,32 @@ def test_to_html_scan_is_read_with_ocr(programs: Programs) -> None:
 
 @cases(
     "scripts, message",
-    ({"pdftoppm": "exec tail -f /dev/null", "tesseract": ":"}, "has no text, like a scan"),
+    ({"pdftoppm": "exec tail -f /dev/null", "tesseract": ":"}, "--ocr takes over 0.005 s"),
+    ({"pdftoppm": "echo x", "tesseract": "kill -9 $$"}, "--ocr takes over 0.005 s"),
     ({"pdftoppm": ":"}, "--ocr needs tesseract"),
 )
 def test_to_html_scan_that_cannot_be_read_says_why(
     programs: Programs, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str], message: str
 ) -> None:
-    monkeypatch.setattr(ocr, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(ocr, "OCR_CPU_S", 0.005)
     programs(**scripts)
     with pytest.raises(DocumentError, match=message):
         to_html("pdf", SCAN, None, "eng")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
+def test_ocr_program_ends_with_its_worker(programs: Programs, tmp_path: Path) -> None:
+    os.mkfifo(note := tmp_path / "note")
+    programs(pdftoppm=f"echo $$ > {note}; exec tail -f /dev/null", tesseract=":")
+    reading = "import sys; to_html('pdf', sys.stdin.buffer.read(), None, 'eng')"
+    command = [sys.executable, "-c", f"from focus.documents.convert import to_html; {reading}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as worker:
+        assert worker.stdin is not None
+        worker.stdin.write(SCAN)
+        worker.stdin.close()
+        pid = int(note.read_text())
+        worker.kill()
+    assert not orphans([pid])
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
-from focus.config import AnalysisConfig
+from focus.config import SILENCE_FACTOR, AnalysisConfig
 from focus.errors import FocusError
 from focus.records import FailureKind, Link, Page
 from focus.workers import InlineScorer, WorkerPool
 from focus.workers.child import FLUSH_INTERVAL_S
 from focus.workers.messages import FrameDecoder, Job, Ready, Reply, ScoredPages, encode_frame
-from focus.workers.pool import MAX_BATCH, MAX_BATCHES_PER_WORKER, SILENCE_FACTOR
+from focus.workers.pool import MAX_BATCH, MAX_BATCHES_PER_WORKER
 from tests.support.cases import cases
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and pidfd of Linux")

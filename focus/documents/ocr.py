@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
+import math
 import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 
+from focus.config import OCR_CPU_S, SILENCE_FACTOR
 from focus.documents.kinds import DocumentError
 from focus.errors import ConfigError
 
 MAX_PAGES = 10
 """Pages read of one scan."""
 
-MAX_SECONDS = 15.0
-"""Seconds for one scan, below the 20 s after which a worker without a reply is killed."""
-
 _PROGRAMS = ("pdftoppm", "tesseract")
 _LONG_SIDE = "2400"  # pixels of the drawn page: A4 at 205 dpi; bounds its image to 6 MB
+_PR_SET_PDEATHSIG = 1
 _GAP = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 
 
@@ -42,16 +46,23 @@ def check_ocr(languages: str, *, documents: bool) -> None:
 
 
 def read_pages(body: bytes, page_count: int, languages: str) -> Iterator[str]:
-    """Yield the text of the first pages of a PDF, as many as can be read in `MAX_SECONDS`."""
+    """Yield the text of the first pages of a PDF, as many as `OCR_CPU_S` of computing allow.
+
+    Raises DocumentError if a program is missing or the first page takes longer.
+    """
     if missing := _missing_programs():
         raise DocumentError(f"PDF: it has no text, and --ocr needs {missing}")
-    ends_at = time.monotonic() + MAX_SECONDS
+    cpu_end, ends_at = _cpu_s() + OCR_CPU_S, time.monotonic() + SILENCE_FACTOR * OCR_CPU_S
     for number in map(str, range(1, min(page_count, MAX_PAGES) + 1)):
         draw = ("-f", number, "-l", number, "-gray", "-scale-to", _LONG_SIDE, "-")
         try:
-            image = _run("pdftoppm", draw, body, ends_at)
-            text = _run("tesseract", ("-", "-", "-l", languages), image, ends_at) if image else b""
-        except subprocess.TimeoutExpired:
+            image = _run("pdftoppm", draw, body, cpu_end, ends_at)
+            read = ("-", "-", "-l", languages)
+            text = _run("tesseract", read, image, cpu_end, ends_at) if image else b""
+        except subprocess.TimeoutExpired as error:
+            if number == "1":
+                message = f"PDF: it has no text, and --ocr takes over {OCR_CPU_S:g} s for a page"
+                raise DocumentError(message) from error
             return
         yield _GAP.sub("", text.decode("utf-8", "replace"))
 
@@ -60,18 +71,33 @@ def _missing_programs() -> str:
     return ", ".join(name for name in _PROGRAMS if shutil.which(name) is None)
 
 
-def _run(program: str, arguments: tuple[str, ...], data: bytes, ends_at: float) -> bytes:
-    return subprocess.run(
+def _run(
+    program: str, arguments: tuple[str, ...], data: bytes, cpu_end: float, ends_at: float
+) -> bytes:
+    """Return the output of a program; TimeoutExpired at either limit."""
+    limit_s = max(1, math.ceil(cpu_end - _cpu_s()))
+    done = subprocess.run(
         [program, *arguments],
         input=data,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         timeout=max(0.0, ends_at - time.monotonic()),
         env=os.environ | {"OMP_THREAD_LIMIT": "1"},  # one core, as for every other page
-        preexec_fn=_limit_cpu,
-    ).stdout
+        preexec_fn=partial(_bind_to_worker, limit_s, ctypes.CDLL(None)),
+    )
+    if _cpu_s() >= cpu_end or done.returncode == -signal.SIGKILL:
+        raise subprocess.TimeoutExpired(program, limit_s)
+    return done.stdout
 
 
-def _limit_cpu() -> None:
-    """Let the program end by itself if its worker is killed."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(MAX_SECONDS), int(MAX_SECONDS)))
+def _cpu_s() -> float:
+    """Return the CPU seconds of all programs that this process has run."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _bind_to_worker(limit_s: int, libc: ctypes.CDLL) -> None:
+    """Limit the CPU time of a program, and have it killed when its worker dies."""
+    resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
+    if sys.platform == "linux":
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Self
 
-from focus.config import AnalysisConfig
+from focus.config import OCR_CPU_S, SILENCE_FACTOR, AnalysisConfig
 from focus.errors import FocusError
 from focus.records import FailureKind, Page
 from focus.workers.child import SCORER, failed_page
@@ -20,9 +20,6 @@ MAX_BATCHES_PER_WORKER = 2  # sent to a worker: one in work and the next
 MAX_CRASHES = 2  # a page that broke a worker is tried once more, in a batch of its own
 MAX_FAILED_STARTS = 3  # consecutive failed starts of a worker
 START_LIMIT_S = 60.0
-SILENCE_FACTOR = (
-    10.0  # times the limit per page: a busy machine may give a worker a tenth of a core
-)
 _RESTART_PAUSE_S = 0.2
 _SILENT = "silent"
 
@@ -32,7 +29,7 @@ class WorkerPool:
 
     workers   number of processes
     limit_s   maximum seconds of CPU time per page; a worker may be silent for `SILENCE_FACTOR`
-              times as long
+              times as long, and for that of a scan in addition
     scorer    dotted name of the scorer class in each worker
 
     A page that cannot be scored is returned with `failure` set. `FocusError` is raised only if no
@@ -44,7 +41,7 @@ class WorkerPool:
     ) -> None:
         self._setup = Setup(config, scorer, limit_s)
         self._worker_count = max(1, workers)
-        self._silence_s = SILENCE_FACTOR * limit_s
+        self._silence_s = SILENCE_FACTOR * (limit_s + (OCR_CPU_S if config.ocr else 0.0))
         self._timeout_details = {
             "SIGPROF": f"over {limit_s:g} s of computing",
             _SILENT: f"silent for {self._silence_s:g} s",
