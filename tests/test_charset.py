@@ -15,6 +15,7 @@ NEWS = "中国足球队在世界杯预选赛中取得胜利，主教练在新闻
 TAIWAN = "中國足球隊在世界盃預選賽中取得勝利，總教練在記者會上表示球員們表現出色。"
 KOREAN = "대한민국 축구 국가대표팀이 월드컵 예선에서 승리를 거두었다고 감독이 기자회견에서 말했다."
 JAPANESE = "サッカー日本代表がワールドカップ予選で勝利を収め、監督は記者会見で選手たちをほめた。"
+LATIN = "text/html; charset=iso-8859-1"
 RUSSIAN = "Сборная России по футболу одержала победу в отборочном матче чемпионата мира."
 
 
@@ -29,6 +30,10 @@ def page(text: str, encoding: str, label: str = "") -> bytes:
     (page(NEWS, "utf-8"), None, "utf-8"),
     (page(NEWS, "utf-8", "gb2312"), "text/html; charset=gbk", "utf-8"),
     (page(NEWS, "utf-8"), "text/html; charset=iso-8859-1", "utf-8"),
+    *((page(NEWS, "gbk", label), LATIN, "gb18030") for label in ("", "iso-8859-1")),
+    (page(TAIWAN, "big5", "big5"), LATIN, "big5"),
+    (page(JAPANESE, "shift_jis"), LATIN, "shift_jis"),
+    (page(RUSSIAN, "cp1251"), LATIN, "windows-1251"),
     (page(NEWS, "gbk", "gb2312"), None, "gbk"),
     (page(NEWS, "gbk"), "text/html; charset=GB2312", "gbk"),
     (page(NEWS, "gbk"), None, "gb18030"),
@@ -72,7 +77,7 @@ def test_decode_utf8_with_broken_character_stays_utf8() -> None:
     (b"\xd6\xd0", "text/html; charset=zlib_codec", ("中", "gb18030")),
     (b"\xd6\xd0", "text/html; charset=idna", ("中", "gb18030")),
     ("é".encode(), "text/html; charset=gbk", ("茅", "gbk")),  # two bytes prove nothing
-    ("é".encode(), None, ("é", "utf-8")),
+    *(("é".encode(), header, ("é", "utf-8")) for header in (None, LATIN)),
     (b"\xff", "text/html; charset=utf-8", ("\ufffd", "utf-8")),
     (b"x", "text/html; charset=iso-2022-kr", ("\ufffd", "replacement")),
     (b"\x80", "text/html; charset=x-user-defined", ("\uf780", "x-user-defined")),

@@ -72,7 +72,12 @@ def test_read_metadata_json_ld_as_sites_write_it(script: str) -> None:
 @cases(
     "html, author",
     ("<meta name=citation_author content='Li, L.'><meta name=citation_author content='Wu, D.'>",
-     "Li, L., Wu, D."),
+     "L. Li, D. Wu"),
+    *((f"<meta name=citation_author content='{name}'>", plain) for name, plain in (
+        ("李, 娜", "李娜"), ("欧阳，雪", "欧阳雪"), ("李雷，韩梅梅", "李雷, 韩梅梅"))),
+    ("<meta name=citation_authors content='King, Martin L., Jr.; Doe, Jane'>",
+     "Martin L. King Jr., Jane Doe"),
+    ("<meta name=dcterms.creator content='Jane Doe, MD'>", "Jane Doe, MD"),
     ("<h1>A</h1><p>By Jane Doe and John Roe</p>", "Jane Doe, John Roe"),
     ("<p>作者：Tom Li、王五</p>", "Tom Li, 王五"),
     ("<p>Von Jane Doe</p>", "Jane Doe"), ("<p>Автор: Иван Петров</p>", "Иван Петров"),

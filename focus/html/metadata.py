@@ -27,9 +27,19 @@ MAX_NAME = 200
 """Characters of the authors' names at most."""
 
 _AUTHOR_METAS = (
-    "author", "article:author", "citation_authors", "dc.creator", "dcterms.creator",
-    "dc.contributor", "parsely-author", "sailthru.author", "byl", "article:author_name",
+    "author", "article:author", "dc.contributor", "parsely-author", "sailthru.author", "byl",
+    "article:author_name",
 )  # fmt: skip
+_CITATION_SELECTOR = ",".join(
+    f'[name="{name}" i]'
+    for name in ("citation_author", "citation_authors", "dc.creator", "dcterms.creator")
+)
+_FAMILY_FIRST = re.compile(
+    r"([^,，]+)[,，](?!\s*(?:M\.?D|Ph\.?D|MSc|MBA|[JS]r)\b)([^,，]+)(?:,( (?:[JS]r\.?|I{2,3}|IV)))?"
+)
+_FAMILY = re.compile(
+    "[一-鿿]|欧阳|歐陽|司马|司馬|上官|诸葛|諸葛|夏侯|皇甫|慕容|司徒|令狐|尉迟|东方|端木"
+)
 _AUTHOR_SELECTOR = (
     '[itemprop~="author"] [itemprop~="name"],[itemprop~="author"],[rel~="author"],'
     ".author-name,.author_name,.byline-name,.byline__name,.p-author,.article-author,.post-author,"
@@ -146,8 +156,9 @@ def _find_author(sources: MetadataSources) -> str | None:
             for name in _entity_names(node.get(key), by_id)
         ),
         (
-            node.attributes.get("content") or ""
-            for node in sources.tree.css('[name="citation_author" i],[name="dc.creator" i]')
+            _given_name_first(name)
+            for node in sources.tree.css(_CITATION_SELECTOR)
+            for name in re.split("[;；]", node.attributes.get("content") or "")
         ),
         *([meta] for meta in metas),
         (name for node in pages for name in _entity_names(node.get("author"), by_id)),
@@ -166,6 +177,16 @@ def _entity_names(value: Any, by_id: dict[str, JsonObject]) -> Iterator[str]:
             named = by_id.get(str(named.get("@id")), named)
         name = named.get("name") or f"{named.get('givenName', '')} {named.get('familyName', '')}"
         yield from (name for name in as_list(name) if isinstance(name, str))
+
+
+def _given_name_first(name: str) -> str:
+    """Return `Na Li` for `Li, Na`, and 李娜 for 李, 娜; other names as they are."""
+    if not (match := _FAMILY_FIRST.fullmatch(name)):
+        return name
+    family, given = match[1].strip(), match[2].strip()
+    if _HAN.search(family):
+        return family + given if _FAMILY.fullmatch(family) else name
+    return f"{given} {family}{match[3] or ''}"
 
 
 def _join_names(names: Iterable[str]) -> str | None:

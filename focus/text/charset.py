@@ -55,6 +55,8 @@ def _decode(body: bytes, content_type: str | None) -> tuple[str, str, bool]:
     if text is not None and _is_surely_utf8(body, text):
         return text, "utf-8", True
     encoding = _choose_encoding(body, content_type, is_invalid_utf8=text is None)
+    if encoding == "windows-1252":
+        encoding = _other_than_latin(body, is_invalid_utf8=text is None) or encoding
     if text is not None and encoding == "utf-8":
         return text, encoding, True
     return decode_as(body, encoding), encoding, False
@@ -77,6 +79,21 @@ def _choose_encoding(body: bytes, content_type: str | None, *, is_invalid_utf8: 
     if meta and meta != "utf-8":
         return meta
     return _utf16_without_bom(body) or _detect_encoding(sample) or fallback
+
+
+def _other_than_latin(body: bytes, *, is_invalid_utf8: bool) -> str | None:
+    """Return the encoding of a page labelled as Latin by its server's default, None if it is Latin.
+
+    Bytes beyond ASCII stand alone in Latin text, and side by side in Chinese, Russian or Greek.
+    """
+    if not is_invalid_utf8:
+        return None if body.isascii() else "utf-8"
+    sample = _take_sample(body)
+    neighbours = sum(map(len, _HIGH_BYTES.findall(sample)))
+    if neighbours < 0.6 * len(sample.translate(None, _ASCII_BYTES)):
+        return None
+    meta = prescan_encoding(body)
+    return _detect_encoding(sample) if meta in (None, "utf-8", "windows-1252") else meta
 
 
 # Encoding from the bytes
@@ -159,6 +176,8 @@ def _bytes_outside(first: int, last: int) -> bytes:
 _FIND_LONG_SEQUENCE: Final = re.compile(rb"[\xe0-\xf4]").search
 _ASCII_RUN: Final = re.compile("[\x00-\x7f]+")
 _ASCII_STRETCH: Final = re.compile(rb"<[a-zA-Z/!][^<>\x80-\xff]*>|(?<![\x80-\xff])[\x00-\x7f]{40,}")
+_ASCII_BYTES: Final = bytes(range(128))
+_HIGH_BYTES: Final = re.compile(rb"[\x80-\xff]{2,}")
 _NOT_LEVEL_1: Final = _bytes_outside(0xB0, 0xD7)
 _NOT_PUNCTUATION: Final = _bytes_outside(0xA1, 0xA3)
 _NOT_LATE_ROWS: Final = _bytes_outside(0xC9, 0xD7)
