@@ -183,10 +183,10 @@ def _given_name_first(name: str) -> str:
     """Return `Na Li` for `Li, Na`, and 李娜 for 李, 娜; other names as they are."""
     if not (match := _FAMILY_FIRST.fullmatch(name)):
         return name
-    family, given = match[1].strip(), match[2].strip()
+    family, first_name = match[1].strip(), match[2].strip()
     if _HAN.search(family):
-        return family + given if _FAMILY.fullmatch(family) else name
-    return f"{given} {family}{match[3] or ''}"
+        return family + first_name if _FAMILY.fullmatch(family) else name
+    return f"{first_name} {family}{match[3] or ''}"
 
 
 def _join_names(names: Iterable[str]) -> str | None:

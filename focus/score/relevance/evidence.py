@@ -160,8 +160,8 @@ class Evidence(Model):
 
     def _is_tag(self, anchor: str, uses_terms: bool) -> bool:
         words = self._list_words(anchor, uses_terms)
-        most = max(map(_count_letters, words), default=0) + _MAX_TAG_EXTRA_LETTERS
-        return _count_letters(anchor) <= most
+        longest = max(map(_count_letters, words), default=0)
+        return _count_letters(anchor) <= longest + _MAX_TAG_EXTRA_LETTERS
 
     def _list_words(self, text: str, uses_terms: bool) -> list[str]:
         find = self.matcher.word_counts if uses_terms else self.matcher.keyword_counts
