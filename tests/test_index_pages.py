@@ -30,7 +30,8 @@ ROLES = {
     Role.PAGE: """
         /news/goal/ /w/index.php?title=Football /2024/05/01/goal/ /archives/12345
         /archives/12345.html /category/x/12345.html /categories/2020-05-01-goal/ /topics/123
-        /forum/ball-7/topic/goal-3/ /3/library/collections.html /archives/2005/04/13/goal/
+        /forum/ball-7/topic/goal-3/ /topic/7-goal /topic/12 /3/library/collections.html
+        /archives/2005/04/13/goal/
         /archives/2005/04/goal /?p=123 /p/504.html /p/2.html /p/1234 /wiki/P4 /page/about
         /vintage/wine
     """,

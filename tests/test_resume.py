@@ -241,4 +241,4 @@ async def test_views_of_pages_are_known_after_a_restart(tmp_path: Path) -> None:
     await lives.live(requests=3)
     await lives.live(requests=3)
     rules = lives.crawl.unit_of_work.url_rules
-    assert rules.view_kind(0, "http://a.test/blame/7/goal-2.txt") == "+blame"
+    assert rules.named_page(0, "http://a.test/blame/7/goal-2.txt").view == "+blame"

@@ -126,6 +126,8 @@ async def test_seed_may_lead_to_a_log_in_page() -> None:
     ("DokuWiki", "/doku.php?id=a:b", None), ("DokuWiki", "/doku.php?id=a:start&do=index", None),
     ("WordPress", "/2026/goal/feed/", VARIANT), ("WordPress", "/2026/goal/trackback/", ACTION),
     ("WordPress", "/?s=goal", VARIANT), ("WordPress", "/2026/feed-the-birds/", None),
+    ("any site", "/t/5/?first-unread=1", VARIANT), ("any site", "/list?view=new", None),
+    ("any site", "/showthread.php?t=5&goto=newpost", VARIANT),
     ("WordPress", "/?p=5", None), ("phpBB", "/viewtopic.php?f=2&t=5", None),
     ("phpBB", "/viewtopic.php?f=2&t=5&start=20", None),
     ("phpBB", "/viewtopic.php?p=55", VARIANT), ("phpBB", "/posting.php?mode=reply&t=5", ACTION),

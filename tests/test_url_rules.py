@@ -147,10 +147,10 @@ def test_identity_and_view_of_a_url(path: str, name: str, known: str, kind: str)
 
 def test_page_that_is_filed_twice_is_no_view() -> None:
     rules = UrlRules()
-    rules.add_identity(0, f"{HOST}/电影/欧美/盗梦空间-2010/")
-    rules.add_identity(0, f"{HOST}/src/7/goal-2.txt")
-    assert rules.view_kind(0, f"{HOST}/电影/高分/盗梦空间-2010/") == ""
-    assert rules.view_kind(0, f"{HOST}/blame/7/goal-2.txt") == "+blame"
+    for path in ("/电影/欧美/盗梦空间-2010/", "/src/7/goal-2.txt"):
+        rules.add_page(0, rules.named_page(0, f"{HOST}{path}"))
+    assert rules.named_page(0, f"{HOST}/电影/高分/盗梦空间-2010/").view == ""
+    assert rules.named_page(0, f"{HOST}/blame/7/goal-2.txt").view == "+blame"
 
 
 @pytest.mark.parametrize("has_list", [False, True])
@@ -251,6 +251,23 @@ async def test_permalinks_of_a_forum_are_requested_last_and_dropped(strategy: st
     assert sum(n < 41 for n in posts) <= 6  # the others come after the topics
     assert run.crawl.unit_of_work.drops["url-rule"] == 240 - len(posts)
     assert run.reason == "frontier empty"
+
+
+async def test_second_addresses_and_members_of_a_forum_cost_a_few_requests() -> None:
+    """Topics by page 1 and by number only, redirects of posts, lists of members' posts."""
+    web, topics = TinyWeb(), range(10, 50)
+    names = [f"/user/{name}/{part}" for name in "abcdefghij" for part in ("posts", "topics")]
+    web.page(f"{HOST}/", links=[*(f"/topic/{n}-goal" for n in topics), *names])
+    for path in names:
+        web.page(f"{HOST}{path}", text=f"{LONG}{path}" * 3, links=[f"/post/{n}" for n in topics])
+    for n in topics:
+        others = [f"/post/{n}", f"/topic/{n}-goal?page=1", f"/topic/{n}"]
+        for path in (f"/topic/{n}-goal", *others[1:]):
+            web.page(f"{HOST}{path}", text=f"{LONG}，第 {n} 题" * 3, links=others)
+        web.redirect(f"{HOST}/post/{n}", f"/topic/{n}-goal?page=1")
+    run = await crawl(web, [f"{HOST}/"], strategy="bfs")
+    assert sum(url.endswith("-goal") for url in run.pages) == 40
+    assert len(run.events) < 81
 
 
 @pytest.mark.parametrize("strategy", ["yield", "bfs", "best-first"])

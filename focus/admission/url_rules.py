@@ -3,6 +3,7 @@
     UrlRules    counts the responses of each kind of URL of a host, and says what follows for others
     Waste       reasons for which a response is of no use
     Treatment   what is done with a waiting URL: request, defer, drop
+    NamedPage   which page a URL names, and as which view of it
     KnownTexts  main texts of the pages of each host, to recognise a page under another URL
 
 A URL belongs to several kinds: its URL pattern, its parameters, its wiki namespace, the names of
@@ -10,10 +11,12 @@ its folders, and the name at the end of a long path. A few useless responses in 
 other URLs of a kind behind all others of the crawl. When nothing else waits, they are requested
 until ten in a row were of no use; then the rest is put behind them, except for a few probes, and
 dropped in the end. A useful response ends the row. So a calendar, a reply form or an "edit" link
-costs a few requests, and a section that begins with dead links is still read.
+costs a few requests, and a section that begins with dead links is still read. Pages about members
+of a community are deferred from the first: their lists of posts lead to topics that other lists
+have as well.
 
-Two rules rewrite unknown URLs: a parameter that does not change the pages of a host is removed, and
-a spelling that a host redirects, such as a missing slash, is replaced.
+Two rules rewrite unknown URLs: a parameter that does not change the pages of a host is removed, as
+`page=1` often, and a spelling that a host redirects, such as a missing slash, is replaced.
 
 After "Do not crawl in the DUST" (Bar-Yossef, Keidar, Schonfeld, 2007), which learns rules from the
 log of a crawl; here they are learned while it runs.
@@ -28,7 +31,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from itertools import combinations
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import unquote
 from zlib import crc32
 
@@ -72,6 +75,8 @@ CONTAINED = 0.6
 """Minimum share of sentences of its page in those of a view that no other page has."""
 MAX_REMEMBERED = 20_000
 """Maximum number of identities of pages, and of sentences, that are remembered."""
+MEMBERS = "*members"
+"""Kind of all pages about members of a community: profiles, lists of their posts."""
 DEFERRED = "deferred"
 """Kind of all URLs of a host that were deferred when they were requested."""
 
@@ -147,6 +152,21 @@ class Record(msgspec.Struct, array_like=True):
         return True
 
 
+class NamedPage(NamedTuple):
+    """Page that a URL names.
+
+    key         hash of its host and its identity, 0 if it has none
+    path        path of the URL
+    known_path  path under which the page was found first, "" if it is unknown
+    view        kind of view that the URL is of the page, "" if it is none
+    """
+
+    key: int
+    path: str
+    known_path: str
+    view: str
+
+
 class UrlRules:
     """Records of the kinds of URLs of each host of one crawl."""
 
@@ -194,7 +214,7 @@ class UrlRules:
                 self._folder_counts[host] += 1
             while len(self._records) >= MAX_RECORDS:
                 self._records.pop(next(iter(self._records)))
-            record = self._records[key] = Record()
+            record = self._records[key] = Record(row=DEFER_AFTER if kind == MEMBERS else 0)
         before = record.treatment
         if record.count(waste, was_useful=was_useful):
             self._changed.add(key)
@@ -209,34 +229,30 @@ class UrlRules:
         if kind.startswith("+"):
             self._view_hosts.add(host)
 
-    def view_kind(self, host: int, url: str) -> str:
-        """Return the kind of a further view of a page that is known, "" if the URL is none."""
-        path = self._paths.get(_host_key(host, identity(url)))
-        return "" if path is None else kind_of_view(path, url)
-
-    def is_at_another_path(self, host: int, url: str) -> bool:
-        """Return whether a URL is a view of a known page that has another path."""
-        path = self._paths.get(_host_key(host, identity(url)), _path(url))
-        return path != _path(url) and kind_of_view(path, url) != ""
+    def named_page(self, host: int, url: str) -> NamedPage:
+        """Return which page of a host a URL names."""
+        path, name = url_path(url), identity(url)
+        key = _host_key(host, name) if name else 0
+        known_path = self._paths.get(key, "")
+        return NamedPage(key, path, known_path, known_path and kind_of_view(known_path, url))
 
     def is_known_view(self, host: int, url: str) -> bool:
         """Return whether a URL is a view of a known page, or would be deferred."""
-        return bool(self.view_kind(host, url) or self.treatment(host, url, 0.0))
+        return bool(self.named_page(host, url).view or self.treatment(host, url, 0.0))
 
     def has_useless_views(self, host: int) -> bool:
         """Return whether a kind of view of a host is or was deferred."""
         return host in self._view_hosts
 
-    def kinds(self, host: int, url: str) -> list[str]:
-        """Return the kinds of a URL, the last one that of a view of a known page if it is one."""
-        view = self.view_kind(host, url)
-        return [*url_kinds(url), view] if view else url_kinds(url)
+    def add_page(self, host: int, page: NamedPage) -> None:
+        """Remember that a page is known, so that other URLs with its name are views of it.
 
-    def add_identity(self, host: int, url: str) -> None:
-        """Remember that a page is known, so that other URLs with its name are views of it."""
-        if name := identity(url):
-            key = _host_key(host, name)
-            _add_bounded(self._paths, {key: self._paths.get(key, _path(url))})
+        So is one with only the number before its name, as `/topic/5` and `/topic/5-cup-final`.
+        """
+        if page.key:
+            path = page.known_path or page.path
+            number = _host_key(host, without_slug(path))
+            _add_bounded(self._paths, {number: path, page.key: path})
 
     def reason(self, host: int, url: str) -> str:
         """Return why a URL is not requested, for people."""
@@ -259,6 +275,8 @@ class UrlRules:
         judged = record.treatment, own, record
         for kind in shared:
             shared_record = self._records.get((host, kind))
+            if kind == MEMBERS:
+                shared_record = shared_record or Record(row=DEFER_AFTER)
             if (
                 shared_record is not None
                 and not shared_record.useful
@@ -266,7 +284,7 @@ class UrlRules:
                 and shared_record.treatment > judged[0]
             ):
                 judged = shared_record.treatment, kind, shared_record
-        view = self.view_kind(host, url) if host in self._view_hosts else ""
+        view = self.named_page(host, url).view if host in self._view_hosts else ""
         if view and (view_record := self._records.get((host, view))) is not None:
             judged = max(judged, (view_record.treatment, view, view_record), key=itemgetter(0))
         deferred = self._records.get((host, DEFERRED))
@@ -285,7 +303,7 @@ class UrlRules:
         unless it is a probe, so that none is dropped before the last probe.
         """
         is_link = REVISIT_PRIORITY < priority < SEED_PRIORITY
-        if not is_link or host not in self._blamed_hosts:
+        if not is_link or not (host in self._blamed_hosts or is_member_url(url)):
             return Treatment.REQUEST
         treatment, kind, record = self._judge(host, url)
         tier = deferred_tiers(priority)
@@ -305,7 +323,8 @@ class UrlRules:
 
         Three that agree put it to use; one that does not ends it.
 
-        rewriting  a name of `SPELLINGS`, or "-" and the name of a parameter that is removed
+        rewriting  a name of `SPELLINGS`, or "-" and a parameter that is removed: its name, or name
+                   and value
         """
         record = self._records.setdefault((host, rewriting), Record())
         if record.row or (agrees and record.useful == REWRITE_AFTER):
@@ -367,8 +386,10 @@ def deferred_tiers(priority: float) -> int:
     return max(0, round(-priority / TIER))
 
 
-def url_kinds(url: str) -> list[str]:
+def url_kinds(url: str, view: str = "") -> list[str]:
     """Return the kinds of a URL: its pattern with its namespace, namespaces, and parameters.
+
+    view  kind of view that it is of a known page, "" if it is none
 
     Example: `/wiki/Special:Log/X?user=Y&action=raw` gives `/wiki/S?action=raw&user=S Special:Log`,
     `Special:`, `?action=raw` and `?user`: a parameter that selects a template counts with its
@@ -378,14 +399,22 @@ def url_kinds(url: str) -> list[str]:
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
     path = url[url.find("/", 8) :].partition("?")[0]
+    parameters += [MEMBERS] * is_member_url(url)
     folders = dict.fromkeys(_FOLDER.findall(path))
     first = path.split("/", 3)[1] if path.count("/") > 2 else ""
     parameters += [f"*/{name}/" for name in folders if name == first or f"/{name}/" not in own]
     if ending := _ENDING.search(url, url.find("/", 8)):
         parameters.append(f"*/{ending[1]}")
+    if view:
+        parameters.append(view)
     if match := _NAMESPACE.search(url, url.find("/", 8)):
         return [f"{own} {match[1]}:{match[2] or ''}", f"{match[1]}:", *parameters]
     return [own, *parameters]
+
+
+def is_member_url(url: str) -> bool:
+    """Return whether a URL is that of a member of a community, or of a list of their posts."""
+    return _MEMBER.search(url) is not None
 
 
 def identity(url: str) -> str:
@@ -397,7 +426,7 @@ def identity(url: str) -> str:
     Example: `/annotate/7/src/goal-2.txt` gives `goal-2.txt`, `/wiki/cup-final/_history` gives
     `cup-final`, `/files/7/src` and `/files/head:/src` give `files/src`.
     """
-    path = _path(url)
+    path = url_path(url)
     if path.endswith(_SCRIPTS):
         return ""
     names = path.rstrip("/").split("/")
@@ -406,6 +435,14 @@ def identity(url: str) -> str:
         if len(name) >= MIN_IDENTITY and not _PLAIN_NAME.fullmatch(name):
             return name
     return path if _REVISION.fullmatch(names[-1]) else "/".join(others)
+
+
+def without_slug(url: str) -> str:
+    """Return a URL or path whose last name is only the number that its words follow.
+
+    Example: `/topic/5-cup-final/` gives `/topic/5/`.
+    """
+    return _SLUG.sub(r"\1", url)
 
 
 def kind_of_view(path: str, url: str) -> str:
@@ -418,22 +455,21 @@ def kind_of_view(path: str, url: str) -> str:
     Example: with `view/7/goal-2.txt`, `+annotate` for `/annotate/7/goal-2.txt?line=5`, `+view N`
     for `/view/8/goal-2.txt`, and `+view line` for `/view/7/goal-2.txt?line=5`.
     """
-    names, known = _path(url).rstrip("/").split("/"), set(path.split("/"))
-    query = url.partition("?")[2]
-    parameters = sorted(part.partition("=")[0] for part in query.split("&") if part)
+    names, known = url_path(url).rstrip("/").split("/"), set(path.split("/"))
     others = [name for name in names if name not in known]
-    words = [name for name in others if _VIEW_NAME.fullmatch(name)]
-    is_revision = all(map(_REVISION.fullmatch, others))
-    if (_path(url) == path and not parameters) or not (words or is_revision):
-        return ""
-    if not words:
-        words = [name for name in names[:1] if _VIEW_NAME.fullmatch(name)]
-        words += ["N"] * (bool(words) and bool(others))
-    words += [] if others else parameters[:1]
-    return "+" + " ".join(words) if words else ""
+    if words := [name for name in others if _VIEW_NAME.fullmatch(name)]:
+        return "+" + " ".join(words)
+    first = [name for name in names[:1] if _VIEW_NAME.fullmatch(name)]
+    if others:
+        is_revision = bool(first) and all(map(_REVISION.fullmatch, others))
+        return f"+{first[0]} N" if is_revision else ""
+    parameters = sorted(part.partition("=")[0] for part in url.partition("?")[2].split("&") if part)
+    is_view = parameters or (first and url_path(url) != path)
+    return "+" + " ".join([*first, *parameters[:1]]) if is_view else ""
 
 
-def _path(url: str) -> str:
+def url_path(url: str) -> str:
+    """Return the path of a URL without its first slash."""
     return url[url.find("/", 8) + 1 :].partition("?")[0]
 
 
@@ -475,6 +511,11 @@ _REVISION = re.compile(
 )
 """Number, name or hash of a revision of files."""
 _SCRIPTS = (".php", ".asp", ".aspx", ".jsp", ".cgi", ".do", ".pl", ".dll")
+_SLUG = re.compile(r"(/\d{1,9})-[^/?]*[^\d/?-][^/?]*(?=/?\Z)")
+_MEMBER = re.compile(
+    r"\A[^?]{8,}/(?:users?|members?|profiles?)/[^/?]+"
+    r"(?:/(?:activity|answers|comments|followers|posts|questions|replies|threads|topics))?/?(?:\?|\Z)"
+)
 _FOLDER = re.compile(r"/([a-z]{2,16})(?=/.)")
 """Name of a folder with another one or a page below it."""
 
@@ -488,22 +529,26 @@ _ENDING = re.compile(
 )
 
 
-def parameter_names(url: str) -> list[str]:
-    """Return the first names of parameters of a URL."""
+def removable_parameters(url: str) -> list[str]:
+    """Return the first parameters of a URL: their names, with the value if it is 0 or 1.
+
+    `page=1` may change nothing where `page=2` does.
+    """
     query = url.partition("?")[2]
-    return [part.partition("=")[0] for part in query.split("&", 4)[:4]] if query else []
+    parts = query.split("&", 4)[:4] if query else []
+    return [part if part.endswith(("=0", "=1")) else part.partition("=")[0] for part in parts]
 
 
 def apply_rewriting(rewriting: str, url: str) -> str:
     """Return a URL without a parameter, or in another spelling.
 
-    Example: `-b` makes `/p?a` of `/p?a&b=1`, and `>slash` makes `/p/` of `/p`.
+    Example: `-b` and `-b=1` make `/p?a` of `/p?a&b=1`, and `>slash` makes `/p/` of `/p`.
     """
     if spell := SPELLINGS.get(rewriting):
         return spell(url)
     address, _, query = url.partition("?")
-    name = rewriting[1:]
-    parameters = "&".join(part for part in query.split("&") if part.partition("=")[0] != name)
+    removed, parts = rewriting[1:], query.split("&")
+    parameters = "&".join(part for part in parts if removed not in (part, part.partition("=")[0]))
     return f"{address}?{parameters}" if parameters else address
 
 
@@ -600,23 +645,21 @@ class KnownTexts:
         is_short = 0 < page.text_length < MIN_TEXT
         return is_short and self._fingerprints.find(_fingerprint(host, page.text_digest)) >= 0
 
-    def shows_again(self, host: int, url: str, page: Page, *, is_tool: bool) -> bool:
+    def shows_again(self, host: int, named: NamedPage, page: Page) -> bool:
         """Return whether a view of a known page has most sentences of it.
 
         Sentences of pages with other identities, such as those of the site's template, do not
-        count.
-
-        is_tool  it is of no use either if it has hardly any new sentences, as a history
+        count. A view at another path, such as a history, shows it again as well if it has hardly
+        any new sentences.
         """
-        owner = _host_key(host, identity(url))
         owners = [self._owners.get(number ^ host) for number in page.sentences]
-        known, new = owners.count(owner), owners.count(None)
+        known, new = owners.count(named.key), owners.count(None)
+        is_tool = named.path != named.known_path and not named.view.endswith("N")
         is_empty = is_tool and new < MIN_SENTENCES
         return is_empty or known >= max(MIN_SENTENCES, CONTAINED * (known + new))
 
-    def add_sentences(self, host: int, url: str, page: Page) -> None:
-        """Remember the identity of the page that has each sentence, 0 if there are several."""
-        owner = _host_key(host, identity(url))
+    def add_sentences(self, host: int, owner: int, page: Page) -> None:
+        """Remember the key of the page that has each sentence, 0 if there are several."""
         keys = [number ^ host for number in page.sentences]
         _add_bounded(
             self._owners, {key: owner * (self._owners.get(key, owner) == owner) for key in keys}

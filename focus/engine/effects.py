@@ -14,15 +14,20 @@ import msgspec
 
 from focus.admission.url_rules import (
     CANONICAL,
+    MEMBERS,
     SPELLINGS,
     TIER,
     Waste,
     apply_rewriting,
     deferred_tiers,
+    kind_of_view,
     kinds_from_pattern,
-    parameter_names,
+    removable_parameters,
     returns_to,
     spelling_changes,
+    url_kinds,
+    url_path,
+    without_slug,
 )
 from focus.engine import intents as i
 from focus.engine.links import LinkHandler
@@ -472,14 +477,16 @@ class Effects:
             self._redirected_seed(typed, intent.source, row.url)
         self._learn_spelling(self._view.queue(intent.source).host, intent.url, row.url)
         known, host = self._url_table.find(row.key), self._view.queue(intent.source).host
+        plain = self._url_table.find(url_fingerprint(row.url.partition("?")[0]))
         is_source = intent.source in self._link_handler.source_ids
         target = self._link_handler.add_ranked_url(row, listing=is_source)
         refusal = self._link_handler.site_rule_refusal(row.url, self._view.queue(target).host)
         is_log_in = refusal is not None or returns_to(row.url, intent.url)
-        if known >= 0 or is_log_in:
+        if known >= 0 or is_log_in or plain not in (-1, target):
             waste = Waste.LOG_IN if is_log_in else Waste.REDIRECT
             was_deferred = self._view.request(intent.source).is_deferred
-            kinds = self._unit_of_work.url_rules.kinds(host.id, intent.url)
+            named = self._unit_of_work.url_rules.named_page(host.id, intent.url)
+            kinds = url_kinds(intent.url, named.view)
             self._count_response(host, kinds, waste, was_deferred=was_deferred)
         if typed is not None and known < 0:
             self._seeds.typed[target] = typed
@@ -532,20 +539,18 @@ class Effects:
     ) -> None:
         """Count a response for the kinds of its URL.
 
-        A page without parameters is of use although it repeats one with parameters, which is not.
-        Neither is a list of new pages that asks not to be a result, nor a filtered or sorted list
-        with new pages, as the plain list has them as well: it is of use if nothing else waits.
+        A page is of use although it repeats one with parameters, or with only the number of its
+        name, which is not. Neither is a list of new pages that asks not to be a result, nor a
+        filtered or sorted list with new pages, as the plain list has them as well: it is of use if
+        nothing else waits.
         """
         view, page, waste = self._view, response.page, response.waste
         host, rules = view.queue(url_id).host, self._unit_of_work.url_rules
-        kinds = rules.kinds(host.id, response.url)
+        named = rules.named_page(host.id, response.url)
+        kinds = url_kinds(response.url, named.view)
         self._learn_rewritings(url_id, host, response)
         if waste is Waste.DUPLICATE and "?" not in response.url:
-            pattern = view.queue(response.original_id).pattern
-            if "?" in pattern:
-                waste = None
-                duplicate_kinds = kinds_from_pattern(pattern)
-                rules.count(host.id, duplicate_kinds, Waste.DUPLICATE, was_useful=True)
+            waste = None if self._count_lesser_url(host, response) else waste
         if page is not None and waste is Waste.NOINDEX:
             if page.is_index_page and self._has_new_links():
                 return
@@ -560,21 +565,37 @@ class Effects:
             )
             if is_filtered and waste is None and not response.was_deferred:
                 kinds = []
-            is_view = bool(kinds) and kinds[-1].startswith("+") and waste is None
+            is_view = bool(kinds and named.view) and waste is None
             has_views = is_view or (waste is None and rules.has_useless_views(host.id))
-            if has_views and page.is_index_page:
-                carried = [f"-{name}" for name in parameter_names(response.url)]
+            if MEMBERS in kinds or (has_views and page.is_index_page):
+                carried = [f"-{name}" for name in removable_parameters(response.url)]
                 if not self._has_new_links(*carried, host_with_views=host):
                     waste = Waste.KNOWN_LINKS
             if not page.is_index_page:
-                is_tool = rules.is_at_another_path(host.id, response.url) and kinds[-1][-1] != "N"
-                if is_view and texts.shows_again(host.id, response.url, page, is_tool=is_tool):
+                if is_view and texts.shows_again(host.id, named, page):
                     waste = Waste.DUPLICATE
-                texts.add_sentences(host.id, response.url, page)
-                rules.add_identity(host.id, response.url)
+                texts.add_sentences(host.id, named.key, page)
+                rules.add_page(host.id, named)
             texts.add(url_id, host.id, page.text_digest)
         if kinds:
             self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
+
+    def _count_lesser_url(self, host: Host, response: i.UrlResponse) -> bool:
+        """Count the page that a URL without parameters repeats if its own URL is the lesser one.
+
+        It is if it has parameters, or no words behind its number. Returns whether it is.
+        """
+        rules, url, original = self._unit_of_work.url_rules, response.url, response.original_id
+        pattern, short = self._view.queue(original).pattern, without_slug(url)
+        kinds = kinds_from_pattern(pattern) if "?" in pattern else []
+        for first_page in [f"{kind[1:]}=1" for kind in kinds[1:]]:
+            if self._url_table.find(url_fingerprint(f"{url}?{first_page}")) == original:
+                rules.confirm(host.id, f"-{first_page}", agrees=True)
+        if not kinds and self._url_table.find(url_fingerprint(short)) == original:
+            kinds = url_kinds(short, kind_of_view(url_path(url), short))
+        if kinds:
+            rules.count(host.id, kinds, Waste.DUPLICATE, was_useful=True)
+        return bool(kinds)
 
     def _is_filtered_list(self, page: Page, url: str) -> bool:
         """Return whether a page is a known list with other parameters than a page number."""
@@ -609,7 +630,7 @@ class Effects:
         for name, spell in SPELLINGS.items():
             if not rules.is_refuted(host.id, name) and spell(url) != url:
                 rules.confirm(host.id, name, agrees=False)
-        for name in parameter_names(url):
+        for name in removable_parameters(url):
             plain = apply_rewriting(f"-{name}", url)
             known = self._url_table.find(url_fingerprint(plain))
             known, *_ = self._aliases.get(known, (known,))

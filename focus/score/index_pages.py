@@ -47,8 +47,8 @@ def address_role(url: str) -> Role:
 
     Examples: `/`, `/tags/x/` and `/2024/05/` are INDEX; `/tags/x/page/2/` and `/?page=2` are
     CONTINUATION; `/2024/05/01/goal/` is PAGE, and so are `/category/x/12345.html`, although it is
-    below a collection, and `/forum/topic/goal-7/`, which is a discussion. In a wiki
-    `/w/index.php?title=Category:X` is INDEX, with `&pagefrom=M` CONTINUATION.
+    below a collection, and `/forum/topic/goal-7/` and `/topic/7-goal`, which are discussions. In a
+    wiki `/w/index.php?title=Category:X` is INDEX, with `&pagefrom=M` CONTINUATION.
     """
     path, _, query = url[url.find("/", 8) :].partition("?")
     if _PAGE_PATH.search(path) or (query and _PAGE_PARAM.search(query)):
@@ -149,7 +149,8 @@ _HOME: Final = re.compile(r"[^/]*//[^/]*/(?:(?:index|default|home)\.[a-z]{3,5})?
 _COLLECTIONS = r"""
 albums? archives? authors? biaoqian categor(?:y|ies) cat channels? collections?
 columns? fenlei genres? keywords? labels? lanmu sections? series subjects? tags? themes?
-topics?(?!/[^/]*-\d+/?\Z) zhuanti 专栏 专题 分类 归档 栏目 标签 系列 话题
+topics?(?!/(?:[^/]*-)?\d+/?\Z|/\d+-[^/]*[a-z%][^/]*/?\Z) zhuanti
+专栏 专题 分类 归档 栏目 标签 系列 话题
 """
 _NAMES: Final = "|".join(
     name if name.isascii() else quote(name).lower() for name in _COLLECTIONS.split()

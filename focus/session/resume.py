@@ -71,7 +71,8 @@ async def _restore_url_rules(crawl: Crawl, store: Store, info: CrawlInfo) -> Non
         crawl.unit_of_work.url_rules.restore(row)
     load_urls = partial(writer.load_page_urls, crawl=info.id, last=MAX_REMEMBERED)
     for url_id, url in await store.run_in_thread(load_urls):
-        crawl.unit_of_work.url_rules.add_identity(crawl.view.queue(url_id).host.id, url)
+        rules, host = crawl.unit_of_work.url_rules, crawl.view.queue(url_id).host
+        rules.add_page(host.id, rules.named_page(host.id, url))
     for alias in await store.run_in_thread(partial(writer.load_aliases, crawl=info.id)):
         crawl.effects.restore_alias(*alias)
     import numpy as np
