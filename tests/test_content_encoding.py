@@ -4,6 +4,7 @@ import gzip
 import random
 import zlib
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import brotli
 import pytest
@@ -49,6 +50,15 @@ def test_decoder_bomb_stops_at_limit(coding: str) -> None:
     assert decoder.is_full
     assert len(out) == CAP
     assert decoder.feed(bomb) == decoder.finish() == b""
+
+
+def test_decoder_zstd_window_is_limited_to_8_mb() -> None:
+    for log in (23, 24):
+        options = {zstd.CompressionParameter.window_log: log}
+        compressor = zstd.ZstdCompressor(options=options)  # of unknown size: it names its window
+        frame = compressor.compress(TEXT) + compressor.flush()
+        with nullcontext() if log == 23 else pytest.raises(CodingError, match="zstd"):
+            assert decode("zstd", frame) == TEXT
 
 
 def test_decoder_nested_codings_are_undone_in_reverse() -> None:

@@ -211,6 +211,14 @@ def evicted() -> World:
     return world
 
 
+def test_evict_returns_the_queues_with_another_first_url() -> None:
+    urls = {f"{host}/{n}": 5 - n for host in "hi" for n in range(4)}
+    world = World({"h/a": 9, **urls}, capacity=2)
+    world.frontier.url_cache.MIN_PER_QUEUE = 1  # type: ignore[misc]
+    world.url_table.set_state(0, UrlState.DROPPED)
+    assert [queue.host.name for queue in world.frontier.url_cache.evict()] == ["h"]
+
+
 def test_evicted_url_with_better_evidence_is_loaded() -> None:
     world = evicted()
     world.frontier.set_priority(7, 99.0)

@@ -14,6 +14,7 @@ from focus.admission.near_duplicates import (
     NEAR,
     NearDuplicates,
     looks_lost,
+    sentence_sample,
     simhash,
     wording,
 )
@@ -42,6 +43,13 @@ def distance(first: str, second: str) -> int:
 def test_reordered_words_are_a_near_duplicate() -> None:
     clauses = article(1).split("，")
     assert simhash("，".join(clauses)) == simhash("。\n".join(reversed(clauses)))
+
+
+def test_sentence_sample_is_the_same_quarter_in_every_text() -> None:
+    text = ". ".join(f"A sentence that has the number {n}" for n in range(100))
+    sample = sentence_sample(text)
+    assert len(sample) == 25
+    assert sentence_sample(text[len(text) // 2 :]) == sample[-12:]
 
 
 def test_changed_word_is_near_and_other_texts_are_far() -> None:

@@ -240,6 +240,7 @@ async def test_random_outcomes_end_after_few_requests_and_lose_nothing(
     most_requested = max(transport.sent.values())
     assert most_requested <= MAX_TRIES + MAX_RETURNS, transport.sent.most_common(3)
     assert not any(host.active for host in ended.crawl.frontier.hosts)
+    assert not (ignore_robots and any("robots" in url for url in transport.sent | transport.probes))
     pages = {f"http://{host}/{n}" for host, n in product(live, ["", *range(PAGES)])}
     states = ended.states(pages)
     if outage is None:

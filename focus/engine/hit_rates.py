@@ -256,7 +256,7 @@ class HitRates:
         """
         table, strategy = self._url_table, self._strategy
         bonus = strategy.hub_bonus(tally)
-        if bonus <= strategy.hub_bonus(before) and not strategy.follows_graph:
+        if bonus <= strategy.hub_bonus(before):
             return
         parent, state, waiting = table.parent, table.state, UrlState.WAITING
         for child in strategy.graph.out_links(hub):

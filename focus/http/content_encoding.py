@@ -132,13 +132,7 @@ class _BrotliFrame:
         return bool(self._inner.is_finished())
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        out: bytes = self._inner.process(data, output_buffer_limit=max_length)
-        while len(out) < max_length and not self._inner.can_accept_more_data():
-            more: bytes = self._inner.process(b"", output_buffer_limit=max_length - len(out))
-            if not more:
-                break
-            out += more
-        return out
+        return bytes(self._inner.process(data, output_buffer_limit=max_length))
 
 
 class _PlainDecoder:
