@@ -49,6 +49,7 @@ from focus.http.ssrf_guard import NOT_PUBLIC, AddressGuard
 from focus.http.tls import make_client_context
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult
+from focus.urls.normal_form import normalise
 
 _URL = re.compile(r"(https?)://(?:[^/?#@]*@)?([^/?#@]+)([^#]*)", re.I)
 _NOT_SENDABLE = re.compile(r"[^!-~]")
@@ -316,7 +317,7 @@ class WebPoster(WebFetcher):
             fields["Content-Length"] = str(len(body))
 
         async def send(started: float) -> str:
-            target = self._request_target(url)
+            target = self._request_target(normalise(url) or url)
             with self._watch.watch(answer.exchange):
                 async with self._open_connections().send(method, target, fields, body) as response:
                     answer.read_head(response)

@@ -101,7 +101,7 @@ def test_signature_equals_standard_webhooks_example() -> None:
 
 async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -> None:
     async with receiving(Receiver(answers=[(500, {}), (429, {"Retry-After": "7200"})])) as hook:
-        channel = f"webhook:{hook.url}/in?k=1"
+        channel = f"webhook:{hook.url}/收件?k=a b"
         alert = here.alert("足球", channel)
         (number,) = here.finds(alert, "http://a.test/1", published_at=NOON - 60)
         assert (await here.deliver()).waiting == 1
@@ -117,7 +117,7 @@ async def test_webhook_retried_after_failure_keeps_its_id(here: OutboxFixture) -
     times = [int(got.headers["webhook-timestamp"]) - int(NOON) for got in hook.requests]
     assert times == [0, 70, 7270], "of each try"
     first = hook.requests[0]
-    assert first.path == "/in?k=1"
+    assert first.path == "/%E6%94%B6%E4%BB%B6?k=a%20b"
     assert first.headers["content-type"].startswith("application/json")
     item = {
         "id": number, "url": "http://a.test/1", "title": "标题 1", "site": "a.test",
