@@ -1,6 +1,7 @@
 """`focus watch`: what is typed is kept, told in plain lines, and done once."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -487,3 +488,17 @@ def test_second_run_finds_new_page_of_real_site(focus: Focus, home: Path) -> Non
     (site,) = list_alerts(focus)[0]["sites"]
     assert site["unmatched"] == 0
     assert site["figures"]["pages"] >= 4
+
+
+def test_alerts_of_a_read_only_database_are_listed(
+    focus: Focus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = ("--site", "https://a.test/", "--words", "足球")
+    focus("add", "欧冠", *add)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    for command in (("list",), ("inbox",), ("log",), ("me",), ("show", "欧冠"), ("export",)):
+        done = focus(*command)
+        assert done.code == 0, (command, done.err)
+    assert "欧冠" in focus("list").out
+    refused = focus("add", "英超", *add)
+    assert (refused.code, refused.err.count("\n")) == (1, 1)

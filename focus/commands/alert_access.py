@@ -81,7 +81,7 @@ def user_zone(store: AlertStore) -> ZoneInfo:
     from focus.alerts.schedule import find_zone
     from focus.storage.alerts.records import LOCAL_USER
 
-    return find_zone(store.users.load_zones()[LOCAL_USER])
+    return find_zone(store.users.load_zones().get(LOCAL_USER) or machine_zone())
 
 
 def select_alerts(store: AlertStore, names: Sequence[str]) -> list[StoredAlert]:

@@ -80,7 +80,8 @@ def me(db: Path, language: str | None, zone: str | None, quiet: str | None) -> N
     quiet = None if quiet is None else quiet.strip()
     has_changes = not (language is zone is quiet is None)
     with open_alerts(db, time.time(), creates=has_changes) as store:
-        store.users.update(LOCAL_USER, language=language, quiet=quiet)
+        if has_changes:
+            store.users.update(LOCAL_USER, language=language, quiet=quiet)
         if zone is not None:
             change_zone(store, LOCAL_USER, zone, now=time.time())
         user = store.users.find_active(LOCAL_USER)

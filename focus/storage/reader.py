@@ -77,7 +77,7 @@ class DatabaseReader:
             )
         self._path = path
         with self._store_errors():
-            self._db = _connect(path)
+            self._db = connect_read_only(path)
         try:
             self._db.set_progress_handler(self._has_timed_out, STEPS_PER_CHECK)
             with self._store_errors():
@@ -88,7 +88,7 @@ class DatabaseReader:
                 self.close()
                 with self._store_errors():
                     _migrate_file(path)
-                    self._db = _connect(path)
+                    self._db = connect_read_only(path)
         except BaseException:
             self.close()
             raise
@@ -387,7 +387,7 @@ def _migrate_file(path: Path) -> None:
         prepare_database(db, path)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect_read_only(path: Path) -> sqlite3.Connection:
     """Open a read-only connection, without a lock if the folder cannot be written.
 
     Any thread may use it, but only one at a time.

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from focus.errors import StoreLocked
 from focus.storage import file_check, schema, writer
 from focus.storage.lock import database_lock
+from focus.storage.reader import connect_read_only
 
 LOCK_TIMEOUT_S = 10.0  # for another program that is writing
 MIGRATION_TRIES, MIGRATION_PAUSE_S = 20, 0.1  # for another process that is migrating the file
@@ -103,24 +104,37 @@ class Statements:
 def connect_database(
     path: Path, *, any_thread: bool = False, channels: ChannelSeal | None = None
 ) -> AlertDatabase:
-    """Connect to a database; create or migrate it first if needed.
+    """Connect to a database; create or migrate it first unless it can only be read.
 
     any_thread  whether several threads may use it, though never at the same time
     channels    seal of channels; None stores them unencrypted
     """
-    connection = sqlite3.connect(
-        path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=not any_thread
-    )
-    database = AlertDatabase(connection, path, channels)
+    database = AlertDatabase(_connect(path, any_thread=any_thread), path, channels)
+    connection = database.connection
     try:
         with file_check.store_errors(path):
-            _prepare_connection(connection, path)
+            if can_write(path):
+                _prepare_connection(connection, path)
             connection.execute("PRAGMA foreign_keys = ON")
             connection.create_function("casefold", 1, str.casefold, deterministic=True)
     except BaseException:
         connection.close()
         raise
     return database
+
+
+def can_write(path: Path) -> bool:
+    """Return whether a database may be written, or created where it is missing."""
+    return not path.exists() or all(os.access(place, os.W_OK) for place in (path, path.parent))
+
+
+def _connect(path: Path, *, any_thread: bool) -> sqlite3.Connection:
+    if not can_write(path):
+        with file_check.store_errors(path):
+            return connect_read_only(path)
+    return sqlite3.connect(
+        path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=not any_thread
+    )
 
 
 def _prepare_connection(connection: sqlite3.Connection, path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from focus.storage import file_check, private
 from focus.storage.alerts.alerts import Alerts
-from focus.storage.alerts.database import AlertDatabase, ChannelSeal, connect_database
+from focus.storage.alerts.database import AlertDatabase, ChannelSeal, can_write, connect_database
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.installation import Attempts, Audit, Settings
 from focus.storage.alerts.matches import Matches
@@ -103,7 +103,8 @@ def open_store(
         private.restrict_to_owner(file)
     store = AlertStore(connect_database(path, channels=channels))
     try:
-        store.users.add_local(language, zone, now=now)
+        if can_write(path):
+            store.users.add_local(language, zone, now=now)
         yield store
     finally:
         store.close()
