@@ -304,6 +304,9 @@ _ODD_CHUNKS = b"%x ; a = b\r\n%s\r\n00\r\nX Y : 1\r\n\r\n" % (len(PAGE), PAGE)
     (["Connection: close", f"Content-Length: {2**63}"], PAGE),
     (["Transfer-Encoding: chunked"], b"%X\n%s\n0\n\n" % (len(PAGE), PAGE)),
     (["Transfer-Encoding: chunked"], _ODD_CHUNKS),
+    (["Transfer-Encoding: chunked, gzip"], _CHUNKED),
+    (["Transfer-Encoding: gzip, chunked"], b"%x\r\n%s\r\n0\r\n\r\n" % (len(_ZIPPED), _ZIPPED)),
+    (["Transfer-Encoding: gzip", "Connection: close"], _ZIPPED),
 )  # fmt: skip
 @pytest.mark.parametrize("is_whole", [True, False])
 async def test_fetch_odd_head_keeps_page(headers: list[str], body: bytes, is_whole: bool) -> None:

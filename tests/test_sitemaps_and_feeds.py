@@ -196,17 +196,19 @@ async def test_sitemap_that_redirects_is_read(web: TinyWeb, target: str) -> None
     assert "http://a.test/listed" in {event.url for event in events}
 
 
-async def test_feeds_of_comments_are_not_read(web: TinyWeb) -> None:
-    link = '<link rel=alternate type="application/rss+xml" title="{}" href="{}">'
+async def test_feeds_of_comments_and_other_xml_are_not_read(web: TinyWeb) -> None:
+    link = '<link rel=alternate type="application/{}+xml" title="{}" href="{}">'
     feeds = (
-        ("Blog", "/feed/"),
-        ("Blog » Comments Feed", "/c1"),
-        ("博客 » 评论Feed", "/c2"),
-        ("", "/comments/feed/"),
-        ("Goal", "/goal/feed/"),
+        ("rss", "Blog", "/feed/"),
+        ("rss", "Blog » Comments Feed", "/c1"),
+        ("rss", "博客 » 评论Feed", "/c2"),
+        ("rss", "", "/comments/feed/"),
+        ("rss", "Goal", "/goal/feed/"),
+        ("rdf", "RSS 1.0", "/index.rdf"),
+        ("rdf", "FOAF", "/foaf.rdf"),
     )
     head = "".join(link.format(*feed) for feed in feeds)
     web.page("http://a.test/goal/", title="足球", head=head)
     _, events, _ = await crawl(web, "http://a.test/goal/")
     asked = {event.url.removeprefix("http://a.test") for event in events}
-    assert asked & {url for _, url in feeds} == {"/feed/"}
+    assert asked & {url for *_, url in feeds} == {"/feed/", "/index.rdf"}

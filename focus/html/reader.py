@@ -46,6 +46,8 @@ _NOFOLLOW_RELS = frozenset(("nofollow", "ugc", "sponsored"))
 _TAG_RELS = frozenset(("tag", "category"))
 _PAGINATION_RELS = frozenset(("next", "prev", "previous"))
 _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
+_XML_TYPES = frozenset(("application/rdf+xml", "application/xml", "text/xml"))
+_FEED_TITLE = re.compile(r"\brss\b", re.I)  # makes XML of these types a feed, as in browsers
 _ROUTE_PREFIXES = ("#/", "#!/")
 _COMMENT_FEED = re.compile(
     r"/comments?/(?:feed|default)|comments-(?:rss2?|atom)|\bcomments?\b[^/]*\Z|评论|評論|留言|回應",
@@ -200,12 +202,14 @@ class ElementReader:
         if self.page.canonical is None and "canonical" in rel:
             self.page.canonical = href or None
         kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
+        title = attributes.get("title") or ""
+        is_feed = kind in _FEED_TYPES or (kind in _XML_TYPES and _FEED_TITLE.search(title))
         if (
             href
             and "alternate" in rel
-            and kind in _FEED_TYPES
+            and is_feed
             and len(self.page.feed_urls) < MAX_FEEDS
-            and not _COMMENT_FEED.search(href + " " + (attributes.get("title") or ""))
+            and not _COMMENT_FEED.search(f"{href} {title}")
         ):
             self.page.feed_urls.append(href)
 

@@ -39,7 +39,8 @@ def repair_head(head: bytes) -> bytes:
       a number of 63 bits. Equal lengths become one; different ones stay, so that the parser rejects
       them.
     - Of several media types in Content-Type lines the last stays (Fetch Standard, 3.5).
-    - `Transfer-Encoding: identity` and repetitions of a transfer coding are dropped.
+    - `Transfer-Encoding: identity` and repetitions of a transfer coding are dropped. `chunked` is
+      undone first, wherever it is named; other transfer codings count as content codings.
     """
     lines = [line.rstrip(b"\r") for line in head.strip(b"\r\n").split(b"\n")]
     status_line, *lines = [line.replace(b"\r", b" ") for line in lines]
@@ -70,7 +71,8 @@ def _repair_framing(fields: list[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
     others = [f for f in fields if f[0].lower() not in (b"transfer-encoding", b"content-length")]
     codings = [coding for coding in codings if coding != b"identity"]
     if codings:
-        return [*others, (b"Transfer-Encoding", b", ".join(codings))]
+        others += [(b"Content-Encoding", coding) for coding in codings if coding != b"chunked"]
+        return others + [(b"Transfer-Encoding", b"chunked")] * (b"chunked" in codings)
     if not all(length.isdigit() and len(length.lstrip(b"0")) <= _MAX_DIGITS for length in lengths):
         lengths = []
     return [*others, *[(b"Content-Length", length) for length in lengths]]
