@@ -9,10 +9,11 @@ and rank. Each of 200 users has 20 alerts on one to three of the sites, with up 
 alert. Indexing 500,000 pages takes about a quarter of an hour; an existing database is reused.
 
 Each of `--readers` people opens a page every `--pause` seconds, in turns alone and while
-`focus crawl` fetches `bench.site` from this machine into the same database, with its default delay.
+`focus crawl` fetches `bench.site` from this machine into the same database, with its default delay
+of 1 s for each of 200 hosts. The site has enough pages for the crawl to last longer than the turn.
 
 With 25,000 pages, the first run takes about 4 minutes of CPU time to write database and site. Each
-of the 2 * rounds turns takes `--seconds` and 10 to 60 s more, at most 6 minutes more on a busy
+of the 2 * rounds turns takes `--seconds` and 5 to 30 s more, at most 6 minutes more on a busy
 machine. A request without an answer counts with its time limit of 60 s.
 """
 
@@ -56,6 +57,7 @@ SITES, USERS, ALERTS_PER_USER, MATCHES_PER_ALERT = 50, 200, 20, 100
 COPIES = 25
 BATCH = 500
 WARM_PAGES = 200  # of the crawl before the readers begin
+HOSTS, SPARE_S = 200, 40.0  # of the site; a host has a page for each second of a turn, and more
 START_S, STOP_S, REQUEST_S = 120.0, 30.0, 60.0  # time limits
 DAY_S = 86_400.0
 NOW = 1_795_251_600.0
@@ -288,7 +290,8 @@ def readers_beside_crawl(folder: Path, options: Any) -> dict[str, dict[str, Any]
     path = folder / "load.db"
     secrets, paths = _log_in_all(path), list(paths_by_kind(path, 400).values())
     samples: dict[str, list[_Sample]] = {"readers": [], "readers and a crawl": []}
-    with serve_site(build(folder / "site", pages=20_000, hosts=200, seed=1)) as web:
+    pages = max(20_000, int(HOSTS * (options.seconds + SPARE_S)))
+    with serve_site(build(folder / "site", pages=pages, hosts=HOSTS, seed=1)) as web:
         for case in [*samples] * options.rounds:
             with serving(path) as (port, pid), _crawling(path, web.port, case) as count:
                 with closing(http.client.HTTPConnection("127.0.0.1", port, REQUEST_S)) as client:
@@ -348,7 +351,7 @@ def _crawling(path: Path, port: int, case: str) -> Iterator[Callable[[], int]]:
                 assert crawl.poll() is None, "the crawl ended"
                 time.sleep(0.5)
             yield count_pages
-            assert crawl.poll() is None, "the crawl ended"
+            assert crawl.poll() is None, "the crawl ended before the readers"
         finally:
             crawl.terminate()
             killer.start()
@@ -373,7 +376,8 @@ def _read(port: int, secrets: list[str], paths: list[list[str]], options: Any) -
                     times.append(_timed_page(client, rng.choice(rng.choice(paths)), secret))
                 except TimeoutError:
                     times.append(REQUEST_S)
-            time.sleep(rng.expovariate(1 / options.pause))
+            rest = end - time.monotonic()
+            time.sleep(max(0.0, min(rest, rng.expovariate(1 / options.pause))))
 
     threads = [threading.Thread(target=read, args=(n,)) for n in range(options.readers)]
     for thread in threads:
