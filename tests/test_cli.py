@@ -296,6 +296,7 @@ def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, ho
     assert "足球新闻" in exported.out
     written = focus("export", "--db", "a.db", "--format", "csv", "-o", "x.csv")
     assert (written.out, written.err) == ("", "4 pages in x.csv\n")
+    assert ",title,published," in (home / "x.csv").read_text("utf-8")
 
     status = focus("status", "--db", "a.db")
     assert "frontier empty" in status.out and "failures  http-4xx 1" in status.out
@@ -595,6 +596,10 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch
     ("arguments", "line"),
     [
         (["crwl"], "No such command 'crwl'. Did you mean 'crawl'? (see `focus --help`)"),
+        (["https://a.test/", "-q"], "'https://a.test/' is no command; did you mean `focus crawl "),
+        (["--db", "a.db", "crawl", "a.test"], "--db stands after the command: `focus crawl --db`"),
+        (["crawl", "a.test", "--topic", "champions", "league"], "seed 'league': is not a web addr"),
+        (["backup", "no/copy.db", "--db", "no.db"], "no/copy.db: there is no folder "),
         (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
         (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space or "),
         (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),

@@ -29,11 +29,7 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    return {
-        path.name: stat.S_IMODE(path.stat().st_mode)
-        for path in folder.iterdir()
-        if not path.name.endswith(".lock")  # holds a process id
-    }
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
 def store(path: Path) -> Iterator[AlertStore]:

@@ -852,7 +852,7 @@ FILE = json.dumps(
             "name": "f1", "sites": ["https://a.test/"], "words": "足球",
             "channels": ["inbox", "mail:stranger@b.test", "apprise:json://x.test", "feed"],
         },
-        {"name": "f2", "sites": ["https://a.test/"], "words": "篮球"},
+        {"name": "f2", "sites": ["https://a.test/"], "words": "篮球", "networks": ["10.0.0.0/8"]},
     ]
 )  # fmt: skip
 
@@ -871,6 +871,7 @@ def test_alerts_are_imported_and_exported(group: Group) -> None:
     exported = client.post("/alerts/export").json()
     assert [item["name"] for item in exported] == ["f1", "f2"]
     assert exported[0]["channels"] == ["inbox", "mail:ana@a.test", "feed"]
+    assert exported[1]["networks"] == []
 
 
 @cases(

@@ -207,7 +207,7 @@ def test_database_path_sources(ordered: Ordered, home: Path, monkeypatch: Monkey
     ("[crawl]\nzzzz = 3", "unknown key 'zzzz' in [crawl]; see `focus crawl --help`"),
     ("[crawl]\nhelp = true", "unknown key 'help' in [crawl]; "),
     ("[craw]\n", "unknown key 'craw'; did you mean 'crawl'?"),
-    ("delay = 3", "unknown key 'delay'; "),
+    ("max_pages = 3", "'max_pages' must stand below a line [crawl]"),
     ("crawl = 3", "crawl must be a table: [crawl]"),
     ("db = 3", "db must be the path of a file, in quotes"),
     ("[crawl]\nmax-pages = 'x'", "max-pages in [crawl]: 'x' is not a valid integer range"),

@@ -14,7 +14,7 @@ from pytest import MonkeyPatch
 
 from focus.alerts import revisits
 from focus.alerts.alert import validate_alert
-from focus.alerts.visit import RETRY_S, visit
+from focus.alerts.visit import RETRY_S, create_visit, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
 from focus.i18n import encode_message, msg
@@ -82,6 +82,23 @@ async def test_visit_requests_news(site: SiteFixture) -> None:
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
     expected = [(1 + revisits.SECTION_PRIOR,)]
     assert site.rows("SELECT round(fresh, 2) FROM revisit") == expected
+
+
+@pytest.mark.parametrize(("user", "allows_networks", "is_visited"), [
+    (LOCAL_USER, True, True), (LOCAL_USER, False, False), (2, True, False),
+])  # fmt: skip
+async def test_networks_of_alerts_are_for_their_owner_at_the_command_line(
+    site: SiteFixture, user: int, allows_networks: bool, is_visited: bool
+) -> None:
+    site.front("/a")
+    fetch = msgspec.structs.replace(site.source.fetch, allow_net=())
+    source = msgspec.structs.replace(site.source, fetch=fetch)
+    site.store.users.add("u", "x", language="en", zone="UTC", admin=True, now=0.0)
+    alert = Alert("n", (FRONT,), words="足球", networks=("127.0.0.0/8",))
+    site.store.alerts.add(user, alert, now=time.time())
+    await create_visit(site.store, source, allows_networks=allows_networks)(site.row)
+    assert bool(site.asked()) is is_visited
+    assert ("allow its network" in site.row.trouble) is not is_visited
 
 
 async def test_remaining_news_is_fetched_by_next_visit(

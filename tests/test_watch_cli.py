@@ -50,7 +50,7 @@ class World:
         self.crawled_sites: dict[str, CrawledSite] = {}
 
     def visitor(
-        self, store: AlertStore, web: Any, *, around: object = None
+        self, store: AlertStore, web: Any, **options: object
     ) -> Callable[[WatchedSite], Awaitable[None]]:
         async def look_up(site: WatchedSite) -> None:
             self.visits.append(site.host)
@@ -157,6 +157,13 @@ def test_expires_accepts_date_duration_and_never(focus: Focus) -> None:
     assert list_alerts(focus)[0]["alert"]["expires_at"] is None
 
 
+def test_private_address_is_noted_unless_it_is_allowed(focus: Focus) -> None:
+    here = ("--site", "http://127.0.0.1:8000/", "--words", "足球")
+    assert "`focus watch edit a --allow-net 127.0.0.1`" in focus("add", "a", *here).err
+    assert "not public" not in focus("add", "b", *here, "--allow-net", "127.0.0.0/8").err
+    assert "127.0.0.0/8" in focus("show", "b").out
+
+
 def test_export_and_import_preserve_alerts(focus: Focus, home: Path) -> None:
     add(focus, "足球", "--mail", "a@b.test", "--language", "zh", "--min-relevance", "0.7")
     add(focus, "篮球", "--webhook", "https://hook.test/x", "--max-items", "5")
@@ -245,6 +252,7 @@ def test_run_now_twice_within_a_minute_visits_site_once(focus: Focus, world: Wor
     add(focus)
     focus("run")
     ended = focus("run", "--now", "-v", "足球")
+    assert "news.test was visited 0 s ago; try again in 60 s (one visit a minute)" in ended.err
     assert "1 alert checked, 0 sites visited" in ended.err
     assert len(world.visits) == 1
 
@@ -475,8 +483,9 @@ def test_second_run_finds_new_page_of_real_site(focus: Focus, home: Path) -> Non
     web = TinyWeb()
     front(web, range(2))
     with served(web) as address:
-        how = ("--connect-to", address, "--allow-net", "127.0.0.0/8", "-v")
-        focus("add", "足球", "--site", "http://news.test/", "--words", "足球")
+        how = ("--connect-to", address, "-v")
+        network = ("--allow-net", "127.0.0.0/8")
+        focus("add", "足球", "--site", "http://news.test/", "--words", "足球", *network)
         first = focus("run", *how)
         assert first.code == 0, first.err
         assert "1 alert checked, 1 site visited" in first.err

@@ -10,6 +10,7 @@ import msgspec
 from focus.alerts import query, schedule
 from focus.alerts.delivery import check_channel
 from focus.errors import ConfigError, refuse_deep_nesting
+from focus.http.ssrf_guard import parse_network
 from focus.i18n import msg
 from focus.storage.alerts.records import Alert
 from focus.urls.normal_form import seed_candidates
@@ -88,6 +89,7 @@ def _parsed_fields(alert: Alert) -> Iterator[tuple[str, Callable[[str], object],
     yield "schedule", schedule.parse, alert.schedule
     yield "quiet", schedule.parse_quiet, alert.quiet
     yield from (("channels", check_channel, channel) for channel in alert.channels)
+    yield from (("networks", parse_network, network) for network in alert.networks)
 
 
 def _site_url(text: str) -> str:

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
+from itertools import count
 
 import msgspec
 
@@ -37,6 +38,9 @@ from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 from focus.urls.normal_form import seed_candidates
 
+Progress = Callable[[float, float], None]
+"""Called with (done, total)."""
+
 FIRST_VISIT_REQUESTS, VISIT_REQUESTS, DAILY_REQUESTS = 500, 200, 2_000
 """Requests of a site's first visit, of each later one at least, and per day of a longer pause."""
 QUICK_VISIT_REQUESTS = 20  # of a visit that comes sooner than every 15 minutes
@@ -47,12 +51,23 @@ OFFLINE_RETRY_S = 300.0  # until the next attempt after the local network was do
 
 
 def create_visit(
-    store: AlertStore, web: PageSource, *, clock: Callable[[], float] = time.time
+    store: AlertStore,
+    web: PageSource,
+    *,
+    clock: Callable[[], float] = time.time,
+    progress: Progress = lambda done, total: None,
+    allows_networks: bool = False,
 ) -> Callable[[WatchedSite], Awaitable[None]]:
-    """Return the function that visits a site; see `visit`."""
+    """Return the function that visits a site; see `visit`.
+
+    allows_networks  Visits may reach the networks that the alerts of the command line name.
+    """
 
     async def visit_site(site: WatchedSite) -> None:
-        report = await visit(store, site, web, clock=clock)
+        networks = _alert_networks(store, site) if allows_networks else ()
+        fetch = msgspec.structs.replace(web.fetch, allow_net=(*web.fetch.allow_net, *networks))
+        source = msgspec.structs.replace(web, fetch=fetch)
+        report = await visit(store, site, source, clock=clock, progress=progress)
         if report.outage is not None:
             raise Offline("offline: {reason}", reason=report.outage.reason)
         if report.stop_reason in ("interrupted", "terminated"):
@@ -60,6 +75,12 @@ def create_visit(
             raise KeyboardInterrupt if report.stop_reason == "interrupted" else SystemExit(143)
 
     return visit_site
+
+
+def _alert_networks(store: AlertStore, site: WatchedSite) -> Iterable[str]:
+    for stored_alert in store.alerts.list_for_site(site.id):
+        if stored_alert.user == LOCAL_USER:
+            yield from stored_alert.alert.networks
 
 
 class _RevisitWatcher(Watcher):
@@ -73,8 +94,13 @@ class _RevisitWatcher(Watcher):
     """
 
     def __init__(
-        self, due: Sequence[DueHub], others: Iterable[DueHub], begun: Callable[[int], None]
+        self,
+        due: Sequence[DueHub],
+        others: Iterable[DueHub],
+        begun: Callable[[int], None],
+        finished_request: Callable[[], None],
     ) -> None:
+        self._finished_request = finished_request
         self._due_hubs = {hub.url: hub for hub in due}
         self._others = {hub.id: hub for hub in others if hub not in due}
         self._begun = begun
@@ -121,6 +147,7 @@ class _RevisitWatcher(Watcher):
 
     def event(self, event: Event) -> None:
         """Attribute the URLs that became known to the finished request."""
+        self._finished_request()
         known = len(self.crawl.url_table)
         hub = self._due_hubs.get(event.url)
         if hub is not None:
@@ -150,9 +177,16 @@ def _revisit_order(hub: DueHub) -> tuple[bool, float]:
 
 
 async def visit(
-    store: AlertStore, site: WatchedSite, web: PageSource, *, clock: Callable[[], float]
+    store: AlertStore,
+    site: WatchedSite,
+    web: PageSource,
+    *,
+    clock: Callable[[], float],
+    progress: Progress = lambda done, total: None,
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
+
+    `progress` is called with the finished requests and the most that the visit may make.
 
     Raises StoreLocked when another crawl has the database, FocusError for other failures.
     """
@@ -165,7 +199,10 @@ async def visit(
     )
     hubs = _hubs_to_revisit(store, site, now=now, limit=min(VISIT_REQUESTS, budget) // 2)
     config = _crawl_config(store, site, web, used_requests + budget)
-    watcher = _RevisitWatcher(*hubs, partial(_mark_news_start, store, site))
+    requests = count(1)
+    watcher = _RevisitWatcher(
+        *hubs, partial(_mark_news_start, store, site), lambda: progress(next(requests), budget)
+    )
     report = await run(
         config,
         RunPaths(db=store.path, archive=web.archive, browser=web.browser),

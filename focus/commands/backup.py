@@ -37,9 +37,11 @@ def backup(db: Path, file: Path, with_key: bool, force: bool) -> None:
     """
     from focus.alerts import keyfile
     from focus.commands.progress_bar import show_progress
+    from focus.commands.settings import check_folder
     from focus.storage.backup import backup
 
     path = db.expanduser()
+    check_folder(file)
     key = keyfile.key_path(path, key_file())
     key_copy = keyfile.key_path(file)
     with ExitStack() as stack:

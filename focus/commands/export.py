@@ -92,6 +92,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     from focus.storage.shard_merge import open_merged
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
+    out = None if str(options["output"]) == "-" else options["output"]
+    file_format = choose_format(options["format"], out)
+    has_dates = options["sort"] == "published" or any(options[name] for name in _PUBLISHED)
+    if not names and (has_dates or file_format == "csv"):
+        names = [*FIELDS[:3], "published", *FIELDS[3:]]
     if options["text"] and "text" not in names:
         names = [*(names or FIELDS), "text"]
     types = field_types(names)
@@ -103,14 +108,10 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         gone=options["gone"] == "mark",
         lists=True if options["include"] == "lists" else None,
     )
-    out = None if str(options["output"]) == "-" else options["output"]
-    file_format = choose_format(options["format"], out)
     with open_merged(
         db,
         options["crawl"],
-        include_sources=any(name in COMPUTED_FIELDS for name in names)
-        or options["sort"] == "published"
-        or any(options[name] is not None for name in _PUBLISHED),
+        include_sources=has_dates or any(name in COMPUTED_FIELDS for name in names),
     ) as reader:
         fields = names or FIELDS
         if options["text_by"] == "trafilatura":

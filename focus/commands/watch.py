@@ -10,7 +10,13 @@ from typing import Any
 import click
 
 from focus.commands.alert_access import AlertName, open_alerts, select_alerts, user_zone
-from focus.commands.options.alert import alert_options, apply_options, check_topic, what_option
+from focus.commands.options.alert import (
+    alert_options,
+    apply_options,
+    check_topic,
+    private_addresses,
+    what_option,
+)
 from focus.commands.options.channel import ChannelCommand, store_options
 from focus.commands.options.help import Group
 from focus.commands.options.option import (
@@ -82,6 +88,12 @@ def add(db: Path, name: str, **options: Any) -> None:
         "The next `focus watch run` checks it, the first time for up to ten minutes; let cron "
         "start that"
     )
+    for address in private_addresses(alert):
+        print_note(
+            "{address} is not public; allow it: `focus watch edit {name} --allow-net {address}`",
+            address=address,
+            name=printable(name),
+        )
     if "feed" in alert.channels:
         print_note("`focus serve` provides the feed; `--feed FILE.xml` writes a file instead")
 

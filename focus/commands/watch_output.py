@@ -10,6 +10,7 @@ from focus.alerts.health import STATES, Health, SiteHealth
 from focus.alerts.message import UNTITLED, date_label, format_time, split_snippet
 from focus.alerts.preview import Preview
 from focus.alerts.run import WatchRunSummary, due_sites
+from focus.alerts.schedule import MIN_INTERVAL_S
 from focus.i18n import mark, say, say_all, translate
 from focus.storage.alerts.records import (
     WAITING,
@@ -85,6 +86,7 @@ def show_lines(health: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iter
         ),
         (mark("languages"), ", ".join(alert.languages)),
         (mark("checked"), alert.schedule),
+        (mark("networks"), ", ".join(alert.networks)),
         (mark("channels"), ", ".join(map(mask_channel, alert.channels))),
         (
             mark("delivery"),
@@ -215,6 +217,19 @@ def due_lines(
         yield say("visit {host}", host=printable(site.host))
     waiting = store.outbox.count_by_state().get(WAITING, 0)
     yield say("{waiting} in the outbox", waiting=format_count(waiting, "page"))
+
+
+def resting_lines(store: AlertStore, alerts: Sequence[StoredAlert], now: float) -> Iterator[str]:
+    """Yield a line for each site that is not visited at once, because it was a moment ago."""
+    sites = due_sites(store, alerts, now=now, at_once=True)
+    for site in store.sites.list_for_alerts([alert.id for alert in alerts]):
+        if site not in sites and site.visited_at is not None:
+            yield say(
+                "{host} was visited {ago} s ago; try again in {rest} s (one visit a minute)",
+                host=printable(site.host),
+                ago=int(now - site.visited_at),
+                rest=int(site.visited_at + MIN_INTERVAL_S - now) + 1,
+            )
 
 
 def run_lines(summary: WatchRunSummary) -> Iterator[str]:

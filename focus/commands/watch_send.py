@@ -20,6 +20,7 @@ from focus.commands.options.channel import (
     store_options,
 )
 from focus.commands.options.option import option, print_lines, print_result
+from focus.commands.progress_bar import show_progress
 from focus.i18n import say, translate
 from focus.text.formatting import printable
 
@@ -68,9 +69,10 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
         focus watch run
     """
     from focus.alerts.run import AlreadyRunning, due_alerts, watch_lock
-    from focus.commands.watch_output import due_lines
+    from focus.commands.watch_output import due_lines, resting_lines
 
     now = time.time()
+    verbose = options["verbose"] or sys.stderr.isatty()
     with open_alerts(db, now, creates=not options["dry_run"]) as store:
         alert_ids = None
         if names or options["at_once"]:
@@ -81,16 +83,18 @@ def run(ctx: click.Context, /, db: Path, names: tuple[str, ...], **options: Any)
         if options["dry_run"]:
             print_result(due, False)
             return
-        if options["verbose"] or sys.stderr.isatty():
+        if verbose:
             print_lines(due, err=True)
+        if alert_ids is not None:
+            print_lines(resting_lines(store, alerts, now), err=True)
         try:
             with watch_lock(store.path):
                 summary = _run_due_work(store, alert_ids, options)
         except AlreadyRunning as error:
-            if options["verbose"]:
+            if verbose:
                 print_lines([translate(error.message)], err=True)
             ctx.exit(error.exit_code)
-    ctx.exit(_print_run(summary, verbose=options["verbose"]))
+    ctx.exit(_print_run(summary, verbose=verbose))
 
 
 def _run_due_work(
@@ -108,8 +112,9 @@ def _run_due_work(
     deliver = delivery_process.delivery_in_process(
         store, read_delivery_settings(store, options, web)
     )
-    visit = create_visit(store, web)
-    return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=alert_ids))
+    with show_progress(say("Visiting")) as progress:
+        visit = create_visit(store, web, progress=progress, allows_networks=True)
+        return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=alert_ids))
 
 
 @click.command(cls=ChannelCommand, takes="installation")

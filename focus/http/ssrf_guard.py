@@ -47,7 +47,7 @@ class AddressGuard:
     """
 
     def __init__(self, allow_net: Sequence[str] = ()) -> None:
-        self._allowed_networks = tuple(map(_parse_network, allow_net))
+        self._allowed_networks = tuple(map(parse_network, allow_net))
 
     def permits(self, address: str) -> bool:
         """Return whether to connect to an IP address; False for an invalid one."""
@@ -74,7 +74,8 @@ NOT_PUBLIC = msg("its address is not public; allow its network with --allow-net"
 must not learn which addresses internal names have."""
 
 
-def _parse_network(text: str) -> IPv4Network | IPv6Network:
+def parse_network(text: str) -> IPv4Network | IPv6Network:
+    """Return a network. Raises ConfigError for a text that is none."""
     try:
         return ip_network(text.strip(), strict=False)
     except ValueError:

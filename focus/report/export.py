@@ -266,9 +266,7 @@ def _open_atomically(path: Path) -> Iterator[IO[bytes]]:
             yield file
     except OSError as error:
         raise ExportError(
-            "cannot write {path}: {error}; make room or choose another -o FILE",
-            path=path,
-            error=error,
+            "cannot write {path}: {error}; choose another -o FILE", path=path, error=error
         ) from error
 
 

@@ -1,7 +1,7 @@
 """Handlers that import alerts from a file into an account, and export them.
 
 Imported alerts get only what their new owner may use: mail goes to the owner's confirmed address or
-nowhere, apprise channels are for administrators, topic files for the command line.
+nowhere, apprise channels are for administrators, topic files and networks for the command line.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def import_alerts(request: RequestContext) -> Response:
 
 
 def _with_allowed_channels(request: RequestContext, alert: Alert) -> Alert:
-    """Return the alert with those of its channels that its new owner may use."""
+    """Return the alert with those of its channels that its new owner may use, without networks."""
     channels = channel_fields.allowed_channels(request.me, alert.channels)
-    return msgspec.structs.replace(alert, channels=channels)
+    return msgspec.structs.replace(alert, channels=channels, networks=())
 
 
 def _import_message(request: RequestContext, before: list[Alert], after: list[Alert]) -> str:

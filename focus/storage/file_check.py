@@ -112,7 +112,7 @@ def check_version(version: int, path: Path) -> None:
     if 0 < version <= schema.LAST_UNRELEASED_VERSION:
         raise StoreError(
             "{path} was written before the first release, in a format that cannot be read any "
-            "more; choose another --db",
+            "more; delete it or choose another --db, and crawl again",
             path=path,
         )
     if version > schema.VERSION:

@@ -77,8 +77,8 @@ def _acquire(fd: int, database: Path) -> None:
             if attempt < ATTEMPTS - 1:
                 time.sleep(PAUSE_S)
     raise StoreLocked(
-        "another focus crawl (pid {pid}) is using {database}; wait for it, stop it, or "
-        "choose another --db",
+        "another focus crawl (pid {pid}) is using {database}; set FOCUS_WAIT=8h to wait for its "
+        "end, stop it, or choose another --db",
         pid=_read_pid(fd),
         database=database,
     )

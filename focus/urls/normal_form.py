@@ -369,7 +369,9 @@ def seed_candidates(text: str) -> list[str]:
     host = re.split(r"[/?#]", bare, maxsplit=1)[0]
     if not scheme and host.lower() != "localhost" and not re.search(r".[.。:].", host):
         raise ConfigError(
-            "seed {seed!r}: is not a web address; give one such as https://example.com/", seed=seed
+            "seed {seed!r}: is not a web address such as https://example.com/; a topic of several "
+            'words stands in quotation marks: --topic "two words"',
+            seed=seed,
         )
     spellings = [seed] if scheme else [f"https://{bare}", f"http://{bare}"]
     urls = [url for url in map(normalise, spellings) if url]

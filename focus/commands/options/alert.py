@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -59,6 +62,13 @@ alert_options = add_options(
             metavar="TEXT",
             help="Tag the alert, to filter the list in the browser (repeatable).",
         ),
+        what_option(
+            "--allow-net",
+            "networks",
+            multiple=True,
+            kind="network",
+            help="Allow visits to this private network, such as 127.0.0.0/8 (repeatable).",
+        ),
         _when_option(
             "--every",
             metavar="WHEN",
@@ -106,6 +116,7 @@ def apply_options(alert_before: Alert, options: dict[str, Any], *, now: float) -
         "min_relevance": options["min_relevance"],
         "languages": options["language"],
         "tags": options["tag"],
+        "networks": options["networks"],
         "schedule": options["every"],
         "quiet": options["quiet"],
         "digest": options["digest"],
@@ -135,6 +146,21 @@ def check_topic(alert: Alert) -> None:
     from focus.alerts.page_match import alert_topic
 
     alert_topic(alert, trusted=True)
+
+
+def private_addresses(alert: Alert) -> Iterator[str]:
+    """Yield the addresses in the URLs of sites that neither the alert nor focus.toml allows."""
+    from ipaddress import ip_address
+
+    from focus.http.ssrf_guard import AddressGuard
+
+    allowed = (click.get_current_context().default_map or {}).get("allow_net") or ()
+    guard = AddressGuard((*alert.networks, *allowed))
+    for host in {urlsplit(site).hostname or "" for site in alert.sites}:
+        with suppress(ValueError):  # a name, which is not looked up
+            address = ip_address("127.0.0.1" if host == "localhost" else host)
+            if not guard.permits(str(address)):
+                yield str(address)
 
 
 def _parse_expiry(text: str, now: float) -> float | None:

@@ -96,6 +96,12 @@ def command_defaults(
     """
     if config is None:
         return {}
+    crawl_options = [option for param in commands["crawl"].params for option in param.opts]
+    for key in config.data:
+        if key != "db" and f"--{key.replace('_', '-')}" in crawl_options:
+            raise ConfigError(
+                "{path}: {key!r} must stand below a line [crawl]", path=config.path, key=key
+            )
     _check_keys(config, "", config.data, ["db", *commands])
     return {
         name: _table_defaults(config, name, command)

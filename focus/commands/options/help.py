@@ -7,6 +7,7 @@ of the message catalogue (`paragraphs`). click's own words are translated by get
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator
 
 import click
@@ -109,4 +110,28 @@ class Group(LocalizedCommand, click.Group):
         if new_name := RENAMED_COMMANDS.get(old_name):
             click.echo(say("`{old}` is now `{new}`", old=old_name, new=new_name), err=True)
             args = [*new_name.removeprefix(f"{ctx.command_path} ").split(), *args[1:]]
+        if (
+            ctx.parent is None
+            and re.search(r"\w[.:]\w|://", args[0])
+            and args[0] not in self.commands
+        ):
+            raise click.UsageError(
+                say("{word!r} is no command; did you mean `focus crawl {word}`?", word=args[0]), ctx
+            )
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options of the group; those of a command stand after its name."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = next((arg for arg in args if arg in self.commands), "COMMAND")
+            raise click.UsageError(
+                say(
+                    "{option} stands after the command: `{group} {command} {option}`",
+                    option=error.option_name,
+                    group=ctx.command_path,
+                    command=name,
+                ),
+                ctx,
+            ) from None

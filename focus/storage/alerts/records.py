@@ -35,6 +35,7 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quiet       `22:00-07:00`: time without deliveries; checks continue
     expires_at  Unix seconds after which the alert is not checked
     tags        words of its owner, by which the list of alerts can be filtered
+    networks    private networks such as `10.0.0.0/8` that visits by `focus watch run` may reach
     """
 
     name: str
@@ -51,6 +52,7 @@ class Alert(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     paused: bool = False
     expires_at: float | None = None
     tags: tuple[str, ...] = ()
+    networks: tuple[str, ...] = ()
 
     def is_over(self, now: float) -> bool:
         """Return whether the alert has expired."""
