@@ -1,6 +1,7 @@
 """`focus serve` under attack: one test for each line of its promises in SECURITY.md."""
 
 import asyncio
+import logging
 import os
 import re
 import sqlite3
@@ -23,6 +24,7 @@ from focus.alerts.delivery import Delivered
 from focus.serve import app, tokens
 from focus.serve.accounts import Passwords
 from focus.serve.alerts import MAX_ALERTS
+from focus.serve.log import LineFormatter
 from focus.serve.upload import MAX_FORM
 from focus.storage.alerts.inbox import Inbox
 from focus.storage.alerts.tokens import hash_secret
@@ -373,6 +375,23 @@ def test_internal_error_page_shows_no_details(group: Group, monkeypatch: MonkeyP
     answer = client.get("/inbox")
     assert answer.status_code == 500
     assert "secret" not in answer.text
+
+
+def test_refused_request_is_logged_without_its_path(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = group.member("ana")
+    client.post("/alerts/new", headers={"sec-fetch-site": "cross-site"})
+    client.get("/here/%1B[31m/s3cr3t")
+    assert client.get("/alerts").status_code == 200
+    lines = ["testclient POST /alerts: 403", "testclient GET /here: 404"]
+    assert [line for line in caplog.messages if line.startswith("testclient")] == lines
+
+
+def test_log_line_of_a_stranger_is_indented() -> None:
+    record = logging.makeLogRecord({"msg": "a\x1b[31m\n2026-01-01T00:00:00Z", "created": 0.0})
+    text = LineFormatter().format(record)
+    assert text == "1970-01-01T00:00:00Z Level None a [31m\n  2026-01-01T00:00:00Z"
 
 
 @cases(

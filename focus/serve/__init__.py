@@ -3,6 +3,7 @@
     server, scheduler — the port; runs what is due in a process of its own
     app, app_state — routes; what every request needs: store, settings, clock
     connections, upload — limits of a client; parsing of forms and files
+    log — format of the lines on standard error
     request_guard, request — refuses forged requests; one request and its responses
     auth, accounts — log-in and registration; passwords and sessions
     second_factor — codes of authenticator apps, and recovery codes

@@ -20,6 +20,7 @@ from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError
 from focus.serve import accounts, address_verification
 from focus.serve.app_state import log_outcome
+from focus.serve.log import LOG, set_up_log
 from focus.serve.scheduler import SchedulerOptions, decode_options
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.text.formatting import printable
@@ -47,10 +48,11 @@ def run(options: SchedulerOptions) -> None:
 
 def main() -> int:
     """Run the process."""
+    set_up_log()
     try:
         run(decode_options(sys.stdin.buffer.read()))
     except (FocusError, msgspec.DecodeError) as error:
-        print(f"focus: {printable(str(error))}", file=sys.stderr)
+        LOG.warning("%s", printable(str(error)))
         return 1
     return 0
 

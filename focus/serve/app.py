@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -33,6 +32,7 @@ from focus.serve import (
 from focus.serve.accounts import InvalidInput
 from focus.serve.app_state import AppState
 from focus.serve.backoff import attempt_key
+from focus.serve.log import LOG
 from focus.serve.request import RequestContext
 from focus.serve.request_guard import RequestGuard, plain_response, preferred_language
 from focus.serve.upload import FILE, MAX_FORM, OTHER
@@ -41,7 +41,6 @@ from focus.text.formatting import printable
 Handler = Callable[[RequestContext], Response]
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
-_log = logging.getLogger("focus.serve")
 
 # Path -> (methods, handler, access: everybody, users with an account, administrators).
 _ROUTES: dict[str, tuple[str, Handler, str]] = {
@@ -310,12 +309,12 @@ def _call_handler(
             assert request is not None
             return _render_failure(request, input_error.message, 400)
         except FocusError as error:
-            _log.warning("%s: %s", page, printable(str(error)))
+            LOG.warning("%s: %s", page, printable(str(error)))
             if request is None or request.user is None:
                 return plain_error(msg("Something went wrong; see the server's log."), 503)
             return request.render("failure.html", 503, error=request.error_text(error))
         except Exception:
-            _log.exception("%s failed", page)
+            LOG.exception("%s failed", page)
             return plain_error(msg("Something went wrong; see the server's log."), 500)
 
 

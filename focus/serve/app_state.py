@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -20,6 +19,7 @@ from focus.alerts.sealed_channels import SealedChannels
 from focus.alerts.settings import DeliverySettings
 from focus.errors import FocusError
 from focus.serve.accounts import Passwords
+from focus.serve.log import LOG
 from focus.serve.scheduler import SendingOptions
 from focus.storage.alerts.database import connect_database
 from focus.storage.alerts.store import AlertStore, open_store
@@ -29,8 +29,6 @@ from focus.text.formatting import printable
 INDEX_CACHE_KIB = 8 * 1024  # per file of an open index; a larger cache is not faster
 
 T = TypeVar("T")
-
-_log = logging.getLogger("focus.serve")
 
 
 class ConnectionPool(Generic[T]):
@@ -84,7 +82,7 @@ class ConnectionPool(Generic[T]):
 def log_outcome(name: str, outcome: DeliveryOutcome) -> None:
     """Log a message that was not delivered and for which nobody waits."""
     if isinstance(outcome, NotDelivered):
-        _log.warning("%s: %s", name, printable(outcome.reason))
+        LOG.warning("%s: %s", name, printable(outcome.reason))
 
 
 class AppState:
@@ -150,7 +148,7 @@ class AppState:
             try:
                 outcome = work()
             except FocusError as error:
-                _log.warning("%s: %s", name, printable(str(error)))
+                LOG.warning("%s: %s", name, printable(str(error)))
             else:
                 log_outcome(name, outcome)
 

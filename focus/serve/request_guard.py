@@ -19,6 +19,8 @@ from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from focus.i18n import msg, supported_language, translate
+from focus.serve.log import LOG
+from focus.text.formatting import printable
 
 CONTENT_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -58,6 +60,8 @@ class RequestGuard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                if message["status"] >= 400:
+                    _log_refusal(scope, message["status"])
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers[name] = value
@@ -101,6 +105,13 @@ class RequestGuard:
             line = msg("The request came from another site and was rejected.")
             return plain_response(line, language, 403, prefix)
         return None
+
+
+def _log_refusal(scope: Scope, status: int) -> None:
+    """Log who was refused what; only the first part of a path, as others may be secret."""
+    address, *_ = scope["client"] or ("?",)
+    page = printable("/" + scope["path"].split("/")[1], 40)
+    LOG.warning("%s %s %s: %d", address, scope["method"], page, status)
 
 
 def _content_policy(path: str) -> str:

@@ -22,6 +22,7 @@ from focus.alerts.visit import create_visit
 from focus.config import FetchConfig
 from focus.errors import FocusError
 from focus.learn.memory_crawl import PageSource
+from focus.serve.log import LOG, set_up_log
 from focus.storage.alerts.store import open_store
 from focus.storage.search_index import SearchIndex
 from focus.text.formatting import printable
@@ -76,15 +77,16 @@ def decode_options(text: bytes) -> SchedulerOptions:
 
 def main() -> int:
     """Run the process. Errors of sites and deliveries are in the database for their owners."""
+    set_up_log()
     try:
         summary = run_due_work(decode_options(sys.stdin.buffer.read()))
     except (FocusError, msgspec.DecodeError) as error:
-        print(f"focus: {printable(str(error))}", file=sys.stderr)
+        LOG.warning("%s", printable(str(error)))
         return 1
     except KeyboardInterrupt:
         return 130
     for failure in summary.failures if summary else ():
-        print(f"focus: {printable(failure)}", file=sys.stderr)
+        LOG.warning("%s", printable(failure))
     return CONTINUES if summary and summary.unfinished else 0
 
 

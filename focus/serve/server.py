@@ -21,6 +21,7 @@ from focus.serve import accounts, tokens
 from focus.serve.app import make_app
 from focus.serve.app_state import AppState
 from focus.serve.connections import Connection, Connections
+from focus.serve.log import LOG, set_up_log
 from focus.serve.scheduler import CONTINUES, SchedulerOptions
 from focus.storage.lock import database_lock, server_lock_path
 from focus.text.formatting import printable
@@ -100,13 +101,14 @@ def serve(app_state: AppState, options: SchedulerOptions, bound: socket.socket) 
             await asyncio.gather(*tasks, return_exceptions=True)
             app_state.close()
 
+    set_up_log()
     has_proxy = bool(app_state.sending.base_url)
     connections = Connections(frozenset(PROXIES if has_proxy else ()))
     config = uvicorn.Config(
         make_app(app_state, lifespan),
         http=partial(Connection, connections=connections),  # type: ignore[arg-type]
         ws="none",
-        log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         # Headers of a proxy are trusted only if the options say that there is one.
@@ -144,7 +146,7 @@ async def _poll_due_work(app_state: AppState, options: SchedulerOptions) -> None
                 elif await asyncio.to_thread(has_due_work, app_state):
                     wait = BUSY_INTERVAL_S
         except Exception as error:  # the pages work without it; the next check may succeed
-            print(f"focus: scheduler: {printable(str(error))}", file=sys.stderr)
+            LOG.warning("scheduler: %s", printable(str(error)))
         await asyncio.sleep(wait)
 
 
@@ -155,7 +157,7 @@ async def _poll_account_messages(app_state: AppState, options: SchedulerOptions)
             if await asyncio.to_thread(_has_forgotten_passwords, app_state):
                 await _run_process("focus.serve.account_messages", options)
         except Exception as error:  # the next check may succeed
-            print(f"focus: account messages: {printable(str(error))}", file=sys.stderr)
+            LOG.warning("account messages: %s", printable(str(error)))
         await asyncio.sleep(POLL_INTERVAL_S)
 
 
