@@ -287,6 +287,8 @@ def texts(html: str) -> list[str]:
     ("<p>seen and read<p hidden>h<p style='display : None'>d<p style=visibility:hidden>v",
      ["seen and read"]),
     ("<p>the <span hidden>not seen </span>words", ["the words"]),
+    ("<p>seen<div role=tabpanel hidden>tab</div><p class=faq__answer style=display:none>A",
+     ["seen", "tab", "A"]),
     ("<div hidden><p>a page that scripts show</p></div>", ["a page that scripts show"]),
     ("<p>foot&shy;ball micro\u200bservice base\u2060ball", ["football microservice baseball"]),
     ("<p>今年的世界杯决\n  赛，\n主队 赢\nof it", ["今年的世界杯决赛，主队 赢 of it"]),

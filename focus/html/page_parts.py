@@ -36,7 +36,7 @@ INVISIBLE = HIDDEN | _BITS["noscript"]
 _LISTS = sum(map(_BITS.__getitem__, ("nav", "footer", "aside", "sidebar", "navigation")))
 FOREIGN = _LISTS | _BITS["imprint"] | COMMENTS | _BITS["related"]
 """Parts that contain texts of other authors and pages."""
-MIN_ARTICLE_CHARS = 1500
+MIN_ARTICLE_CHARS = 2000
 """Characters outside comments that make comments of any length a part of their own."""
 
 _TAG_PARTS = {
@@ -82,7 +82,13 @@ _BODY_NAME = re.compile(
     )(?=$|[\s_-])""",
     re.VERBOSE,
 )
+_OPENED_NAME = re.compile(
+    r"tab(?:bed|s)?[-_]*(?:pan|content|body|widget)|accordion|collaps|expand|toggle|faq|answer"
+    r"|item-\d+-content",
+    re.I,
+)
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_NAME_KEYS = ("class", "id", "role")
 _MAX_NAME_CHARS = 260
 
 
@@ -104,13 +110,17 @@ PLAIN = ElementRole()
 def hidden_elements(body: LexborNode) -> set[int]:
     """Return the `mem_id` of each element that its own attributes hide.
 
-    Example: `<p hidden>` and `<div style="display: none">`.
+    Example: `<p hidden>` and `<div style="display: none">`. A tab or an answer that a reader opens
+    by a click is not hidden: `<div class="tab-panel" style="display: none">`.
     """
     return {
         node.mem_id
         for node in body.css('[hidden],[style*="none" i],[style*="hidden" i]')
-        if "hidden" in (attributes := node.attributes)
-        or _HIDING_STYLE.search(attributes.get("style") or "")
+        if (
+            "hidden" in (attributes := node.attributes)
+            or _HIDING_STYLE.search(attributes.get("style") or "")
+        )
+        and not _OPENED_NAME.search(" ".join(str(attributes.get(key)) for key in _NAME_KEYS))
     }
 
 
