@@ -173,6 +173,7 @@ def test_store_cookies_of_deep_host_may_cover_the_site() -> None:
     ("b.test\tFALSE\t/\tFALSE\t1000000000\tsid\t1", ["", ""]),
     ("b.test\tFALSE\t/\tFALSE\t0\tsid\t\x01", ["", ""]),
     ("# b.test\tFALSE\t/\tFALSE\t0\tsid\t1", ["", ""]),
+    (".test\tTRUE\t/\tFALSE\t0\tsid\t1", ["", ""]),
 )
 def test_read_cookies_line_as_curl_reads_it(line: str, sent: list[str], tmp_path: Path) -> None:
     text = f"# Netscape HTTP Cookie File\n\n{line}\n"

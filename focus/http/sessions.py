@@ -172,7 +172,8 @@ def read_cookies(path: Path) -> list[Cookie]:
 def _parse_cookie_line(line: str) -> Cookie | None:
     """Return the cookie of a line as curl reads it; None for a comment or an unsendable cookie.
 
-    Expiry 0 or "" is a session cookie. Only the second field says whether subdomains get it.
+    Expiry 0 or "" is a session cookie. Only the second field says whether subdomains get it, and
+    those of a public suffix never do.
     """
     from http.cookiejar import Cookie
 
@@ -182,8 +183,9 @@ def _parse_cookie_line(line: str) -> Cookie | None:
     domain, covers_subdomains, path, secure, expiry, name, *values = line.split("\t")
     if _CONTROL.search("".join([name, *values])):
         return None
-    has_subdomains = covers_subdomains.upper() == "TRUE"
     domain = domain.lstrip(".").lower()
+    is_suffix = registrable_domain(f"x.{domain}") == f"x.{domain}"  # such as com or co.uk
+    has_subdomains = covers_subdomains.upper() == "TRUE" and not is_suffix
     domain = f".{domain}" if has_subdomains else domain if "." in domain else f"{domain}.local"
     expires = int(float(expiry or 0)) or None
     is_secure, is_session = secure.upper() == "TRUE", expires is None
