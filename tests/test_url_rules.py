@@ -277,6 +277,18 @@ async def test_parameter_that_changes_no_page_is_removed_after_three(strategy: s
     assert len(run.pages) == 41 + len(posts) and 3 <= len(posts) <= 10
 
 
+async def test_page_whose_rewritten_and_plain_links_are_both_new_is_requested_once() -> None:
+    web = TinyWeb()
+    for n in range(20):
+        links = [f"/t/{k}{query}" for k in (n, n + 1) for query in ("?page=1", "")]
+        for path in links[:2]:
+            text = f"{LONG}，第 {n} 题" * 3
+            web.page(f"{HOST}{path}", text=text, links=links, title=f"{n} 足球")
+    run = await crawl(web, [f"{HOST}/t/0"], strategy="yield")
+    assert len({page.split("?")[0] for page in run.pages}) == 20
+    assert len(run.web.urls()) == len(set(run.web.urls())) < 40
+
+
 async def test_parameter_that_changes_only_the_links_of_lists_stays() -> None:
     """A code browser shows the same names with and without `at`, and other links behind them."""
     web = TinyWeb()

@@ -340,14 +340,18 @@ class UrlRules:
         elif rewriting in rewritings:
             rewritings.remove(rewriting)
 
+    def has_rewritings(self, host: int) -> bool:
+        """Return whether a rewriting of a host is in use."""
+        return bool(self._rewriters.get(host))
+
     def rewrite(self, host: int, url: str) -> str:
         """Return the URL to request in place of an unknown one; some stay as they are, as samples.
 
         Example: after three pages of a host were the same with and without `ref`, `/a?id=1&ref=x`
         becomes `/a?id=1`.
         """
-        rewritings = self._rewriters.get(host)
-        if not rewritings or crc32(url.encode()) % SAMPLE_INTERVAL == 0:
+        rewritings = self._rewriters.get(host, ())
+        if crc32(url.encode()) % SAMPLE_INTERVAL == 0:
             return url
         for rewriting in rewritings:
             url = apply_rewriting(rewriting, url)

@@ -225,13 +225,15 @@ class LinkHandler:
         refusal  why the link to it is not followed
         """
         host = self.frontier.host(host_name or url_host(row.url))
-        if not (listing or row.hops or row.parent_id is None):
+        is_link = not (listing or row.hops or row.parent_id is None)
+        if is_link and self.unit_of_work.url_rules.has_rewritings(host.id):
             rewritten = self._rewrite(row, host)
+            # An earlier link of the page may have been rewritten to this URL.
+            if (known := self.url_table.find(rewritten.key)) >= 0:
+                if self.depths is not None:
+                    self.depths.shorten(known, row.depth)
+                return known
             if rewritten.url != row.url:
-                if (known := self.url_table.find(rewritten.key)) >= 0:
-                    if self.depths is not None:
-                        self.depths.shorten(known, row.depth)
-                    return known
                 row, host, pattern = rewritten, self.frontier.host(url_host(rewritten.url)), ""
         if not pattern and (self.strategy.url_patterns or self.traps.needs_patterns(host)):
             pattern = url_pattern(row.url)
