@@ -66,8 +66,9 @@ def test_segmenter_tokens_are_folded() -> None:
     ("art", "état d'art, artë, éart", 1),  # accented letters continue a word
 )
 def test_keyword_counts(keyword: str, text: str, number: int) -> None:
-    counts = Matcher(from_words(keyword)).keyword_counts(text)
-    assert counts == ({keyword: number} if number else {})
+    matcher = Matcher(from_words(keyword))
+    assert matcher.keyword_counts(text) == ({keyword: number} if number else {})
+    assert matcher.has_keyword(text) == (number > 0)
 
 
 @cases(

@@ -14,6 +14,7 @@ from focus.learn.kb.knowledge_base import KnowledgeBase
 from focus.learn.kb_terms import add_kb_terms
 from focus.learn.library import LIBRARY_FILE, choose_terms, find_topic, library_text
 from focus.score.analysis import PageScorer
+from focus.score.relevance.base import MAX_TEXT_CHARS
 from focus.score.relevance.evidence import MAX_TERM_CHARS
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
 from focus.topic.terms import add_terms, parse_terms, remove_added_words
@@ -259,8 +260,11 @@ def test_evidence_counts_terms_with_keyword_or_two_other_terms(
 
 def test_term_search_in_long_body_is_bounded() -> None:
     scorer = PageScorer(AnalysisConfig(topic=to_builtins(TERMS)))
-    text = "天气" * MAX_TERM_CHARS + "越位点球own goal"
-    assert not scorer.score("http://a.test/", page_html("点球", text), "text/html").matched_terms
+    for title, text in (
+        ("点球", "天气" * MAX_TERM_CHARS + "越位点球own goal"),
+        ("天气", "天气" * MAX_TEXT_CHARS + "足球"),
+    ):
+        assert not scorer.score("http://a.test/", page_html(title, text), "text/html").matched_terms
 
 
 def test_evidence_with_terms_uses_folders_of_cited_addresses() -> None:

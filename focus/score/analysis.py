@@ -29,6 +29,7 @@ from focus.score.index_pages import is_index_page
 from focus.score.matching import Matcher
 from focus.score.outlinks import OutlinkReader
 from focus.score.relevance import Document, make_model, relevance_threshold
+from focus.score.relevance.base import MAX_TEXT_CHARS
 from focus.score.subtopics import TITLE_CHARS, title_runs
 from focus.text.charset import to_utf8
 from focus.text.site_texts import split_title
@@ -112,8 +113,8 @@ class PageScorer:
         may_repeat_words = (
             judgement.relevance > 0.0
             or bool(template.blocks)
-            or bool(self.matcher.keyword_counts(document.main_text))
-            or bool(self.matcher.keyword_counts(document.linked_text))
+            or self.matcher.has_keyword(document.main_text[:MAX_TEXT_CHARS])
+            or self.matcher.has_keyword(document.linked_text[:MAX_TEXT_CHARS])
         )
         is_soft_404 = _is_soft_404(document)
         if software is None:

@@ -123,6 +123,10 @@ class Matcher:
         """Return how often each keyword occurs in a folded text: {"足球": 3}."""
         return self._keyword_finder.counts(text)
 
+    def has_keyword(self, text: str) -> bool:
+        """Return whether any keyword occurs in a folded text."""
+        return self._keyword_finder.is_any_in(text)
+
     def word_counts(self, text: str) -> dict[str, int]:
         """Return how often each keyword and each related term occurs in a folded text."""
         return self._page_finder.counts(text)
@@ -244,14 +248,21 @@ class WordFinder:
 
     def counts(self, folded: str) -> dict[str, int]:
         """Return how often each word occurs, in the order of the words: {"越位": 2}."""
-        needles = set(self._needles.find_matches_as_strings(folded, overlapping=True))
-        if not needles:
-            return {}
-        numbers = sorted({number for needle in needles for number in self._numbers[needle]})
-        counts = {
-            word.name: _count_word(word, folded) for word in map(self._words.__getitem__, numbers)
-        }
+        counts = {word.name: _count_word(word, folded) for word in self._possible_words(folded)}
         return {name: count for name, count in counts.items() if count}
+
+    def is_any_in(self, folded: str) -> bool:
+        """Return whether any word occurs; on long texts much faster than `counts`."""
+        return any(
+            word.pattern is None or word.pattern.search(folded)
+            for word in self._possible_words(folded)
+        )
+
+    def _possible_words(self, folded: str) -> list[_SearchWord]:
+        """Return the words of which a needle occurs; a word with an ideograph then occurs, too."""
+        needles = set(self._needles.find_matches_as_strings(folded, overlapping=True))
+        numbers = sorted({number for needle in needles for number in self._numbers[needle]})
+        return [self._words[number] for number in numbers]
 
 
 def _make_word(text: str, weight: float, converters: Iterable[Callable[[str], str]]) -> _SearchWord:

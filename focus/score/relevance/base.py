@@ -25,6 +25,7 @@ _BODY = Region.BODY  # attribute access on an enum class is eight times slower
 _OWN_REGIONS = (_BODY, Region.HEADER)
 """Regions of a page's own text; its heading is often in the header."""
 
+MAX_TEXT_CHARS = 50_000  # characters of a text that are searched: 60 related terms take 50 ms
 MAX_TEMPLATE_CHARS = 300  # a longer text is never part of a template
 MAX_KEYWORD_BLOCKS, MAX_KEYWORD_LINKS = 16, 16  # hashes per page
 _MAX_CITED = 10  # a page with more addresses on other hosts is a list
@@ -181,19 +182,20 @@ class Document:
         return fold_body("\n".join(b.text for b in self.blocks if b.is_linked))
 
     def own_text(self, matcher: Matcher) -> str:
-        """Return `main_text` without blocks with a keyword that belong to the site, folded."""
-        if not matcher.keyword_counts(self.main_text):
-            return self.main_text
+        """Return the start of `main_text`, without blocks of the site that have a keyword."""
+        start = self.main_text[:MAX_TEXT_CHARS]
+        if not matcher.has_keyword(start):
+            return start
         texts = (
             text
             for number, block in self._numbered_blocks
             if not block.is_linked
             and (
-                not matcher.keyword_counts(text := fold_body(block.text))
+                not matcher.has_keyword(text := fold_body(block.text))
                 or self._region_at(number) in _OWN_REGIONS
             )
         )
-        return "\n".join(texts)
+        return "\n".join(texts)[:MAX_TEXT_CHARS]
 
 
 def _is_other_host(href: str, host: str) -> bool:
