@@ -57,6 +57,12 @@ def test_page_is_followed_stored_and_counted(crawl: Crawl) -> None:
     assert kinds(intents) == ["RememberText", "FollowLinks", "MarkDone", "LearnFromResult"]
 
 
+def test_page_that_cannot_be_read_fails_with_its_own_reason(crawl: Crawl) -> None:
+    page = Page(failure=FailureKind.UNREADABLE, detail="PDF: it asks for a password")
+    failed = decided(crawl, page, status=200, detail="200 OK")[0]
+    assert isinstance(failed, i.FailUrl) and failed.detail == page.detail
+
+
 def test_too_many_failures_abandon_the_host(crawl: Crawl) -> None:
     crawl.frontier.host("a.test").failures = 5
     crawl.requests[0].tries = 1

@@ -57,9 +57,13 @@ def test_reader_sitemap_in_any_pieces(step: int, pack: type[bytes]) -> None:
     assert pieces(pack(SITEMAP), step) == UrlSource("sitemap", SITES)
 
 
-@pytest.mark.parametrize(
-    ("declared", "encoding"),
-    [("utf-8", "gbk"), ("gb2312", "utf-8"), ("iso-8859-1", "utf-8"), ("gbk", "gbk")],
+@cases(
+    "declared, encoding",
+    ("utf-8", "gbk"),
+    ("gb2312", "utf-8"),
+    ("gbk", "gbk"),
+    ("iso-8859-1", "utf-8"),
+    ("iso-8859-1", "gbk"),
 )
 def test_read_url_source_in_another_encoding_than_declared(declared: str, encoding: str) -> None:
     item = "<item><title>中国联通发布足球比赛的消息</title><link>http://a.test/{}</link></item>"

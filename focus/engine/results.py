@@ -142,7 +142,7 @@ def _url_intents(
     elif fetch.redirect_to is not None:
         intents += _redirect_intents(url_id, task, fetch.redirect_to, view)
     elif failure is not None:
-        detail = fetch.detail or (page.detail if page else "")
+        detail = page.detail if page and not fetch.failure else fetch.detail
         intents += failure_intents(task, failure, detail, fetch, view, now)
     elif page is not None and fetch.url_source is not None:
         parent = _parent(url_id, task, page, view)

@@ -183,6 +183,8 @@ class UrlSourceReader:
             self._head = head
             if not head.isascii() and _is_utf8(head):
                 self._encoding = "utf-8"
+            elif self._encoding == "windows-1252":
+                self._encoding = decode(head)[1]
 
     def _scan_tags(self) -> None:
         """Read the complete tags in the buffer; an incomplete one stays."""
