@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +28,7 @@ from focus.engine.unit_of_work import Totals
 from focus.http.zstd import ZstdCompressor
 from focus.session import RunReport
 from focus.session.signals import stop_on_signals
+from focus.storage.lock import database_lock
 from focus.storage.reader import DatabaseReader
 from tests.support.command import Ended, Focus, record
 
@@ -763,6 +764,23 @@ async def test_second_ctrl_c_does_not_abort_ending_crawl() -> None:
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_second_crawl_waits_as_long_as_it_may(
+    focus: Focus, web: Path, monkeypatch: MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOCUS_WAIT", "1h")
+    lock, sleep = ExitStack(), asyncio.sleep
+
+    async def end_the_other(seconds: float) -> None:
+        lock.close()
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+
+    with lock:
+        lock.enter_context(database_lock(Path("a.db"), pid=1))
+        monkeypatch.setattr(asyncio, "sleep", end_the_other)
+        ended = focus(*on(web))
+    assert (ended.code, ended.err.count("Waiting for another crawl")) == (0, 1)
 
 
 def test_second_crawl_on_database_exits_with_5(focus: Focus, web: Path) -> None:

@@ -67,7 +67,7 @@ async def run(
     if paths.archive is None and runtime is None:
         ensure_open_files(config.concurrency)
     runtime = runtime or Runtime()
-    async with _open_store(paths) as store, contextlib.AsyncExitStack() as stack:
+    async with _open_store(paths, watcher) as store, contextlib.AsyncExitStack() as stack:
         damage = _report_archive_damage(paths.archive, watcher)
         identity = identity or crawl_identity(config)
         config = await _with_first_terms(config, store, identity, fresh=paths.fresh)
@@ -164,9 +164,10 @@ def _import_numpy() -> None:
 
 
 @contextlib.asynccontextmanager
-async def _open_store(paths: RunPaths) -> AsyncIterator[Store]:
+async def _open_store(paths: RunPaths, watcher: Watcher) -> AsyncIterator[Store]:
     """Open the database; wait up to `wait_s` while another crawl uses it."""
     deadline = time.monotonic() + paths.wait_s
+    is_waiting = False
     while True:
         try:
             async with Store.open(paths.db, now=time.time(), pid=os.getpid()) as store:
@@ -175,6 +176,9 @@ async def _open_store(paths: RunPaths) -> AsyncIterator[Store]:
         except StoreLocked:
             if time.monotonic() >= deadline:
                 raise
+            if not is_waiting:
+                watcher.say(msg("Waiting for another crawl that uses the database"))
+            is_waiting = True
             await asyncio.sleep(0.2)
 
 
