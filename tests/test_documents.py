@@ -40,6 +40,8 @@ ALL = {
     "rtf": documents.rtf(),
     "txt": "# 足球比赛\n\n赛程见 https://a.test/match\n".encode(),
 }
+OFFICE = b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le")
+"""Beginning and one name of an encrypted file of Word, Excel or PowerPoint."""
 LINKED = set(ALL) - {"xlsx"}
 
 
@@ -131,6 +133,8 @@ def test_document_kind_vague_type_uses_first_bytes(kind: str) -> None:
     ("text/html", b"<html>%PDF-", None),
     ("application/zip", b"PK\x03\x04readme", None),
     ("application/epub+zip", b"PK\x03\x04????", "epub"),
+    ("application/vnd.ms-excel", b"\xd0\xcf\x11\xe0", None),
+    (next(name for name, kind in KIND_BY_MEDIA_TYPE.items() if kind == "xlsx"), OFFICE, "xlsx"),
     (None, b"", None),
 )
 def test_document_kind_by_content(content_type: str | None, head: bytes, kind: str | None) -> None:
@@ -201,6 +205,8 @@ LOCKED_PDF = documents.pdf(
     ("pdf", b"%PDF-1.4 and nothing else", "PDF: it is damaged"),
     ("pdf", LOCKED_PDF, "PDF: it asks for a password"),
     ("docx", b"PK\x03\x04 no zip", "docx: it is damaged"),
+    ("xlsx", OFFICE, "xlsx: it asks for a password"),
+    ("odt", documents.packed([("META-INF/manifest.xml", "<m:encryption-data/>")]), "odt: it asks"),
     ("docx", bomb, "docx: it unpacks to more than 64 MB"),
     ("docx", crowded_zip, "docx: it unpacks to more than 64 MB"),
     ("docx", documents.packed([("word/document.xml", "<a/>")]), "docx: it is damaged"),

@@ -23,6 +23,8 @@ MAX_FILES = 5000
 MAX_MEMORY_BYTES = 512 * 1024 * 1024
 """Memory that one document may take in a worker; a library that asks for more ends the worker."""
 
+_MANIFEST = "META-INF/manifest.xml"  # of OpenDocument; it names the encryption of each file
+_ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")  # a stream in place of the zip file
 _READERS = {"docx": office.read_docx, "xlsx": office.read_xlsx, "pptx": office.read_pptx}
 
 
@@ -79,7 +81,10 @@ def _read_zip(kind: str, body: bytes, writer: HtmlWriter) -> None:
             or sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES
         ):
             raise DocumentError(f"{kind}: it unpacks to more than {MAX_UNPACKED_BYTES >> 20} MB")
-        if any(entry.flag_bits & 1 for entry in entries):
+        manifest = next((entry for entry in entries if entry.filename == _MANIFEST), None)
+        if any(entry.flag_bits & 1 for entry in entries) or (
+            manifest is not None and b"encryption-data" in archive.read(manifest)
+        ):
             raise DocumentError(f"{kind}: it asks for a password")
         if kind == "epub":
             epub.read_epub(archive, writer)
@@ -90,6 +95,7 @@ def _read_zip(kind: str, body: bytes, writer: HtmlWriter) -> None:
     except (DocumentError, ImportError, MemoryError):
         raise
     except BadZipFile as error:
-        raise DocumentError(f"{kind}: it is damaged") from error
+        reason = "it asks for a password" if _ENCRYPTED_OFFICE in body else "it is damaged"
+        raise DocumentError(f"{kind}: {reason}") from error
     except Exception as error:  # these libraries have no common base exception
         raise DocumentError(f"{kind}: it is damaged ({type(error).__name__})") from error

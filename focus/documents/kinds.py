@@ -60,5 +60,7 @@ def document_kind(content_type: str | None, head: bytes) -> str | None:
             (at, kind) for sign, kind in _KIND_BY_FOLDER.items() if (at := head.find(sign)) >= 0
         ]
         return min(positions)[1] if positions else declared if declared in _ZIP_KINDS else None
+    if head.startswith(b"\xd0\xcf\x11\xe0") and declared in _ZIP_KINDS:  # encrypted Office
+        return declared
     is_text = b"\0" not in head[:1024] and not _HTML_START.match(head)
     return declared if declared == "txt" and is_text else None
