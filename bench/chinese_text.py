@@ -63,7 +63,7 @@ def pair_f1(text: str, truth: str) -> float:
 def heaviest_run(html: str) -> str:
     """Return the text of the heaviest run of blocks, as before names of parts were read."""
     blocks = parse_blocks(html)
-    is_frame = [main_content._is_imprint(block) for block in blocks]
+    is_frame = main_content._find_imprints(blocks)
     return "\n".join(b.text for b in main_content._heaviest_blocks(blocks, is_frame))
 
 

@@ -29,6 +29,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
+from functools import lru_cache
 from itertools import combinations
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
@@ -421,6 +422,7 @@ def is_member_url(url: str) -> bool:
     return _MEMBER.search(url) is not None
 
 
+@lru_cache(maxsize=256)  # called several times for each page
 def identity(url: str) -> str:
     """Return the name in a URL that identifies a page, "" for a home page or a script.
 

@@ -83,10 +83,9 @@ class BlockReader:
 
     def read(self, body: LexborNode) -> list[Block]:
         """Return the text under a node, block by block."""
-        pieces, linked = self._pieces, self._linked_pieces
+        node, pieces, linked = body.first_child, self._pieces, self._linked_pieces
         context, is_linked, hidden = _Context("body", 0), False, hidden_elements(body)
         pending: list[tuple[LexborNode | None, _Context, bool, Root | None]] = []  # siblings
-        node = body.first_child
         while node is not None or pending:
             if node is None:
                 node, context, is_linked, root = pending.pop()
@@ -96,17 +95,17 @@ class BlockReader:
                 continue
             tag_id = node.tag_id
             if tag_id in _TEXT_TAGS:
-                text = " " if tag_id == BR else node.text_content or ""
-                if context is not self._current:
-                    if pieces:
-                        self._end_block()
-                    self._current = context
-                if pieces or not text.isspace():  # white space between elements begins no block
-                    if not pieces:
+                if pieces and context is not self._current:
+                    self._end_block()
+                if pieces or not node.is_empty_text_node:  # `isspace` knows more kinds of space
+                    text = " " if tag_id == BR else node.text_content or ""
+                    if not pieces and not text.isspace():  # white space begins no block
                         self.start_nodes.append(node)
-                    pieces.append(text)
-                    if is_linked:
-                        linked.append(text)
+                        self._current = context
+                    if self._current is context:
+                        pieces.append(text)
+                        if is_linked:
+                            linked.append(text)
                 node = node.next
                 continue
             child = None if tag_id in _UNREAD_TAGS else node.first_child
@@ -119,7 +118,8 @@ class BlockReader:
                 inner, root = self._enter(node, context, is_hidden=is_hidden)
             elif tag_id in BLOCKS:
                 inner = _Context(BLOCKS[tag_id], context.parts)
-            pending.append((node.next, context, is_linked, root))
+            if (after := node.next) is not None or root is not None:
+                pending.append((after, context, is_linked, root))
             node, context, is_linked = child, inner, is_linked or tag_id == A
         self._end_block()
         return self._blocks

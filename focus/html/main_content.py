@@ -109,7 +109,7 @@ def select_main(blocks: Sequence[Block], roots: Sequence[Root]) -> None:
     sums: dict[int, tuple[int, int]] = {}
     for block in blocks:
         own = size = len(block.text) - block.link_chars
-        size += _title_chars(block)
+        size += block.link_chars and _title_chars(block)
         sizes.append(size)
         total = sums.get(block.parts, (0, 0))
         sums[block.parts] = (total[0] + own, total[1] + size)
@@ -148,18 +148,14 @@ def _find_frame(blocks: Sequence[Block]) -> tuple[Sequence[Block], list[bool]]:
     These are lines such as 责任编辑：… and ©, lists of links under 相关报道, and the numbers of a
     filter: Wool (12). Comments follow the only heading of comments.
     """
-    is_frame: list[bool] = []
+    is_frame = _find_imprints(blocks)
     comments_at: list[int] = []
     own_chars, is_related = 0, False
     for at, block in enumerate(blocks):
         kind = _frame_kind(block.text) if len(block.text) <= _MAX_FRAME_CHARS else None
         is_related = kind == "related" or (is_related and block.is_linked)
-        is_frame.append(
-            is_related
-            or kind == "line"
-            or (kind == "facet" and not block.link_chars)
-            or _is_imprint(block)
-        )
+        if is_related or kind == "line" or (kind == "facet" and not block.link_chars):
+            is_frame[at] = True
         if kind == "comments" and own_chars >= MIN_TEXT_WEIGHT:
             comments_at.append(at)
         own_chars += len(block.text) - block.link_chars
@@ -338,7 +334,9 @@ def _is_sentence(block: Block) -> bool:
     return own_chars >= MIN_SENTENCE_CHARS or _PUNCTUATION.search(block.text) is not None
 
 
-def _is_imprint(block: Block) -> bool:
-    if len(block.text) > _MAX_IMPRINT:
-        return False
-    return bool(_IMPRINT.find_matches_as_strings(block.text.lower()))
+def _find_imprints(blocks: Sequence[Block]) -> list[bool]:
+    """Return whether each block is a copyright line or the like; most pages have none."""
+    texts = [block.text if len(block.text) <= _MAX_IMPRINT else "" for block in blocks]
+    if not _IMPRINT.find_matches_as_indexes("\n".join(texts).lower()):
+        return [False] * len(texts)
+    return [bool(_IMPRINT.find_matches_as_indexes(text.lower())) for text in texts]
