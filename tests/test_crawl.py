@@ -304,6 +304,14 @@ async def test_other_tasks_run_between_responses() -> None:
     assert all(turns >= in_batch - 1 for in_batch, turns in seen)
 
 
+@cases(
+    "tries, retry_after_s, wait_s",
+    (1, None, 10.0), (2, None, 20.0), (2, 1.0, 1.0), (2, 7200.0, 3600.0), (3, None, None),
+)  # fmt: skip
+def test_retry_wait_doubles(tries: int, retry_after_s: float | None, wait_s: float | None) -> None:
+    assert retries.retry_wait_s(FailureKind.HTTP_5XX, tries, retry_after_s) == wait_s
+
+
 async def test_temporary_failures_are_tried_again_later(web: TinyWeb) -> None:
     world = World(web)
     world.first["http://a.test/1"] = [Answer(status=500), Answer(failure=FailureKind.RESET)]

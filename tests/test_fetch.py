@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
 from focus.http import connection
+from focus.http.dns import PrefetchResolver
 from focus.http.robots import robots_from_response
 from focus.http.sessions import Sessions, parse_cookie_option
 from focus.http.tls import defer_certificate_loading, make_client_context
@@ -444,6 +446,19 @@ class Names(AbstractResolver):
 async def test_fetch_unknown_name_is_no_resolver_error(error: int, failure: FailureKind) -> None:
     async with WebFetcher(config(), resolver=Names(error)) as web:
         assert (await web.fetch("http://nowhere.test/")).failure is failure
+
+
+async def test_thread_resolver_reports_a_failed_lookup(monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = Mock(side_effect=socket.gaierror(socket.EAI_NONAME, "by the test"))
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    async with WebFetcher(config(connect_timeout_s=60.0, total_timeout_s=60.0)) as web:
+        assert (await web.fetch("http://nowhere.test/")).failure is FailureKind.DNS
+
+
+async def test_prefetch_address_returns_the_first_or_nothing() -> None:
+    names = PrefetchResolver(Names("192.0.2.1 192.0.2.2", "", socket.EAI_NONAME))
+    addresses = [await names.prefetch_address(f"{n}.test", 80, 60.0) for n in range(3)]
+    assert addresses == ["192.0.2.1", "", ""]
 
 
 async def test_thread_resolver_resolves_localhost() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from focus.admission.near_duplicates import (
     FEWEST,
@@ -160,6 +161,13 @@ def test_twins_equal_those_of_a_full_search(texts: list[int], near: int, flipped
     expected = (texts[near % len(texts)] if texts else 1) ^ sum(1 << bit for bit in flipped)
     at_hand = [n for n, text in enumerate(texts) if (text ^ expected).bit_count() <= NEAR]
     assert seen.find(expected) == (100 + at_hand[0] if at_hand else None)
+
+
+def test_judge_compares_relevant_pages_only() -> None:
+    seen, page = NearDuplicates(), Page(simhash=77)
+    seen.add(3, 77)
+    assert seen.judge(5, "a.test", page) is page
+    assert seen.judge(5, "a.test", replace(page, is_relevant=True)).original_id == 3
 
 
 def test_texts_stored_per_host_are_bounded() -> None:

@@ -121,6 +121,12 @@ def test_revisit_policy_page_checked_in_the_future_is_due() -> None:
     assert [due.id for due in policy.due(pages, NOW)] == [3, 2]
 
 
+def test_revisit_policy_page_that_did_not_answer_waits_a_quarter_of_the_age() -> None:
+    failed = page(1, NOW - 40 * DAY)
+    failed.tried_at = NOW
+    assert make_revisit_policy(8 * DAY, Observation()).due_at(failed) == NOW + DAY  # 8/4 - 8/8
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[AlertStore]:
     with open_store(tmp_path / "f.db", now=NOW, language="en", zone="UTC") as opened:

@@ -48,12 +48,13 @@ def test_repeated_or_deep_path_is_a_trap(path: str, host: Host) -> None:
     "/api/v1/users/1/posts/1/comments/1/likes/1", "/index.php?id=1&id=2&page=3",
     "/list?tag[]=1&tag[]=2&tag[]=3&tag[]=4&tag[]=5", "/archive/1998/05/",
     "/events/2027/03/12", "/thread/9031/5", "/thread/9031/12", "/thread-{n}-1-1.html",
-    "/thread-{n}-11-1.html", "/list?start={n}", "/{n}/1", "/item/203105",
+    "/thread-{n}-11-1.html", "/list?start={n}", "/{n}/1", "/item/203105", "/en/a/en/b/en/c",
+    "/" + "/".join(f"s{n}" for n in range(20)),
 )  # fmt: skip
 def test_url_forms_of_real_sites_are_no_traps(url: str, host: Host) -> None:
     traps = Traps(TrapConfig(), now=NOW)
     for number in range(2100, 2100 + 2 * FAR_DATES):
-        assert traps.check_url(f"http://a.test{url.format(n=number)}", host) is None
+        assert traps.check_url(f"https://a.test{url.format(n=number)}", host) is None
 
 
 def test_repeated_parameter_is_a_trap(host: Host) -> None:

@@ -38,6 +38,8 @@ def test_depths_hops_and_queues_are_stored_and_restored() -> None:
     ids = range(len(table))
     table_rows = [(table.depth[item], table.hops[item], table.queue[item]) for item in ids]
     assert table_rows == rows
+    table.build_index()
+    assert all(table.find(item.to_bytes(16, "little")) == item for item in ids)
 
 
 def test_queue_numbers_over_65_536_are_distinct() -> None:
