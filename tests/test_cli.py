@@ -30,6 +30,7 @@ from focus.session import RunReport
 from focus.session.signals import stop_on_signals
 from focus.storage.lock import database_lock
 from focus.storage.reader import DatabaseReader
+from tests.support.cases import cases
 from tests.support.command import Ended, Focus, record
 
 ROOT = Path(__file__).parents[1]
@@ -256,14 +257,12 @@ def test_output_escapes_control_characters_of_database(focus: Focus, web: Path, 
         assert not re.search("[\x1b\x9b\x07]|mistake in focus", ended.out + ended.err), command
 
 
-@pytest.mark.parametrize(
-    ("limit", "arguments", "said"),
-    [
-        ("-n 64", "crawl --seed http://a.test/ --topic x --concurrency 1", "open files"),
-        ("-n 64", "serve --port 8431", "open files"),
-        ("-v 120000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
-        ("-v 60000", "serve --port 8431", "ulimit -v"),
-    ],
+@cases(
+    "limit, arguments, said",
+    ("-n 64", "crawl --seed http://a.test/ --topic x --concurrency 1", "open files"),
+    ("-n 64", "serve --port 8431", "open files"),
+    ("-v 120000", "crawl --seed http://a.test/ --topic x", "ulimit -v"),
+    ("-v 60000", "serve --port 8431", "ulimit -v"),
 )
 def test_missing_resource_prints_line(home: Path, limit: str, arguments: str, said: str) -> None:
     line = f"ulimit {limit} && exec {sys.executable} -m focus {arguments} --db u.db"
@@ -402,15 +401,13 @@ def test_dry_run_sends_no_requests(focus: Focus, home: Path) -> None:
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "terms"),
-    [
-        ("--topic 足球", "library: "),
-        ("--topic 足球 --terms none", "none"),
-        ("--topic 足球 --as-published", "none"),
-        ("--topic 足球 --relevance boolean", "none"),
-        ("--topic labdarúgás", "none; the library does not have this topic: "),
-    ],
+@cases(
+    "arguments, terms",
+    ("--topic 足球", "library: "),
+    ("--topic 足球 --terms none", "none"),
+    ("--topic 足球 --as-published", "none"),
+    ("--topic 足球 --relevance boolean", "none"),
+    ("--topic labdarúgás", "none; the library does not have this topic: "),
 )
 def test_dry_run_shows_terms_or_why_none(focus: Focus, arguments: str, terms: str) -> None:
     ended = focus("crawl", "a.test", *arguments.split(), "-n")
@@ -438,16 +435,14 @@ def fake_run(monkeypatch: MonkeyPatch, **fields: Any) -> None:
 CRAWL = ["crawl", "--seed", "a.test", "--topic", "x"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "code"),
-    [
-        ({}, 0),
-        ({"stop_reason": "interrupted"}, 130),
-        ({"stop_reason": "terminated"}, 0),
-        ({"totals": Totals()}, 3),
-        ({"failures": {"timeout": 4}}, 0),
-        ({"failures": {"timeout": 7}}, 4),
-    ],
+@cases(
+    "fields, code",
+    ({}, 0),
+    ({"stop_reason": "interrupted"}, 130),
+    ({"stop_reason": "terminated"}, 0),
+    ({"totals": Totals()}, 3),
+    ({"failures": {"timeout": 4}}, 0),
+    ({"failures": {"timeout": 7}}, 4),
 )
 def test_exit_code_depends_on_stop_reason(
     focus: Focus, monkeypatch: MonkeyPatch, fields: dict[str, Any], code: int
@@ -463,14 +458,12 @@ def raise_in_crawl(monkeypatch: MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr(session, "run", run)
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "line"),
-    [
-        (errors.StoreLocked("a crawl (pid 1) is using x"), 5, "a crawl (pid 1) is using x"),
-        (errors.StoreError("x is full"), 1, "x is full"),
-        (errors.ArchiveError("two\nlines"), 1, "two lines"),
-        (OSError(28, "No space left on device", "/x"), 1, "/x: No space left on device"),
-    ],
+@cases(
+    "error, code, line",
+    (errors.StoreLocked("a crawl (pid 1) is using x"), 5, "a crawl (pid 1) is using x"),
+    (errors.StoreError("x is full"), 1, "x is full"),
+    (errors.ArchiveError("two\nlines"), 1, "two lines"),
+    (OSError(28, "No space left on device", "/x"), 1, "/x: No space left on device"),
 )
 def test_focus_errors_print_one_line(
     focus: Focus, monkeypatch: MonkeyPatch, error: Exception, code: int, line: str
@@ -550,13 +543,11 @@ def completed(*words: str) -> list[str]:
     return [line.removeprefix("plain,") for line in done.stdout.split()]
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("crawl --strategy top", ["topic-pagerank"]),
-        ("export --fields url,tit", ["url,title"]),
-        ("export --fields title,tit", []),
-    ],
+@cases(
+    "typed, offered",
+    ("crawl --strategy top", ["topic-pagerank"]),
+    ("export --fields url,tit", ["url,title"]),
+    ("export --fields title,tit", []),
 )
 def test_completion_of_values(typed: str, offered: list[str]) -> None:
     assert completed(*typed.split()) == offered
@@ -593,24 +584,22 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch
     assert "focus status --db d.db" in ended.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["crwl"], "No such command 'crwl'. Did you mean 'crawl'? (see `focus --help`)"),
-        (["https://a.test/", "-q"], "'https://a.test/' is no command; did you mean `focus crawl "),
-        (["--db", "a.db", "crawl", "a.test"], "--db stands after the command: `focus crawl --db`"),
-        (["crawl", "a.test", "--topic", "champions", "league"], "seed 'league': is not a web addr"),
-        (["backup", "no/copy.db", "--db", "no.db"], "no/copy.db: there is no folder "),
-        (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
-        (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space or "),
-        (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
-        (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
-        (
-            ["crawl", "--allow-net"],
-            "Option '--allow-net' requires an argument. (see `focus crawl -",
-        ),
-        (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
-    ],
+@cases(
+    "arguments, line",
+    (["crwl"], "No such command 'crwl'. Did you mean 'crawl'? (see `focus --help`)"),
+    (["https://a.test/", "-q"], "'https://a.test/' is no command; did you mean `focus crawl "),
+    (["--db", "a.db", "crawl", "a.test"], "--db stands after the command: `focus crawl --db`"),
+    (["crawl", "a.test", "--topic", "champions", "league"], "seed 'league': is not a web addr"),
+    (["backup", "no/copy.db", "--db", "no.db"], "no/copy.db: there is no folder "),
+    (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
+    (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space or "),
+    (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
+    (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
+    (
+        ["crawl", "--allow-net"],
+        "Option '--allow-net' requires an argument. (see `focus crawl -",
+    ),
+    (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
 )
 def test_usage_error_prints_one_line(focus: Focus, arguments: list[str], line: str) -> None:
     ended = focus(*arguments)
@@ -646,15 +635,13 @@ SHOW_HELP = "from click.testing import CliRunner; from focus.cli import cli; " +
 )
 
 
-@pytest.mark.parametrize(
-    ("code", "slow"),
-    [
-        ("import focus.cli", f"{SLOW} rich uvloop asyncio sqlite3 backports warcio"),
-        (SHOW_HELP, SLOW),
-        ("import focus.storage.shard_merge", "numpy"),
-        ("import focus.storage.reader", "asyncio"),
-        ("import focus.workers.child, focus.score.analysis", "asyncio aiohttp numpy"),
-    ],
+@cases(
+    "code, slow",
+    ("import focus.cli", f"{SLOW} rich uvloop asyncio sqlite3 backports warcio"),
+    (SHOW_HELP, SLOW),
+    ("import focus.storage.shard_merge", "numpy"),
+    ("import focus.storage.reader", "asyncio"),
+    ("import focus.workers.child, focus.score.analysis", "asyncio aiohttp numpy"),
     ids=["commands", "help", "status", "reader", "worker"],
 )
 def test_slow_modules_are_not_imported(code: str, slow: str) -> None:
@@ -702,13 +689,11 @@ def test_streams_are_utf8_in_any_locale() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals to send there")
-@pytest.mark.parametrize(
-    ("number", "code", "reason"),
-    [
-        (signal.SIGINT, 130, "interrupted"),
-        (signal.SIGTERM, 0, "terminated"),
-        (getattr(signal, "SIGHUP", signal.SIGTERM), 0, "terminated"),
-    ],
+@cases(
+    "number, code, reason",
+    (signal.SIGINT, 130, "interrupted"),
+    (signal.SIGTERM, 0, "terminated"),
+    (getattr(signal, "SIGHUP", signal.SIGTERM), 0, "terminated"),
 )
 def test_signals_end_crawl_cleanly(number: int, code: int, reason: str) -> None:
     with waiting_crawl() as process:

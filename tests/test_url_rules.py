@@ -27,6 +27,7 @@ from focus.admission.url_rules import (
     url_kinds,
 )
 from focus.records import Page
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_crawl import crawl
 from tests.test_resume import Lives
@@ -37,33 +38,29 @@ LIST = '<script type="application/ld+json">{"@type": "CollectionPage"}</script>'
 LONG = "一场足球比赛的报道，写得很长，足以认出这一页。" * 9
 
 
-@pytest.mark.parametrize(
-    ("url", "kinds"),
-    [
-        ("/post/12", ["/post/N"]),
-        ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom"]),
-        ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
-        ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:", "*/wiki/", "*/X"]),
-        ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
-        ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
-        ("/lists/20@a.test/t.mbox.gz", ["/lists/N@a.test/S.gz", "*/lists/", "*/t.mbox.gz"]),
-        ("/blog/tag/goal/feed/", ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/feed"]),
-    ],
+@cases(
+    "url, kinds",
+    ("/post/12", ["/post/N"]),
+    ("/post/12?replytocom=5", ["/post/N?replytocom=N", "?replytocom"]),
+    ("/w?title=A&action=edit", ["/w?action=edit&title=S", "?action=edit", "?title"]),
+    ("/wiki/Special:Log/X", ["/wiki/S Special:Log", "Special:", "*/wiki/", "*/X"]),
+    ("/w?title=Talk%3AFootball_2", ["/w?title=S Talk:", "Talk:", "?title"]),
+    ("/shop/?facet=size%3AL", ["/shop/?facet=S", "?facet"]),
+    ("/lists/20@a.test/t.mbox.gz", ["/lists/N@a.test/S.gz", "*/lists/", "*/t.mbox.gz"]),
+    ("/blog/tag/goal/feed/", ["/blog/S/goal/feed/", "*/blog/", "*/tag/", "*/feed"]),
 )
 def test_url_kinds_are_pattern_namespace_and_parameters(url: str, kinds: list[str]) -> None:
     assert url_kinds(HOST + url) == kinds
 
 
-@pytest.mark.parametrize(
-    ("useful", "useless", "treatment"),
-    [
-        (0, 3, Treatment.REQUEST),
-        (0, 4, Treatment.DEFER),
-        (0, DROP_AFTER, Treatment.DROP),
-        (5, 19, Treatment.REQUEST),
-        (5, 20, Treatment.DROP),
-        (500, 4 * MAX_USEFUL - 1, Treatment.REQUEST),
-    ],
+@cases(
+    "useful, useless, treatment",
+    (0, 3, Treatment.REQUEST),
+    (0, 4, Treatment.DEFER),
+    (0, DROP_AFTER, Treatment.DROP),
+    (5, 19, Treatment.REQUEST),
+    (5, 20, Treatment.DROP),
+    (500, 4 * MAX_USEFUL - 1, Treatment.REQUEST),
 )
 def test_record_treatment_depends_on_useless_responses_in_a_row(
     useful: int, useless: int, treatment: Treatment
@@ -102,12 +99,10 @@ def test_parameter_defers_other_patterns_unless_they_are_useful() -> None:
     assert rules.treatment(0, f"{HOST}/b/?print=1", 0.5) is Treatment.REQUEST
 
 
-@pytest.mark.parametrize(
-    ("useful", "useless"),
-    [
-        ("/Football/Ajax%20wins%20{n}", "/Football/Ajax%20wins%20{n}/history"),
-        ("/notes/blob/master/goal-{n}.txt", "/notes/raw/master/goal-{n}.txt"),
-    ],
+@cases(
+    "useful, useless",
+    ("/Football/Ajax%20wins%20{n}", "/Football/Ajax%20wins%20{n}/history"),
+    ("/notes/blob/master/goal-{n}.txt", "/notes/raw/master/goal-{n}.txt"),
 )
 def test_tools_of_pages_are_dropped_although_they_share_the_pattern_of_pages(
     useful: str, useless: str
@@ -129,17 +124,15 @@ def test_number_of_folder_names_with_a_record_is_bounded() -> None:
     assert len(folders) == MAX_FOLDERS < len(letters) ** 2
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "known", "kind"),
-    [
-        ("/annotate/7/goal-2.txt?line=5&a", "goal-2.txt", "view/7/goal-2.txt", "+annotate"),
-        ("/r.git/blame/src/goal-2.txt", "goal-2.txt", "r.git/tree/src/goal-2.txt", "+blame"),
-        ("/view/8/src/goal-2.txt", "goal-2.txt", "view/7/src/goal-2.txt", "+view N"),
-        ("/wiki/cup-final/_history", "cup-final", "wiki/cup-final", "+_history"),
-        ("/log/7?from=3", "log/7", "log/7", "+log from"),
-        ("/files/head:/src/", "files/src", "files/7/src", "+files N"),
-        ("/film/first-rated/alien-25/", "alien-25", "film/other-ones/alien-25/", ""),
-    ],
+@cases(
+    "path, name, known, kind",
+    ("/annotate/7/goal-2.txt?line=5&a", "goal-2.txt", "view/7/goal-2.txt", "+annotate"),
+    ("/r.git/blame/src/goal-2.txt", "goal-2.txt", "r.git/tree/src/goal-2.txt", "+blame"),
+    ("/view/8/src/goal-2.txt", "goal-2.txt", "view/7/src/goal-2.txt", "+view N"),
+    ("/wiki/cup-final/_history", "cup-final", "wiki/cup-final", "+_history"),
+    ("/log/7?from=3", "log/7", "log/7", "+log from"),
+    ("/files/head:/src/", "files/src", "files/7/src", "+files N"),
+    ("/film/first-rated/alien-25/", "alien-25", "film/other-ones/alien-25/", ""),
 )
 def test_identity_and_view_of_a_url(path: str, name: str, known: str, kind: str) -> None:
     assert (identity(HOST + path), kind_of_view(known, HOST + path)) == (name, kind)
@@ -321,14 +314,12 @@ async def test_parameter_that_changes_some_pages_stays() -> None:
     assert sum("/list/?post" in url for url in run.pages) == 40
 
 
-@pytest.mark.parametrize(
-    ("url", "target", "names"),
-    [
-        ("http://a.test/x", "http://a.test/x/", (">slash",)),
-        ("http://a.test/x/", "https://www.a.test/x", (">https", ">www", ">no-slash")),
-        ("http://a.test/x/index.html", "http://a.test/x/", (">no-index",)),
-        ("http://a.test/x", "http://a.test/y", ()),
-    ],
+@cases(
+    "url, target, names",
+    ("http://a.test/x", "http://a.test/x/", (">slash",)),
+    ("http://a.test/x/", "https://www.a.test/x", (">https", ">www", ">no-slash")),
+    ("http://a.test/x/index.html", "http://a.test/x/", (">no-index",)),
+    ("http://a.test/x", "http://a.test/y", ()),
 )
 def test_spelling_changes_of_redirects(url: str, target: str, names: tuple[str, ...]) -> None:
     assert spelling_changes(url, target) == names
@@ -341,12 +332,10 @@ def test_spelling_leaves_query_as_it_is(name: str, query: str) -> None:
         assert SPELLINGS[name](f"{address}?{query}").partition("?")[2] == query
 
 
-@pytest.mark.parametrize(
+@cases(
     "url",
-    [
-        "/posts/?sort=c{n}&up={n}", "/posts/2024/05/{n}/", "/reply/{n}/", "/answer/{n}/",
-        "/form/{n}/", "/calendar/form?day={n}", "/t/x{n}/y{n}/rss/",
-    ],
+    "/posts/?sort=c{n}&up={n}", "/posts/2024/05/{n}/", "/reply/{n}/", "/answer/{n}/",
+    "/form/{n}/", "/calendar/form?day={n}", "/t/x{n}/y{n}/rss/",
 )  # fmt: skip
 async def test_urls_that_lead_to_no_unknown_page_are_dropped(url: str) -> None:
     urls, posts = ([url.format(n=n) for n in range(1, 32)], [f"/post/{n}.html" for n in range(40)])
