@@ -14,12 +14,13 @@ import msgspec
 
 from focus.admission.url_rules import (
     CANONICAL,
-    MEMBERS,
     SPELLINGS,
     TIER,
+    NamedPage,
     Waste,
     apply_rewriting,
     deferred_tiers,
+    is_member_url,
     kind_of_view,
     kinds_from_pattern,
     removable_parameters,
@@ -544,41 +545,25 @@ class Effects:
         filtered or sorted list with new pages, as the plain list has them as well: it is of use if
         nothing else waits.
         """
-        view, page, waste = self._view, response.page, response.waste
-        host, rules = view.queue(url_id).host, self._unit_of_work.url_rules
-        named = rules.named_page(host.id, response.url)
-        kinds = url_kinds(response.url, named.view)
+        page, waste, url = response.page, response.waste, response.url
+        host, rules = self._view.queue(url_id).host, self._unit_of_work.url_rules
+        named = rules.named_page(host.id, url)
         self._learn_rewritings(url_id, host, response)
-        if waste is Waste.DUPLICATE and "?" not in response.url:
-            waste = None if self._count_lesser_url(host, response) else waste
-        if page is not None and waste is Waste.NOINDEX:
-            if page.is_index_page and self._has_new_links():
-                return
-        elif page is not None and waste is None:
-            texts = view.known_texts
-            repeats = texts.repeats_short_text(host.id, page)
-            repeats |= repeats_wording and page.text_length < FORM_TEXT
-            is_filtered = self._is_filtered_list(page, response.url)
-            is_dated = page.is_index_page and url_pattern(response.url).rstrip("/").endswith("/D")
-            waste = self._waste_of_stored_page(
-                page, is_repeat=repeats, is_known_list=is_dated or is_filtered
-            )
-            if is_filtered and waste is None and not response.was_deferred:
-                kinds = []
-            is_view = bool(kinds and named.view) and waste is None
-            has_views = is_view or (waste is None and rules.has_useless_views(host.id))
-            if MEMBERS in kinds or (has_views and page.is_index_page):
-                carried = [f"-{name}" for name in removable_parameters(response.url)]
-                if not self._has_new_links(*carried, host_with_views=host):
-                    waste = Waste.KNOWN_LINKS
-            if not page.is_index_page:
-                if is_view and texts.shows_again(host.id, named, page):
-                    waste = Waste.DUPLICATE
-                texts.add_sentences(host.id, named.key, page)
+        if waste is Waste.DUPLICATE and "?" not in url and self._count_lesser_url(host, response):
+            waste = None
+        is_list = page is not None and page.is_index_page
+        if waste is Waste.NOINDEX and is_list and self._has_new_links():
+            return
+        if page is not None and waste is None:
+            waste = self._waste_of_page(host, url, named, page, repeats_wording=repeats_wording)
+            if not is_list:
+                self._view.known_texts.add_sentences(host.id, named.key, page)
                 rules.add_page(host.id, named)
-            texts.add(url_id, host.id, page.text_digest)
-        if kinds:
-            self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
+            self._view.known_texts.add(url_id, host.id, page.text_digest)
+            if waste is None and self._is_filtered_list(page, url) and not response.was_deferred:
+                return
+        kinds = url_kinds(url, named.view)
+        self._count_response(host, kinds, waste, was_deferred=response.was_deferred)
 
     def _count_lesser_url(self, host: Host, response: i.UrlResponse) -> bool:
         """Count the page that a URL without parameters repeats if its own URL is the lesser one.
@@ -604,19 +589,30 @@ class Effects:
         plain = self._url_table.find(url_fingerprint(url.partition("?")[0]))
         return plain >= 0 and self._url_table.state[plain] == UrlState.DONE
 
-    def _waste_of_stored_page(
-        self, page: Page, *, is_repeat: bool, is_known_list: bool
+    def _waste_of_page(
+        self, host: Host, url: str, named: NamedPage, page: Page, *, repeats_wording: bool
     ) -> Waste | None:
-        """Return why a page whose text is not known is of no use: it has no link to an unknown URL.
+        """Return why a page whose text is not known is of no use, None if it is.
 
-        is_repeat      it repeats another page but for numbers and its title: a form to log in, an
-                       empty calendar
-        is_known_list  it is a list of a day, month or year, or a known list, filtered or sorted
+        It is of no use if it leads to no unknown URL and repeats another page but for numbers and
+        its title, as a form to log in, or is a list of a day, a known list, filtered or sorted, or
+        a page about a member. Neither is a view with most sentences of its page.
         """
-        is_repeated = is_repeat and not page.is_relevant
-        if not (is_repeated or is_known_list) or self._has_new_links():
-            return None
-        return Waste.DUPLICATE if is_repeated else Waste.KNOWN_LINKS
+        rules, texts = self._unit_of_work.url_rules, self._view.known_texts
+        is_repeat = texts.repeats_short_text(host.id, page)
+        is_repeat |= repeats_wording and page.text_length < FORM_TEXT
+        is_repeat &= not page.is_relevant
+        is_dated = page.is_index_page and url_pattern(url).rstrip("/").endswith("/D")
+        is_doubtful = is_repeat or is_dated or self._is_filtered_list(page, url)
+        if is_doubtful and not self._has_new_links():
+            return Waste.DUPLICATE if is_repeat else Waste.KNOWN_LINKS
+        has_views = bool(named.view) or rules.has_useless_views(host.id)
+        if is_member_url(url) or (page.is_index_page and has_views):
+            carried = [f"-{name}" for name in removable_parameters(url)]
+            if not self._has_new_links(*carried, host_with_views=host):
+                return Waste.KNOWN_LINKS
+        is_view = bool(named.view) and not page.is_index_page
+        return Waste.DUPLICATE if is_view and texts.shows_again(host.id, named, page) else None
 
     def _learn_spelling(self, host: Host, url: str, target: str) -> None:
         for name in spelling_changes(url, target):
