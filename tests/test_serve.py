@@ -711,6 +711,17 @@ def test_admin_page_masks_mail_server_password(group: Group) -> None:
     assert "hunter22" not in wrong.text.replace('value="smtp://a:hunter22@:x"', "")
 
 
+def test_admin_page_shows_settings_of_the_command_line(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"smtp_url": "smtp://me:hunter22@mail.a.test", "mail_from": "f@a.test"}
+    given["sms_gateway"] = "https://sms.test/?key=hunter22&to={phone}&text={text}"
+    monkeypatch.setattr(group.app_state, "sending", SendingOptions(given))
+    page = group.member("ana").get("/admin").text
+    lines = re.findall("In force, from the command line: ([^<]+)", page)
+    assert lines == ["smtp://me:***@mail.a.test", "f@a.test", "sms.test/***"]
+
+
 def test_disabled_account_loses_its_sessions(group: Group) -> None:
     boss, client = group.member("ana"), group.member("bo")
     assert client.get("/inbox").status_code == 200

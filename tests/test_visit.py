@@ -96,7 +96,15 @@ async def test_networks_of_alerts_are_for_their_owner_at_the_command_line(
     site.store.users.add("u", "x", language="en", zone="UTC", admin=True, now=0.0)
     alert = Alert("n", (FRONT,), words="足球", networks=("127.0.0.0/8",))
     site.store.alerts.add(user, alert, now=time.time())
-    await create_visit(site.store, source, allows_networks=allows_networks)(site.row)
+    steps: list[tuple[float, float]] = []
+    visit_site = create_visit(
+        site.store,
+        source,
+        allows_networks=allows_networks,
+        progress=lambda done, total: steps.append((done, total)),
+    )
+    await visit_site(site.row)
+    assert ((4, 500) in steps) is is_visited
     assert bool(site.asked()) is is_visited
     assert ("allow its network" in site.row.trouble) is not is_visited
 
