@@ -595,10 +595,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch
     (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space or "),
     (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
     (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
-    (
-        ["crawl", "--allow-net"],
-        "Option '--allow-net' requires an argument. (see `focus crawl -",
-    ),
+    (["crawl", "--allow-net"], "Option '--allow-net' requires an argument. (see `focus crawl -"),
     (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
 )
 def test_usage_error_prints_one_line(focus: Focus, arguments: list[str], line: str) -> None:

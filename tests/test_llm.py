@@ -72,11 +72,7 @@ def test_completions_url_completes_address(url: str, requested: str) -> None:
 
 @cases(
     "answer, body, complaint",
-    (
-        (401, {}),
-        b'{"error": {"message": "wrong key sk-1\\n!"}}',
-        "401 Unauthorized wrong key …",
-    ),
+    ((401, {}), b'{"error": {"message": "wrong key sk-1\\n!"}}', "401 Unauthorized wrong key …"),
     ((404, {}), b'{"error": "no model"}', "404 Not Found no model"),
     ((302, {"Location": "http://127.0.0.1:1/"}), RIGHT, "302 Found"),
     ((200, {}), b"<!doctype html><p>Welcome", "contains no terms as JSON"),

@@ -55,10 +55,8 @@ def test_alpha_runs_from_0_to_1_in_both_forms() -> None:
 
 def test_generated_web_is_recorded_completely(tmp_path: Path) -> None:
     result = portal.Portal(pages=150, hosts=6, portals=2)
-    first, second = (
-        portal.recorded_web(result, tmp_path / "1"),
-        portal.recorded_web(result, tmp_path / "2"),
-    )
+    first = portal.recorded_web(result, tmp_path / "1")
+    second = portal.recorded_web(result, tmp_path / "2")
     assert sorted(file.name for file in first.iterdir()) == [
         "aliases.tsv", "hubs.tsv", "labels.tsv", "topics.json", "web.warc.gz",
     ]  # fmt: skip

@@ -103,10 +103,8 @@ async def test_restore_seed_without_scheme_falls_back_to_http(tmp_path: Path) ->
 
 async def test_restore_pagerank_equals_uninterrupted_crawl(web: TinyWeb, tmp_path: Path) -> None:
     (tmp_path / "calm").mkdir()
-    calm, broken = (
-        Lives(web, tmp_path / "calm", "http://a.test/"),
-        Lives(web, tmp_path, "http://a.test/"),
-    )
+    calm = Lives(web, tmp_path / "calm", "http://a.test/")
+    broken = Lives(web, tmp_path, "http://a.test/")
     await calm.live()
     await broken.live(requests=3)
     await broken.live()

@@ -270,10 +270,7 @@ def test_missing_focus_toml_gives_no_defaults(
     ([*BASE, "--max-bytes", "0k"], "--max-bytes: must be more than 0"),
     ([*BASE, "--max-pages", "0"], "--max-pages: 0 is not in the range"),
     ([*BASE, "--deny", "*"], "--deny: '*' is not a regular expression: nothing to repeat"),
-    (
-        [*BASE, "--allow-net", "x"],
-        "--allow-net: 'x' is not a network; write one like 127.0.0.0/8",
-    ),
+    ([*BASE, "--allow-net", "x"], "--allow-net: 'x' is not a network; write one like 127.0.0.0/8"),
     ([*BASE, "--connect-to", "a:99999"], "--connect-to: 'a:99999' is not ADDR:PORT"),
     ([*BASE, "--proxy", "socks5://x"], "--proxy: 'socks5://x' is not like http://HOST:PORT"),
     ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),

@@ -176,10 +176,7 @@ def test_train_replaces_model_file_of_other_version(focus: Focus, tmp_path: Path
     "arguments, said",
     (("research", "train", "--topic", "t.toml"), "no pages to train on"),
     (("research", "train", "--topic", "t.toml", "--positive", "on"), "no pages to train on"),
-    (
-        ("research", "train", "--topic", "足球", "--positive", "on", "--negative", "off"),
-        "-o FILE",
-    ),
+    (("research", "train", "--topic", "足球", "--positive", "on", "--negative", "off"), "-o FILE"),
     ((*TRAIN, "--kb", "none.db"), "there is no knowledge base"),
     ((*TRAIN, "--positive", "none"), "there is no such file"),
     ((*TRAIN, "--from-crawl", "1", "--db", "none.db"), "there is no database"),

@@ -150,10 +150,8 @@ def test_page_that_is_filed_twice_is_no_view() -> None:
 async def test_views_of_a_page_are_dropped_and_its_further_pages_are_not(has_list: bool) -> None:
     """A view has the text of its page beside its own; a list of whole texts is no page."""
     web, names = TinyWeb(), [f"goal-{n}.txt" for n in range(60)]
-    goal, menu = (
-        "Player {} of team {} scored a fine goal.".format,
-        "This is what all pages say. " * 9,
-    )
+    goal = "Player {} of team {} scored a fine goal.".format
+    menu = "This is what all pages say. " * 9
     texts = [" ".join(goal(k, n) for k in range(40)) for n in range(60)]
     web.page(
         f"{HOST}/",

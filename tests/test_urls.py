@@ -152,11 +152,7 @@ def test_joiner_gbk_page_encodes_query_in_gbk() -> None:
     ["http://h/a?id=1", "https://h/a?id=1&utm_source=x&utm_medium=y", "http://h/a?spm=1&id=1"],
     ["http://h/a", "http://h/a?utm_source=x", "http://h/a?fbclid=1&gclid=2", "http://h/a?"],
     ["http://h/a", "http://h/a;jsessionid=1A2B", "http://h/a;JSESSIONID=1?PHPSESSID=abc"],
-    [
-        "http://h/?x=1",
-        "http://h/?sid=0123456789abcdef0123&x=1",
-        "http://h/?x=1&CFID=1&CFTOKEN=2",
-    ],
+    ["http://h/?x=1", "http://h/?sid=0123456789abcdef0123&x=1", "http://h/?x=1&CFID=1&CFTOKEN=2"],
     ["http://h/m.aspx", "http://h/(S(4hqa0555fwsecu455xqckv45))/m.aspx"],
     ["http://h/%E4%B8%AD~", "http://h/%e4%b8%ad%7E", "http://h/中~"],
     ["http://h/?q=%7Ea", "http://h/?q=%7ea", "http://h/?q=~a"],

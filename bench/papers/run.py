@@ -121,10 +121,8 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
     web, inputs, remarks = open_web(spec, _silent), InputFiles(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)
     _, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
-    variants, described = (
-        experiment.list_ways(),
-        _described(experiment, world, tasks, options.cache),
-    )
+    variants = experiment.list_ways()
+    described = _described(experiment, world, tasks, options.cache)
     trials = [
         trial
         for entry in prepared

@@ -107,10 +107,8 @@ def compose_message(lease: OutboxLease, *, base_url: str = "", unsubscribe: str 
 
 def plain_message(batch: str, language: str, *, subject: str, body: str, link: str = "") -> Message:
     """Return a message of plain words, such as a new password; `link` is on its own line."""
-    subject, body = (
-        truncate(printable(translate(subject, language)), _SUBJECT_WIDTH),
-        translate(body, language),
-    )
+    subject = truncate(printable(translate(subject, language)), _SUBJECT_WIDTH)
+    body = translate(body, language)
     html = _render_template("note.html", language, subject=subject, text=body, link=link)
     text = f"{body}\n" + (f"\n{link}\n" if link else "")
     return Message(batch, supported_language(language), subject, text, html)

@@ -282,10 +282,8 @@ class LinkHandler:
         """
         if not REVISIT_PRIORITY < candidate.priority < SEED_PRIORITY:
             return candidate, ""
-        table, url = (
-            self.url_table,
-            self.unit_of_work.url_rules.rewrite(candidate.host.id, candidate.url),
-        )
+        table = self.url_table
+        url = self.unit_of_work.url_rules.rewrite(candidate.host.id, candidate.url)
         if url == candidate.url:
             return candidate, ""
         key = url_fingerprint(url)

@@ -195,10 +195,8 @@ class ElementReader:
 
     def _relation(self, node: LexborNode) -> None:
         attributes = node.attributes
-        rel, href = (
-            _split_words(attributes.get("rel")),
-            (attributes.get("href") or "").strip(HTTP_SPACE),
-        )
+        rel = _split_words(attributes.get("rel"))
+        href = (attributes.get("href") or "").strip(HTTP_SPACE)
         if self.page.canonical is None and "canonical" in rel:
             self.page.canonical = href or None
         kind = (attributes.get("type") or "").partition(";")[0].strip().lower()

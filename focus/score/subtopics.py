@@ -38,10 +38,7 @@ from focus.score.statistics.phrases import (
 )
 from focus.text.tokenisation import Segmenter
 
-FIRST_UPDATE, UPDATE_RATIO = (
-    5,
-    20,
-)  # words are updated after 5 pages, later after each further twentieth
+FIRST_UPDATE, UPDATE_RATIO = 5, 20  # words are updated after 5 pages, then after each twentieth
 WINDOW = 20_000  # number of pages whose titles count
 RESUME_PAGES = (
     WINDOW + WINDOW // UPDATE_RATIO
@@ -118,10 +115,8 @@ class Subtopics:
         self.page_count = 0
         self.words: dict[str, float] = {}
         self._window: deque[_CountedPage | None] = deque()
-        self._page_counts, self._relevant_counts = (
-            Counter[str](),
-            Counter[str](),
-        )  # pages with a word, relevant ones
+        self._page_counts = Counter[str]()  # by word
+        self._relevant_counts = Counter[str]()  # relevant pages by word
         self._next_update = FIRST_UPDATE
         self._word_pattern = _MATCH_NOTHING
         self.weights: Memo[float] = Memo(self._link_weight, 20_000)
@@ -187,11 +182,9 @@ class Subtopics:
         """
         if not self._expected:
             return []
-        page_counts, relevant_counts, share = (
-            Counter[str](),
-            Counter[str](),
-            _relevant_share(counted),
-        )
+        page_counts = Counter[str]()
+        relevant_counts = Counter[str]()
+        share = _relevant_share(counted)
         for page in counted:
             expected_words = self._expected.keys() & page.words
             page_counts.update(expected_words)
@@ -257,11 +250,9 @@ def _find_subtopics(
 
     A phrase is included only if its weight is higher than that of each of its words.
     """
-    pages, relevant_pages, share = (
-        len(counted),
-        sum(page.relevant for page in counted),
-        _relevant_share(counted),
-    )
+    pages = len(counted)
+    relevant_pages = sum(page.relevant for page in counted)
+    share = _relevant_share(counted)
     common = {
         word
         for word, relevant_with_word in relevant_counts.items()

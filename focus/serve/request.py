@@ -42,11 +42,9 @@ class RequestContext:
         self.app_state, self.store = app_state, store
         self.now = app_state.clock()
         self.path, self.is_post = request.url.path, request.method == "POST"
-        self.path_params, self.query, self.form = (
-            request.path_params,
-            dict(request.query_params),
-            form,
-        )
+        self.path_params = request.path_params
+        self.query = dict(request.query_params)
+        self.form = form
         self.address = request.client.host if request.client else ""
         self.if_none_match = request.headers.get("if-none-match", "")
         self.user_agent = request.headers.get("user-agent", "")[:500]

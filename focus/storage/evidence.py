@@ -84,10 +84,7 @@ def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
         and not (why.page.relevant or why.duplicate_of)
     )
     return msgspec.structs.replace(
-        why,
-        threshold=threshold,
-        weights=model.part_weights(),
-        is_out_of_period=is_out_of_period,
+        why, threshold=threshold, weights=model.part_weights(), is_out_of_period=is_out_of_period
     )
 
 

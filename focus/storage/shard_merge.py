@@ -28,12 +28,8 @@ from focus.storage.reader import DatabaseReader
 from focus.storage.schema import ID_BITS, LAST_ID, id_range
 from focus.storage.writer import prepare_database
 
-_RENUMBERED_TABLES = (
-    "host",
-    "queue",
-    "url_found",
-    "evidence_log",
-)  # tables whose ids continue from shard to shard
+_RENUMBERED_TABLES = ("host", "queue", "url_found", "evidence_log")
+"""Tables whose ids continue from shard to shard."""
 MERGED_CRAWL = 1  # id of the crawl in the merged database
 BASE = MERGED_CRAWL << ID_BITS
 

@@ -44,8 +44,9 @@ class Evidence(Model):
     cited      share of the addresses on other hosts in its body, at most ten, whose folders contain
                a keyword: the section of the articles that a short note is about
     text       saturated counts in the first 50,000 characters of the visible text without the text
-               of the site (BM25), combined as 1 - Π(1 - weight · n / (n + k·(1 - b + b·length/typical))) over the keywords: a word
-               of weight 0.3 has little effect however often it occurs
+               of the site (BM25), combined as 1 - Π(1 - weight · n / (n + k·(1 - b +
+               b·length/typical))) over the keywords: a word of weight 0.3 has little effect
+               however often it occurs
     tag        a link in the body that has the letters of a keyword and at most two others, as a
                tag or category of the page has: 1 / (1 + short links in the body / crowd), so that
                a cloud of all tags has little effect

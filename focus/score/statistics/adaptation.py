@@ -86,10 +86,8 @@ class TopicAdaptation:
             self._intervals,
             params=self._params,
         )
-        low, high = (
-            self._params["low"] * self._initial_threshold,
-            self._params["high"] * self._initial_threshold,
-        )
+        low = self._params["low"] * self._initial_threshold
+        high = self._params["high"] * self._initial_threshold
         return min(high, max(low, adjusted))
 
 
