@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,12 @@ def path(tmp_path: Path) -> Path:
     return result
 
 
+@pytest.fixture
+def reader(path: Path) -> Iterator[DatabaseReader]:
+    with DatabaseReader(path) as opened:
+        yield opened
+
+
 def select_rows(path: Path, selection: Selection, *fields: str) -> list[Any]:
     with DatabaseReader(path) as reader:
         rows = list(reader.iter_rows(selection, fields or ("nth",)))
@@ -110,9 +117,8 @@ def select_rows(path: Path, selection: Selection, *fields: str) -> list[Any]:
 # -- results ----------------------------------------------------------------------------------
 
 
-def test_iter_rows_returns_all_fields(path: Path) -> None:
-    with DatabaseReader(path) as reader:
-        rows = list(reader.iter_rows(Selection(limit=2)))
+def test_iter_rows_returns_all_fields(reader: DatabaseReader) -> None:
+    rows = list(reader.iter_rows(Selection(limit=2)))
     assert len(FIELDS) == len(field_types()) == len(rows[1])
     row = dict(zip(FIELDS, rows[1], strict=True))
     parts, matched = row.pop("parts"), row.pop("matched")
@@ -293,9 +299,8 @@ def test_parse_since_invalid_text_raises_with_example(text: str) -> None:
 # -- status -----------------------------------------------------------------------------------
 
 
-def test_status_counts_urls_and_hosts(path: Path) -> None:
-    with DatabaseReader(path) as reader:
-        status = reader.status(1)
+def test_status_counts_urls_and_hosts(reader: DatabaseReader) -> None:
+    status = reader.status(1)
     assert status.states == {"waiting": 1, "fetching": 0, "done": 6, "failed": 1, "dropped": 1}
     assert (status.crawl.pages, status.crawl.relevant, status.crawl.reason) == (6, 4, "max-pages")
     assert status.harvest_rate == pytest.approx(4 / 6)
@@ -336,10 +341,9 @@ def test_crawls_running_while_database_is_locked(tmp_path: Path) -> None:
 # -- why --------------------------------------------------------------------------------------
 
 
-def test_why_page_shows_path_and_relevance(path: Path) -> None:
-    with DatabaseReader(path) as reader:
-        why = reader.why(1, "https://b.sport.example/news/4")
-        assert why == reader.why(1, "https://elsewhere.example/", key=url_row(4).key)
+def test_why_page_shows_path_and_relevance(reader: DatabaseReader) -> None:
+    why = reader.why(1, "https://b.sport.example/news/4")
+    assert why == reader.why(1, "https://elsewhere.example/", key=url_row(4).key)
     expected = [("0", "", 0, 0.75), ("1", "链接 1", 1, 0.0), ("4", "链接 4", 2, 0.6)]
     assert [(s.url[-1], s.anchor, s.depth, s.relevance) for s in why.path] == expected
     assert (why.state, why.reason) == ("done", "")
@@ -348,9 +352,8 @@ def test_why_page_shows_path_and_relevance(path: Path) -> None:
     assert why.page.relevant is True
 
 
-def test_why_failed_dropped_and_waiting_urls(path: Path) -> None:
-    with DatabaseReader(path) as reader:
-        failed, dropped, waiting = (reader.why(1, url_row(n).url) for n in (6, 7, 8))
+def test_why_failed_dropped_and_waiting_urls(reader: DatabaseReader) -> None:
+    failed, dropped, waiting = (reader.why(1, url_row(n).url) for n in (6, 7, 8))
     assert (failed.state, failed.reason) == ("failed", "http-4xx")
     assert (failed.detail, failed.tries) == ("404", 1)
     assert (dropped.state, dropped.reason, dropped.page) == ("dropped", "robots", None)
@@ -386,12 +389,11 @@ def test_why_cycle_of_parents_ends_path(tmp_path: Path) -> None:
         assert len(reader.why(1, url_row(3).url).path) == 1  # its parent is not known
 
 
-def test_why_unknown_url_names_similar_ones(path: Path) -> None:
-    with DatabaseReader(path) as reader:
-        why = reader.why(1, "https://sport.example/news/66")
-        assert (why.state, why.path, why.nearest[0]) == ("", [], "https://sport.example/news/6")
-        assert sorted(why.nearest) == [f"https://sport.example/news/{n}" for n in (0, 3, 6)]
-        assert reader.why(1, "https://unknown.example/").nearest == []
+def test_why_unknown_url_names_similar_ones(reader: DatabaseReader) -> None:
+    why = reader.why(1, "https://sport.example/news/66")
+    assert (why.state, why.path, why.nearest[0]) == ("", [], "https://sport.example/news/6")
+    assert sorted(why.nearest) == [f"https://sport.example/news/{n}" for n in (0, 3, 6)]
+    assert reader.why(1, "https://unknown.example/").nearest == []
 
 
 # -- files ------------------------------------------------------------------------------------

@@ -131,6 +131,12 @@ def group(tmp_path: Path) -> Iterator[Group]:
 
 
 @pytest.fixture
+def client(group: Group) -> TestClient:
+    """Ana's browser; she is the administrator."""
+    return group.member("ana")
+
+
+@pytest.fixture
 def links(monkeypatch: MonkeyPatch) -> list[tuple[str, str]]:
     """Mail address and secret of each link that is mailed."""
     sent: list[tuple[str, str]] = []
@@ -265,8 +271,7 @@ def test_alert_create_edit_pause_and_delete(group: Group) -> None:
     assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_check_now_visits_site_at_most_once_per_minute(group: Group) -> None:
-    client = group.member("ana")
+def test_check_now_visits_site_at_most_once_per_minute(group: Group, client: TestClient) -> None:
     number = alert(client)
     now = group.clock()
     group.rows("UPDATE alert SET next_at = ?", now + 900)
@@ -294,8 +299,7 @@ def test_alert_form_refuses_topic_file_and_missing_address(group: Group) -> None
     assert not group.rows("SELECT 1 FROM alert")
 
 
-def test_alert_form_shows_all_errors_beside_fields(group: Group) -> None:
-    client = group.member("ana")
+def test_alert_form_shows_all_errors_beside_fields(client: TestClient) -> None:
     typed = {"name": "", "sites": "no address", "words": "", "every": "daily", "at": "25:99",
              "quiet": "night", "max_items": "inf", "expires": "soon", "webhook": "ftp://a.test/",
              "min_relevance": "2"}  # fmt: skip
@@ -349,8 +353,7 @@ def test_try_alert_shows_preview_and_saves_nothing(group: Group, monkeypatch: Mo
     assert group.rows("SELECT count(*) FROM alert") == [(1,)]
 
 
-def test_try_alert_is_limited_by_attempts(group: Group, monkeypatch: MonkeyPatch) -> None:
-    client = group.member("ana")
+def test_try_alert_is_limited_by_attempts(client: TestClient, monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setattr(site_answers, "ask_sites", lambda question: [])
     typed = {**TYPED, "try": "1"}
     free = backoff.FREE_ATTEMPTS["try"]
@@ -396,16 +399,14 @@ def test_ask_sites_timeout_is_reported(monkeypatch: MonkeyPatch) -> None:
     assert late.failure == "no response within 0.5 seconds"
 
 
-def test_settings_offer_zones_and_keep_unlisted_zone(group: Group) -> None:
-    client = group.member("ana")
+def test_settings_offer_zones_and_keep_unlisted_zone(client: TestClient) -> None:
     typed = {"name": "ana", "mail": "", "quiet": "", "language": "en"}
     for zone in ("Asia/Shanghai", "CET"):
         client.post("/settings", data={**typed, "zone": zone})
         assert f"<option selected>{zone}</option>" in client.get("/settings").text
 
 
-def test_saved_alert_shows_preview(group: Group) -> None:
-    client = group.member("ana")
+def test_saved_alert_shows_preview(group: Group, client: TestClient) -> None:
     number = alert(client, sites="https://news.test/")
     group.crawl("足球决赛")
     page = client.get(f"/alerts/{number}?preview=1").text
@@ -430,8 +431,7 @@ def test_webhook_secret_is_shown_and_rotated(group: Group) -> None:
     assert ana.post(f"/alerts/{number}/secret", data=typed).status_code == 400
 
 
-def test_alert_page_shows_trouble_and_silence(group: Group) -> None:
-    client = group.member("ana")
+def test_alert_page_shows_trouble_and_silence(group: Group, client: TestClient) -> None:
     number = alert(client)
     with group.app_state.store() as store, store.database.transaction() as db:
         db.execute("UPDATE site SET trouble = 'robots.txt forbids it'")
@@ -445,8 +445,7 @@ def test_alert_page_shows_trouble_and_silence(group: Group) -> None:
 # -- reading ------------------------------------------------------------------------
 
 
-def test_inbox_shows_details_of_matches(group: Group) -> None:
-    client = group.member("ana")
+def test_inbox_shows_details_of_matches(group: Group, client: TestClient) -> None:
     number = alert(client)
     why = {"parts": {"title": 1.0}, "words": {"title": ["足球"]}}
     [first] = group.finds(number, "https://a.test/1", published_at=NOON - 3600, why=why)
@@ -470,8 +469,7 @@ def test_examples_of_the_first_check_are_marked_and_no_news(group: Group) -> Non
         assert text in client.get("/alerts").text
 
 
-def test_inbox_filter_limits_matches(group: Group) -> None:
-    client = group.member("ana")
+def test_inbox_filter_limits_matches(group: Group, client: TestClient) -> None:
     first, two = alert(client), alert(client, name="英超")
     group.finds(first, "https://a.test/1", found_at=NOON - 10 * 86400)
     [read] = group.finds(two, "https://a.test/2", title="100% 球")
@@ -492,8 +490,7 @@ def test_inbox_filter_limits_matches(group: Group) -> None:
     assert shown("alert=x&days=x&page=x") == {"1", "2"}
 
 
-def test_inbox_match_is_marked_voted_and_deleted(group: Group) -> None:
-    client = group.member("ana")
+def test_inbox_match_is_marked_voted_and_deleted(group: Group, client: TestClient) -> None:
     number = alert(client)
     [page] = group.finds(number, "https://a.test/1")
     where = client.post(f"/inbox/{page}/relevant", data={"alert": str(number)})
@@ -565,15 +562,13 @@ def test_selected_matches_of_other_users_are_unchanged(group: Group) -> None:
     assert ben.post("/inbox/selected", data={"act": "relevant"}).status_code == 400
 
 
-def test_inbox_pages_are_numbered(group: Group) -> None:
-    client = group.member("ana")
+def test_inbox_pages_are_numbered(group: Group, client: TestClient) -> None:
     group.finds(alert(client), *(f"https://a.test/{n}" for n in range(35)))
     assert len(re.findall("<li id=", client.get("/inbox").text)) == 30
     assert len(re.findall("<li id=", client.get("/inbox?page=1").text)) == 5
 
 
-def test_search_page_finds_crawled_pages(group: Group) -> None:
-    client = group.member("ana")
+def test_search_page_finds_crawled_pages(group: Group, client: TestClient) -> None:
     alert(client, sites="https://news.test/")
     group.crawl("足球决赛")
     page = client.get("/search?q=决赛").text
@@ -619,8 +614,7 @@ def test_send_test_reports_and_logs_failure(group: Group) -> None:
 # -- feeds and unsubscription -------------------------------------------------------
 
 
-def test_feed_address_works_until_revoked(group: Group) -> None:
-    client = group.member("ana")
+def test_feed_address_works_until_revoked(group: Group, client: TestClient) -> None:
     number = alert(client, feed="on")
     group.finds(number, "https://a.test/1")
     for path in ("/settings/feed", f"/alerts/{number}/feed"):
@@ -655,8 +649,7 @@ def test_unsubscribe_get_asks_and_post_unsubscribes(group: Group) -> None:
 # -- oneself ------------------------------------------------------------------------
 
 
-def test_settings_are_saved(group: Group) -> None:
-    client = group.member("ana")
+def test_settings_are_saved(group: Group, client: TestClient) -> None:
     typed = {
         "name": "安娜", "quiet": "22:00-07:00",
         "language": "zh", "zone": "Asia/Shanghai", "current_password": SECRET,
@@ -936,8 +929,7 @@ def test_channel_of_other_package_has_a_form_field(group: Group, monkeypatch: Mo
     assert "for administrators" in refused.text
 
 
-def test_alert_page_shows_number_of_votes(group: Group) -> None:
-    client = group.member("ana")
+def test_alert_page_shows_number_of_votes(group: Group, client: TestClient) -> None:
     number = alert(client)
     first, second = group.finds(number, "https://a.test/1", "https://a.test/2")
     client.post(f"/inbox/{first}/relevant")

@@ -31,6 +31,7 @@ from focus.storage.alerts.tokens import hash_secret
 from tests.support.cases import cases
 from tests.test_hostile_titles import TITLES
 from tests.test_serve import CHEAP, SECRET, TYPED, Group, alert
+from tests.test_serve import client as client
 from tests.test_serve import group as group  # the fixture
 
 EVIL = "<script>alert(1)</script>"
@@ -144,8 +145,7 @@ def test_own_login_does_not_reset_attempts_of_address(group: Group) -> None:
 # -- sessions -----------------------------------------------------------------------
 
 
-def test_login_creates_session_and_logout_deletes_it(group: Group) -> None:
-    client = group.member("ana")
+def test_login_creates_session_and_logout_deletes_it(group: Group, client: TestClient) -> None:
     first = client.cookies["focus_session"]
     log_in(client, "ana")
     second = client.cookies["focus_session"]
@@ -165,8 +165,7 @@ def test_login_replaces_planted_session(group: Group) -> None:
     assert attacker.get("/inbox").headers["location"] == "/login"
 
 
-def test_session_expires(group: Group) -> None:
-    client = group.member("ana")
+def test_session_expires(group: Group, client: TestClient) -> None:
     group.clock.now += 15 * 86400
     assert client.get("/inbox").headers["location"] == "/login"
 
@@ -199,8 +198,7 @@ def test_session_cookie_attributes(group: Group) -> None:
         }
 
 
-def test_tokens_are_stored_as_hashes(group: Group) -> None:
-    client = group.member("ana")
+def test_tokens_are_stored_as_hashes(group: Group, client: TestClient) -> None:
     secret = client.cookies["focus_session"]
     with sqlite3.connect(group.app_state.path) as db:
         dump = "\n".join(db.iterdump())
@@ -230,8 +228,7 @@ def test_post_of_other_origin_refused(group: Group, headers: dict[str, str]) -> 
     assert bool(group.rows("SELECT 1 FROM alert")) is (headers in ALLOWED)
 
 
-def test_get_requests_change_nothing(group: Group) -> None:
-    client = group.member("ana")
+def test_get_requests_change_nothing(client: TestClient) -> None:
     number = alert(client)
     for path in (f"/alerts/{number}/delete", f"/alerts/{number}/pause", "/logout"):
         assert client.get(path).status_code == 405
@@ -244,16 +241,14 @@ def test_refused_request_gets_a_page_in_the_language_of_the_browser(group: Group
     assert '<html lang="zh' in answer.text and 'href="/static/style.css"' in answer.text
 
 
-def test_foreign_host_header_is_refused(group: Group) -> None:
-    client = group.member("ana")
+def test_foreign_host_header_is_refused(client: TestClient) -> None:
     for host in ("evil.test", "evil.test:8420", "", "[", "127.0.0.1.evil.test"):
         assert client.get("/inbox", headers={"host": host}).status_code == 421
     for host in ("localhost:8420", "[::1]:8420"):
         assert client.get("/inbox", headers={"host": host}).status_code != 421
 
 
-def test_responses_have_security_headers(group: Group) -> None:
-    client = group.member("ana")
+def test_responses_have_security_headers(client: TestClient) -> None:
     for path in ("/inbox", "/nowhere", "/static/style.css", "/feed/x.atom", "/inbox/1/bad"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
@@ -263,8 +258,7 @@ def test_responses_have_security_headers(group: Group) -> None:
     assert client.get("/inbox").headers["cache-control"] == "no-store"
 
 
-def test_scripts_are_allowed_on_scripted_pages_only(group: Group) -> None:
-    client = group.member("ana")
+def test_scripts_are_allowed_on_scripted_pages_only(client: TestClient) -> None:
     number = alert(client)
     for path in ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin"):
         policy = client.get(path).headers["content-security-policy"]
@@ -274,8 +268,7 @@ def test_scripts_are_allowed_on_scripted_pages_only(group: Group) -> None:
         assert "script-src 'self'" in policy and "default-src 'none'" in policy
 
 
-def test_pages_load_nothing_from_other_hosts_and_have_no_inline_script(group: Group) -> None:
-    client = group.member("ana")
+def test_pages_load_nothing_from_other_hosts_and_have_no_inline_script(client: TestClient) -> None:
     number = alert(client)
     paths = ("/inbox", "/alerts", f"/alerts/{number}", "/search", "/admin", "/settings")
     for path in paths:
@@ -289,8 +282,7 @@ def test_pages_load_nothing_from_other_hosts_and_have_no_inline_script(group: Gr
 # -- what comes from the web, and from others ---------------------------------------
 
 
-def test_text_from_the_web_is_escaped(group: Group) -> None:
-    client = group.member("ana")
+def test_text_from_the_web_is_escaped(group: Group, client: TestClient) -> None:
     number = alert(client, name=EVIL[:40])
     why = {"parts": {"title": 1.0, EVIL: 0.5}, "words": {"title": [EVIL]}}
     said = {"title": EVIL, "snippet": f"\u2060{EVIL}\u2060", "why": why}
@@ -336,8 +328,7 @@ def test_mail_channel_uses_own_address_only(group: Group) -> None:
     assert "victim" not in group.rows("SELECT definition FROM alert")[0][0]
 
 
-def test_form_with_too_much_is_refused(group: Group) -> None:
-    client = group.member("ana")
+def test_form_with_too_much_is_refused(client: TestClient) -> None:
     for content in ("words=" + "x" * MAX_FORM, "&".join(f"a{n}=1" for n in range(300))):
         assert client.post("/alerts/new", content=content).status_code == 413
 
@@ -359,14 +350,12 @@ def test_number_of_mailed_links_is_limited(group: Group, monkeypatch: MonkeyPatc
     "path",
     f"/alerts/{'9' * 5_000} /inbox/99999999999999999999/read /feed/%00.atom /reset/%ff".split(),
 )
-def test_malformed_urls_get_a_response(group: Group, path: str) -> None:
-    client = group.member("ana")
+def test_malformed_urls_get_a_response(client: TestClient, path: str) -> None:
     answer: Callable[..., object] = client.post if path.endswith("read") else client.get
     assert answer(path).status_code in (400, 404)  # type: ignore[attr-defined]
 
 
-def test_internal_error_page_shows_no_details(group: Group, monkeypatch: MonkeyPatch) -> None:
-    client = group.member("ana")
+def test_internal_error_page_shows_no_details(client: TestClient, monkeypatch: MonkeyPatch) -> None:
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the inside")
@@ -378,9 +367,8 @@ def test_internal_error_page_shows_no_details(group: Group, monkeypatch: MonkeyP
 
 
 def test_refused_request_is_logged_without_its_path(
-    group: Group, caplog: pytest.LogCaptureFixture
+    client: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client = group.member("ana")
     client.post("/alerts/new", headers={"sec-fetch-site": "cross-site"})
     client.get("/here/%1B[31m/s3cr3t")
     assert client.get("/alerts").status_code == 200
@@ -498,9 +486,8 @@ def test_waiting_test_messages_delay_no_others(group: Group, monkeypatch: Monkey
     *((f"/settings/second-factor{path}", "a=", 429) for path in ("", "/off")),
 )
 def test_requests_that_take_long_count_as_slow(
-    group: Group, monkeypatch: MonkeyPatch, path: str, form: str | None, status: int
+    client: TestClient, monkeypatch: MonkeyPatch, path: str, form: str | None, status: int
 ) -> None:
-    client = group.member("ana")
     path = path.format(alert(client))
     monkeypatch.setattr(app, "MAX_SLOW_REQUESTS_PER_USER", 0)
     kind = {"content-type": "application/x-www-form-urlencoded"}

@@ -8,12 +8,14 @@ pytest.importorskip("starlette", reason="the extra [serve] is not installed")
 pytest.importorskip("httpx2", reason="starlette's test client needs it")
 
 from starlette.datastructures import Headers
+from starlette.testclient import TestClient
 
 from focus.serve.request import add_path_prefix
 from focus.serve.request_guard import preferred_language
 from tests.support.cases import cases
 from tests.support.outbox import NOON
 from tests.test_serve import SECRET, Group, alert
+from tests.test_serve import client as client
 from tests.test_serve import group as group  # the fixture
 
 
@@ -50,8 +52,7 @@ def test_alert_is_made_of_address_and_words(group: Group) -> None:
     assert "is not a web address" in answer.text and "欧冠 决赛" in answer.text
 
 
-def test_alerts_are_filtered_by_tag_and_trouble(group: Group) -> None:
-    client = group.member("ana")
+def test_alerts_are_filtered_by_tag_and_trouble(group: Group, client: TestClient) -> None:
     alert(client, name="one", tags="sport, Berlin")
     alert(client, name="two", sites="https://b.test/", tags="sport")
     with group.app_state.store() as store:
@@ -65,8 +66,7 @@ def test_alerts_are_filtered_by_tag_and_trouble(group: Group) -> None:
     assert ">two</a>" not in client.get("/alerts?tag=Berlin").text
 
 
-def test_voting_twice_keeps_the_vote(group: Group) -> None:
-    client = group.member("ana")
+def test_voting_twice_keeps_the_vote(group: Group, client: TestClient) -> None:
     [number] = group.finds(alert(client), "https://a.test/1")
     for _ in range(2):
         client.post(f"/inbox/{number}/relevant")
@@ -86,8 +86,7 @@ def test_new_account_has_time_zone_of_browser(group: Group) -> None:
     assert group.rows("SELECT zone FROM user WHERE name <> 'local' ORDER BY name") == expected
 
 
-def test_feed_answers_conditional_request(group: Group) -> None:
-    client = group.member("ana")
+def test_feed_answers_conditional_request(group: Group, client: TestClient) -> None:
     page = client.post("/settings/feed").text
     path = re.findall(r"/feed/[\w-]+\.atom", page)[0]
     first = client.get(path)

@@ -64,6 +64,11 @@ async def begin(store: Store, *, fresh: bool = False) -> int:
     return (await store.begin_crawl(IDENTITY, "{}", fresh=fresh, now=1.0)).id
 
 
+@pytest.fixture
+async def crawl(store: Store) -> int:
+    return await begin(store)
+
+
 async def resume(store: Store, **identity: Any) -> Any:
     return await store.begin_crawl(IDENTITY | identity, "{}", fresh=False, now=1.0)
 
@@ -250,8 +255,7 @@ async def test_finished_url_has_parent_and_anchor_of_best_link(store: Store, pat
     assert rows_now == [(0, "a"), (7, "b"), (7, None)]
 
 
-async def test_load_queues_and_hosts_last_version_counts(store: Store) -> None:
-    crawl = await begin(store)
+async def test_load_queues_and_hosts_last_version_counts(store: Store, crawl: int) -> None:
     robots = {"https": (b"User-agent: *\n\xff", 200, 9.5), "http": (b"", 0, 1.0)}
     hosts = [HostRow(0, "a.example", 5.5, 2, True, robots, "192.0.2.1"), HostRow(1, "b.example:81")]
     queues = [QueueRow(0, 0, "/D/", 3, 1.5), QueueRow(1, 1)]
@@ -262,8 +266,7 @@ async def test_load_queues_and_hosts_last_version_counts(store: Store) -> None:
     assert saved.queues == [queues[0], QueueRow(1, 1, "", 7, 2.0)]
 
 
-async def test_iter_graph_yields_pages_in_request_order(store: Store) -> None:
-    crawl = await begin(store)
+async def test_iter_graph_yields_pages_in_request_order(store: Store, crawl: int) -> None:
     pages = [
         page_row(n, request_number=100 - n, target_ids=tuple(range(n, n + 3))) for n in range(5)
     ]
@@ -274,8 +277,7 @@ async def test_iter_graph_yields_pages_in_request_order(store: Store) -> None:
     ]
 
 
-async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
-    crawl = await begin(store)
+async def test_write_page_stores_all_fields(store: Store, path: Path, crawl: int) -> None:
     page = Page(
         title="标题", keywords="a,b", part_scores={"title": 0.5}, matched_terms={"title": ["足球"]},
         simhash=2**64 - 5, relevance=1.25, is_relevant=True, noindex=True, body_zstd=b"\x00z",
@@ -292,8 +294,7 @@ async def test_write_page_stores_all_fields(store: Store, path: Path) -> None:
     assert query(path, "SELECT zstd FROM body") == [(b"\x00z",)]
 
 
-async def test_write_lone_surrogates_are_replaced(store: Store, path: Path) -> None:
-    crawl = await begin(store)
+async def test_write_lone_surrogates_are_replaced(store: Store, path: Path, crawl: int) -> None:
     bad = Page(title="half \ud83d pair", matched_terms={"\udc00": ["x"]}, body_zstd=b"\xff")
     pages = [page_row(0, page=bad, target_ids=(1,))]
     await store.write(crawl, Batch(urls=[url_row(0, link_evidence=(1.0,))], pages=pages))
@@ -333,8 +334,7 @@ async def test_begin_crawl_same_identity_continues(path: Path) -> None:
         assert [row.state for row in await all_urls(store, again.id)] == [0, 0, 0, 0]
 
 
-async def test_begin_crawl_finished_crawl_is_marked_finished(store: Store) -> None:
-    crawl = await begin(store)
+async def test_begin_crawl_finished_crawl_is_marked_finished(store: Store, crawl: int) -> None:
     await store.write(crawl, BASE)
     await store.finish_crawl(
         crawl, reason="max-pages", report_json="{}", ranks=[(0, 0.5, 0, 0)], now=9.0
@@ -392,9 +392,8 @@ def second(path: Path, store: Store) -> Iterator[sqlite3.Connection]:
 
 @pytest.mark.parametrize("name", WRITES)
 async def test_write_locked_database_raises_and_works_later(
-    name: str, store: Store, path: Path, second: sqlite3.Connection
+    name: str, store: Store, path: Path, second: sqlite3.Connection, crawl: int
 ) -> None:
-    crawl = await begin(store)
     await store.write(crawl, BASE)
     before = query(path, "SELECT * FROM url"), query(path, "SELECT * FROM crawl, progress")
     second.execute("BEGIN IMMEDIATE")
@@ -430,8 +429,7 @@ async def test_open_new_database_locked_raises(path: Path) -> None:
     db.close()
 
 
-async def test_write_cancelled_is_completed(store: Store) -> None:
-    crawl = await begin(store)
+async def test_write_cancelled_is_completed(store: Store, crawl: int) -> None:
     for number in range(20):
         urls = [url_row(number * 500 + n) for n in range(500)]
         task = asyncio.create_task(store.write(crawl, Batch(urls=urls)))
@@ -443,8 +441,7 @@ async def test_write_cancelled_is_completed(store: Store) -> None:
     assert len(await all_urls(store, crawl)) == 10_001
 
 
-async def test_write_invalid_batch_is_rolled_back(store: Store) -> None:
-    crawl = await begin(store)
+async def test_write_invalid_batch_is_rolled_back(store: Store, crawl: int) -> None:
     await store.write(crawl, BASE)
     with pytest.raises(sqlite3.IntegrityError):
         await store.write(crawl, Batch(urls=[url_row(50), url_row(2)], counters={"pages": 9.0}))
