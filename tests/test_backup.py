@@ -22,6 +22,7 @@ from focus.storage import schema
 from focus.storage.backup import CopySummary, backup, restore
 from focus.storage.lock import database_lock
 from focus.store import Store
+from tests.support.cases import cases
 from tests.support.command import Focus
 
 ROOT = Path(__file__).parents[1]
@@ -235,9 +236,7 @@ def make_newer(path: Path) -> None:
         db.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
 
 
-@pytest.mark.parametrize(
-    ("change", "said"), [(damage_table, "damaged"), (make_newer, "newer focus")]
-)
+@cases("change, said", (damage_table, "damaged"), (make_newer, "newer focus"))
 def test_restore_unusable_copy_raises(
     database: Path, tmp_path: Path, change: Callable[[Path], None], said: str
 ) -> None:

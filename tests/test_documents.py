@@ -309,9 +309,7 @@ def test_ocr_program_ends_with_its_worker(programs: Programs, tmp_path: Path) ->
     assert not orphans([pid])
 
 
-@pytest.mark.parametrize(
-    ("languages", "message"), [("eng+chi_sim", "language chi_sim;"), ("eng", "needs pdftoppm:")]
-)
+@cases("languages, message", ("eng+chi_sim", "language chi_sim;"), ("eng", "needs pdftoppm:"))
 def test_check_ocr_names_what_is_missing(programs: Programs, languages: str, message: str) -> None:
     tools = {} if languages == "eng" else {"pdftoppm": ":"}
     programs(tesseract="echo List:; echo eng", **tools)

@@ -564,9 +564,7 @@ async def test_fetch_unnormalised_url_is_failure(url: str) -> None:
         assert (await web.fetch(url)).failure is FailureKind.PROTOCOL
 
 
-@pytest.mark.parametrize(
-    "url", ["http://[::1/", "http://a.test:99999/", "http://:80/", "http://./"]
-)
+@cases("url", "http://[::1/", "http://a.test:99999/", "http://:80/", "http://./")
 async def test_fetch_url_without_usable_host_is_failure(url: str) -> None:
     async with WebFetcher(config(), resolver=Names(socket.EAI_NONAME)) as web:
         assert (await web.fetch(url)).failure is not None

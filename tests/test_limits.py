@@ -14,6 +14,7 @@ from focus.config import MAX_URL_LENGTH
 from focus.records import DropReason, FailureKind
 from focus.session import priority
 from focus.storage.lock import database_lock, server_lock_path
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_settings import BASE, Ordered, home, ordered
 
@@ -26,9 +27,7 @@ def test_max_body_bounds_the_bytes_off_the_network_too(ordered: Ordered) -> None
     assert ordered(*BASE, "--max-body", "1M").config.fetch.max_raw_bytes == 1 << 20
 
 
-@pytest.mark.parametrize(
-    ("variable", "value"), [("FOCUS_MAX_URL", str(MAX_URL_LENGTH + 1)), ("FOCUS_MAX_LINKS", "-1")]
-)
+@cases("variable, value", ("FOCUS_MAX_URL", str(MAX_URL_LENGTH + 1)), ("FOCUS_MAX_LINKS", "-1"))
 def test_contradictory_limits_are_reported(
     variable: str, value: str, capsys: CaptureFixture[str], monkeypatch: MonkeyPatch
 ) -> None:

@@ -493,9 +493,7 @@ def test_mail_server_without_user_has_a_sender_of_this_machine() -> None:
     assert settings.parse_mail_url("smtp://a.test", "").sender.startswith("focus@")
 
 
-@pytest.mark.parametrize(
-    "url", ["focus.a.test", "ftp://a.test", "https://a.test/\r\nX: y", "http://", "http://["]
-)
+@cases("url", "focus.a.test", "ftp://a.test", "https://a.test/\r\nX: y", "http://", "http://[")
 def test_invalid_base_url_raises(url: str) -> None:
     with pytest.raises(ConfigError, match="write it like https://"):
         settings.normalise_base_url(url)

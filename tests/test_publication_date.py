@@ -64,9 +64,7 @@ def test_read_publication_time_all_sources(html: str) -> None:
     assert read_time(html) == MORNING
 
 
-@pytest.mark.parametrize(
-    "byline", ["来源：新华社", "來源：中央社", "责任编辑：王一", "By A. Writer"]
-)
+@cases("byline", "来源：新华社", "來源：中央社", "责任编辑：王一", "By A. Writer")
 def test_read_publication_time_day_beside_byline_counts(byline: str) -> None:
     midnight = datetime(2026, 11, 21, tzinfo=SHANGHAI).timestamp()
     assert read_time(f'<h1>决赛</h1><p class="meta">2026-11-21 {byline}</p>') == midnight
@@ -186,9 +184,7 @@ def test_find_publication_in_utc_has_the_page_day(html: str, url: str, expected:
     assert date is not None and date.isoformat() == expected
 
 
-@pytest.mark.parametrize(
-    "path", ["/p/20269999/x", "/id/1202611211", "/2026/", "/v20261121", "/2026/13/45/"]
-)
+@cases("path", "/p/20269999/x", "/id/1202611211", "/2026/", "/v20261121", "/2026/13/45/")
 def test_date_from_url_other_numbers_are_none(path: str) -> None:
     assert date_from_url(f"https://example.org{path}", UTC) is None
 

@@ -123,9 +123,7 @@ def test_link_scores_include_features() -> None:
     assert page.relevance < 0.5
 
 
-@pytest.mark.parametrize(
-    ("features", "score"), [({}, 0.0), ({"欧冠": 1.0}, 0.0), ({"欧冠": 1.0, "fifa": 1.0}, 0.15)]
-)
+@cases("features, score", ({}, 0.0), ({"欧冠": 1.0}, 0.0), ({"欧冠": 1.0, "fifa": 1.0}, 0.15))
 def test_may_match_ascii_skips_chinese_topics(features: dict[str, float], score: float) -> None:
     topic = to_builtins(Topic("足球", (Keyword("足球"),), features))
     scorer = PageScorer(AnalysisConfig(topic))

@@ -259,9 +259,7 @@ def test_missing_browser_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         chromium.executable(Path("/nowhere"))
 
 
-@pytest.mark.parametrize(
-    "user, sandbox, ends", [(0, True, True), (0, False, False), (1, True, False)]
-)
+@cases("user, sandbox, ends", (0, True, True), (0, False, False), (1, True, False))
 def test_root_must_do_without_the_sandbox_knowingly(
     monkeypatch: pytest.MonkeyPatch, user: int, sandbox: bool, ends: bool
 ) -> None:
@@ -287,9 +285,7 @@ def test_recorded_web_is_not_rendered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["serve"], ["watch", "run"]])
-@pytest.mark.parametrize(
-    "options, refusal", [(["--browser", "/nowhere"], "is not an executable program")]
-)
+@cases("options, refusal", (["--browser", "/nowhere"], "is not an executable program"))
 def test_visits_that_cannot_be_rendered_are_refused_before_they_begin(
     tmp_path: Path, command: list[str], options: list[str], refusal: str
 ) -> None:

@@ -270,9 +270,7 @@ async def test_page_that_never_settles_is_read_at_the_limit(monkeypatch: MonkeyP
     assert len(log) <= MAX_REQUESTS + 1
 
 
-@pytest.mark.parametrize(
-    "busy", ["for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }"]
-)
+@cases("busy", "for (;;);", "for (;;) alert(1)", "onload = () => { for (;;) document.title += 1 }")
 async def test_hanging_page_ends_at_its_time_limit(busy: str) -> None:
     async with rendering() as result:
         result._config = replace(CONFIG, timeout_s=1.5)

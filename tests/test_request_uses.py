@@ -5,8 +5,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from focus.engine.transports import ReplayTransport
 from focus.records import FOLLOWING_FORBIDDEN, FRONTIER_EMPTY
 from focus.storage.reader import DatabaseReader
@@ -81,9 +79,7 @@ async def test_read_request_uses_of_a_crawl(tmp_path: Path) -> None:
     assert kinds == {LIST: 1, RESULT: 1, OTHER: 1, "noindex": 1, ERROR: 1}
 
 
-@pytest.mark.parametrize(
-    ("robots", "reason"), [("nofollow", FOLLOWING_FORBIDDEN), ("index", FRONTIER_EMPTY)]
-)
+@cases("robots, reason", ("nofollow", FOLLOWING_FORBIDDEN), ("index", FRONTIER_EMPTY))
 async def test_crawl_ends_with_the_reason(tmp_path: Path, robots: str, reason: str) -> None:
     web = TinyWeb()
     head = f'<meta name="robots" content="{robots}">'

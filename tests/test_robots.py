@@ -151,9 +151,7 @@ def test_allows_unusual_spelling_is_accepted(text: str) -> None:
     assert not allows(text, "/x")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "<html><body>Not found</body></html>", "\xff\xfe\0", "Disallow"]
-)
+@cases("text", "", "<html><body>Not found</body></html>", "\xff\xfe\0", "Disallow")
 def test_allows_other_content_forbids_nothing(text: str) -> None:
     assert allows(text, "/x")
 

@@ -17,6 +17,7 @@ from focus.serve.app import _ROUTES
 from focus.storage.alerts.records import User
 from focus.storage.alerts.tokens import Tokens
 from focus.storage.search_index import SearchIndex
+from tests.support.cases import cases
 from tests.support.outbox import NOON
 from tests.support.site import CrawledSite, article
 from tests.test_serve import SECRET, Group, alert
@@ -36,16 +37,12 @@ def test_is_confusable_lookalike_names_returns_true(pair: str) -> None:
     assert names.is_confusable(existing, [name])
 
 
-@pytest.mark.parametrize(
-    ("name", "second"), [("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2")]
-)
+@cases("name, second", ("ian", "lan"), ("ana", "ána"), ("анна", "anna"), ("安娜", "安娜2"))
 def test_is_confusable_different_names_returns_false(name: str, second: str) -> None:
     assert not names.is_confusable(name, [second])
 
 
-@pytest.mark.parametrize(
-    "name", ["安娜Anna", "アンナー安", "김a安", "ㄅ安a", "Ngọc", "анна", "a_1.x-"]
-)
+@cases("name", "安娜Anna", "アンナー安", "김a安", "ㄅ安a", "Ngọc", "анна", "a_1.x-")
 def test_is_single_script_accepts_combined_scripts(name: str) -> None:
     assert names.is_single_script(names.normalise_name(name))
 

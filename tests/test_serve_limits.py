@@ -162,9 +162,7 @@ def test_hostile_multipart_body_is_refused(group: Group, body: bytes) -> None:
     assert not group.rows("SELECT 1 FROM alert")
 
 
-@pytest.mark.parametrize(
-    "kind", ["multipart/form-data", "multipart/form-data; boundary=", f"{MULTIPART}{'b' * 70}"]
-)
+@cases("kind", "multipart/form-data", "multipart/form-data; boundary=", f"{MULTIPART}{'b' * 70}")
 def test_multipart_missing_or_long_boundary_is_refused(group: Group, kind: str) -> None:
     ana = group.member("ana")
     answer = ana.post("/alerts/import", content=part(NAMED), headers={"content-type": kind})

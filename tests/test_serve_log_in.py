@@ -21,6 +21,7 @@ import uvicorn
 from focus.__main__ import main
 from focus.serve import accounts, second_factor, tokens
 from focus.serve.account_messages import send_pending
+from tests.support.cases import cases
 from tests.test_serve import HOME, SECRET, Group
 from tests.test_serve import group as group  # the fixture
 
@@ -137,9 +138,7 @@ def test_guessable_password_is_refused(server: Group, password: str) -> None:
     assert not server.rows("SELECT 1 FROM user WHERE name = 'ana'")
 
 
-@pytest.mark.parametrize(
-    "password", ["ooriquaexu", "correct horse battery", "夏天的风吹过麦田里的守望"]
-)
+@cases("password", "ooriquaexu", "correct horse battery", "夏天的风吹过麦田里的守望")
 def test_password_that_is_hard_to_guess_is_accepted(server: Group, password: str) -> None:
     typed = {"name": "ana", "password": password, "invite": server.invitation()}
     assert server.browser().post("/register", data=typed).status_code == 303
@@ -214,9 +213,7 @@ def test_second_factor_is_asked_for_after_the_password(server: Group) -> None:
     assert client.get("/inbox").status_code == 303
 
 
-@pytest.mark.parametrize(
-    ("steps", "is_accepted"), [(-2, False), (-1, False), (1, True), (2, False)]
-)
+@cases("steps, is_accepted", (-2, False), (-1, False), (1, True), (2, False))
 def test_code_is_accepted_once_and_near_its_time(
     server: Group, steps: int, is_accepted: bool
 ) -> None:
@@ -268,9 +265,7 @@ def test_set_up_of_second_factor_requires_password(server: Group) -> None:
     assert not server.rows("SELECT 1 FROM token WHERE kind LIKE 'totp%'")
 
 
-@pytest.mark.parametrize(
-    ("password", "code"), [(SECRET, "000000"), ("guess", "right"), (SECRET, "right")]
-)
+@cases("password, code", (SECRET, "000000"), ("guess", "right"), (SECRET, "right"))
 def test_second_factor_off_needs_password_and_code(server: Group, password: str, code: str) -> None:
     factor = Factor(server)
     code = factor.code() if code == "right" else code

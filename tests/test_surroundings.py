@@ -16,6 +16,7 @@ from focus.serve import backoff
 from focus.storage.alerts.store import AlertStore, open_store
 from focus.storage.alerts.users import LOCAL_USER
 from focus.storage.reader import DatabaseReader
+from tests.support.cases import cases
 from tests.support.command import Focus, record
 
 ROOT = Path(__file__).parents[1]
@@ -71,9 +72,8 @@ def test_main_without_home_uses_working_directory(
     assert os.environ["HOME"] == str(Path.cwd())
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["$CRAWL --topic \"x$(printf '\\377')\"", "export --host \"$(printf '\\377')\" --db x.db"],
+@cases(
+    "line", "$CRAWL --topic \"x$(printf '\\377')\"", "export --host \"$(printf '\\377')\" --db x.db"
 )
 def test_main_argument_not_utf_8_is_named_in_one_line(line: str, shell: Shell) -> None:
     done = shell(f"$FOCUS $CRAWL --db x.db && $FOCUS {line}")
@@ -135,9 +135,7 @@ def store(tmp_path: Path) -> Iterator[AlertStore]:
         yield opened
 
 
-@pytest.mark.parametrize(
-    ("ahead_s", "due_after_s"), [(MONTH, 3600.0), (7200.0, 3600.0), (30.0, 3630.0)]
-)
+@cases("ahead_s, due_after_s", (MONTH, 3600.0), (7200.0, 3600.0), (30.0, 3630.0))
 def test_due_alerts_clock_was_ahead(ahead_s: float, due_after_s: float, store: AlertStore) -> None:
     (stored,) = store.alerts.list_alerts()
     store.alerts.record_check(stored.id, now=NOW + ahead_s, next_at=NOW + ahead_s + 3600.0)

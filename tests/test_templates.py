@@ -172,9 +172,7 @@ def test_alert_ignores_the_template_of_the_site(tmp_path: Path) -> None:
             assert (TAGLINE in view.document.main_text) is not is_learned
 
 
-@pytest.mark.parametrize(
-    ("tags", "is_relevant"), [("", False), ("<p><a href=/w>周末</a> <a href=/s>足球</a>", True)]
-)
+@cases("tags, is_relevant", ("", False), ("<p><a href=/w>周末</a> <a href=/s>足球</a>", True))
 async def test_score_ignores_links_of_a_sidebar_but_not_tags(tags: str, is_relevant: bool) -> None:
     sidebar = "".join(f"<li><a href=/c/{name}>{name}</a>" for name in ("美食", "足球", "天文"))
     html = f"<title>菜谱</title><body>{tags}<p>{'炒菜。' * 30}<ul>{sidebar}</ul>".encode()

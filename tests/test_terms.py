@@ -129,9 +129,7 @@ def test_library_is_packed_from_its_sources() -> None:
     assert LIBRARY_FILE.stat().st_size <= 600_000
 
 
-@pytest.mark.parametrize(
-    "name", ["足球", "Soccer", " football ", "footballs", "足球新闻", "football tips"]
-)
+@cases("name", "足球", "Soccer", " football ", "footballs", "足球新闻", "football tips")
 def test_find_topic_by_any_name_returns_names_and_terms(name: str) -> None:
     topic = find_topic(name)
     assert {"足球", "football"} <= set(topic.names)

@@ -71,9 +71,7 @@ def test_keep_shared_features_omits_words_of_one_entity() -> None:
     assert "弗格森" not in features  # only 曼联 has it
 
 
-@pytest.mark.parametrize(
-    ("on", "off", "said"), [(2, 12, "--positive: only 2"), (10, 0, "--negative")]
-)
+@cases("on, off, said", (2, 12, "--positive: only 2"), (10, 0, "--negative"))
 def test_train_classifier_too_few_pages_is_refused(on: int, off: int, said: str) -> None:
     extractor = FeatureExtractor(MATCHER.segmenter)
     pages = [

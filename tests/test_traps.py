@@ -244,9 +244,7 @@ class Endless(TinyWeb):
             self.page(f"http://a.test/day?n={n}", text=text, links=[f"/day?n={n + 1}"])
 
 
-@pytest.mark.parametrize(
-    ("filler", "requests"), [("Day {n} of 3000. " * 20, 220), ("A day of {word}", 2000)]
-)
+@cases("filler, requests", ("Day {n} of 3000. " * 20, 220), ("A day of {word}", 2000))
 async def test_endless_pattern_without_news_ends_sooner(filler: str, requests: int) -> None:
     run = await crawl(Endless(filler), ["http://a.test/"], strategy="yield", delay_s=0.0)
     days = [url for url in run.web.urls() if "/day?" in url]
