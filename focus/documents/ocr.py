@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from focus.config import OCR_CPU_S, SILENCE_FACTOR
@@ -71,13 +71,11 @@ def _missing_programs() -> str:
     return ", ".join(name for name in _PROGRAMS if shutil.which(name) is None)
 
 
-def _run(
-    program: str, arguments: tuple[str, ...], data: bytes, cpu_end: float, ends_at: float
-) -> bytes:
+def _run(program: str, args: Sequence[str], data: bytes, cpu_end: float, ends_at: float) -> bytes:
     """Return the output of a program; TimeoutExpired at either limit."""
     limit_s = max(1, math.ceil(cpu_end - _cpu_s()))
     done = subprocess.run(
-        [program, *arguments],
+        [program, *args],
         input=data,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

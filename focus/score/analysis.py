@@ -173,7 +173,7 @@ class PageScorer:
     def _is_in_period(self, source: bytes, url: str, fetched_at: float) -> bool:
         """Return whether a page was published when `since_published` and `until_published` ask."""
         since, until = self.config.since_published, self.config.until_published
-        if since is None and until is None:
+        if since is until is None:
             return True
         html = source.decode("utf-8", "replace")
         published = read_publication_time(html, url, fetched_at=fetched_at, zone=UTC)
