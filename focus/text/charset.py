@@ -92,8 +92,9 @@ def _other_than_latin(body: bytes, *, is_invalid_utf8: bool) -> str | None:
     neighbours = sum(map(len, _HIGH_BYTES.findall(sample)))
     if neighbours < 0.6 * len(sample.translate(None, _ASCII_BYTES)):
         return None
-    meta = prescan_encoding(body)
-    return _detect_encoding(sample) if meta in (None, "utf-8", "windows-1252") else meta
+    if prescan_encoding(body) not in (None, "utf-8", "windows-1252"):
+        return None  # the page contradicts its server: the header counts, as in browsers
+    return _detect_encoding(sample)
 
 
 # Encoding from the bytes
