@@ -43,7 +43,7 @@ class Evidence(Model):
     breadcrumb the same for the names in its breadcrumb, without the home page and the page itself
     cited      share of the addresses on other hosts in its body, at most ten, whose folders contain
                a keyword: the section of the articles that a short note is about
-    text       saturated counts in the first 50,000 characters of the visible text without the text
+    text       saturated counts in the first 200,000 characters of the visible text without the text
                of the site (BM25), combined as 1 - Π(1 - weight · n / (n + k·(1 - b +
                b·length/typical))) over the keywords: a word of weight 0.3 has little effect
                however often it occurs
