@@ -261,6 +261,16 @@ async def test_second_addresses_and_members_of_a_forum_cost_a_few_requests() -> 
     assert len(run.events) < 81
 
 
+async def test_profiles_about_the_topic_are_results_and_read() -> None:
+    web, profiles = TinyWeb(), [f"/profiles/player-{n}" for n in range(40)]
+    web.page(f"{HOST}/", links=profiles)
+    for n, path in enumerate(profiles):
+        text = "。".join(f"足球{chr(0x4E00 + 20 * n + k) * 20}" for k in range(20))
+        web.page(f"{HOST}{path}", text=text, title=f"{n} 足球", keywords=f"足球，{n}")
+    run = await crawl(web, [f"{HOST}/"])
+    assert len(run.pages) == 41
+
+
 @pytest.mark.parametrize("strategy", ["yield", "bfs", "best-first"])
 async def test_parameter_that_changes_no_page_is_removed_after_three(strategy: str) -> None:
     run = await crawl(forum(40, 6, "?post="), [f"{HOST}/"], strategy=strategy)

@@ -596,7 +596,7 @@ class Effects:
 
         It is of no use if it leads to no unknown URL and repeats another page but for numbers and
         its title, as a form to log in, or is a list of a day, a known list, filtered or sorted, or
-        a page about a member. Neither is a view with most sentences of its page.
+        a page about a member that is no result. Neither is a view with most sentences of its page.
         """
         rules, texts = self._unit_of_work.url_rules, self._view.known_texts
         is_repeat = texts.repeats_short_text(host.id, page)
@@ -607,7 +607,8 @@ class Effects:
         if is_doubtful and not self._has_new_links():
             return Waste.DUPLICATE if is_repeat else Waste.KNOWN_LINKS
         has_views = bool(named.view) or rules.has_useless_views(host.id)
-        if is_member_url(url) or (page.is_index_page and has_views):
+        is_result = page.is_relevant and not page.is_index_page
+        if (is_member_url(url) and not is_result) or (page.is_index_page and has_views):
             carried = [f"-{name}" for name in removable_parameters(url)]
             if not self._has_new_links(*carried, host_with_views=host):
                 return Waste.KNOWN_LINKS
