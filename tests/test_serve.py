@@ -707,9 +707,9 @@ def test_admin_page_masks_mail_server_password(group: Group) -> None:
 def test_admin_page_shows_settings_of_the_command_line(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = {"smtp_url": "smtp://me:hunter22@mail.a.test", "mail_from": "f@a.test"}
-    given["sms_gateway"] = "https://sms.test/?key=hunter22&to={phone}&text={text}"
-    monkeypatch.setattr(group.app_state, "sending", SendingOptions(given))
+    options = {"smtp_url": "smtp://me:hunter22@mail.a.test", "mail_from": "f@a.test"}
+    options["sms_gateway"] = "https://sms.test/?key=hunter22&to={phone}&text={text}"
+    monkeypatch.setattr(group.app_state, "sending", SendingOptions(options))
     page = group.member("ana").get("/admin").text
     lines = re.findall("In force, from the command line: ([^<]+)", page)
     assert lines == ["smtp://me:***@mail.a.test", "f@a.test", "sms.test/***"]

@@ -30,8 +30,8 @@ def admin_page(request: RequestContext, invitation: str = "") -> Response:
             error = request.error_text(input_error)
         else:
             return request.redirect("/admin", saved=1)
-    given = request.app_state.sending.options
-    gateway = given.get("sms_gateway", "")
+    options = request.app_state.sending.options
+    gateway = options.get("sms_gateway", "")
     masked = settings.masked_settings(request.store, request.app_state.settings().key)
     return request.render(
         "admin.html",
@@ -41,8 +41,8 @@ def admin_page(request: RequestContext, invitation: str = "") -> Response:
         smtp=masked.get("smtp", {}),
         gateway=sms.mask_gateway(masked.get("sms", "")),
         in_force={
-            "smtp": settings.mask_url(given.get("smtp_url", "")),
-            "from": given.get("mail_from", ""),
+            "smtp": settings.mask_url(options.get("smtp_url", "")),
+            "from": options.get("mail_from", ""),
             "sms": gateway if gateway.endswith(".toml") else sms.mask_gateway(gateway),
         },
         people=request.store.users.list_accounts(),
