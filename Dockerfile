@@ -3,7 +3,7 @@
 #   docker run --rm -v focus:/data focus crawl --seed example.com --topic football --max-pages 100
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt sbom.cdx.json README.md LICENSE ./
 COPY focus focus
 RUN python -m venv /opt/focus
 RUN /opt/focus/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve,apprise,cluster,documents,markdown,parquet]'

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: install demo test test-under-load quick lowest lint format clean bench
-.PHONY: torture virtual-soak docs mutation
+.PHONY: torture virtual-soak docs licences mutation
 
 install: .venv/.installed
 
@@ -44,6 +44,11 @@ docs: .venv/.docs  ## the documentation as a site, in both languages: build/docs
 .venv/.docs: .venv/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $@
+
+licences: .venv/.docs  ## docs/licences.md and sbom.cdx.json, after a change of dependencies
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable \
+		'.[serve,apprise,cluster,documents,markdown,parquet]'
+	$(BIN)/python docs/make_licences.py
 
 mutation: build/mutation  ## change the code at random, see whether tests notice: minutes to hours
 	$(BIN)/python -m bench.mutation --mutants $(or $(MUTANTS),400)

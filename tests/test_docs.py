@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from types import ModuleType
 
 import click
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+import focus
 from focus.cli import cli
 from tests.support.cases import cases
 
@@ -128,6 +132,37 @@ def test_source_distribution_lists_parts_from_the_root() -> None:
     built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]
     included = built["build"]["targets"]["sdist"]["include"]
     assert all(name.startswith("/") for name in included)  # else `bench` would be any `bench`
+
+
+@pytest.mark.parametrize("page", [DOCS / "licences.md", DOCS / "zh" / "licences.md"])
+def test_licences_and_sbom_agree_with_dependencies(page: Path) -> None:
+    """`make licences` writes these files."""
+    built = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))
+    listed = {"focus": built["project"]["dependencies"]}
+    listed |= built["project"]["optional-dependencies"]
+    needed = {
+        group: {canonicalize_name(Requirement(item).name) for item in items}
+        for group, items in listed.items()
+    }
+    rows = re.findall(
+        r"^\| \[?([\w.-]+).* \| (\S+) \| .+ \| (`.+`) \|$", page.read_text("utf-8"), re.M
+    )
+    shown = {canonicalize_name(name): set(re.findall(r"\w+", used)) for name, _, used in rows}
+    for group, names in needed.items():
+        for name in names:
+            assert shown[name] & ({group, "focus"} if group != "dev" else set(needed)), name
+    pins = (DOCS.parent / "constraints.txt").read_text("utf-8").lower().splitlines()
+    assert {f"{name}=={version}".lower() for name, version, _ in rows} <= set(pins)
+
+    bill = json.loads((DOCS.parent / "sbom.cdx.json").read_text("utf-8"))
+    tools = {"dev", "docs"}
+    parts = {canonicalize_name(item["name"]) for item in bill["components"]}
+    assert parts == {name for name, groups in shown.items() if groups - tools}
+    direct = {canonicalize_name(re.split("[/@]", ref)[1])
+              for ref in bill["dependencies"][0]["dependsOn"]}  # fmt: skip
+    assert direct == set().union(*(needed[group] for group in needed.keys() - tools))
+    assert bill["metadata"]["component"]["version"] == focus.__version__
+    assert built["tool"]["hatch"]["build"]["targets"]["wheel"]["sbom-files"] == ["sbom.cdx.json"]
 
 
 def test_design_shows_the_layers_that_import_linter_checks() -> None:
