@@ -105,6 +105,7 @@ RELEVANCE = (
 def test_label_updates_model_and_crawl_continues(focus: Focus, tmp_path: Path) -> None:
     assert focus(*crawl("a.db"))[0] == 0
     before = {url: relevance for url, relevance, _ in ask("a.db", RELEVANCE)}
+    assert "e^-sum" in focus("why", ON[0], "--db", "a.db")[1]
     code, out, err = focus(*label("a.db"), said="n\n" * 8 + "s\nq\n")
     assert code == 0
     assert "0 on topic, 8 off, 1 skipped (quit); 8 labels in all: 0 on, 8 off" in out
@@ -115,6 +116,7 @@ def test_label_updates_model_and_crawl_continues(focus: Focus, tmp_path: Path) -
     assert numbers["text"] < Evidence.defaults["text"]
     after = {url: relevance for url, relevance, _ in ask("a.db", RELEVANCE)}
     assert all(after[url] < before[url] for url in (*ON, *OFF))
+    assert "e^-sum" not in focus("why", ON[0], "--db", "a.db")[1]  # the weights were others
     again = focus(*crawl("a.db", "--max-pages", "15"))
     assert "Continuing crawl 1" in again[2]
     assert ask("a.db", "SELECT count(*) FROM crawl") == [(1,)]

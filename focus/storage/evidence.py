@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
@@ -83,8 +84,15 @@ def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
         and why.page.relevance > threshold
         and not (why.page.relevant or why.duplicate_of)
     )
+    weights = model.part_weights()
+    if weights and why.page is not None and why.page.parts:
+        total = weights["bias"] + sum(
+            weights[part] * why.page.parts[part] for part in why.page.parts
+        )
+        if abs(1.0 / (1.0 + math.exp(-total)) - why.page.relevance) > 0.01:
+            weights = {}  # `focus label` has judged the page again, with weights of its own
     return msgspec.structs.replace(
-        why, threshold=threshold, weights=model.part_weights(), is_out_of_period=is_out_of_period
+        why, threshold=threshold, weights=weights, is_out_of_period=is_out_of_period
     )
 
 
