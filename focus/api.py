@@ -19,6 +19,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, aclosing
 from functools import cached_property
+from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ import msgspec
 
 from focus.cli import cli
 from focus.commands.llm import with_llm_terms
+from focus.commands.options.value_types import parse_instant, parse_instant_end
 from focus.commands.settings import CrawlPlan, plan_crawl, read_topic
 from focus.crawler import Crawl, CrawlStore
 from focus.errors import ConfigError, FocusError
@@ -112,7 +115,7 @@ def crawl(
         for page in focus.crawl("https://a.example/", topic="足球", max_pages=100):
             print(page.relevance, page.url, page.title)
     """
-    all_options = {"seed": seeds, **options}
+    all_options = {"seed": seeds, **_read_instants(options)}
     if isinstance(topic, Topic):
         all_options["topic"] = topic
     else:
@@ -133,6 +136,18 @@ def _parse_options(options: dict[str, Any]) -> dict[str, Any]:
             known=", ".join(known),
         )
     return {name: _parse_option(ctx, param, options.get(name)) for name, param in known.items()}
+
+
+def _read_instants(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with each time as Unix seconds; ConfigError for what is not a time."""
+    for name in arguments.keys() & {"since", "since_published", "until_published"}:
+        when, read = arguments[name], parse_instant_end if "until" in name else parse_instant
+        is_number = isinstance(when, Real) and not isinstance(when, bool) and isfinite(when)
+        try:
+            arguments = arguments | {name: when if is_number or when is None else read(str(when))}
+        except ConfigError as error:
+            raise ConfigError("{where}: {what}", where=name, what=error.message) from None
+    return arguments
 
 
 def _parse_option(ctx: click.Context, param: click.Parameter, argument: Any) -> Any:
@@ -384,8 +399,9 @@ class Database:
     ) -> Iterator[dict[str, Any]]:
         """Yield the pages of a crawl as dicts with these fields.
 
-        which   fields of `Selection`: relevant, min_relevance, since (Unix seconds), host, sort,
-                limit, duplicates
+        which   fields of `Selection`: relevant, min_relevance, since, since_published,
+                until_published, host, sort, limit, duplicates. A time is Unix seconds, a date, a
+                datetime (UTC without a time zone) or text as `--since` takes it
         """
         for row in self._reader.iter_rows(self._selection(crawl, which), fields):
             values = [
@@ -444,4 +460,4 @@ class Database:
                 unknown=unknown[0],
                 known=", ".join(sorted(known)),
             )
-        return Selection(crawl=str(crawl), **which)
+        return Selection(crawl=str(crawl), **_read_instants(which))

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import focus
 from focus import api
 from focus.errors import ConfigError, StoreError
+from tests.support import recorded
 from tests.support.recorded import GOOD, HOST, record
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +79,21 @@ def test_crawl_run_stores_pages_for_database(web: Path, tmp_path: Path) -> None:
         assert (tmp_path / "out.jsonl").read_text().count("\n") >= GOOD
 
 
+def test_times_are_read_as_on_the_command_line(tmp_path: Path) -> None:
+    stamp = b'<meta property="article:published_time" content="2024-01-01T10:00Z"><title>'
+    page = recorded.page("足球", text="足球 " * 8).replace(b"<title>", stamp)
+    record(tmp_path, {"/g/1": page}, at=datetime(2024, 2, 1).timestamp())
+    crawling(tmp_path / "web.warc.gz", tmp_path / "f.db", since_published=date(2024, 1, 1)).run()
+    with focus.open(tmp_path / "f.db") as store:
+        for day in ("2024-01-01", date(2024, 1, 1)):
+            chosen = store.table(relevant=True, since_published=day, until_published=day)
+            assert chosen["url"] == [f"{HOST}/g/1"]
+        assert not store.search("足球", until_published=datetime(2024, 1, 1)).pages
+        for wrong in ("garbage", float("nan"), True):
+            with pytest.raises(ConfigError, match=f"^since: cannot read '{wrong}' as a date; "):
+                store.table(since=wrong)
+
+
 async def test_crawl_run_within_event_loop_runs_in_thread(web: Path) -> None:
     assert crawling(web, max_pages=2).run().totals.pages == 2
 
@@ -105,6 +122,8 @@ def test_crawl_invalid_option_raises_before_any_request(web: Path, tmp_path: Pat
         crawling(web, max_page=3)
     with pytest.raises(focus.FocusError, match="strategy: no strategy 'best'; did you mean"):
         crawling(web, strategy="best")
+    with pytest.raises(ConfigError, match="until_published: cannot read '1 May' as a date"):
+        crawling(web, until_published="1 May")
     with pytest.raises(StoreError, match="no database"):
         focus.open(tmp_path / "none.db")
     result = crawling(web, max_pages=1)

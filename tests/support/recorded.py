@@ -47,7 +47,7 @@ def answers() -> dict[str, bytes | str]:
     return pages
 
 
-def record(folder: Path, more: dict[str, bytes | str] = {}) -> None:  # noqa: B006
+def record(folder: Path, more: dict[str, bytes | str] = {}, at: float = 1.0) -> None:  # noqa: B006
     """Write the web and the files of a judge. `more`: further or other answers, by path or URL."""
     with Recorder(folder / "web.warc.gz", software="test", new_id=lambda: "urn:x:1") as recorder:
         for path, answer in {**answers(), **more}.items():
@@ -57,7 +57,7 @@ def record(folder: Path, more: dict[str, bytes | str] = {}) -> None:  # noqa: B0
             status = 301 if redirect else 200
             recorder.record(
                 FetchResult(
-                    urljoin(HOST, path), 1.0, status, headers, body, len(body), redirect_to=redirect
+                    urljoin(HOST, path), at, status, headers, body, len(body), redirect_to=redirect
                 )
             )
     topic = {"name": "football", "keywords": ["足球"], "seeds": [f"{HOST}/", "http://b.test/"]}
