@@ -10,7 +10,7 @@ from focus.score.index_pages import Role, address_role, series_address
 from focus.topic.topic import from_words, to_builtins
 from tests.support.cases import cases
 
-ANALYST = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球")), url_patterns=True))
+ANALYST = PageScorer(AnalysisConfig(topic=to_builtins(from_words("足球"))))
 
 
 def read(body: str, url: str = "http://h/sports/", *, head: str = "") -> Page:

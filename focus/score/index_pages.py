@@ -12,16 +12,17 @@ of what the page names (`score.strategy.yield_strategy`).
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from enum import IntEnum
-from operator import itemgetter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from focus.admission.site_rules import has_index_rules, is_index_url
 from focus.records import Link, Region
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
+from focus.urls.patterns import url_pattern
 
 if TYPE_CHECKING:  # the crawl process parses no page
     from focus.html.breadcrumbs import Crumb
@@ -32,6 +33,7 @@ _BODY: Final = int(Region.BODY)  # attribute access on an enum class is eight ti
 MIN_SIBLING_LINKS = 10  # minimum number of links with one URL pattern in its body
 MIN_OWN_TEXT = 500  # characters of a text that is not the list itself
 MAX_EXAMPLES = 40  # links that are looked for in the main content
+_cached_pattern = lru_cache(maxsize=10_000)(url_pattern)  # pages of a site share most links
 
 
 class Role(IntEnum):
@@ -111,18 +113,14 @@ def is_index_page(
     if len(links) < min_links:
         return False
     address = url.partition("?")[0]  # links to its own parts are no siblings
-    templates = Counter(
-        [
-            link.pattern
-            for link in links
-            if link.region == _BODY and link.url.partition("?")[0] != address
-        ]
-    )
-    del templates[""]
-    pattern, count = max(templates.items(), key=itemgetter(1), default=("", 0))
-    if count < min_links:
+    anchors_by_pattern = defaultdict[str, list[str]](list)
+    for link in links:
+        if link.region == _BODY and link.url.partition("?")[0] != address:
+            # Only some strategies have patterns; what a list is does not depend on the strategy.
+            anchors_by_pattern[link.pattern or _cached_pattern(link.url)].append(link.anchor)
+    anchors = max(anchors_by_pattern.values(), key=len, default=[])
+    if len(anchors) < min_links:
         return False
-    anchors = [link.anchor for link in links if link.pattern == pattern and link.region == _BODY]
     examples = anchors[:: 1 + len(anchors) // MAX_EXAMPLES]
     is_inside = 2 * sum(anchor in content for anchor in examples) >= len(examples)
     return is_inside or len(content) < MIN_OWN_TEXT
