@@ -4,6 +4,7 @@ import asyncio
 import csv
 import json
 import math
+import random
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -114,12 +115,15 @@ def test_suggest_threshold_separates_examples() -> None:
 
 
 def test_add_features_sets_features_and_threshold() -> None:
-    on = [sample(f"球{n}", "足球射门，越位，裁判吹哨") for n in range(3)]
-    off = [sample(f"码{n}", "函数和接口，程序报错") for n in range(3)]
+    site = " - Northport Herald</title><p>订阅本报的简报，每天早上阅读，订阅本报的简报。</p><title>"
+    on = [sample(f"球{n}{site}", f"足球射门，越位，裁判吹哨{n}，比赛，Herald") for n in range(3)]
+    off = [sample(f"码{n}{site}", f"函数和接口，程序报错{n}，比赛") for n in range(3)]
     words = from_words("足球")
     topic = add_features(Topic("足球", words.keywords, relevance="cosine"), on, off)
     assert {"射门", "越位", "裁判"} <= topic.features.keys()
-    assert not {"足球", "函数", "接口"} & topic.features.keys()
+    assert not {"足球", "函数", "接口", "比赛"} & topic.features.keys()
+    alone = add_features(words, on, []).features.keys()
+    assert "比赛" in alone and not {"northport", "herald", "订阅", "简报"} & alone
     assert topic.sources["射门"] == "on 3 of 3 examples, 0 of 3 others"
     bench = ModelSet(topic)
     assert all(bench.judge(item.page)[0].relevant for item in on)
@@ -350,6 +354,8 @@ def test_topic_new_existing_file_is_not_overwritten(focus: Focus) -> None:
     (["new", "f", "--keyword", "a:2"], "weight 2.0 not in (0, 1]"),
     (["new", "f", "--seed", "a b"], "contains white space"),
     (["new", "f", "--example", "none.html"], "none.html: there is no such file or folder"),
+    (["new", "f", "--example", "."], "there is no page in it"),
+    (["new", "f", "--example", "junk.bin"], "junk.bin: is neither text nor HTML"),
     (["new", "f", "-o", "no/f.toml"], "there is no folder"),
     (["new", "f", "--relevance", "evidenc"], "did you mean 'evidence'?"),
     (["show", "bad.toml"], "bad.toml:2: unknown key 'keyword'"),
@@ -363,6 +369,7 @@ def test_topic_commands_misuse_is_one_line(
     focus: Focus, arguments: list[str], complaint: str
 ) -> None:
     Path("bad.toml").write_text('name = "f"\nkeyword = ["a"]\n')
+    Path("junk.bin").write_bytes(random.Random(1).randbytes(5000))
     code, out, err = focus("topic", *arguments)
     assert code in (1, 2)
     assert out == ""

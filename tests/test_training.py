@@ -109,13 +109,6 @@ def test_read_pages_malformed_line_is_reported_with_number(tmp_path: Path) -> No
     assert [line.removeprefix(f"{file}:").partition(":")[0] for line in messages] == expected
 
 
-def test_read_pages_without_page_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such file"):
-        list(read_pages(tmp_path / "none", print))
-    with pytest.raises(ConfigError, match="no page in it"):
-        list(read_pages(tmp_path, print))
-
-
 def test_page_text_includes_meta_data() -> None:
     page = html_document("<title>标题</title><meta name=keywords content=足球><p>正文。")
     assert "足球" in page_text(page)

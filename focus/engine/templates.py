@@ -15,11 +15,9 @@ from __future__ import annotations
 import msgspec
 
 from focus.records import NO_TEMPLATE, NewTitle, Page, SiteTemplate
-from focus.text.site_texts import hash_text, outer_affixes, split_title
+from focus.text.site_texts import MIN_PAGES, common_affix, hash_text, split_title
 
-MIN_PAGES = 3  # pages with different titles that a repeated text is on
 BLOCK_SHARE = 0.8  # of the pages of the host; a text counts again below half of this
-AFFIX_SHARE = 0.6  # of the titles of the host
 LEARNING_PAGES = 32  # pages with a keyword from which a host's template is learned
 LEARNING_TITLES = 16
 
@@ -165,13 +163,7 @@ class Templates:
 
     def _learn_affix(self, state: HostPages, url_id: int, page: Page) -> None:
         state.first_titles[url_id] = page.full_title or page.title
-        titles = set(state.first_titles.values())
-        counts: dict[str, int] = {}
-        for title in sorted(titles):
-            for affix in outer_affixes(title):
-                counts[affix] = counts.get(affix, 0) + 1
-        affix = max(counts, key=counts.__getitem__, default="")
-        if affix and counts[affix] >= max(MIN_PAGES, AFFIX_SHARE * len(titles)):
+        if affix := common_affix(state.first_titles.values()):
             state.template = SiteTemplate(state.template.blocks, affix)
             for number, title in state.first_titles.items():
                 rest, site = split_title(title, affix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from focus.text.formatting import printable
 
 HTML_SUFFIXES = frozenset((".html", ".htm", ".xhtml", ".shtml"))
 TEXT_SUFFIXES = frozenset((".txt", ".text", ".md"))
+_CONTROLS = re.compile("[\0-\x08\x0e-\x1a\x1c-\x1f]")
+MAX_CONTROL_SHARE = 0.05  # of the characters of a text; random bytes have twice as many
 SURE_ON, SURE_OFF = 0.9, 0.1
 """Relevance above and below which an unlabelled page counts as an example."""
 
@@ -41,7 +44,7 @@ def read_named_pages(
     "text" (and "title"). The name of a page is its file, with the line number if there is one.
     Files and lines that cannot be read are passed to `report_problem` and skipped.
 
-    Raises ConfigError if `path` does not exist or contains no page.
+    Raises ConfigError if `path` does not exist, contains no page, or is neither text nor HTML.
     """
     if not path.exists():
         raise ConfigError("{path}: there is no such file or folder", path=path)
@@ -71,11 +74,16 @@ def _read_file(
         return
     if suffix == ".jsonl":
         yield from _read_json_lines(file, data, report_problem)
+        return
+    text = decode(data, "text/plain" if suffix in TEXT_SUFFIXES else None)[0]
+    if len(_CONTROLS.findall(text)) > MAX_CONTROL_SHARE * len(text):
+        if is_named:
+            raise ConfigError("{path}: is neither text nor HTML", path=file)
+        report_problem(f"{file}: is neither text nor HTML")
     elif suffix in TEXT_SUFFIXES:
-        yield str(file), text_document(decode(data, "text/plain")[0]), ""
+        yield str(file), text_document(text), ""
     else:
-        html = decode(data, None)[0]
-        yield str(file), html_document(html), html
+        yield str(file), html_document(text), text
 
 
 class _JsonPage(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ propose_topic_keywords   pages of a crawl or examples → related terms, with th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import ConfigError
-from focus.learn.corpus import html_document, sample_evenly
+from focus.learn.corpus import html_document, sample_evenly, text_document
 from focus.learn.kb.knowledge_base import KnowledgeBase
 from focus.learn.kb.schema import list_names
 from focus.learn.model_file import apply_model
@@ -38,6 +39,7 @@ from focus.score.statistics.vector import background_idf, count_documents, is_te
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
 from focus.text.formatting import format_count
+from focus.text.site_texts import MIN_PAGES, common_affix, split_title
 from focus.text.tokenisation import Segmenter, fold
 from focus.topic.terms import add_terms
 from focus.topic.topic import Keyword, Topic
@@ -84,13 +86,36 @@ def choose_model(topic: Topic, on: Sequence[SourcedPage]) -> Topic:
     return msgspec.structs.replace(topic, relevance=Cosine.name)
 
 
+def _hide_site_texts(pages: Sequence[SourcedPage]) -> Iterator[tuple[Document, str]]:
+    """Yield pages without texts that those of one host repeat, and the host's name in titles.
+
+    Pages with the same title count once, as in a crawl. Only title, meta data and content remain.
+    """
+    by_title = {(sourced.host, sourced.page.title): sourced.page for sourced in pages}
+    hosts = {sourced.host for sourced in pages}
+    affixes = {host: common_affix(t for h, t in by_title if h == host) for host in hosts}
+    counts = Counter(
+        (host, text)
+        for (host, _), page in by_title.items()
+        for text in {page.keywords, page.description, *page.content.splitlines()}
+    )
+    for _, host, page, _ in pages:
+        title, name = split_title(page.title, affixes[host])
+        head, content = (
+            "\n".join(text for text in texts if counts[host, text] < MIN_PAGES)
+            for texts in ([title, page.keywords, page.description], page.content.splitlines())
+        )
+        yield text_document(content, head), name
+
+
 def add_features(
     topic: Topic, on: Sequence[SourcedPage], off: Sequence[SourcedPage], *, paper: str = ""
 ) -> Topic:
     """Return the topic with the features of its example pages.
 
-    For a model that compares vectors it also gets a threshold that separates these pages. Without
-    examples the topic is returned unchanged.
+    The name of a site and texts that its examples repeat give no features, except by a paper's
+    formula. For a model that compares vectors the topic also gets a threshold that separates these
+    pages. Without examples the topic is returned unchanged.
 
     paper   "p4" or "p5": features by its formula, and no threshold
     """
@@ -105,12 +130,14 @@ def add_features(
         )
         profile = make_published_profile(paper, on_vectors, off_vectors, model.keywords)
     else:
-        on_vectors, off_vectors = (
-            [model.full_vector(sourced.page) for sourced in pages] for pages in (on, off)
-        )
-        profile = make_profile(
-            on_vectors, off_vectors, model.keywords, sites=[sourced.host for sourced in on]
-        )
+        own_vectors = [
+            {word: x for word, x in model.full_vector(page).items() if word not in site_words}
+            for page, name in _hide_site_texts(on)
+            for site_words in [{*matcher.segmenter.tokens(name)} - model.keywords.keys()]
+        ]
+        off_vectors = [model.full_vector(sourced.page) for sourced in off]
+        sites = [sourced.host for sourced in on]
+        profile = make_profile(own_vectors, off_vectors, model.keywords, sites=sites)
     keyword_sources = {keyword.text: "given" for keyword in topic.keywords}
     sources = {**keyword_sources, **topic.sources, **profile.sources}
     topic = msgspec.structs.replace(topic, features=profile.features, sources=sources)
@@ -164,7 +191,9 @@ def add_entity_features(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPag
     examples keep their weight.
     """
     extractor = FeatureExtractor(Matcher(topic).segmenter, kb)
-    page_counts = count_documents(extractor.entity_features(sourced.page) for sourced in on)
+    page_counts = count_documents(
+        extractor.entity_features(page) for page, _ in _hide_site_texts(on)
+    )
     known_words = {fold(keyword.text) for keyword in topic.keywords} | topic.features.keys()
     min_pages = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
     shares = {
@@ -234,17 +263,11 @@ class ModelSet:
 
 
 def _judge_page(model: Model, threshold: float, page: Document) -> ModelJudgement:
-    judgement = model.judge(page)
-    weights = {part: model.params[part] for part in judgement.parts if part in model.params}
-    relevant = judgement.relevance > threshold
+    result = model.judge(page)
+    weights = {part: model.params[part] for part in result.parts if part in model.params}
+    relevant = result.relevance > threshold
     return ModelJudgement(
-        model.name,
-        judgement.relevance,
-        threshold,
-        relevant,
-        judgement.parts,
-        weights,
-        judgement.matched,
+        model.name, result.relevance, threshold, relevant, result.parts, weights, result.matched
     )
 
 
@@ -280,20 +303,16 @@ def propose_topic_keywords(
     matcher = Matcher(topic)
     model = make_model("evidence", matcher, {})
     segmenter = matcher.segmenter
-    page_words = {
+    words = {
         True: [_make_page_words(s, segmenter) for s in on],
         False: [_make_page_words(s, segmenter) for s in off],
     }
     for sourced in judged:
         relevance = model.judge(sourced.page).relevance
         if relevance > SURE_ON or relevance < SURE_OFF:
-            page_words[relevance > SURE_ON].append(_make_page_words(sourced, segmenter))
+            words[relevance > SURE_ON].append(_make_page_words(sourced, segmenter))
     return propose_keywords(
-        page_words[True],
-        page_words[False],
-        matcher.segmenter_words,
-        idf=background_idf(),
-        limit=limit,
+        words[True], words[False], matcher.segmenter_words, idf=background_idf(), limit=limit
     )
 
 

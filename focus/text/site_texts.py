@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from zlib import crc32
 
 MAX_AFFIX_CHARS = 60
+MIN_PAGES = 3  # pages with different titles that a repeated text is on
+AFFIX_SHARE = 0.6  # of the titles of the host
 _SEPARATOR = re.compile(
     r"\s*[|｜_–—·•»«]+\s*|\s+[-:/~]+\s+|\s*::\s*|\s*-+(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])-+\s*"
 )
@@ -29,6 +33,14 @@ def outer_affixes(title: str) -> list[str]:
         return []
     affixes = title[separators[-1].start() :], title[: separators[0].end()]
     return [affix for affix in affixes if len(affix) <= MAX_AFFIX_CHARS]
+
+
+def common_affix(titles: Iterable[str]) -> str:
+    """Return the end or beginning that most titles of a site share, "" if there is none."""
+    different = sorted(set(titles))
+    counts = Counter(affix for title in different for affix in outer_affixes(title))
+    affix = max(counts, key=counts.__getitem__, default="")
+    return affix if counts[affix] >= max(MIN_PAGES, AFFIX_SHARE * len(different)) else ""
 
 
 def split_title(title: str, affix: str, name: str = "") -> tuple[str, str]:

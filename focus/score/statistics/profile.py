@@ -7,7 +7,6 @@ class weights. `make_published_profile` has the formulas of the papers.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
@@ -51,16 +50,18 @@ def make_profile(
              that its boilerplate does not become part of the topic
 
     Each vector is scaled to length 1; with pages off topic words are first weighted by class (P5's
-    w_kc). The strongest word, which may be a keyword, has weight 1.
+    w_kc); a word on as large a share of them as of the others is omitted. The strongest word, which
+    may be a keyword, has weight 1.
 
     Example: {足球: 0.8, 英超: 0.6} and {足球: 1}, keyword 足球: centroid 足球 0.9, 英超 0.3, so
     英超 = 0.333.
     """
     weight = class_weights(on, [*on, *off]) if off else (lambda word: 1.0)
     vectors = [unit_vector({word: x * weight(word) for word, x in page.items()}) for page in on]
-    page_counts = count_documents(on)
+    page_counts, off_counts = count_documents(on), count_documents(off)
     min_pages = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
     common = {word for word, pages in page_counts.items() if pages >= min_pages}
+    common = {w for w in common if page_counts[w] * max(1, len(off)) > off_counts[w] * len(on)}
     if len(set(sites)) > 1:
         words_by_site: dict[str, set[str]] = {site: set() for site in sites}
         for page, site in zip(on, sites, strict=True):
@@ -110,16 +111,13 @@ def _make_profile_from_vectors(
     top = max(centre.values(), default=1.0) or 1.0
     candidates = {word: x / top for word, x in centre.items() if x > 0.0 and is_allowed(word)}
     features = {w: round(x, 4) for w, x in strongest_words(candidates, number).items()}
-    sources = {
-        word: _describe_source(word, (on_counts, len(on)), (off_counts, len(off)))
-        for word in features
-    }
+    sources = {w: _describe(on_counts[w], len(on), off_counts[w], len(off)) for w in features}
     return TopicProfile(features, sources)
 
 
-def _describe_source(word: str, on: tuple[Counter[str], int], off: tuple[Counter[str], int]) -> str:
-    text = f"on {on[0][word]} of {on[1]} example{'s' if on[1] > 1 else ''}"
-    return f"{text}, {off[0][word]} of {off[1]} others" if off[1] else text
+def _describe(on: int, on_total: int, off: int, off_total: int) -> str:
+    text = f"on {on} of {on_total} example{'s' if on_total > 1 else ''}"
+    return f"{text}, {off} of {off_total} others" if off_total else text
 
 
 def suggest_threshold(on: Sequence[float], off: Sequence[float]) -> float:
