@@ -14,6 +14,7 @@ from pytest import MonkeyPatch
 
 from focus.alerts import revisits
 from focus.alerts.alert import validate_alert
+from focus.alerts.health import BEGUN, alert_health
 from focus.alerts.visit import RETRY_S, create_visit, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
@@ -82,6 +83,19 @@ async def test_visit_requests_news(site: SiteFixture) -> None:
     assert [urlsplit(url).path for url, _ in rows] == ["/", "/a", "/b", "/c"]
     expected = [(1 + revisits.SECTION_PRIOR,)]
     assert site.rows("SELECT round(fresh, 2) FROM revisit") == expected
+
+
+async def test_site_without_scheme_is_revisited_over_http(site: SiteFixture) -> None:
+    address = site.source.fetch.connect_to
+    site.web.page(f"http://{address}/", title="足球", text="足球比赛今天开始。" * 9)
+    source = msgspec.structs.replace(site.source, fetch=FetchConfig(allow_net=("127.0.0.0/8",)))
+    site.store.alerts.add(LOCAL_USER, Alert("n", (f"https://{address}/",), words="足球"), now=0.0)
+    for _ in range(2):
+        await visit(site.store, site.store.sites.find_by_host(address), source, clock=time.time)
+    assert site.asked().count(f"http://{address}/") == 2
+    site.rows("UPDATE site SET visited_at = NULL")  # as if its first visit was cut short
+    health = alert_health(site.store, site.store.alerts.list_alerts()[-1], now=time.time())
+    assert BEGUN in health.remarks
 
 
 @pytest.mark.parametrize(("user", "allows_networks", "is_visited"), [

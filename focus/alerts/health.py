@@ -121,6 +121,7 @@ def _site_health(store: AlertStore, alert: Alert, site: WatchedSite) -> SiteHeal
 
 
 UNCHECKED = msg("not checked yet; `focus watch run` checks it")
+BEGUN = msg("its first check has begun; `focus watch run` continues it")
 
 
 def first_check_failure(stored_alert: StoredAlert, next_at: float, zone: ZoneInfo) -> str:
@@ -190,9 +191,9 @@ def _health_remarks(
         remarks.append(error.message)
     if state == "active" and stored_alert.checked_at is None:
         failed = any(site_health.is_failing for site_health in sites)
-        remarks.append(
-            first_check_failure(stored_alert, stored_alert.next_at, zone) if failed else UNCHECKED
-        )
+        begun = any(item.figures.pages and item.site.visited_at is None for item in sites)
+        first = first_check_failure(stored_alert, stored_alert.next_at, zone)
+        remarks.append(first if failed else BEGUN if begun else UNCHECKED)
     elif state == "active" and silent_s >= SILENCE_S:
         days = round(silent_s / 86400.0)
         remarks.append(plural("nothing new for {n} day", "nothing new for {n} days", n=days))

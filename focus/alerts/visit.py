@@ -115,11 +115,12 @@ class _RevisitWatcher(Watcher):
         self.crawl = crawl
         self.first_new_url = self._known = info.next_url
         self._begun(info.next_url)
-        for place, hub in enumerate(sorted(self._due_hubs.values(), key=_revisit_order)):
-            self._revisit(hub, SEED_PRIORITY + len(self._due_hubs) - place)
         for url_id, text in crawl.seeds.typed.items():
             if crawl.url_table.is_waiting(url_id):  # never fetched, even if it was excluded
                 crawl.requeue(url_id, seed_candidates(text)[0])
+        # A due page replaces its seed, so that a seed without a scheme keeps the one that answered.
+        for place, hub in enumerate(sorted(self._due_hubs.values(), key=_revisit_order)):
+            self._revisit(hub, SEED_PRIORITY + len(self._due_hubs) - place)
 
     def _revisit(self, hub: DueHub, priority: float) -> None:
         if self.crawl.revisit(
